@@ -1,0 +1,54 @@
+//! The sink that a command writes its reply into.
+
+/// The protocol version that a client (or a script, by `redis.setresp`) has chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// RESP2, the version of a new connection.
+    #[default]
+    Resp2,
+    /// RESP3, chosen by `HELLO 3`.
+    Resp3,
+}
+
+/// Where a command writes its reply: the wire, or the Lua stack.
+///
+/// Calls come in the order of the reply, an aggregate's header before its elements; exactly as many elements must
+/// follow as the header says (a map of `n` pairs takes `2 n` values). A type that RESP2 lacks becomes what Redis
+/// sends in its place.
+pub trait Reply {
+    /// The protocol of whoever reads this reply; some commands answer in another shape in RESP3.
+    fn protocol(&self) -> Protocol;
+    /// A simple string: `+text`. CR and LF in it become spaces.
+    fn status(&mut self, text: &[u8]);
+    /// An error, with its code and without the leading `-`: `ERR syntax error`. CR and LF in it become spaces.
+    fn error(&mut self, text: &[u8]);
+    /// An integer: `:n`.
+    fn integer(&mut self, value: i64);
+    /// A bulk string: `$len`.
+    fn bulk(&mut self, bytes: &[u8]);
+    /// Null: `$-1`, in RESP3 `_`.
+    fn null(&mut self);
+    /// Null where RESP2 has an array: `*-1`, in RESP3 `_`.
+    fn null_array(&mut self);
+    /// A double: a bulk string of its shortest text, in RESP3 `,text`.
+    fn double(&mut self, value: f64);
+    /// A boolean: `:1` or `:0`, in RESP3 `#t` or `#f`.
+    fn boolean(&mut self, value: bool);
+    /// A big number: a bulk string of its digits, in RESP3 `(digits`.
+    fn big_number(&mut self, digits: &[u8]);
+    /// A text with its format (`txt`, `mkd`): a bulk string, in RESP3 `=`.
+    fn verbatim(&mut self, format: [u8; 3], text: &[u8]);
+    /// The header of an array of `len` values: `*len`.
+    fn array(&mut self, len: usize);
+    /// The header of a map of `pairs` keys and values: `*2n`, in RESP3 `%n`.
+    fn map(&mut self, pairs: usize);
+    /// The header of a set of `len` values: `*len`, in RESP3 `~len`.
+    fn set(&mut self, len: usize);
+    /// The header of an out-of-band message of `len` values: `*len`, in RESP3 `>len`.
+    fn push(&mut self, len: usize);
+
+    /// The status `OK`.
+    fn ok(&mut self) {
+        self.status(b"OK");
+    }
+}

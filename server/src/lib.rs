@@ -1,0 +1,1 @@
+//! Lockwheel: an in-memory, Redis-compatible server with native locks and a clock that a test can turn.

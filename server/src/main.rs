@@ -1,0 +1,2 @@
+//! The `lockwheel` binary.
+fn main() {}
