@@ -6,11 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-
 pub mod parser;
 mod reply;
 
-
-
 pub use reply::{Protocol, Reply};
-

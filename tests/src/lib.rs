@@ -1,1 +1,6 @@
-//! See the package description.
+//! The harness that the tests share: real servers, a small client of its own, and ways to compare.
+//!
+//! Nothing here knows how Lockwheel works inside: it speaks RESP over TCP, so that every check also runs
+//! against a real redis-server.
+
+pub mod redis_server;
