@@ -3,7 +3,11 @@
 //! Nothing here knows how Lockwheel works inside: it speaks RESP over TCP, so that every check also runs
 //! against a real redis-server.
 
+pub mod check;
 pub mod client;
+pub mod compare;
 pub mod line;
+pub mod pair;
 pub mod redis_server;
 pub mod reply;
+pub mod state;

@@ -1,0 +1,162 @@
+//! How far Redis promises a reply, command by command.
+
+use crate::reply::Reply;
+
+/// How two replies to one command are compared. Errors and nulls are always compared exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Everything is promised.
+    Exact,
+    /// The elements are, their order is not.
+    Unordered,
+    /// The pairs of a flat array or map are, their order is not.
+    UnorderedPairs,
+    /// A cursor and a part of a collection; the whole of it, in any order, when both cursors are at the end.
+    Scan {
+        /// Whether the elements come in pairs.
+        pairs: bool,
+    },
+    /// The type and the number of elements are, the values are not.
+    Shape,
+    /// An integer that moves with the time: within this distance.
+    Near(u64),
+}
+
+/// Two servers are asked one after the other, on a machine that may be busy: the unit's own factor is what a test
+/// of times is to see, so generated times lie far apart.
+const SECONDS_APART_MAX: u64 = 300;
+
+/// The comparison for a command with its arguments.
+pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
+    let upper = |index: usize| arguments.get(index).map_or(Vec::new(), |word| word.to_ascii_uppercase());
+    let (name, first) = (upper(0), upper(1));
+    match (name.as_slice(), first.as_slice()) {
+        (b"KEYS" | b"SMEMBERS" | b"SINTER" | b"SUNION" | b"SDIFF" | b"HKEYS" | b"HVALS", _)
+        | (b"PUBSUB", b"CHANNELS")
+        | (b"COMMAND", b"LIST") => Comparison::Unordered,
+        (b"HGETALL", _) | (b"CONFIG", b"GET") => Comparison::UnorderedPairs,
+        (b"SCAN" | b"SSCAN", _) => Comparison::Scan { pairs: false },
+        (b"HSCAN" | b"ZSCAN", _) => Comparison::Scan { pairs: true },
+        (b"SPOP" | b"SRANDMEMBER" | b"RANDOMKEY" | b"HRANDFIELD" | b"ZRANDMEMBER", _)
+        | (b"TIME" | b"INFO" | b"HELLO", _)
+        | (b"CLIENT", b"ID" | b"INFO" | b"LIST")
+        | (b"LASTSAVE", _)
+        | (b"MEMORY", _) => Comparison::Shape,
+        (b"TTL" | b"EXPIRETIME", _) => Comparison::Near(SECONDS_APART_MAX),
+        (b"PTTL" | b"PEXPIRETIME", _) => Comparison::Near(SECONDS_APART_MAX * 1000),
+        (b"OBJECT", b"IDLETIME" | b"FREQ") => Comparison::Near(SECONDS_APART_MAX),
+        _ => Comparison::Exact,
+    }
+}
+
+impl Comparison {
+    /// Whether two replies agree as far as this goes.
+    pub fn agree(self, real: &Reply, ours: &Reply) -> bool {
+        if real == ours {
+            return true;
+        }
+        if real.is_error() || ours.is_error() {
+            return false;
+        }
+        match self {
+            Comparison::Exact => false,
+            Comparison::Unordered => real.clone().sorted() == ours.clone().sorted(),
+            Comparison::UnorderedPairs => real.clone().sorted_pairs() == ours.clone().sorted_pairs(),
+            Comparison::Scan { pairs } => scans_agree(real, ours, pairs),
+            Comparison::Shape => shapes_agree(real, ours),
+            Comparison::Near(distance) => match (real.as_int(), ours.as_int()) {
+                // Negative values are codes: no key, no deadline.
+                (Some(real), Some(ours)) => real >= 0 && ours >= 0 && real.abs_diff(ours) <= distance,
+                _ => false,
+            },
+        }
+    }
+}
+
+fn scans_agree(real: &Reply, ours: &Reply, pairs: bool) -> bool {
+    let (Reply::Array(real), Reply::Array(ours)) = (real, ours) else { return false };
+    let ([real_cursor, real_items], [our_cursor, our_items]) = (real.as_slice(), ours.as_slice()) else {
+        return false;
+    };
+    if !matches!((real_cursor, our_cursor), (Reply::Bulk(_), Reply::Bulk(_))) {
+        return false;
+    }
+    let at_end = |cursor: &Reply| cursor.as_bytes() == Some(b"0");
+    if !at_end(real_cursor) || !at_end(our_cursor) {
+        return matches!((real_items, our_items), (Reply::Array(_), Reply::Array(_)));
+    }
+    let sort = if pairs { Reply::sorted_pairs } else { Reply::sorted };
+    sort(real_items.clone()) == sort(our_items.clone())
+}
+
+/// Same type, and for aggregates as many elements of the same types.
+fn shapes_agree(real: &Reply, ours: &Reply) -> bool {
+    match (real, ours) {
+        (Reply::Array(real), Reply::Array(ours))
+        | (Reply::Set(real), Reply::Set(ours))
+        | (Reply::Push(real), Reply::Push(ours)) => {
+            real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| shapes_agree(real, ours))
+        }
+        (Reply::Map(real), Reply::Map(ours)) => {
+            let values = real.iter().zip(ours);
+            real.len() == ours.len() && values.clone().all(|(real, ours)| shapes_agree(&real.1, &ours.1))
+        }
+        _ => std::mem::discriminant(real) == std::mem::discriminant(ours),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::split;
+    use crate::reply::decode3;
+
+    fn reply(wire: &str) -> Reply {
+        decode3(wire.as_bytes()).unwrap().unwrap().0
+    }
+
+    #[track_caller]
+    fn agree(line: &str, real: &str, ours: &str, expected: bool) {
+        let comparison = comparison_of(&split(line));
+        assert_eq!(comparison.agree(&reply(real), &reply(ours)), expected, "{line}: {comparison:?}");
+    }
+
+    #[test]
+    fn order_is_free_only_where_it_is_not_promised() {
+        let (ab, ba) = ("*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n");
+        agree("smembers s", ab, ba, true);
+        agree("SMEMBERS s", ab, "*2\r\n+a\r\n+a\r\n", false);
+        agree("LRANGE l 0 -1", ab, ba, false);
+        agree("CONFIG GET x", "*4\r\n+a\r\n+1\r\n+b\r\n+2\r\n", "*4\r\n+b\r\n+2\r\n+a\r\n+1\r\n", true);
+        agree("HGETALL h", "*4\r\n+a\r\n+1\r\n+b\r\n+2\r\n", "*4\r\n+b\r\n+1\r\n+a\r\n+2\r\n", false);
+        agree("HGETALL h", "%2\r\n+a\r\n+1\r\n+b\r\n+2\r\n", "%2\r\n+b\r\n+2\r\n+a\r\n+1\r\n", true);
+    }
+
+    #[test]
+    fn scans_agree_when_both_are_complete() {
+        let scan = |cursor: &str, items: &str| format!("*2\r\n$1\r\n{cursor}\r\n{items}");
+        let (ab, ba) = ("*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n");
+        agree("SCAN 0", &scan("0", ab), &scan("0", ba), true);
+        agree("SCAN 0", &scan("0", ab), &scan("0", "*0\r\n"), false);
+        agree("SCAN 0", &scan("7", ab), &scan("0", "*0\r\n"), true);
+        agree("HSCAN h 0", &scan("0", ab), &scan("0", ba), false);
+        agree("SCAN 0", &scan("0", ab), "-ERR invalid cursor\r\n", false);
+    }
+
+    #[test]
+    fn random_choices_have_the_same_shape() {
+        agree("SRANDMEMBER s", "$1\r\na\r\n", "$1\r\nb\r\n", true);
+        agree("SRANDMEMBER s", "$1\r\na\r\n", "_\r\n", false);
+        agree("SRANDMEMBER s 2", "*1\r\n$1\r\na\r\n", "*1\r\n$1\r\nb\r\n", true);
+        agree("SRANDMEMBER s 2", "*1\r\n$1\r\na\r\n", "*0\r\n", false);
+        agree("SRANDMEMBER s x", "-ERR a\r\n", "-ERR b\r\n", false);
+    }
+
+    #[test]
+    fn times_are_near_and_codes_are_exact() {
+        agree("PTTL k", ":100000000\r\n", ":99999990\r\n", true);
+        agree("PTTL k", ":100000000\r\n", ":100000\r\n", false);
+        agree("TTL k", ":-1\r\n", ":-2\r\n", false);
+        agree("TTL k", ":-1\r\n", ":0\r\n", false);
+    }
+}
