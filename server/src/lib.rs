@@ -1,1 +1,3 @@
 //! Lockwheel: an in-memory, Redis-compatible server with native locks and a clock that a test can turn.
+
+pub mod time;

@@ -1,0 +1,393 @@
+//! The clock that a test turns: two hands over the system's time.
+
+use std::fmt;
+
+use super::{Deadlines, Now, US_PER_MS};
+
+/// The furthest that either hand can be set or advanced to, in µs: some 146,000 years. Half of what the type holds, so
+/// that a clock which runs on from there has room.
+const MAX_US: i64 = 1 << 62;
+
+/// Whether the hands run by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Both hands run with the system's time.
+    Real,
+    /// Both hands stand still until they are turned.
+    Manual,
+}
+
+/// A verb that would turn a hand past its end: before the Unix epoch or beyond some 146,000 years. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockError;
+
+impl fmt::Display for ClockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("time is out of range")
+    }
+}
+
+impl std::error::Error for ClockError {}
+
+/// What a clock shows, for `CLOCK.INFO`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Whether the hands run.
+    pub mode: Mode,
+    /// Where both hands stand.
+    pub now: Now,
+    /// The wall hand minus the system's, in ms.
+    pub offset_ms: i64,
+}
+
+/// How the hands follow the system's time.
+#[derive(Clone, Copy, Debug)]
+enum Hands {
+    /// Each is the system's plus an offset in µs.
+    Running { wall_offset_us: i64, monotonic_offset_us: i64 },
+    /// Both stand here, at a whole ms each.
+    Frozen(Now),
+}
+
+/// Two hands that map the system's time, given from outside at each call, to the engine's.
+///
+/// - The wall hand follows the system's wall clock with an offset; it can be stepped, set and advanced.
+/// - The monotonic hand starts at 0 when the clock is made; it can be advanced only, and never turns back, as long as the
+///   system's monotonic time given in does not.
+///
+/// Frozen, both hands stand at a whole ms: the wall hand rounds down, so that freezing expires no key, and the monotonic hand
+/// rounds up, so that it does not turn back. A frozen clock never fires anything by itself.
+///
+/// Every verb takes the system's time of its call; one that fails changes nothing. All are O(1).
+#[derive(Clone, Debug)]
+pub struct Clock {
+    hands: Hands,
+}
+
+impl Clock {
+    /// A clock that starts at the system's wall time, with its monotonic hand at 0; frozen there when `mode` is manual.
+    pub fn new(mode: Mode, system: Now) -> Clock {
+        let start = Now { wall_us: system.wall_us, monotonic_us: 0 };
+        let mut clock = Clock { hands: running(start, system) };
+        if mode == Mode::Manual {
+            clock.freeze(system);
+        }
+        clock
+    }
+
+    /// Where both hands stand at the system's time `system`. The wall hand is never before the Unix epoch.
+    pub fn read(&self, system: Now) -> Now {
+        match self.hands {
+            Hands::Frozen(now) => now,
+            Hands::Running { wall_offset_us, monotonic_offset_us } => Now {
+                wall_us: system.wall_us.saturating_add(wall_offset_us).max(0),
+                monotonic_us: system.monotonic_us.saturating_add_signed(monotonic_offset_us),
+            },
+        }
+    }
+
+    /// Whether the hands run.
+    pub fn mode(&self) -> Mode {
+        match self.hands {
+            Hands::Running { .. } => Mode::Real,
+            Hands::Frozen(_) => Mode::Manual,
+        }
+    }
+
+    /// Mode, hands and offset, for `CLOCK.INFO`.
+    pub fn info(&self, system: Now) -> Info {
+        let now = self.read(system);
+        Info { mode: self.mode(), now, offset_ms: now.wall_ms().saturating_sub(system.wall_ms()) }
+    }
+
+    /// How long, in µs of the system's time, until a hand shows the first of `deadlines`: 0 when one is due, `None` when there
+    /// are none or the clock is frozen (only a verb moves it then).
+    pub fn until(&self, system: Now, deadlines: Deadlines) -> Option<u64> {
+        match self.mode() {
+            Mode::Manual => None,
+            Mode::Real => self.read(system).us_until(deadlines),
+        }
+    }
+
+    /// Both hands stand still from this instant. Freezing a frozen clock does nothing.
+    pub fn freeze(&mut self, system: Now) {
+        if self.mode() == Mode::Real {
+            let now = self.read(system);
+            let whole = now.monotonic_us.checked_next_multiple_of(US_PER_MS as u64);
+            self.hands = Hands::Frozen(Now {
+                wall_us: now.wall_us - now.wall_us.rem_euclid(US_PER_MS),
+                monotonic_us: whole.unwrap_or(now.monotonic_us),
+            });
+        }
+    }
+
+    /// Both hands run from where they stand; an offset stays. Resuming a running clock does nothing.
+    pub fn resume(&mut self, system: Now) {
+        if let Hands::Frozen(now) = self.hands {
+            self.hands = running(now, system);
+        }
+    }
+
+    /// The wall hand is the system's again, the monotonic hand goes on from where it stands, and both run.
+    pub fn reset(&mut self, system: Now) {
+        let now = Now { wall_us: system.wall_us, ..self.read(system) };
+        self.hands = running(now, system);
+    }
+
+    /// Moves the wall hand alone by `ms`, back when negative: a jump of the clock.
+    ///
+    /// # Errors
+    /// [`ClockError`] when the hand would leave its range.
+    pub fn step(&mut self, system: Now, ms: i64) -> Result<(), ClockError> {
+        let now = self.read(system);
+        let wall_us =
+            ms.checked_mul(US_PER_MS).and_then(|us| now.wall_us.checked_add(us)).ok_or(ClockError)?;
+        self.turn(system, Now { wall_us, ..now })
+    }
+
+    /// Sets the wall hand alone to `wall_ms`, in ms since the Unix epoch.
+    ///
+    /// # Errors
+    /// [`ClockError`] when that is out of range.
+    pub fn set(&mut self, system: Now, wall_ms: i64) -> Result<(), ClockError> {
+        let wall_us = wall_ms.checked_mul(US_PER_MS).ok_or(ClockError)?;
+        let now = self.read(system);
+        self.turn(system, Now { wall_us, ..now })
+    }
+
+    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the hands, moving nothing: to be asked before anything
+    /// fires, so that an advance that is too far is refused whole.
+    ///
+    /// # Errors
+    /// [`ClockError`] when a hand would leave its range.
+    pub fn after(&self, system: Now, ms: u64) -> Result<Now, ClockError> {
+        let us = ms.checked_mul(US_PER_MS as u64).ok_or(ClockError)?;
+        in_range(moved(self.read(system), us)?)
+    }
+
+    /// Moves both hands by `us` µs, frozen or not.
+    ///
+    /// An advance by deadlines is a loop of these: the engine asks [`Now::us_until`] of its deadlines, moves by that much while
+    /// it is no more than what is left, fires what is due, and at the end moves by the rest; with the same `system` throughout.
+    ///
+    /// # Errors
+    /// [`ClockError`] when a hand would leave its range.
+    pub fn advance_us(&mut self, system: Now, us: u64) -> Result<(), ClockError> {
+        self.turn(system, moved(self.read(system), us)?)
+    }
+
+    /// Puts both hands at `to`, running or frozen as they were.
+    fn turn(&mut self, system: Now, to: Now) -> Result<(), ClockError> {
+        let to = in_range(to)?;
+        self.hands = match self.hands {
+            Hands::Frozen(_) => Hands::Frozen(to),
+            Hands::Running { .. } => running(to, system),
+        };
+        Ok(())
+    }
+}
+
+/// Hands that show `now` at `system` and run on from there.
+fn running(now: Now, system: Now) -> Hands {
+    let monotonic = i128::from(now.monotonic_us) - i128::from(system.monotonic_us);
+    Hands::Running {
+        wall_offset_us: now.wall_us.saturating_sub(system.wall_us),
+        monotonic_offset_us: monotonic.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64,
+    }
+}
+
+/// `now` with both hands `us` µs on.
+fn moved(now: Now, us: u64) -> Result<Now, ClockError> {
+    Ok(Now {
+        wall_us: now.wall_us.checked_add_unsigned(us).ok_or(ClockError)?,
+        monotonic_us: now.monotonic_us.checked_add(us).ok_or(ClockError)?,
+    })
+}
+
+fn in_range(now: Now) -> Result<Now, ClockError> {
+    let fits = (0..=MAX_US).contains(&now.wall_us) && now.monotonic_us <= MAX_US as u64;
+    fits.then_some(now).ok_or(ClockError)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The system's time `us` µs after a fixed start.
+    fn system(us: u64) -> Now {
+        Now { wall_us: 1_700_000_000_000_400 + us as i64, monotonic_us: 5_000_700 + us }
+    }
+
+    fn at(wall_us: i64, monotonic_us: u64) -> Now {
+        Now { wall_us: 1_700_000_000_000_000 + wall_us, monotonic_us }
+    }
+
+    fn wall_in(ms: i64) -> Deadlines {
+        Deadlines { wall_ms: Some(1_700_000_000_000 + ms), monotonic_ms: None }
+    }
+
+    fn monotonic_in(ms: i64) -> Deadlines {
+        Deadlines { wall_ms: None, monotonic_ms: Some(ms) }
+    }
+
+    #[test]
+    fn a_real_clock_runs_with_the_system() {
+        let clock = Clock::new(Mode::Real, system(0));
+        assert_eq!(clock.read(system(0)), at(400, 0));
+        assert_eq!(clock.read(system(1_234)), at(1_634, 1_234));
+        assert_eq!(clock.info(system(7)), Info { mode: Mode::Real, now: at(407, 7), offset_ms: 0 });
+    }
+
+    #[test]
+    fn a_manual_clock_starts_frozen_at_a_whole_millisecond() {
+        let clock = Clock::new(Mode::Manual, system(0));
+        assert_eq!(clock.read(system(9_999_999)), at(0, 0));
+        assert_eq!(clock.info(system(2_000_000)).offset_ms, -2_000);
+        assert_eq!(clock.mode(), Mode::Manual);
+    }
+
+    #[test]
+    fn freezing_turns_no_hand_back_across_a_millisecond_and_is_idempotent() {
+        let mut clock = Clock::new(Mode::Real, system(0));
+        clock.freeze(system(1_900));
+        assert_eq!(clock.read(system(1_900)), at(2_000, 2_000));
+        clock.freeze(system(50_000));
+        assert_eq!(clock.read(system(60_000)), at(2_000, 2_000));
+    }
+
+    #[test]
+    fn resuming_keeps_the_offset() {
+        let mut clock = Clock::new(Mode::Real, system(0));
+        clock.freeze(system(0));
+        clock.advance_us(system(10), 5_000_000).unwrap();
+        clock.resume(system(1_000_000));
+        assert_eq!(clock.read(system(1_000_000)), at(5_000_000, 5_000_000));
+        assert_eq!(clock.read(system(1_500_000)), at(5_500_000, 5_500_000));
+        assert_eq!(clock.mode(), Mode::Real);
+        clock.resume(system(1_600_000));
+        assert_eq!(clock.read(system(1_600_000)), at(5_600_000, 5_600_000));
+    }
+
+    #[test]
+    fn resetting_after_a_freeze_gives_the_wall_back_and_goes_on_with_the_monotonic_hand() {
+        let mut clock = Clock::new(Mode::Real, system(0));
+        clock.freeze(system(2_000));
+        clock.advance_us(system(2_000), 3_000).unwrap();
+        clock.reset(system(9_000));
+        assert_eq!(clock.info(system(9_000)), Info { mode: Mode::Real, now: at(9_400, 5_000), offset_ms: 0 });
+        assert_eq!(clock.read(system(9_500)), at(9_900, 5_500));
+        // Ahead of the system, the monotonic hand stays ahead.
+        clock.advance_us(system(9_500), 1_000_000).unwrap();
+        clock.reset(system(9_600));
+        assert_eq!(clock.read(system(9_600)), at(10_000, 1_005_600));
+    }
+
+    #[test]
+    fn stepping_moves_the_wall_alone() {
+        for mode in [Mode::Real, Mode::Manual] {
+            let mut clock = Clock::new(mode, system(0));
+            let before = clock.read(system(0));
+            clock.step(system(0), -3_600_000).unwrap();
+            let after = clock.read(system(0));
+            assert_eq!(after, Now { wall_us: before.wall_us - 3_600_000_000, ..before });
+            clock.step(system(0), 3_600_005).unwrap();
+            assert_eq!(
+                clock.info(system(0)),
+                Info { mode, now: Now { wall_us: before.wall_us + 5_000, ..before }, offset_ms: 5 }
+            );
+        }
+    }
+
+    #[test]
+    fn setting_puts_the_wall_at_a_time() {
+        for mode in [Mode::Real, Mode::Manual] {
+            let mut clock = Clock::new(mode, system(0));
+            clock.set(system(300), 1_893_456_000_000).unwrap();
+            let now = clock.read(system(300));
+            assert_eq!(now.wall_us, 1_893_456_000_000_000);
+            assert_eq!(now.monotonic_us, if mode == Mode::Real { 300 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn advancing_stops_at_every_deadline_at_its_own_instant() {
+        for mode in [Mode::Real, Mode::Manual] {
+            let mut clock = Clock::new(mode, system(0));
+            let frozen = system(650);
+            let end = clock.after(frozen, 100).unwrap();
+            let mut stops = Vec::new();
+            let mut due = vec![wall_in(40), monotonic_in(30), wall_in(500)];
+            due.sort_by_key(|deadlines| clock.read(frozen).us_until(*deadlines));
+            for deadlines in due {
+                let now = clock.read(frozen);
+                let Some(us) =
+                    now.us_until(deadlines).filter(|&us| us <= end.monotonic_us - now.monotonic_us)
+                else {
+                    continue;
+                };
+                clock.advance_us(frozen, us).unwrap();
+                stops.push((
+                    clock.read(frozen).wall_ms() - 1_700_000_000_000,
+                    clock.read(frozen).monotonic_ms(),
+                ));
+            }
+            let left = end.monotonic_us - clock.read(frozen).monotonic_us;
+            clock.advance_us(frozen, left).unwrap();
+            assert_eq!(clock.read(frozen), end);
+            assert_eq!((stops[0].1, stops[1].0, stops.len()), (30, 40, 2));
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_and_changes_nothing() {
+        for mode in [Mode::Real, Mode::Manual] {
+            let mut clock = Clock::new(mode, system(0));
+            let before = clock.read(system(0));
+            assert_eq!(clock.after(system(0), i64::MAX as u64), Err(ClockError));
+            assert_eq!(clock.after(system(0), (MAX_US / 1_000) as u64), Err(ClockError));
+            assert_eq!(clock.advance_us(system(0), u64::MAX), Err(ClockError));
+            assert_eq!(clock.advance_us(system(0), MAX_US as u64), Err(ClockError));
+            for ms in [i64::MAX, i64::MIN, i64::MIN / 1_000, i64::MAX / 1_000, -1_700_000_000_001] {
+                assert_eq!(clock.step(system(0), ms), Err(ClockError), "{ms}");
+            }
+            for ms in [i64::MAX, i64::MIN, -1, MAX_US / 1_000 + 1] {
+                assert_eq!(clock.set(system(0), ms), Err(ClockError), "{ms}");
+            }
+            assert_eq!(clock.read(system(0)), before);
+            clock.set(system(0), MAX_US / 1_000).unwrap();
+            assert_eq!(clock.advance_us(system(0), 1_000_000), Err(ClockError));
+            clock.set(system(0), 0).unwrap();
+            assert_eq!(clock.read(system(0)).wall_us, 0);
+        }
+    }
+
+    #[test]
+    fn a_clock_runs_on_past_every_end_without_overflow() {
+        let far = Now { wall_us: i64::MAX, monotonic_us: u64::MAX };
+        for start in [far, Now { wall_us: i64::MIN, monotonic_us: 0 }] {
+            let mut clock = Clock::new(Mode::Real, start);
+            for system in [far, start] {
+                assert!(clock.read(system).wall_us >= 0);
+                clock.freeze(system);
+                clock.info(system);
+                clock.resume(system);
+                clock.reset(system);
+                assert_eq!(clock.step(system, i64::MAX), Err(ClockError));
+            }
+        }
+    }
+
+    #[test]
+    fn until_is_system_time_and_none_while_frozen() {
+        let mut clock = Clock::new(Mode::Real, system(0));
+        assert_eq!(clock.until(system(0), wall_in(2)), Some(1_600));
+        assert_eq!(clock.until(system(0), monotonic_in(2)), Some(2_000));
+        assert_eq!(clock.until(system(1_600), wall_in(2)), Some(0));
+        assert_eq!(clock.until(system(0), Deadlines::default()), None);
+        clock.step(system(0), 1).unwrap();
+        assert_eq!(clock.until(system(0), wall_in(2)), Some(600));
+        clock.freeze(system(0));
+        assert_eq!(clock.until(system(0), wall_in(2)), None);
+        assert_eq!(clock.until(system(0), wall_in(-9)), None);
+    }
+}

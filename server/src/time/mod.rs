@@ -1,0 +1,81 @@
+//! Time, all of it from outside: the instant ([`Now`]), the clock that a test turns ([`Clock`]) and the timers
+//! ([`Wheel`]). Nothing here reads a clock of the operating system.
+
+mod clock;
+mod wheel;
+
+pub use clock::{Clock, ClockError, Info, Mode};
+pub use wheel::{Fired, TimerId, Wheel};
+
+/// Microseconds in a millisecond.
+const US_PER_MS: i64 = 1000;
+
+/// One instant, on both hands of a clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The wall hand, in µs since the Unix epoch. It may jump, forwards and backwards. Drives `TIME`, key expiry and
+    /// stream ids.
+    pub wall_us: i64,
+    /// The monotonic hand, in µs since the start of the process or engine. It never turns back. Drives timeouts.
+    pub monotonic_us: u64,
+}
+
+impl Now {
+    /// The wall hand in whole ms since the Unix epoch, rounded down.
+    pub fn wall_ms(self) -> i64 {
+        self.wall_us.div_euclid(US_PER_MS)
+    }
+
+    /// The monotonic hand in whole ms since the start, rounded down. Signed, as a [`Wheel`] takes it; never negative.
+    pub fn monotonic_ms(self) -> i64 {
+        (self.monotonic_us / US_PER_MS as u64) as i64
+    }
+
+    /// How far this instant is from the first of `deadlines`, in µs: 0 when one is due, `None` when there are none.
+    pub fn us_until(self, deadlines: Deadlines) -> Option<u64> {
+        let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), ms));
+        let monotonic = deadlines.monotonic_ms.map(|ms| us_between(i128::from(self.monotonic_us), ms));
+        wall.into_iter().chain(monotonic).min()
+    }
+}
+
+/// From an instant in µs to a deadline in ms, in µs: 0 when the deadline is past. Wide, since a deadline may be any `i64`.
+fn us_between(from_us: i128, to_ms: i64) -> u64 {
+    let us = i128::from(to_ms) * i128::from(US_PER_MS) - from_us;
+    u64::try_from(us.max(0)).unwrap_or(u64::MAX)
+}
+
+/// The earliest deadline on either hand, in ms; `None` where that hand has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Earliest deadline on the wall hand, in ms since the Unix epoch.
+    pub wall_ms: Option<i64>,
+    /// Earliest deadline on the monotonic hand, in ms since the start.
+    pub monotonic_ms: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_round_down_before_the_epoch_too() {
+        assert_eq!(Now { wall_us: 1999, monotonic_us: 1999 }.wall_ms(), 1);
+        assert_eq!(Now { wall_us: 1999, monotonic_us: 1999 }.monotonic_ms(), 1);
+        assert_eq!(Now { wall_us: -1, monotonic_us: 0 }.wall_ms(), -1);
+        assert_eq!(Now { wall_us: 0, monotonic_us: u64::MAX }.monotonic_ms(), (u64::MAX / 1000) as i64);
+    }
+
+    #[test]
+    fn distance_is_to_the_earlier_of_the_two_hands() {
+        let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
+        let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms });
+        assert_eq!(until(None, None), None);
+        assert_eq!(until(Some(11), None), Some(500));
+        assert_eq!(until(Some(11), Some(3)), Some(1));
+        assert_eq!(until(Some(11), Some(9)), Some(500));
+        assert_eq!(until(Some(10), None), Some(0));
+        assert_eq!(until(Some(i64::MIN), None), Some(0));
+        assert_eq!(until(Some(i64::MAX), Some(i64::MAX)), Some(u64::MAX));
+    }
+}

@@ -1,0 +1,427 @@
+//! The timing wheel: many deadlines, and the earliest of them, exactly.
+
+mod ring;
+mod slab;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroU32;
+
+use ring::{Content, Place, ROOT_LEVEL, Ring, digit, level_apart};
+use slab::Slab;
+
+/// The longest list of a slot wider than 1 ms; one more timer and the slot opens into a finer ring. It bounds the search
+/// for the earliest in a list, and spreads a ring's 344 bytes over that many timers.
+const LIST_MAX: u8 = 32;
+
+/// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so that a slot
+/// does not open and close by turns.
+const FOLD_MAX: u8 = LIST_MAX / 2;
+
+/// The slot above all rings.
+const ROOT: Place = Place { ring: 0, digit: 0 };
+
+/// The name of a timer in its [`Wheel`], from its insertion until it is cancelled or popped; then it may name another.
+/// `Option<TimerId>` is 4 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TimerId(NonZeroU32);
+
+/// A timer that came due and was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fired<T> {
+    /// The deadline it had, in ms.
+    pub deadline_ms: i64,
+    /// Its name, no longer valid: for an owner to compare with the one it keeps.
+    pub id: TimerId,
+    /// What it was inserted with.
+    pub payload: T,
+}
+
+/// A hierarchical timing wheel with ticks of 1 ms, on any clock that counts in ms.
+///
+/// # Layout
+///
+/// A deadline is 64 bits, 11 digits of 6 bits, and a ring tells the deadlines in its span apart by one digit: 64 slots of 64^level
+/// ms each, so a ring of level 0 spans 64 ms in slots of one, level 1 4 s, level 2 4 min, level 3 4.7 h, level 4 12 days, and level 10 all time.
+/// A slot holds a list of timers, or a ring of a lower level; above all rings is one slot for everything. Timers are
+/// nodes of a slab, linked in circles by `u32`.
+///
+/// Unlike in a classic wheel, slots are cut by *absolute* time and no hand turns. A slot wider than 1 ms opens into a ring
+/// when its list would outgrow 32 timers, of the level that tells these apart, so that levels which would have one slot in use are left out; and
+/// a ring with one slot left folds back into the slot that held it. So there is
+/// - no work when time passes: no tick, no cascade when a hand reaches a far slot, and a jump of years costs nothing;
+/// - no case for the past: a deadline before others is due before them, and a backward step of the clock needs no rebuilding;
+/// - always an exact earliest deadline, at most 11 rings and 32 timers away.
+///
+/// Timers with one deadline are always in one list, in the order in which they were inserted or moved there, whatever opens or folds.
+///
+/// # Cost
+///
+/// Insert, move, cancel and pop are O(1): at most 11 rings are passed, in practice 1 to 4, and now and then 32 timers moved between lists.
+/// A node is 16 bytes and the payload; rings add up to some 10 bytes a timer. Memory is held in pages, so that growth
+/// copies nothing, and given back when a page empties.
+#[derive(Clone, Debug)]
+pub struct Wheel<T> {
+    nodes: Slab<Node<T>, 1024>,
+    /// The first holds the root slot alone, and stays.
+    rings: Slab<Ring, 64>,
+    len: usize,
+    /// The earliest timer, by key and id, while it is known.
+    earliest: Option<(u64, u32)>,
+}
+
+/// A timer. Ids are slab indices plus 1, so that 0 is none.
+#[derive(Clone, Copy, Debug)]
+struct Node<T> {
+    key: u64,
+    /// The next in the circle of its list.
+    next: u32,
+    /// The previous; that of the head is the tail. 0: not in use.
+    prev: u32,
+    payload: T,
+}
+
+impl<T: Copy> Default for Wheel<T> {
+    fn default() -> Self {
+        Wheel::new()
+    }
+}
+
+impl<T: Copy> Wheel<T> {
+    /// A wheel without timers.
+    pub fn new() -> Self {
+        let mut rings = Slab::new();
+        rings.insert(Ring::new(0, ROOT_LEVEL, ROOT));
+        Wheel { nodes: Slab::new(), rings, len: 0, earliest: None }
+    }
+
+    /// The number of timers.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of heap held. O(timers / 1024).
+    pub fn heap_bytes(&self) -> usize {
+        self.nodes.heap_bytes() + self.rings.heap_bytes()
+    }
+
+    /// Removes all timers and gives their memory back. O(timers).
+    pub fn clear(&mut self) {
+        *self = Wheel::new();
+    }
+
+    /// Adds a timer that is due at `deadline_ms`, which may be any number, also a past one. O(1).
+    pub fn insert(&mut self, deadline_ms: i64, payload: T) -> TimerId {
+        let key = to_key(deadline_ms);
+        let id = self.nodes.insert(Node { key, next: 0, prev: 0, payload }) + 1;
+        self.link(id, key);
+        self.len += 1;
+        let Some(name) = NonZeroU32::new(id) else { unreachable!("an index plus 1 is not 0") };
+        TimerId(name)
+    }
+
+    /// Removes a timer and returns its payload. O(1).
+    ///
+    /// # Panics
+    /// When `id` names no timer, as for an index out of bounds.
+    pub fn cancel(&mut self, id: TimerId) -> T {
+        let node = *self.checked(id);
+        self.remove(id.0.get(), node.key);
+        node.payload
+    }
+
+    /// Gives a timer another deadline; its id stays. It counts as new: it comes after those that have that deadline already. O(1).
+    ///
+    /// # Panics
+    /// When `id` names no timer.
+    pub fn move_to(&mut self, id: TimerId, deadline_ms: i64) {
+        let old = self.checked(id).key;
+        let id = id.0.get();
+        self.unlink(id, old);
+        let key = to_key(deadline_ms);
+        self.node_mut(id).key = key;
+        self.link(id, key);
+    }
+
+    /// The deadline of a timer, in ms.
+    ///
+    /// # Panics
+    /// When `id` names no timer.
+    pub fn deadline(&self, id: TimerId) -> i64 {
+        to_deadline(self.checked(id).key)
+    }
+
+    /// The payload of a timer.
+    ///
+    /// # Panics
+    /// When `id` names no timer.
+    pub fn payload(&self, id: TimerId) -> T {
+        self.checked(id).payload
+    }
+
+    /// The earliest deadline, exactly, in ms. O(1): remembered, and looked up anew only after the earliest timer went or was moved.
+    pub fn next_deadline(&mut self) -> Option<i64> {
+        self.first().map(|(key, _)| to_deadline(key))
+    }
+
+    /// Removes and returns the earliest timer whose deadline is at or before `now_ms`; among equal deadlines the one that was
+    /// inserted, or moved there, first. O(1).
+    pub fn pop_due(&mut self, now_ms: i64) -> Option<Fired<T>> {
+        let (key, id) = self.first()?;
+        let deadline_ms = to_deadline(key);
+        if deadline_ms > now_ms {
+            return None;
+        }
+        let next = self.node(id).next;
+        let payload = self.node(id).payload;
+        self.remove(id, key);
+        // Timers with one deadline follow each other at level 0, where the list holds nothing else.
+        if next != id && self.len > 0 && self.node(next).key == key {
+            self.earliest = Some((key, next));
+        }
+        let name = NonZeroU32::new(id)?;
+        Some(Fired { deadline_ms, id: TimerId(name), payload })
+    }
+
+    /// The earliest timer, by key and id.
+    fn first(&mut self) -> Option<(u64, u32)> {
+        if self.earliest.is_none() && self.len > 0 {
+            self.earliest = self.search();
+        }
+        self.earliest
+    }
+
+    /// Finds the earliest timer: the first slot in use, down to a list, and the least in that.
+    fn search(&self) -> Option<(u64, u32)> {
+        let mut ring = self.rings.get(ROOT.ring);
+        loop {
+            match ring.content(ring.first()?) {
+                Content::Ring(finer) => ring = self.rings.get(finer),
+                Content::List(head) if ring.level == 0 => return Some((self.node(head).key, head)),
+                // The first of equals, as `min_by_key` returns it.
+                Content::List(head) => return self.list(head).min_by_key(|&(key, _)| key),
+                Content::Empty => return None,
+            }
+        }
+    }
+
+    /// Frees a timer and takes it out of its list.
+    fn remove(&mut self, id: u32, key: u64) {
+        self.unlink(id, key);
+        self.node_mut(id).prev = 0;
+        self.nodes.remove(id - 1);
+        self.len -= 1;
+    }
+
+    /// Puts a node that is in no list into that of its key.
+    fn link(&mut self, id: u32, key: u64) {
+        let mut place = ROOT;
+        loop {
+            let ring = self.rings.get_mut(place.ring);
+            match ring.content(place.digit) {
+                Content::Ring(finer) => place = self.descend(place, finer, key),
+                Content::List(head) if ring.level == 0 => break self.append(head, id),
+                Content::List(head) => {
+                    let length = &mut ring.lengths[place.digit as usize];
+                    if *length < LIST_MAX {
+                        *length += 1;
+                        break self.append(head, id);
+                    }
+                    self.open(place, head);
+                }
+                Content::Empty => {
+                    ring.put(place.digit, Content::List(id));
+                    ring.lengths[place.digit as usize] = 1;
+                    break self.make_circle(id);
+                }
+            }
+        }
+        // Known and later than this, or the first of all; of equals the older stays.
+        if self.earliest.map_or(self.len == 0, |(earliest, _)| key < earliest) {
+            self.earliest = Some((key, id));
+        }
+    }
+
+    /// The slot for `key` in the ring `finer`, which `place` holds; where its span leaves the key out, in a ring between the two.
+    fn descend(&mut self, place: Place, finer: u32, key: u64) -> Place {
+        let ring = self.rings.get(finer);
+        if ring.covers(key) {
+            return Place { ring: finer, digit: ring.digit(key) };
+        }
+        let inside = ring.key;
+        let level = level_apart(inside, key);
+        let between = self.rings.insert(Ring::new(key, level, place));
+        self.hold(Place { ring: between, digit: digit(inside, level) }, finer);
+        self.rings.get_mut(place.ring).put(place.digit, Content::Ring(between));
+        Place { ring: between, digit: digit(key, level) }
+    }
+
+    /// Puts a ring into a slot.
+    fn hold(&mut self, place: Place, ring: u32) {
+        self.rings.get_mut(place.ring).put(place.digit, Content::Ring(ring));
+        self.rings.get_mut(ring).home = place;
+    }
+
+    /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order.
+    fn open(&mut self, place: Place, head: u32) {
+        let base = self.node(head).key;
+        let spread = self.list(head).fold(0, |spread, (key, _)| spread | (key ^ base));
+        let ring = self.rings.insert(Ring::new(base, level_apart(spread, 0), place));
+        self.hold(place, ring);
+        let last = self.node(head).prev;
+        let mut id = head;
+        loop {
+            let Node { key, next, .. } = *self.node(id);
+            self.add(ring, id, key);
+            if id == last {
+                break;
+            }
+            id = next;
+        }
+    }
+
+    /// Puts a node into the list of its slot in a new ring.
+    fn add(&mut self, ring: u32, id: u32, key: u64) {
+        let ring = self.rings.get_mut(ring);
+        let digit = ring.digit(key);
+        match ring.content(digit) {
+            Content::List(head) => {
+                // A list that is opened is too short for this to overflow.
+                ring.lengths[digit as usize] += 1;
+                self.append(head, id);
+            }
+            _ => {
+                ring.lengths[digit as usize] = 1;
+                ring.put(digit, Content::List(id));
+                self.make_circle(id);
+            }
+        }
+    }
+
+    /// Takes a node out of the list of its key.
+    fn unlink(&mut self, id: u32, key: u64) {
+        if self.earliest.is_some_and(|(_, earliest)| earliest == id) {
+            self.earliest = None;
+        }
+        let mut place = ROOT;
+        loop {
+            let ring = self.rings.get_mut(place.ring);
+            match ring.content(place.digit) {
+                Content::Ring(finer) => {
+                    place = Place { ring: finer, digit: self.rings.get(finer).digit(key) };
+                }
+                Content::List(head) => {
+                    let Node { next, prev, .. } = *self.nodes.get(id - 1);
+                    if next == id {
+                        return self.vacate(place);
+                    }
+                    if ring.level != 0 {
+                        ring.lengths[place.digit as usize] -= 1;
+                    }
+                    if head == id {
+                        ring.put(place.digit, Content::List(next));
+                    }
+                    self.node_mut(prev).next = next;
+                    self.node_mut(next).prev = prev;
+                    return;
+                }
+                Content::Empty => unreachable!("a timer is in the slot of its deadline"),
+            }
+        }
+    }
+
+    /// Empties a slot, and removes or folds the rings that this leaves without use.
+    fn vacate(&mut self, mut place: Place) {
+        loop {
+            let ring = self.rings.get_mut(place.ring);
+            ring.put(place.digit, Content::Empty);
+            if place.ring == ROOT.ring || ring.occupied() > 1 {
+                return;
+            }
+            let (home, last) = (ring.home, ring.first());
+            match last {
+                Some(last) => return self.fold(place.ring, last),
+                None => self.rings.remove(place.ring),
+            }
+            place = home;
+        }
+    }
+
+    /// Puts what is in the last slot in use of `ring` in place of the ring, unless that is a long list.
+    fn fold(&mut self, ring: u32, last: u8) {
+        let Ring { home, .. } = *self.rings.get(ring);
+        match self.rings.get(ring).content(last) {
+            Content::Ring(finer) => self.hold(home, finer),
+            Content::List(head) => {
+                let length = self.list(head).take(usize::from(FOLD_MAX) + 1).count() as u8;
+                if length > FOLD_MAX {
+                    return;
+                }
+                let outer = self.rings.get_mut(home.ring);
+                outer.put(home.digit, Content::List(head));
+                outer.lengths[home.digit as usize] = length;
+            }
+            Content::Empty => return,
+        }
+        self.rings.remove(ring);
+    }
+
+    /// Makes a node a list of its own.
+    fn make_circle(&mut self, id: u32) {
+        let node = self.node_mut(id);
+        (node.next, node.prev) = (id, id);
+    }
+
+    /// Adds a node at the end of a list.
+    fn append(&mut self, head: u32, id: u32) {
+        let tail = std::mem::replace(&mut self.node_mut(head).prev, id);
+        self.node_mut(tail).next = id;
+        let node = self.node_mut(id);
+        (node.next, node.prev) = (head, tail);
+    }
+
+    /// Key and id of each timer in a list, in order.
+    fn list(&self, head: u32) -> impl Iterator<Item = (u64, u32)> {
+        let mut next = Some(head);
+        std::iter::from_fn(move || {
+            let id = next?;
+            let node = self.node(id);
+            next = (node.next != head).then_some(node.next);
+            Some((node.key, id))
+        })
+    }
+
+    #[inline]
+    fn node(&self, id: u32) -> &Node<T> {
+        self.nodes.get(id - 1)
+    }
+
+    #[inline]
+    fn node_mut(&mut self, id: u32) -> &mut Node<T> {
+        self.nodes.get_mut(id - 1)
+    }
+
+    /// The node of a name given from outside, which must be in use.
+    fn checked(&self, id: TimerId) -> &Node<T> {
+        let node = self.node(id.0.get());
+        assert!(node.prev != 0, "a timer id is used after its timer went");
+        node
+    }
+}
+
+/// A deadline as an unsigned number of the same order.
+#[inline]
+fn to_key(deadline_ms: i64) -> u64 {
+    (deadline_ms as u64) ^ (1 << 63)
+}
+
+/// The deadline of a key.
+#[inline]
+fn to_deadline(key: u64) -> i64 {
+    (key ^ (1 << 63)) as i64
+}

@@ -1,0 +1,137 @@
+//! A ring of 64 slots, and what a slot holds.
+
+/// Bits of a deadline that one ring tells apart: 64 slots.
+const DIGIT_BITS: u32 = 6;
+
+/// The level of the one slot above all rings: 11 levels of 6 bits cover all 64 of a deadline.
+pub(super) const ROOT_LEVEL: u8 = 11;
+
+/// What a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// No timer.
+    Empty,
+    /// A list of timers, by the id of its head.
+    List(u32),
+    /// A finer ring, by its index.
+    Ring(u32),
+}
+
+/// [`Content`] in 4 bytes: 0, an id (never 0), or the top bit and an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot(u32);
+
+impl Slot {
+    const EMPTY: Slot = Slot(0);
+    const RING: u32 = 1 << 31;
+}
+
+/// Where a slot is: its ring, by index, and its number in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) ring: u32,
+    pub(super) digit: u8,
+}
+
+/// 64 slots of 64^level ms each, for the deadlines whose higher digits are those of `key`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ring {
+    /// Any key of the ring's span.
+    pub(super) key: u64,
+    /// One bit a slot that is not empty.
+    occupied: u64,
+    /// The slot that holds this ring.
+    pub(super) home: Place,
+    pub(super) level: u8,
+    /// Length of the list in each slot, where there is one; not kept at level 0, where lists have no limit.
+    pub(super) lengths: [u8; 64],
+    slots: [Slot; 64],
+}
+
+impl Ring {
+    /// An empty ring of `level` for the span around `key`.
+    pub(super) fn new(key: u64, level: u8, home: Place) -> Ring {
+        Ring { key, occupied: 0, home, level, lengths: [0; 64], slots: [Slot::EMPTY; 64] }
+    }
+
+    /// Whether `key` is within this ring's span. False for the ring that holds the root slot, which is asked by nobody.
+    pub(super) fn covers(&self, key: u64) -> bool {
+        level_apart(self.key, key) <= self.level
+    }
+
+    /// The slot of `key` in this ring, which covers it.
+    #[inline]
+    pub(super) fn digit(&self, key: u64) -> u8 {
+        digit(key, self.level)
+    }
+
+    #[inline]
+    pub(super) fn content(&self, digit: u8) -> Content {
+        match self.slots[digit as usize].0 {
+            0 => Content::Empty,
+            ring if ring & Slot::RING != 0 => Content::Ring(ring & !Slot::RING),
+            id => Content::List(id),
+        }
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, digit: u8, content: Content) {
+        let bit = 1 << digit;
+        let (slot, mask) = match content {
+            Content::Empty => (Slot::EMPTY, 0),
+            Content::List(id) => (Slot(id), bit),
+            Content::Ring(index) => (Slot(index | Slot::RING), bit),
+        };
+        self.slots[digit as usize] = slot;
+        self.occupied = (self.occupied & !bit) | mask;
+    }
+
+    /// The number of slots that are not empty.
+    pub(super) fn occupied(&self) -> u32 {
+        self.occupied.count_ones()
+    }
+
+    /// The first slot that is not empty, if any: the earliest.
+    pub(super) fn first(&self) -> Option<u8> {
+        (self.occupied != 0).then_some(self.occupied.trailing_zeros() as u8)
+    }
+}
+
+/// The level of the ring that tells `a` from `b`: that of their highest differing digit; 0 when they are equal.
+#[inline]
+pub(super) fn level_apart(a: u64, b: u64) -> u8 {
+    (((a ^ b) | 1).ilog2() / DIGIT_BITS) as u8
+}
+
+/// The digit of `key` at `level`; 0 at the root's.
+#[inline]
+pub(super) fn digit(key: u64, level: u8) -> u8 {
+    (key.checked_shr(DIGIT_BITS * u32::from(level)).unwrap_or(0) & 63) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_follow_the_highest_differing_digit() {
+        assert_eq!(level_apart(5, 5), 0);
+        assert_eq!(level_apart(0, 63), 0);
+        assert_eq!(level_apart(63, 64), 1);
+        assert_eq!(level_apart(0, 4096), 2);
+        assert_eq!(level_apart(0, u64::MAX), 10);
+        assert_eq!((digit(64, 1), digit(u64::MAX, 10), digit(u64::MAX, ROOT_LEVEL)), (1, 15, 0));
+    }
+
+    #[test]
+    fn a_slot_holds_what_was_put() {
+        let mut ring = Ring::new(0, 0, Place { ring: 0, digit: 0 });
+        assert_eq!((ring.first(), ring.occupied()), (None, 0));
+        for content in [Content::List(1), Content::Ring(0), Content::List(Slot::RING - 1), Content::Ring(7)] {
+            ring.put(63, content);
+            assert_eq!((ring.content(63), ring.first(), ring.occupied()), (content, Some(63), 1));
+        }
+        ring.put(63, Content::Empty);
+        assert_eq!((ring.content(63), ring.first()), (Content::Empty, None));
+    }
+}
