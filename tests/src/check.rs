@@ -197,9 +197,9 @@ impl Session {
     /// Requires the text of the next pushed array, `["message", "c", "m"]`, which RESP3 sends as a push.
     #[track_caller]
     pub fn expect_push(&mut self, expected: &str) -> &mut Session {
-        for index in 0..PROTOCOLS.len() {
+        for (index, protocol) in PROTOCOLS.into_iter().enumerate() {
             let got = match self.clients[index].read_push() {
-                Reply::Push(items) if PROTOCOLS[index] == Protocol::Resp3 => Reply::Array(items),
+                Reply::Push(items) if protocol == Protocol::Resp3 => Reply::Array(items),
                 other => other,
             };
             self.require(index, "(the next push)", expected, &got);

@@ -11,3 +11,5 @@ pub mod pair;
 pub mod redis_server;
 pub mod reply;
 pub mod state;
+#[path = "../../server/src/table/syntax.rs"]
+pub mod syntax;
