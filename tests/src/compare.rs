@@ -11,10 +11,12 @@ pub enum Comparison {
     Unordered,
     /// The pairs of a flat array or map are, their order is not.
     UnorderedPairs,
-    /// A cursor and a part of a collection; the whole of it, in any order, when both cursors are at the end.
+    /// A cursor and a part of a collection; the whole of it, in any order, when both went from start to end.
     Scan {
         /// Whether the elements come in pairs.
         pairs: bool,
+        /// Whether the command began with cursor 0. Any other cursor means something to its own server only.
+        from_start: bool,
     },
     /// The type and the number of elements are, the values are not.
     Shape,
@@ -30,13 +32,15 @@ const SECONDS_APART_MAX: u64 = 300;
 pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
     let upper = |index: usize| arguments.get(index).map_or(Vec::new(), |word| word.to_ascii_uppercase());
     let (name, first) = (upper(0), upper(1));
+    let cursor_is_0 = |index: usize| arguments.get(index).is_some_and(|cursor| cursor == b"0");
     match (name.as_slice(), first.as_slice()) {
         (b"KEYS" | b"SMEMBERS" | b"SINTER" | b"SUNION" | b"SDIFF" | b"HKEYS" | b"HVALS", _)
         | (b"PUBSUB", b"CHANNELS")
         | (b"COMMAND", b"LIST") => Comparison::Unordered,
         (b"HGETALL", _) | (b"CONFIG", b"GET") => Comparison::UnorderedPairs,
-        (b"SCAN" | b"SSCAN", _) => Comparison::Scan { pairs: false },
-        (b"HSCAN" | b"ZSCAN", _) => Comparison::Scan { pairs: true },
+        (b"SCAN", _) => Comparison::Scan { pairs: false, from_start: cursor_is_0(1) },
+        (b"SSCAN", _) => Comparison::Scan { pairs: false, from_start: cursor_is_0(2) },
+        (b"HSCAN" | b"ZSCAN", _) => Comparison::Scan { pairs: true, from_start: cursor_is_0(2) },
         (b"SPOP" | b"SRANDMEMBER" | b"RANDOMKEY" | b"HRANDFIELD" | b"ZRANDMEMBER", _)
         | (b"TIME" | b"INFO" | b"HELLO", _)
         | (b"CLIENT", b"ID" | b"INFO" | b"LIST")
@@ -62,7 +66,7 @@ impl Comparison {
             Comparison::Exact => false,
             Comparison::Unordered => real.clone().sorted() == ours.clone().sorted(),
             Comparison::UnorderedPairs => real.clone().sorted_pairs() == ours.clone().sorted_pairs(),
-            Comparison::Scan { pairs } => scans_agree(real, ours, pairs),
+            Comparison::Scan { pairs, from_start } => scans_agree(real, ours, pairs, from_start),
             Comparison::Shape => shapes_agree(real, ours),
             Comparison::Near(distance) => match (real.as_int(), ours.as_int()) {
                 // Negative values are codes: no key, no deadline.
@@ -73,7 +77,7 @@ impl Comparison {
     }
 }
 
-fn scans_agree(real: &Reply, ours: &Reply, pairs: bool) -> bool {
+fn scans_agree(real: &Reply, ours: &Reply, pairs: bool, from_start: bool) -> bool {
     let (Reply::Array(real), Reply::Array(ours)) = (real, ours) else { return false };
     let ([real_cursor, real_items], [our_cursor, our_items]) = (real.as_slice(), ours.as_slice()) else {
         return false;
@@ -82,7 +86,7 @@ fn scans_agree(real: &Reply, ours: &Reply, pairs: bool) -> bool {
         return false;
     }
     let at_end = |cursor: &Reply| cursor.as_bytes() == Some(b"0");
-    if !at_end(real_cursor) || !at_end(our_cursor) {
+    if !from_start || !at_end(real_cursor) || !at_end(our_cursor) {
         return matches!((real_items, our_items), (Reply::Array(_), Reply::Array(_)));
     }
     let sort = if pairs { Reply::sorted_pairs } else { Reply::sorted };
@@ -139,6 +143,7 @@ mod tests {
         agree("SCAN 0", &scan("0", ab), &scan("0", ba), true);
         agree("SCAN 0", &scan("0", ab), &scan("0", "*0\r\n"), false);
         agree("SCAN 0", &scan("7", ab), &scan("0", "*0\r\n"), true);
+        agree("SCAN 7", &scan("0", ab), &scan("0", "*0\r\n"), true);
         agree("HSCAN h 0", &scan("0", ab), &scan("0", ba), false);
         agree("SCAN 0", &scan("0", ab), "-ERR invalid cursor\r\n", false);
     }

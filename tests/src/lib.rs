@@ -6,10 +6,14 @@
 pub mod check;
 pub mod client;
 pub mod compare;
+pub mod coverage;
+pub mod generate;
 pub mod line;
 pub mod pair;
 pub mod redis_server;
 pub mod reply;
+pub mod rng;
 pub mod state;
 #[path = "../../server/src/table/syntax.rs"]
 pub mod syntax;
+pub mod universe;

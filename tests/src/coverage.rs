@@ -1,0 +1,97 @@
+//! What a random run has produced: it fails when an option or an error of a row was never seen.
+
+use crate::generate::Generated;
+use crate::reply::Reply;
+use crate::syntax::Syntax;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Tokens sent and errors answered, by command.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    commands: BTreeMap<String, Seen>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// How often the command was sent.
+    count: u64,
+    /// Tokens of commands that were not refused.
+    tokens: BTreeSet<String>,
+    errors: BTreeSet<String>,
+}
+
+impl Coverage {
+    /// Nothing yet.
+    pub fn new() -> Coverage {
+        Coverage::default()
+    }
+
+    /// Notes a command and its answer. Tokens count only when the command was not refused: an option that no server
+    /// accepts has not been tested.
+    pub fn record(&mut self, name: &str, command: &Generated, reply: &Reply) {
+        let seen = self.commands.entry(name.to_lowercase()).or_default();
+        seen.count += 1;
+        match reply {
+            Reply::Error(text) => {
+                seen.errors.insert(text.clone());
+            }
+            _ => seen.tokens.extend(command.tokens.iter().cloned()),
+        }
+    }
+
+    /// How often a command was sent.
+    pub fn count(&self, name: &str) -> u64 {
+        self.commands.get(&name.to_lowercase()).map_or(0, |seen| seen.count)
+    }
+
+    /// What of a command was never produced, a line each; empty when everything was.
+    ///
+    /// `errors` are the texts that its row lists, each exact or, ending in `*`, a beginning.
+    pub fn missing(&self, name: &str, syntax: &Syntax<'_>, errors: &[&str]) -> Vec<String> {
+        let Some(seen) = self.commands.get(&name.to_lowercase()) else {
+            return vec![format!("{name}: never sent")];
+        };
+        let tokens: BTreeSet<String> = syntax.tokens().iter().map(|token| token.to_uppercase()).collect();
+        let unsent = tokens.difference(&seen.tokens).map(|token| format!("{name}: {token} never accepted"));
+        let unseen = errors
+            .iter()
+            .filter(|text| !seen.errors.iter().any(|error| matches(error, text)))
+            .map(|text| format!("{name}: never answered {text}"));
+        unsent.chain(unseen).collect()
+    }
+}
+
+fn matches(error: &str, expected: &str) -> bool {
+    match expected.strip_suffix('*') {
+        Some(beginning) => error.starts_with(beginning),
+        None => error == expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::Form;
+
+    fn command(tokens: &[&str]) -> Generated {
+        let tokens = tokens.iter().map(ToString::to_string).collect();
+        Generated { arguments: vec![], tokens, form: Form::Valid }
+    }
+
+    #[test]
+    fn what_was_never_produced_is_told() {
+        let syntax = Syntax::parse("key [NX | XX] [GET]").unwrap();
+        let errors = ["ERR syntax error", "ERR invalid *"];
+        let mut coverage = Coverage::new();
+        assert_eq!(coverage.missing("set", &syntax, &errors), ["set: never sent"]);
+        coverage.record("SET", &command(&["NX"]), &Reply::Null);
+        coverage.record("SET", &command(&["GET", "XX"]), &Reply::Error("ERR syntax error".into()));
+        let expected =
+            ["set: GET never accepted", "set: XX never accepted", "set: never answered ERR invalid *"];
+        assert_eq!(coverage.missing("set", &syntax, &errors), expected);
+        coverage.record("set", &command(&["GET", "XX"]), &Reply::Error("ERR invalid expire".into()));
+        coverage.record("set", &command(&["GET", "XX"]), &Reply::Null);
+        assert_eq!(coverage.missing("set", &syntax, &errors), Vec::<String>::new());
+        assert_eq!(coverage.count("Set"), 4);
+    }
+}

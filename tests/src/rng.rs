@@ -1,0 +1,74 @@
+//! A small seeded generator of random numbers, the same on every machine: a failing seed replays.
+
+/// SplitMix64: every seed is a good one, and any number of steps is a period of 2^64.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// The generator of this seed.
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
+    /// The next 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    /// A number below `bound`, which is not 0. The bias of the remainder is far below what a test could see.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next_u64() % bound as u64) as usize
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of the items.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// Puts the items in a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for index in (1..items.len()).rev() {
+            items.swap(index, self.below(index + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sequence_of_a_seed_is_fixed() {
+        let mut rng = Rng::new(1_234_567);
+        // The reference values of SplitMix64 for this seed.
+        assert_eq!(rng.next_u64(), 6_457_827_717_110_365_317);
+        assert_eq!(rng.next_u64(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn everything_is_reached() {
+        let mut rng = Rng::new(7);
+        let mut seen = [false; 10];
+        for _ in 0..1000 {
+            seen[rng.below(10)] = true;
+        }
+        assert_eq!(seen, [true; 10]);
+        let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+        rng.shuffle(&mut order);
+        assert_ne!(order, [0, 1, 2, 3, 4, 5, 6, 7]);
+        order.sort_unstable();
+        assert_eq!(order, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+}

@@ -1,0 +1,245 @@
+//! The small world that generated commands live in: few names, so that they meet, and every number that ever broke
+//! a server.
+//!
+//! Three kinds of values are left out on purpose, because a real server takes them at their word: counts that make
+//! it answer for hours (`SRANDMEMBER k -2147483648`), offsets that make it allocate gigabytes, and deadlines or
+//! timeouts so short that two servers asked one after the other would rightly differ, or so long that they block.
+
+use crate::rng::Rng;
+
+/// Numbers and non-numbers that every parser has to get right. None is a valid integer between 2 and 2^31.
+const HOSTILE_NUMBERS: &[&str] = &[
+    "9223372036854775807",
+    "-9223372036854775808",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "18446744073709551616",
+    "2147483648",
+    "4294967296",
+    "-0",
+    "+1",
+    "01",
+    "0x10",
+    " 1",
+    "1 ",
+    "1.5",
+    "1e400",
+    "-1e400",
+    "nan",
+    "inf",
+    "",
+    "ten",
+    "1_0",
+    "1\0",
+];
+
+const SMALL_INTEGERS: &[&str] = &["0", "1", "2", "3", "5", "-1", "-2", "-5", "10", "-100", "100"];
+
+const DOUBLES: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "1.5",
+    "-2.25",
+    "3.0e3",
+    "1e20",
+    "-1e-5",
+    "0.1",
+    "100",
+    "inf",
+    "-inf",
+    "+inf",
+    "-0",
+    "17179869184",
+    "1e308",
+    "5e-324",
+    "0.30000000000000004",
+    "nan",
+    "0x10",
+    "",
+    " 1",
+    "one",
+];
+
+/// Relative deadlines: far, none, past and impossible, nothing that passes while a test runs.
+const SECONDS: &[&str] = &["100000", "200000", "1000000", "0", "-1", "-100000"];
+const MILLISECONDS: &[&str] = &["100000000", "200000000", "1000000000", "0", "-1", "-100000000"];
+const UNIX_SECONDS: &[&str] = &["4102444800", "4102448400", "1", "0", "-1"];
+const UNIX_MILLISECONDS: &[&str] = &["4102444800000", "4102448400001", "1", "0", "-1"];
+
+/// Seconds that a command may block: 0 and what reads as 0 would be for ever, hexadecimal a long time.
+const TIMEOUTS: &[&str] = &["0.001", "0.01", "0.002", "1e-3", "-1", "-0.5", "", "ten", "nan", "1e400", "inf"];
+
+const VALUES: &[&str] = &[
+    "",
+    "v",
+    "w",
+    "1",
+    "10",
+    "-7",
+    "3.5",
+    "hello world",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "x\0y",
+    "1 ",
+    // Longer than an embedded string, and than a listpack's entry.
+    "a string of more than sixty-four bytes, which is where a compact encoding ends for good",
+];
+
+const PATTERNS: &[&str] =
+    &["*", "?", "k*", "*1", "[a-m]*", "[^a]*", "h[12]", "\\*", "", "[", "a\\", "**1*", "none"];
+
+/// Kinds of keys, by the first letter of their names. Two of each, so that commands on two keys meet too.
+const KEYS: &[(&str, [&str; 2])] = &[
+    ("string", ["s1", "s2"]),
+    ("hash", ["h1", "h2"]),
+    ("list", ["l1", "l2"]),
+    ("set", ["t1", "t2"]),
+    ("sorted-set", ["z1", "z2"]),
+    ("stream", ["x1", "x2"]),
+];
+
+/// Keys of no kind: any command may make them, so wrong types happen.
+const ANY_KEYS: &[&str] = &["k1", "k2", "{tag}1", "", "key with space", "bin\r\n\0"];
+
+/// A random key for a command of this group: mostly of its own kind, else of any.
+pub fn key(rng: &mut Rng, group: &str) -> Vec<u8> {
+    let own = KEYS.iter().find(|(kind, _)| *kind == group);
+    let name = match own {
+        Some((_, names)) if rng.chance(75) => *rng.pick(names),
+        _ if rng.chance(60) => {
+            let (_, names) = rng.pick(KEYS);
+            *rng.pick(names)
+        }
+        _ => *rng.pick(ANY_KEYS),
+    };
+    name.as_bytes().to_vec()
+}
+
+/// A random value for the argument of this name, for a command of this group.
+pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
+    if is_key(name) {
+        return key(rng, group);
+    }
+    let pool = pool(name);
+    let pick_hostile = match pool {
+        Pool::Integers | Pool::Times(_) => rng.chance(15),
+        _ => false,
+    };
+    if pick_hostile {
+        return bytes(rng.pick(HOSTILE_NUMBERS));
+    }
+    match pool {
+        Pool::Integers => bytes(rng.pick(SMALL_INTEGERS)),
+        Pool::Times(times) | Pool::Words(times) => bytes(rng.pick(times)),
+        Pool::Names(letter) => member(rng, letter),
+        Pool::ScoreBound => bound(rng),
+        Pool::Values if rng.chance(4) => vec![0xff, 0x00, 0x80, b'\r', b'\n'],
+        Pool::Values if rng.chance(2) => vec![b'b'; 600],
+        Pool::Values => bytes(rng.pick(VALUES)),
+    }
+}
+
+/// A random time for a command that blocks this many milliseconds; 0 would be for ever.
+pub fn blocking_milliseconds(rng: &mut Rng) -> Vec<u8> {
+    bytes(rng.pick(&["1", "2", "10", "-1", "", "ten", "1.5", "9223372036854775808"]))
+}
+
+/// Whether an argument of this name is the name of a key.
+pub fn is_key(name: &str) -> bool {
+    matches!(name, "key" | "source" | "destination" | "newkey" | "key1" | "key2" | "sourcekey" | "destkey")
+}
+
+/// Something that no argument expects here.
+pub fn hostile(rng: &mut Rng) -> Vec<u8> {
+    bytes(rng.pick(HOSTILE_NUMBERS))
+}
+
+fn bytes(text: &&str) -> Vec<u8> {
+    text.as_bytes().to_vec()
+}
+
+/// Where an argument's values come from.
+#[derive(Clone, Copy, Debug)]
+enum Pool {
+    Integers,
+    Times(&'static [&'static str]),
+    Words(&'static [&'static str]),
+    Names(char),
+    ScoreBound,
+    Values,
+}
+
+fn pool(name: &str) -> Pool {
+    match name {
+        "seconds" => Pool::Times(SECONDS),
+        "milliseconds" => Pool::Times(MILLISECONDS),
+        "unix-time-seconds" => Pool::Times(UNIX_SECONDS),
+        "unix-time-milliseconds" => Pool::Times(UNIX_MILLISECONDS),
+        "timeout" => Pool::Words(TIMEOUTS),
+        "pattern" => Pool::Words(PATTERNS),
+        "field" => Pool::Names('f'),
+        "member" => Pool::Names('m'),
+        "element" | "pivot" => Pool::Names('e'),
+        "channel" | "shardchannel" => Pool::Names('c'),
+        "score" => Pool::Words(DOUBLES),
+        "min" | "max" => Pool::ScoreBound,
+        "cursor" => Pool::Words(&["0", "0", "0", "1", "99", "-1", "x", "", "18446744073709551615", "0 "]),
+        "type" => Pool::Words(&["string", "hash", "list", "set", "zset", "stream", "none", "HASH", ""]),
+        "start" | "stop" | "end" | "index" | "count" | "offset" | "increment" | "decrement" | "rank"
+        | "num-matches" | "len" | "maxlen" | "db" | "destination-db" | "limit" | "numkeys" | "threshold" => {
+            // The float commands' `increment` gets its fractions from the hostile numbers.
+            Pool::Integers
+        }
+        _ => Pool::Values,
+    }
+}
+
+/// One of few names with this first letter, sometimes a number or an odd one, which changes encodings.
+fn member(rng: &mut Rng, letter: char) -> Vec<u8> {
+    match rng.below(20) {
+        0..=13 => format!("{letter}{}", rng.below(6)).into_bytes(),
+        14..=16 => format!("{}", rng.below(4)).into_bytes(),
+        _ => bytes(rng.pick(VALUES)),
+    }
+}
+
+/// A bound of a range by score, rank or name.
+fn bound(rng: &mut Rng) -> Vec<u8> {
+    match rng.below(10) {
+        0..=4 => bytes(rng.pick(&["-inf", "+inf", "0", "1", "(1", "2.5", "(0", "100", "inf", "(inf"])),
+        5 | 6 => bytes(rng.pick(&["-", "+", "[m1", "(m3", "[", "(", "[m", "["])),
+        7 => bytes(rng.pick(&["nan", "(nan", "((1", "", "x", "(", "1e400", " 1"])),
+        _ => bytes(rng.pick(SMALL_INTEGERS)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_hostile_number_is_a_small_count() {
+        for text in HOSTILE_NUMBERS {
+            let value = text.parse::<i64>().unwrap_or(0);
+            let canonical = value.to_string() == *text;
+            assert!(!canonical || value.unsigned_abs() >= 1 << 31, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_timeout_blocks_for_long() {
+        for text in TIMEOUTS {
+            let seconds = text.parse::<f64>().unwrap_or(-1.0);
+            assert!(seconds != 0.0 && !(0.02..1e18).contains(&seconds), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_are_mostly_of_the_commands_kind() {
+        let mut rng = Rng::new(1);
+        let own = (0..1000).filter(|_| key(&mut rng, "hash").starts_with(b"h")).count();
+        assert!((700..950).contains(&own), "{own}");
+    }
+}
