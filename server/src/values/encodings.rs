@@ -1,0 +1,123 @@
+//! The limits that decide which encoding a value has.
+
+use std::fmt;
+
+/// The encoding limits of one engine, as CONFIG GET names them, and the seed of its hash tables.
+///
+/// Every operation that may change an encoding takes them by reference, so a CONFIG SET counts from the next write on,
+/// as in Redis: a value that exists keeps its encoding until it is written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encodings {
+    /// Most fields of a `listpack` hash.
+    pub hash_max_listpack_entries: usize,
+    /// Longest field or value, in bytes, of a `listpack` hash.
+    pub hash_max_listpack_value: usize,
+    /// Largest `listpack` list, and largest node of a `quicklist`: -1 to -5 are 4, 8, 16, 32, 64 KiB, 0 and up a number
+    /// of elements (of at most 8 KiB together).
+    pub list_max_listpack_size: i64,
+    /// Most members of an `intset` set.
+    pub set_max_intset_entries: usize,
+    /// Most members of a `listpack` set.
+    pub set_max_listpack_entries: usize,
+    /// Longest member, in bytes, of a `listpack` set.
+    pub set_max_listpack_value: usize,
+    /// Most members of a `listpack` sorted set.
+    pub zset_max_listpack_entries: usize,
+    /// Longest member, in bytes, of a `listpack` sorted set.
+    pub zset_max_listpack_value: usize,
+    /// Seeds the hash of every table made from now on. It decides where an element lies in memory and nothing that
+    /// can be observed; drawn from outside, it keeps a client from choosing members that collide.
+    pub seed: u64,
+}
+
+impl Default for Encodings {
+    /// The limits of an unconfigured Redis 7.2, and seed 0.
+    fn default() -> Self {
+        Self {
+            hash_max_listpack_entries: 512,
+            hash_max_listpack_value: 64,
+            list_max_listpack_size: -2,
+            set_max_intset_entries: 512,
+            set_max_listpack_entries: 128,
+            set_max_listpack_value: 64,
+            zset_max_listpack_entries: 128,
+            zset_max_listpack_value: 64,
+            seed: 0,
+        }
+    }
+}
+
+/// The name OBJECT ENCODING has for a representation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// A string that is a canonical 64-bit integer.
+    Int,
+    /// A string of at most 44 bytes that was never grown in place.
+    Embstr,
+    /// Any other string.
+    Raw,
+    /// A small hash, list, set or sorted set in one block of memory.
+    Listpack,
+    /// A list in several blocks.
+    Quicklist,
+    /// A large hash or set.
+    Hashtable,
+    /// A small set of integers.
+    Intset,
+    /// A large sorted set.
+    Skiplist,
+}
+
+impl Encoding {
+    /// The name as OBJECT ENCODING answers it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Embstr => "embstr",
+            Self::Raw => "raw",
+            Self::Listpack => "listpack",
+            Self::Quicklist => "quicklist",
+            Self::Hashtable => "hashtable",
+            Self::Intset => "intset",
+            Self::Skiplist => "skiplist",
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What CONFIG GET of an unconfigured server of the 7.2 line answers.
+    #[test]
+    fn defaults_are_those_of_the_real_server() {
+        let enc = Encodings::default();
+        let ours = [
+            ("hash-max-listpack-entries", enc.hash_max_listpack_entries),
+            ("hash-max-listpack-value", enc.hash_max_listpack_value),
+            ("set-max-intset-entries", enc.set_max_intset_entries),
+            ("set-max-listpack-entries", enc.set_max_listpack_entries),
+            ("set-max-listpack-value", enc.set_max_listpack_value),
+            ("zset-max-listpack-entries", enc.zset_max_listpack_entries),
+            ("zset-max-listpack-value", enc.zset_max_listpack_value),
+        ];
+        let real = [
+            ("hash-max-listpack-entries", 512),
+            ("hash-max-listpack-value", 64),
+            ("set-max-intset-entries", 512),
+            ("set-max-listpack-entries", 128),
+            ("set-max-listpack-value", 64),
+            ("zset-max-listpack-entries", 128),
+            ("zset-max-listpack-value", 64),
+        ];
+        assert_eq!(ours, real);
+        assert_eq!(enc.list_max_listpack_size, -2);
+    }
+}

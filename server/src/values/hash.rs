@@ -1,0 +1,336 @@
+//! The hash value: fields and their values.
+
+use super::encodings::{Encoding, Encodings};
+use super::packed::{self, Packed};
+use super::table::{Keyed, Table};
+
+/// Fields and values: one block of memory in insertion order while small, else a table.
+#[derive(Clone, Debug, Default)]
+pub struct Hash(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// Field, value, field, value.
+    Packed(Packed),
+    Table(Box<Table<Pair>>),
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::Packed(Packed::default())
+    }
+}
+
+/// A field and its value in one allocation: the length of the field, the field, the value.
+#[derive(Clone, Debug)]
+struct Pair(Box<[u8]>);
+
+impl Pair {
+    fn new(field: &[u8], value: &[u8]) -> Self {
+        let prefix = packed::length_size(field.len());
+        let mut bytes = vec![0; prefix + field.len() + value.len()];
+        packed::write_length(&mut bytes, 0, field.len());
+        bytes[prefix..prefix + field.len()].copy_from_slice(field);
+        bytes[prefix + field.len()..].copy_from_slice(value);
+        Self(bytes.into_boxed_slice())
+    }
+
+    fn split(&self) -> (&[u8], &[u8]) {
+        let (len, prefix) = packed::read_length(&self.0).unwrap_or_default();
+        self.0[prefix..].split_at(len)
+    }
+
+    /// Replaces the value; in place if it is as long as the old one.
+    fn set(&mut self, value: &[u8]) {
+        let (field, old) = self.split();
+        if old.len() == value.len() {
+            let start = self.0.len() - value.len();
+            self.0[start..].copy_from_slice(value);
+        } else {
+            *self = Self::new(field, value);
+        }
+    }
+}
+
+impl Keyed for Pair {
+    fn key(&self) -> &[u8] {
+        self.split().0
+    }
+}
+
+impl Hash {
+    /// An empty hash. Nothing is allocated.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tells that one command will set `fields` fields: too many for a small hash make it a large one at once, as in
+    /// Redis, whatever repeats among them.
+    pub fn expect(&mut self, fields: usize, enc: &Encodings) {
+        if fields > enc.hash_max_listpack_entries {
+            self.enlarge(fields, enc.seed);
+        }
+    }
+
+    /// Number of fields. O(1).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.len() / 2,
+            Form::Table(table) => table.len(),
+        }
+    }
+
+    /// Whether there is no field; such a hash is no value, its key is deleted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of `field`. O(fields) while small, else O(1).
+    #[must_use]
+    pub fn get(&self, field: &[u8]) -> Option<&[u8]> {
+        match &self.0 {
+            Form::Packed(packed) => Some(packed.at(find(packed, field)?.1)),
+            Form::Table(table) => Some(table.get(field)?.split().1),
+        }
+    }
+
+    /// Whether `field` exists.
+    #[must_use]
+    pub fn contains(&self, field: &[u8]) -> bool {
+        self.get(field).is_some()
+    }
+
+    /// Sets `field` to `value`; true if the field is new.
+    pub fn set(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
+        let long = field.len().max(value.len()) > enc.hash_max_listpack_value;
+        if let Form::Packed(packed) = &mut self.0
+            && !long
+            && packed.has_room(field.len() + value.len())
+        {
+            let new = set_packed(packed, field, value);
+            if packed.len() / 2 > enc.hash_max_listpack_entries {
+                self.enlarge(0, enc.seed);
+            }
+            return new;
+        }
+        let table = self.enlarge(0, enc.seed);
+        match table.insert_with(field, || Pair::new(field, value)) {
+            Ok(_) => true,
+            Err(position) => {
+                table.at_mut(position).set(value);
+                false
+            }
+        }
+    }
+
+    /// Sets `field` to `value` unless it exists; true if it was set.
+    pub fn set_new(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
+        !self.contains(field) && self.set(field, value, enc)
+    }
+
+    /// Removes `field`; true if it existed.
+    pub fn remove(&mut self, field: &[u8]) -> bool {
+        match &mut self.0 {
+            Form::Packed(packed) => match find(packed, field) {
+                Some((place, _)) => {
+                    packed.replace(place, 2, &[]);
+                    true
+                }
+                None => false,
+            },
+            Form::Table(table) => table.remove(field).is_some(),
+        }
+    }
+
+    /// Fields and values, in order of insertion while small.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(match &self.0 {
+            Form::Packed(packed) => IterForm::Packed(packed.iter()),
+            Form::Table(table) => IterForm::Table(table.entries().iter()),
+        })
+    }
+
+    /// The field and value with this index in the order of [`Hash::iter`]: a random index picks a random field.
+    /// O(index) while small, else O(1).
+    #[must_use]
+    pub fn nth(&self, index: usize) -> Option<(&[u8], &[u8])> {
+        match &self.0 {
+            Form::Packed(packed) => {
+                let mut iter = packed.iter_at(packed.place_of(index * 2));
+                Some((iter.next()?, iter.next()?))
+            }
+            Form::Table(table) => Some(table.entries().get(index)?.split()),
+        }
+    }
+
+    /// Visits about `count` fields from `cursor` on and returns the next cursor; 0 starts and ends. A field that is
+    /// there throughout a whole scan is visited. A small hash is visited whole, as in Redis.
+    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8], &[u8])) -> u64 {
+        match &self.0 {
+            Form::Packed(_) => {
+                self.iter().for_each(|(field, value)| visit(field, value));
+                0
+            }
+            Form::Table(table) => table.scan(cursor, count, |pair| {
+                let (field, value) = pair.split();
+                visit(field, value);
+            }),
+        }
+    }
+
+    /// The representation, as OBJECT ENCODING names it.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match &self.0 {
+            Form::Packed(_) => Encoding::Listpack,
+            Form::Table(_) => Encoding::Hashtable,
+        }
+    }
+
+    /// The table, made of the small form if need be.
+    fn enlarge(&mut self, more: usize, seed: u64) -> &mut Table<Pair> {
+        if let Form::Packed(packed) = &self.0 {
+            let mut table = Table::with_capacity(packed.len() / 2 + more, seed);
+            for (field, value) in self.iter() {
+                // Fields are distinct already.
+                let _ = table.insert_with(field, || Pair::new(field, value));
+            }
+            self.0 = Form::Table(Box::new(table));
+        }
+        match &mut self.0 {
+            Form::Table(table) => table,
+            Form::Packed(_) => unreachable!("made so above"),
+        }
+    }
+}
+
+/// The places of a field and of its value.
+fn find(packed: &Packed, field: &[u8]) -> Option<(usize, usize)> {
+    let mut iter = packed.iter();
+    loop {
+        let place = iter.place();
+        let found = iter.next()? == field;
+        let value = iter.place();
+        if found {
+            return Some((place, value));
+        }
+        iter.next();
+    }
+}
+
+fn set_packed(packed: &mut Packed, field: &[u8], value: &[u8]) -> bool {
+    match find(packed, field) {
+        Some((_, place)) => {
+            packed.replace(place, 1, &[value]);
+            false
+        }
+        None => {
+            packed.push(&[field, value]);
+            true
+        }
+    }
+}
+
+/// Fields and values of a [`Hash`].
+#[derive(Clone, Debug)]
+pub struct Iter<'a>(IterForm<'a>);
+
+#[derive(Clone, Debug)]
+enum IterForm<'a> {
+    Packed(packed::Iter<'a>),
+    Table(std::slice::Iter<'a, Pair>),
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            IterForm::Packed(iter) => Some((iter.next()?, iter.next()?)),
+            IterForm::Table(iter) => iter.next().map(Pair::split),
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Hash {
+    type Item = (&'a [u8], &'a [u8]);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn small() -> Encodings {
+        Encodings { hash_max_listpack_entries: 8, hash_max_listpack_value: 20, ..Encodings::default() }
+    }
+
+    #[test]
+    fn converts_where_redis_does() {
+        let enc = Encodings::default();
+        let mut hash = Hash::new();
+        for n in 0..512 {
+            hash.set(format!("f{n}").as_bytes(), &[b'v'; 64], &enc);
+        }
+        assert_eq!(hash.encoding(), Encoding::Listpack);
+        assert_eq!(hash.iter().next(), Some((&b"f0"[..], &[b'v'; 64][..])));
+        hash.set(b"f512", b"v", &enc);
+        assert_eq!(hash.encoding(), Encoding::Hashtable);
+        let mut hash = Hash::new();
+        hash.set(b"f", &[b'v'; 65], &enc);
+        assert_eq!(hash.encoding(), Encoding::Hashtable);
+        let mut hash = Hash::new();
+        hash.expect(512, &enc);
+        assert_eq!(hash.encoding(), Encoding::Listpack);
+        hash.expect(513, &enc);
+        assert_eq!(hash.encoding(), Encoding::Hashtable);
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_map(steps in prop::collection::vec((0_u8..4, 0_u8..16, 0_usize..24), 0..80)) {
+            let enc = small();
+            let (mut hash, mut model) = (Hash::new(), BTreeMap::new());
+            for (op, field, len) in steps {
+                let (field, value) = (format!("field{field}").into_bytes(), vec![op; len]);
+                match op {
+                    0 | 1 => {
+                        let new = hash.set(&field, &value, &enc);
+                        prop_assert_eq!(new, model.insert(field, value).is_none());
+                    }
+                    2 => {
+                        let new = hash.set_new(&field, &value, &enc);
+                        prop_assert_eq!(new, !model.contains_key(&field));
+                        model.entry(field).or_insert(value);
+                    }
+                    _ => prop_assert_eq!(hash.remove(&field), model.remove(&field).is_some()),
+                }
+                prop_assert_eq!(hash.len(), model.len());
+                let all: BTreeMap<_, _> = hash.iter().map(|(f, v)| (f.to_vec(), v.to_vec())).collect();
+                prop_assert_eq!(&all, &model);
+                for (index, pair) in hash.iter().enumerate() {
+                    prop_assert_eq!(hash.nth(index), Some(pair));
+                    prop_assert_eq!(hash.get(pair.0), Some(pair.1));
+                }
+                prop_assert_eq!(hash.nth(hash.len()), None);
+                let mut scanned = BTreeMap::new();
+                let mut cursor = 0;
+                loop {
+                    cursor = hash.scan(cursor, 3, |f, v| { scanned.insert(f.to_vec(), v.to_vec()); });
+                    if cursor == 0 { break; }
+                }
+                prop_assert_eq!(&scanned, &model);
+            }
+        }
+    }
+}

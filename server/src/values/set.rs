@@ -1,0 +1,417 @@
+//! The set value.
+
+use super::encodings::{Encoding, Encodings};
+use super::integer::{self, Text};
+use super::intset::IntSet;
+use super::packed::{self, Packed};
+use super::table::Table;
+
+/// Distinct members: sorted integers, one block of memory in insertion order, or a table.
+#[derive(Clone, Debug)]
+pub struct Set(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    Packed(Packed),
+    /// Behind a pointer, so that a value stays three words.
+    Other(Box<Other>),
+}
+
+#[derive(Clone, Debug)]
+enum Other {
+    Ints(IntSet),
+    Table(Table<Box<[u8]>>),
+}
+
+impl Default for Set {
+    fn default() -> Self {
+        Self(Form::Packed(Packed::default()))
+    }
+}
+
+impl Set {
+    /// An empty set. It takes its encoding from the first member added. Nothing is allocated.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty set for `hint` members of which this is the first, in the encoding that SADD gives it in Redis 7.2:
+    /// `hint` counts what one command brings, repeated or not.
+    #[must_use]
+    pub fn for_members(first: &[u8], hint: usize, enc: &Encodings) -> Self {
+        if integer::parse(first).is_some() && hint <= enc.set_max_intset_entries {
+            Self::ints(IntSet::new())
+        } else if hint <= enc.set_max_listpack_entries {
+            Self::default()
+        } else {
+            Self::table(Table::with_capacity(hint, enc.seed))
+        }
+    }
+
+    /// Tells that one command will add `hint` members: too many for the present encoding change it at once, as in
+    /// Redis 7.2.
+    pub fn expect(&mut self, hint: usize, enc: &Encodings) {
+        let limit = match self.encoding() {
+            Encoding::Intset => enc.set_max_intset_entries,
+            Encoding::Listpack => enc.set_max_listpack_entries,
+            _ => return,
+        };
+        if hint > limit {
+            self.enlarge(hint, enc.seed);
+        }
+    }
+
+    /// Number of members. O(1).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.len(),
+            Form::Other(other) => match &**other {
+                Other::Ints(ints) => ints.len(),
+                Other::Table(table) => table.len(),
+            },
+        }
+    }
+
+    /// Whether there is no member; such a set is no value, its key is deleted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether `member` is in the set. O(members) while small, O(log n) among integers, else O(1).
+    #[must_use]
+    pub fn contains(&self, member: &[u8]) -> bool {
+        match &self.0 {
+            Form::Packed(packed) => packed.iter().any(|there| there == member),
+            Form::Other(other) => match &**other {
+                Other::Ints(ints) => integer::parse(member).is_some_and(|value| ints.contains(value)),
+                Other::Table(table) => table.find(member).is_some(),
+            },
+        }
+    }
+
+    /// Adds `member`; false if it was there.
+    pub fn add(&mut self, member: &[u8], enc: &Encodings) -> bool {
+        match &mut self.0 {
+            Form::Packed(packed) if packed.len() == 0 => self.add_first(member, enc),
+            Form::Packed(packed) => {
+                if packed.iter().any(|there| there == member) {
+                    return false;
+                }
+                if packed.len() < enc.set_max_listpack_entries
+                    && fits(member, enc)
+                    && packed.has_room(member.len())
+                {
+                    packed.push(&[member]);
+                    return true;
+                }
+                add_new(self.enlarge(1, enc.seed), member)
+            }
+            Form::Other(other) => match (&mut **other, integer::parse(member)) {
+                (Other::Table(table), _) => add_new(table, member),
+                (Other::Ints(ints), Some(value)) => {
+                    let new = ints.add(value);
+                    if new && ints.len() > enc.set_max_intset_entries {
+                        self.enlarge(0, enc.seed);
+                    }
+                    new
+                }
+                (Other::Ints(_), None) => self.add_text_to_ints(member, enc),
+            },
+        }
+    }
+
+    /// Removes `member`; false if it was not there.
+    pub fn remove(&mut self, member: &[u8]) -> bool {
+        match &mut self.0 {
+            Form::Packed(packed) => {
+                let mut iter = packed.iter();
+                loop {
+                    let place = iter.place();
+                    match iter.next() {
+                        Some(there) if there == member => {
+                            packed.replace(place, 1, &[]);
+                            return true;
+                        }
+                        Some(_) => {}
+                        None => return false,
+                    }
+                }
+            }
+            Form::Other(other) => match &mut **other {
+                Other::Ints(ints) => integer::parse(member).is_some_and(|value| ints.remove(value)),
+                Other::Table(table) => table.remove(member).is_some(),
+            },
+        }
+    }
+
+    /// Members: integers ascending, a small set in order of insertion.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(match &self.0 {
+            Form::Packed(packed) => IterForm::Packed(packed.iter()),
+            Form::Other(other) => match &**other {
+                Other::Ints(ints) => IterForm::Ints(ints, 0),
+                Other::Table(table) => IterForm::Table(table.entries().iter()),
+            },
+        })
+    }
+
+    /// The member with this index in the order of [`Set::iter`]: a random index picks a random member.
+    /// O(index) while small, else O(1).
+    #[must_use]
+    pub fn nth(&self, index: usize) -> Option<Text<'_>> {
+        match &self.0 {
+            Form::Packed(packed) => packed.iter().nth(index).map(Text::Bytes),
+            Form::Other(other) => match &**other {
+                Other::Ints(ints) => ints.get(index).map(Text::int),
+                Other::Table(table) => table.entries().get(index).map(|member| Text::Bytes(member)),
+            },
+        }
+    }
+
+    /// Removes and returns the member with this index.
+    pub fn take_nth(&mut self, index: usize) -> Option<Box<[u8]>> {
+        if let Form::Other(other) = &mut self.0
+            && let Other::Table(table) = &mut **other
+        {
+            return (index < table.len()).then(|| table.remove_at(index));
+        }
+        let member: Box<[u8]> = (*self.nth(index)?).into();
+        self.remove(&member);
+        Some(member)
+    }
+
+    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that is
+    /// there throughout a whole scan is visited. A small set or one of integers is visited whole, as in Redis.
+    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
+        if let Form::Other(other) = &self.0
+            && let Other::Table(table) = &**other
+        {
+            return table.scan(cursor, count, |member| visit(member));
+        }
+        self.iter().for_each(|member| visit(&member));
+        0
+    }
+
+    /// The representation, as OBJECT ENCODING names it. An empty set has none yet and says `listpack`.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match &self.0 {
+            Form::Packed(_) => Encoding::Listpack,
+            Form::Other(other) => match &**other {
+                Other::Ints(_) => Encoding::Intset,
+                Other::Table(_) => Encoding::Hashtable,
+            },
+        }
+    }
+
+    fn ints(ints: IntSet) -> Self {
+        Self(Form::Other(Box::new(Other::Ints(ints))))
+    }
+
+    fn table(table: Table<Box<[u8]>>) -> Self {
+        Self(Form::Other(Box::new(Other::Table(table))))
+    }
+
+    /// Adds the first member, which decides the encoding.
+    fn add_first(&mut self, member: &[u8], enc: &Encodings) -> bool {
+        match integer::parse(member) {
+            Some(value) if enc.set_max_intset_entries > 0 => {
+                let mut ints = IntSet::new();
+                ints.add(value);
+                *self = Self::ints(ints);
+                true
+            }
+            _ if enc.set_max_listpack_entries > 0 && fits(member, enc) => {
+                self.0 = Form::Packed(packed_of([Text::Bytes(member)].into_iter()));
+                true
+            }
+            _ => add_new(self.enlarge(1, enc.seed), member),
+        }
+    }
+
+    /// Adds what is no integer to a set of integers, which becomes small or large.
+    fn add_text_to_ints(&mut self, member: &[u8], enc: &Encodings) -> bool {
+        let longest = self.longest_int();
+        if self.len() < enc.set_max_listpack_entries
+            && fits(member, enc)
+            && longest <= enc.set_max_listpack_value
+        {
+            self.0 = Form::Packed(packed_of(self.iter().chain([Text::Bytes(member)])));
+            return true;
+        }
+        add_new(self.enlarge(1, enc.seed), member)
+    }
+
+    /// Length of the longest member of a set of integers: its first or its last.
+    fn longest_int(&self) -> usize {
+        let last = self.len().saturating_sub(1);
+        [0, last].iter().filter_map(|index| self.nth(*index)).map(|text| text.len()).max().unwrap_or(0)
+    }
+
+    /// The table, made of another form if need be, with room for `more`.
+    fn enlarge(&mut self, more: usize, seed: u64) -> &mut Table<Box<[u8]>> {
+        if self.encoding() != Encoding::Hashtable {
+            let mut table = Table::with_capacity(self.len() + more, seed);
+            for member in self.iter() {
+                add_new(&mut table, &member);
+            }
+            *self = Self::table(table);
+        }
+        match &mut self.0 {
+            Form::Other(other) => match &mut **other {
+                Other::Table(table) => table,
+                Other::Ints(_) => unreachable!("made so above"),
+            },
+            Form::Packed(_) => unreachable!("made so above"),
+        }
+    }
+}
+
+/// Whether a member is short enough for a small set.
+fn fits(member: &[u8], enc: &Encodings) -> bool {
+    member.len() <= enc.set_max_listpack_value
+}
+
+fn add_new(table: &mut Table<Box<[u8]>>, member: &[u8]) -> bool {
+    table.insert_with(member, || member.into()).is_ok()
+}
+
+fn packed_of<'a>(members: impl Iterator<Item = Text<'a>>) -> Packed {
+    let mut packed = Packed::default();
+    members.for_each(|member| packed.push(&[&member]));
+    packed
+}
+
+/// Members of a [`Set`].
+#[derive(Clone, Debug)]
+pub struct Iter<'a>(IterForm<'a>);
+
+#[derive(Clone, Debug)]
+enum IterForm<'a> {
+    Packed(packed::Iter<'a>),
+    Ints(&'a IntSet, usize),
+    Table(std::slice::Iter<'a, Box<[u8]>>),
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Text<'a>;
+
+    fn next(&mut self) -> Option<Text<'a>> {
+        match &mut self.0 {
+            IterForm::Packed(iter) => iter.next().map(Text::Bytes),
+            IterForm::Ints(ints, at) => {
+                let value = ints.get(*at)?;
+                *at += 1;
+                Some(Text::int(value))
+            }
+            IterForm::Table(iter) => iter.next().map(|member| Text::Bytes(member)),
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Set {
+    type Item = Text<'a>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn set_of(members: impl IntoIterator<Item = String>, enc: &Encodings) -> Set {
+        let mut set = Set::new();
+        for member in members {
+            set.add(member.as_bytes(), enc);
+        }
+        set
+    }
+
+    #[test]
+    fn converts_where_redis_does() {
+        let enc = Encodings::default();
+        let mut set = set_of((0..512).map(|n| n.to_string()), &enc);
+        assert_eq!(set.encoding(), Encoding::Intset);
+        set.add(b"512", &enc);
+        assert_eq!(set.encoding(), Encoding::Hashtable);
+        let mut set = set_of((0..127).map(|n| n.to_string()), &enc);
+        set.add(b"a", &enc);
+        assert_eq!(set.encoding(), Encoding::Listpack);
+        set.add(b"b", &enc);
+        assert_eq!((set.encoding(), set.len()), (Encoding::Hashtable, 129));
+        let mut set = set_of((0..128).map(|n| n.to_string()), &enc);
+        set.add(b"a", &enc);
+        assert_eq!(set.encoding(), Encoding::Hashtable);
+        let mut set = set_of(["a".repeat(64)], &enc);
+        assert_eq!(set.encoding(), Encoding::Listpack);
+        set.add(&[b'b'; 65], &enc);
+        assert_eq!(set.encoding(), Encoding::Hashtable);
+    }
+
+    #[test]
+    fn what_one_command_brings_decides_too() {
+        let enc = Encodings::default();
+        assert_eq!(Set::for_members(b"1", 512, &enc).encoding(), Encoding::Intset);
+        assert_eq!(Set::for_members(b"1", 513, &enc).encoding(), Encoding::Hashtable);
+        assert_eq!(Set::for_members(b"a", 128, &enc).encoding(), Encoding::Listpack);
+        assert_eq!(Set::for_members(b"a", 129, &enc).encoding(), Encoding::Hashtable);
+        let mut set = set_of(["a".to_owned()], &enc);
+        set.expect(128, &enc);
+        assert_eq!(set.encoding(), Encoding::Listpack);
+        set.expect(129, &enc);
+        assert_eq!(set.encoding(), Encoding::Hashtable);
+    }
+
+    fn members() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => (0_i64..20).prop_map(|n| n.to_string()),
+            1 => any::<i64>().prop_map(|n| n.to_string()),
+            2 => "[a-c]{0,2}",
+            1 => "[a-c]{9}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_set(steps in prop::collection::vec((0_u8..5, members(), any::<prop::sample::Index>()), 0..60)) {
+            let enc = Encodings {
+                set_max_intset_entries: 6, set_max_listpack_entries: 8, set_max_listpack_value: 8, ..Encodings::default()
+            };
+            let (mut set, mut model) = (Set::new(), BTreeSet::new());
+            for (op, member, index) in steps {
+                let member = member.into_bytes();
+                match op {
+                    0 => prop_assert_eq!(set.remove(&member), model.remove(&member)),
+                    1 if !model.is_empty() => {
+                        let taken = set.take_nth(index.index(model.len())).map(Vec::from);
+                        prop_assert!(taken.is_some_and(|member| model.remove(&member)));
+                    }
+                    _ => prop_assert_eq!(set.add(&member, &enc), model.insert(member.clone())),
+                }
+                prop_assert_eq!(set.len(), model.len());
+                prop_assert_eq!(set.contains(&member), model.contains(&member));
+                let all: BTreeSet<Vec<u8>> = set.iter().map(|member| member.to_vec()).collect();
+                prop_assert_eq!(&all, &model);
+                for (index, member) in set.iter().enumerate() {
+                    prop_assert_eq!(set.nth(index), Some(member));
+                    prop_assert!(set.contains(&member));
+                }
+                let (mut scanned, mut cursor) = (BTreeSet::new(), 0);
+                loop {
+                    cursor = set.scan(cursor, 2, |member| { scanned.insert(member.to_vec()); });
+                    if cursor == 0 { break; }
+                }
+                prop_assert_eq!(&scanned, &model);
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The string value.
+
+use super::encodings::Encoding;
+use super::integer::{self, Text};
+
+/// Strings up to this length live inside the value, without an allocation.
+const INLINE: usize = 22;
+/// Redis calls an ungrown string of at most this length `embstr`.
+const EMBSTR: usize = 44;
+
+/// A string: an integer, a short text in place, or one right-sized block of memory.
+#[derive(Clone, Debug)]
+pub struct Str(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    Int(i64),
+    Inline {
+        len: u8,
+        bytes: [u8; INLINE],
+    },
+    Exact(Box<[u8]>),
+    /// Was grown in place and keeps spare room for more.
+    #[expect(clippy::box_collection, reason = "a fourth word here would be one in every value")]
+    Grown(Box<Vec<u8>>),
+}
+
+impl Str {
+    /// A string as SET stores it: canonical integers become `int`.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        match integer::parse(bytes) {
+            Some(value) => Self::from_i64(value),
+            None => Self::text_only(bytes),
+        }
+    }
+
+    /// A string that stays text even when it is an integer, as the result of INCRBYFLOAT does.
+    #[must_use]
+    pub fn text_only(bytes: &[u8]) -> Self {
+        if bytes.len() > INLINE {
+            return Self(Form::Exact(bytes.into()));
+        }
+        let mut inline = [0; INLINE];
+        inline[..bytes.len()].copy_from_slice(bytes);
+        Self(Form::Inline { len: bytes.len() as u8, bytes: inline })
+    }
+
+    /// The integer `value`.
+    #[must_use]
+    pub const fn from_i64(value: i64) -> Self {
+        Self(Form::Int(value))
+    }
+
+    /// An empty string of encoding `raw`, which is what SETRANGE starts from when there is no key.
+    #[must_use]
+    pub fn raw() -> Self {
+        Self(Form::Grown(Box::default()))
+    }
+
+    /// The bytes. Nothing is allocated: an integer is written out in place.
+    #[must_use]
+    pub fn text(&self) -> Text<'_> {
+        match &self.0 {
+            Form::Int(value) => Text::int(*value),
+            Form::Inline { len, bytes } => Text::Bytes(&bytes[..usize::from(*len)]),
+            Form::Exact(bytes) => Text::Bytes(bytes),
+            Form::Grown(bytes) => Text::Bytes(bytes),
+        }
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.text().len()
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The integer this is the canonical text of, whatever the encoding.
+    #[must_use]
+    pub fn to_i64(&self) -> Option<i64> {
+        match &self.0 {
+            Form::Int(value) => Some(*value),
+            _ => integer::parse(&self.text()),
+        }
+    }
+
+    /// Appends; amortised O(appended). The encoding becomes `raw`, even when nothing is appended, as in Redis.
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.grown(bytes.len()).extend_from_slice(bytes);
+    }
+
+    /// Overwrites from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`.
+    ///
+    /// The caller has checked that the resulting length is allowed; an empty `bytes` is the caller's no-op.
+    pub fn set_range(&mut self, offset: usize, bytes: &[u8]) {
+        let end = offset + bytes.len();
+        let missing = end.saturating_sub(self.len());
+        let whole = self.grown(missing);
+        if whole.len() < end {
+            whole.resize(end, 0);
+        }
+        whole[offset..end].copy_from_slice(bytes);
+    }
+
+    /// The representation, as OBJECT ENCODING names it.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match &self.0 {
+            Form::Int(_) => Encoding::Int,
+            Form::Inline { .. } => Encoding::Embstr,
+            Form::Exact(bytes) if bytes.len() <= EMBSTR => Encoding::Embstr,
+            Form::Exact(_) | Form::Grown(_) => Encoding::Raw,
+        }
+    }
+
+    /// The bytes as a buffer with room for `more`, made one if it was not.
+    fn grown(&mut self, more: usize) -> &mut Vec<u8> {
+        if !matches!(self.0, Form::Grown(_)) {
+            let text = self.text();
+            let mut bytes = Vec::with_capacity(text.len() + more);
+            bytes.extend_from_slice(&text);
+            self.0 = Form::Grown(Box::new(bytes));
+        }
+        match &mut self.0 {
+            Form::Grown(bytes) => bytes,
+            _ => unreachable!("made so above"),
+        }
+    }
+}
+
+impl PartialEq for Str {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Str {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn encodings_are_those_of_the_real_server() {
+        assert_eq!(Str::new(b"12").encoding(), Encoding::Int);
+        assert_eq!(Str::new(b"012").encoding(), Encoding::Embstr);
+        assert_eq!(Str::new(&[b'x'; 44]).encoding(), Encoding::Embstr);
+        assert_eq!(Str::new(&[b'x'; 45]).encoding(), Encoding::Raw);
+        assert_eq!(Str::text_only(b"5").encoding(), Encoding::Embstr);
+        assert_eq!(Str::raw().encoding(), Encoding::Raw);
+        let mut grown = Str::new(b"5");
+        grown.append(b"");
+        assert_eq!((grown.encoding(), grown.to_i64()), (Encoding::Raw, Some(5)));
+    }
+
+    #[test]
+    fn set_range_pads_with_zero_bytes() {
+        let mut text = Str::new(b"ab");
+        text.set_range(4, b"cd");
+        assert_eq!(&*text.text(), b"ab\0\0cd");
+        text.set_range(1, b"X");
+        assert_eq!(&*text.text(), b"aX\0\0cd");
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_come_back(bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..100), any::<i64>().prop_map(|n| n.to_string().into_bytes())]) {
+            for text in [Str::new(&bytes), Str::text_only(&bytes)] {
+                prop_assert_eq!(&*text.text(), &bytes[..]);
+                prop_assert_eq!(text.len(), bytes.len());
+                prop_assert_eq!(text.to_i64(), integer::parse(&bytes));
+            }
+        }
+
+        #[test]
+        fn growing_is_what_a_vector_does(start in "[0-9a-z]{0,50}", steps in prop::collection::vec((0_usize..80, "[a-z]{0,30}", any::<bool>()), 0..20)) {
+            let mut model = start.clone().into_bytes();
+            let mut text = Str::new(&model);
+            for (offset, bytes, append) in steps {
+                if append {
+                    text.append(bytes.as_bytes());
+                    model.extend_from_slice(bytes.as_bytes());
+                } else {
+                    text.set_range(offset, bytes.as_bytes());
+                    let end = offset + bytes.len();
+                    if model.len() < end {
+                        model.resize(end, 0);
+                    }
+                    model[offset..end].copy_from_slice(bytes.as_bytes());
+                }
+                prop_assert_eq!(&*text.text(), &model[..]);
+            }
+        }
+    }
+}

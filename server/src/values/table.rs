@@ -1,0 +1,236 @@
+//! The table of large hashes, sets and sorted sets: a dense vector of entries and a hash index into it.
+
+use foldhash::quality::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// Below this many entries memory is not given back: it would be re-taken at once.
+const SMALLEST: usize = 32;
+
+/// An entry that is found by its key.
+pub(super) trait Keyed {
+    /// The key, unique in its table.
+    fn key(&self) -> &[u8];
+}
+
+impl Keyed for Box<[u8]> {
+    fn key(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Entries by key: O(1) find, insert, remove, and O(1) access by position, so that random picks and scans are exact.
+///
+/// Positions are dense. Removing an entry moves the last one into its place; nothing else ever moves.
+/// The order depends on the operations alone, not on the seed.
+#[derive(Clone, Debug)]
+pub(super) struct Table<E> {
+    entries: Vec<E>,
+    index: HashTable<Slot>,
+    seed: u64,
+}
+
+/// Where an entry is, with enough of its hash to grow the index without touching the entries.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    position: u32,
+}
+
+impl Slot {
+    /// The hash as the index wants it: good bits at both ends.
+    fn wide(hash: u32) -> u64 {
+        u64::from(hash) << 32 | u64::from(hash)
+    }
+
+    fn rehash(&self) -> u64 {
+        Self::wide(self.hash)
+    }
+}
+
+impl<E: Keyed> Table<E> {
+    /// An empty table with room for `capacity` entries.
+    pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
+        Self { entries: Vec::with_capacity(capacity), index: HashTable::with_capacity(capacity), seed }
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// All entries by position.
+    pub(super) fn entries(&self) -> &[E] {
+        &self.entries
+    }
+
+    /// The position of `key`.
+    pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
+        let hash = self.hash(key);
+        let slot = self.index.find(Slot::wide(hash), |slot| self.is_at(*slot, hash, key))?;
+        Some(slot.position as usize)
+    }
+
+    /// The entry of `key`.
+    pub(super) fn get(&self, key: &[u8]) -> Option<&E> {
+        Some(&self.entries[self.find(key)?])
+    }
+
+    /// The entry at `position`, to change anything but its key.
+    pub(super) fn at_mut(&mut self, position: usize) -> &mut E {
+        &mut self.entries[position]
+    }
+
+    /// Adds the entry that `make` makes of `key` unless there is one; returns the position if it was added.
+    pub(super) fn insert_with(&mut self, key: &[u8], make: impl FnOnce() -> E) -> Result<usize, usize> {
+        let hash = self.hash(key);
+        if let Some(slot) = self.index.find(Slot::wide(hash), |slot| self.is_at(*slot, hash, key)) {
+            return Err(slot.position as usize);
+        }
+        let position = self.entries.len();
+        // Redis has the same bound; the entries of 2^32 members would take some hundred gigabytes first.
+        let slot =
+            Slot { hash, position: u32::try_from(position).expect("fewer than 2^32 elements fit in memory") };
+        self.index.insert_unique(Slot::wide(hash), slot, Slot::rehash);
+        self.entries.push(make());
+        Ok(position)
+    }
+
+    /// Removes the entry of `key`.
+    pub(super) fn remove(&mut self, key: &[u8]) -> Option<E> {
+        self.find(key).map(|position| self.remove_at(position))
+    }
+
+    /// Removes the entry at `position`; the last entry takes its place.
+    pub(super) fn remove_at(&mut self, position: usize) -> E {
+        let last = self.entries.len() - 1;
+        self.unlink(position);
+        if position != last {
+            let hash = self.hash(self.entries[last].key());
+            if let Some(slot) = self.index.find_mut(Slot::wide(hash), |slot| slot.position as usize == last) {
+                slot.position = position as u32;
+            }
+        }
+        let entry = self.entries.swap_remove(position);
+        self.shrink();
+        entry
+    }
+
+    /// Visits about `count` entries and returns the cursor to go on with, 0 at the end; 0 also starts.
+    ///
+    /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top, so
+    /// whatever is there throughout a whole scan is visited, whatever else comes and goes meanwhile.
+    pub(super) fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&E)) -> u64 {
+        let len = self.entries.len();
+        let top = match usize::try_from(cursor) {
+            Ok(0) | Err(_) => len,
+            Ok(cursor) => cursor.min(len),
+        };
+        let bottom = top.saturating_sub(count.max(1));
+        self.entries[bottom..top].iter().rev().for_each(&mut visit);
+        bottom as u64
+    }
+
+    fn hash(&self, key: &[u8]) -> u32 {
+        // Half of a good hash is a good hash.
+        (FixedState::with_seed(self.seed).hash_one(key) >> 32) as u32
+    }
+
+    fn is_at(&self, slot: Slot, hash: u32, key: &[u8]) -> bool {
+        slot.hash == hash && self.entries[slot.position as usize].key() == key
+    }
+
+    /// Takes the slot of the entry at `position` out of the index.
+    fn unlink(&mut self, position: usize) {
+        let hash = self.hash(self.entries[position].key());
+        if let Ok(slot) = self.index.find_entry(Slot::wide(hash), |slot| slot.position as usize == position) {
+            slot.remove();
+        }
+    }
+
+    /// Gives memory back when less than a quarter is used; amortised O(1) a removal.
+    fn shrink(&mut self) {
+        let len = self.entries.len();
+        if self.entries.capacity() > SMALLEST && len < self.entries.capacity() / 4 {
+            let room = (len * 2).max(SMALLEST / 2);
+            self.entries.shrink_to(room);
+            self.index.shrink_to(room, Slot::rehash);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn key(n: u16) -> Box<[u8]> {
+        n.to_string().into_bytes().into()
+    }
+
+    fn table_of(keys: impl IntoIterator<Item = u16>) -> Table<Box<[u8]>> {
+        let mut table = Table::with_capacity(0, 1);
+        for n in keys {
+            let _ = table.insert_with(&key(n), || key(n));
+        }
+        table
+    }
+
+    #[test]
+    fn memory_comes_back() {
+        let mut table = table_of(0..10_000);
+        for n in 10..10_000 {
+            table.remove(&key(n));
+        }
+        assert!(table.entries.capacity() <= 64, "{}", table.entries.capacity());
+        assert!(table.index.capacity() <= 64, "{}", table.index.capacity());
+        assert!((0..10).all(|n| table.find(&key(n)).is_some()));
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_set_of_keys(steps in prop::collection::vec((any::<bool>(), 0_u16..200), 0..600), seed in any::<u64>()) {
+            let mut model = BTreeMap::new();
+            let mut table = Table::with_capacity(0, seed);
+            for (insert, n) in steps {
+                if insert {
+                    let added = table.insert_with(&key(n), || key(n)).is_ok();
+                    prop_assert_eq!(added, model.insert(n, ()).is_none());
+                } else {
+                    prop_assert_eq!(table.remove(&key(n)), model.remove(&n).map(|()| key(n)));
+                }
+                prop_assert_eq!(table.len(), model.len());
+                prop_assert_eq!(table.get(&key(n)).is_some(), model.contains_key(&n));
+            }
+            for n in 0..200 {
+                prop_assert_eq!(table.find(&key(n)).is_some(), model.contains_key(&n));
+            }
+        }
+
+        #[test]
+        fn a_scan_returns_what_is_there_throughout(
+            start in prop::collection::btree_set(0_u16..300, 0..200),
+            count in 1_usize..30,
+            steps in prop::collection::vec(prop::collection::vec((any::<bool>(), 0_u16..300), 0..20), 0..300),
+        ) {
+            let mut table = table_of(start.iter().copied());
+            let (mut throughout, mut seen) = (start, BTreeSet::new());
+            let (mut cursor, mut steps) = (0, steps.into_iter());
+            loop {
+                cursor = table.scan(cursor, count, |entry| { seen.insert(entry.clone()); });
+                if cursor == 0 {
+                    break;
+                }
+                for (insert, n) in steps.next().unwrap_or_default() {
+                    if insert {
+                        let _ = table.insert_with(&key(n), || key(n));
+                    } else if table.remove(&key(n)).is_some() {
+                        throughout.remove(&n);
+                    }
+                }
+            }
+            prop_assert!(throughout.into_iter().all(|n| seen.contains(&key(n))));
+        }
+    }
+}
