@@ -1,0 +1,364 @@
+//! A run of list elements in one block of memory, cheap to change at both ends.
+
+use super::End;
+use crate::values::integer;
+use crate::values::packed::{length_size, read_length, write_length};
+use std::ops::Range;
+
+/// Bytes of a listpack without elements.
+const LISTPACK_EMPTY: usize = 7;
+/// Spare room that a chunk may keep without giving memory back.
+const SLACK: usize = 128;
+
+/// Elements one after another, each between its length and its length again, written backwards, so that they are
+/// walked from both ends. Free room at the front makes additions there cheap.
+///
+/// Elements are named by their *place*, the offset of the first length in the block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chunk {
+    block: Vec<u8>,
+    /// Where the first element begins.
+    head: usize,
+    count: usize,
+    /// Bytes of a listpack with these elements, which is what Redis' limits count.
+    listpack: usize,
+}
+
+impl Chunk {
+    /// Number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes that a listpack of these elements takes.
+    pub(super) fn listpack_size(&self) -> usize {
+        self.listpack + LISTPACK_EMPTY
+    }
+
+    /// The place of the first element.
+    pub(super) fn front(&self) -> usize {
+        self.head
+    }
+
+    /// The place after the last element.
+    pub(super) fn end(&self) -> usize {
+        self.block.len()
+    }
+
+    /// The element at `place` and the place of the next one; nothing at the end.
+    pub(super) fn at(&self, place: usize) -> Option<(&[u8], usize)> {
+        let rest = self.block.get(place..)?;
+        let (len, prefix) = read_length(rest)?;
+        Some((rest.get(prefix..prefix + len)?, place + len + 2 * prefix))
+    }
+
+    /// The place of the element before `place`; nothing at the front.
+    pub(super) fn before(&self, place: usize) -> Option<usize> {
+        if place <= self.head {
+            return None;
+        }
+        let (len, prefix) = read_length_backwards(&self.block[..place])?;
+        Some(place - len - 2 * prefix)
+    }
+
+    /// The place of the element with this index, the end for the number of elements. Walks from the nearer end.
+    pub(super) fn place_of(&self, index: usize) -> usize {
+        if index <= self.count / 2 {
+            let mut place = self.head;
+            for _ in 0..index {
+                place = self.at(place).map_or(place, |(_, next)| next);
+            }
+            place
+        } else {
+            let mut place = self.end();
+            for _ in index..self.count {
+                place = self.before(place).unwrap_or(place);
+            }
+            place
+        }
+    }
+
+    /// Appends an element; amortised O(its length).
+    fn push_back(&mut self, element: &[u8]) {
+        let at = self.end();
+        self.block.resize(at + size(element.len()), 0);
+        self.added(at, element);
+    }
+
+    /// Prepends an element; amortised O(its length).
+    fn push_front(&mut self, element: &[u8]) {
+        let size = size(element.len());
+        if self.head < size {
+            // As much free room as there are elements, so that moving them pays.
+            let used = self.end() - self.head;
+            let head = if self.count == 0 { size } else { size + used.min(4096) };
+            let mut block = vec![0; head + used];
+            block[head..].copy_from_slice(&self.block[self.head..]);
+            (self.block, self.head) = (block, head);
+        }
+        self.head -= size;
+        self.added(self.head, element);
+    }
+
+    /// Inserts an element before the one at `place`, or at the end.
+    pub(super) fn insert(&mut self, place: usize, element: &[u8]) {
+        let (end, size) = (self.end(), size(element.len()));
+        self.block.resize(end + size, 0);
+        self.block.copy_within(place..end, place + size);
+        self.added(place, element);
+    }
+
+    /// Replaces the element at `place`.
+    pub(super) fn replace(&mut self, place: usize, element: &[u8]) {
+        let Some((old, next)) = self.at(place) else { return };
+        self.listpack -= listpack_entry(old);
+        self.count -= 1;
+        let (end, new_next) = (self.end(), place + size(element.len()));
+        if new_next > next {
+            self.block.resize(end + (new_next - next), 0);
+        }
+        self.block.copy_within(next..end, new_next);
+        self.block.truncate(end + new_next - next);
+        self.added(place, element);
+        self.shrink();
+    }
+
+    /// Removes the `count` elements between two places. What is behind moves down, unless there is nothing before.
+    pub(super) fn remove(&mut self, places: Range<usize>, count: usize) {
+        self.forget(places.clone());
+        self.count -= count;
+        if self.count == 0 {
+            *self = Self::default();
+        } else if places.start == self.head {
+            self.head = places.end;
+        } else {
+            self.block.drain(places);
+        }
+        self.shrink();
+    }
+
+    /// Adds an element at an end.
+    pub(super) fn push(&mut self, end: End, element: &[u8]) {
+        match end {
+            End::Left => self.push_front(element),
+            End::Right => self.push_back(element),
+        }
+    }
+
+    /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many. O(chunk).
+    pub(super) fn remove_equal(&mut self, element: &[u8], max: usize, from: End) -> usize {
+        let (mut place, mut doomed) = (self.head, Vec::new());
+        while let Some((there, next)) = self.at(place) {
+            if there == element {
+                doomed.push(place);
+            }
+            place = next;
+        }
+        let count = doomed.len().min(max);
+        match from {
+            End::Left => doomed.truncate(count),
+            End::Right => drop(doomed.drain(..doomed.len() - count)),
+        }
+        if count > 0 {
+            self.remove_each(&doomed);
+        }
+        count
+    }
+
+    /// Removes the elements that begin at `places`, ascending. O(chunk) however many.
+    fn remove_each(&mut self, places: &[usize]) {
+        let mut kept = Self { block: Vec::with_capacity(self.end() - self.head), ..Self::default() };
+        let (mut place, mut doomed) = (self.head, places.iter().peekable());
+        while let Some((element, next)) = self.at(place) {
+            if doomed.next_if_eq(&&place).is_none() {
+                kept.push_back(element);
+            }
+            place = next;
+        }
+        *self = kept;
+        self.shrink();
+    }
+
+    /// Takes off the elements from `place` on, of which there are `count`.
+    pub(super) fn split_off(&mut self, place: usize, count: usize) -> Self {
+        let mut tail = Self { block: self.block[place..].to_vec(), count, ..Self::default() };
+        tail.listpack = tail.entries(0..tail.end());
+        self.listpack -= tail.listpack;
+        self.count -= count;
+        self.block.truncate(place);
+        self.shrink();
+        tail
+    }
+
+    /// Gives back all spare memory.
+    pub(super) fn seal(&mut self) {
+        self.block.drain(..self.head);
+        self.head = 0;
+        self.block.shrink_to_fit();
+    }
+
+    /// Writes a new element into the room made for it at `at`.
+    fn added(&mut self, at: usize, element: &[u8]) {
+        let start = write_length(&mut self.block, at, element.len());
+        let end = start + element.len();
+        self.block[start..end].copy_from_slice(element);
+        let after = write_length(&mut self.block, end, element.len());
+        self.block[end..after].reverse();
+        self.count += 1;
+        self.listpack += listpack_entry(element);
+    }
+
+    /// Takes the elements between two places out of the account.
+    fn forget(&mut self, places: Range<usize>) {
+        self.listpack -= self.entries(places);
+    }
+
+    /// Bytes that the elements between two places take in a listpack.
+    fn entries(&self, places: Range<usize>) -> usize {
+        let (mut place, mut sum) = (places.start, 0);
+        while place < places.end {
+            let Some((element, next)) = self.at(place) else { break };
+            sum += listpack_entry(element);
+            place = next;
+        }
+        sum
+    }
+
+    /// Gives memory back when less than half of it is used.
+    fn shrink(&mut self) {
+        let used = self.end() - self.head;
+        if self.block.capacity() > 2 * used + SLACK {
+            self.seal();
+        }
+    }
+}
+
+/// Bytes that an element of `len` bytes takes.
+fn size(len: usize) -> usize {
+    len + 2 * length_size(len)
+}
+
+/// The length that ends `bytes`, written backwards, and the bytes it takes.
+fn read_length_backwards(bytes: &[u8]) -> Option<(usize, usize)> {
+    let last = *bytes.last()?;
+    if last < 0x80 {
+        return Some((usize::from(last), 1));
+    }
+    let mut tail = [0; 6];
+    for (to, from) in tail.iter_mut().zip(bytes.iter().rev()) {
+        *to = *from;
+    }
+    read_length(&tail)
+}
+
+/// Bytes that an element takes in a listpack: integers are stored as such, and every entry ends with its own size.
+pub(super) fn listpack_entry(element: &[u8]) -> usize {
+    let data = match integer::parse(element) {
+        Some(0..=127) => 1,
+        Some(-4096..=4095) => 2,
+        Some(value) if i16::try_from(value).is_ok() => 3,
+        Some(-8_388_608..=8_388_607) => 4,
+        Some(value) if i32::try_from(value).is_ok() => 5,
+        Some(_) => 9,
+        None => match element.len() {
+            len @ 0..=63 => 1 + len,
+            len @ 64..=4095 => 2 + len,
+            len => 5 + len,
+        },
+    };
+    data + match data {
+        0..=127 => 1,
+        128..=16_382 => 2,
+        16_383..=2_097_150 => 3,
+        2_097_151..=268_435_454 => 4,
+        _ => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn elements(chunk: &Chunk) -> Vec<Vec<u8>> {
+        let (mut place, mut all) = (chunk.front(), Vec::new());
+        while let Some((element, next)) = chunk.at(place) {
+            all.push(element.to_vec());
+            place = next;
+        }
+        all
+    }
+
+    fn backwards(chunk: &Chunk) -> Vec<Vec<u8>> {
+        let (mut place, mut all) = (chunk.end(), Vec::new());
+        while let Some(before) = chunk.before(place) {
+            all.push(chunk.at(before).map(|(element, _)| element.to_vec()).unwrap_or_default());
+            place = before;
+        }
+        all.reverse();
+        all
+    }
+
+    #[test]
+    fn listpack_sizes_are_those_of_the_real_server() {
+        let sizes =
+            ["0", "127", "128", "-1", "4095", "4096", "32767", "32768", "8388608", "2147483648", "", "a"];
+        let real = [2, 2, 3, 3, 3, 4, 4, 5, 6, 10, 2, 3];
+        assert_eq!(sizes.map(|text| listpack_entry(text.as_bytes())), real);
+        assert_eq!(listpack_entry(&[b'a'; 63]), 65);
+        assert_eq!(listpack_entry(&[b'a'; 64]), 67);
+        assert_eq!(listpack_entry(&[b'a'; 4096]), 4103);
+    }
+
+    #[test]
+    fn a_queue_does_not_grow() {
+        let mut chunk = Chunk::default();
+        for n in 0..10_000 {
+            chunk.push_back(format!("element {n}").as_bytes());
+            if chunk.len() > 5 {
+                chunk.remove(chunk.front()..chunk.place_of(1), 1);
+            }
+        }
+        assert!(chunk.block.capacity() < 1024, "{}", chunk.block.capacity());
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_deque(steps in prop::collection::vec((0_u8..9, any::<prop::sample::Index>(), 0_usize..300), 0..60)) {
+            let (mut chunk, mut model) = (Chunk::default(), Vec::<Vec<u8>>::new());
+            for (op, index, len) in steps {
+                let element = if len % 3 == 0 { len.to_string().into_bytes() } else { vec![op; len] };
+                let at = index.index(model.len() + 1);
+                let place = chunk.place_of(at);
+                match op {
+                    0 | 1 => { chunk.push_back(&element); model.push(element); }
+                    2 | 3 => { chunk.push_front(&element); model.insert(0, element); }
+                    4 => { chunk.insert(place, &element); model.insert(at, element); }
+                    5 if at < model.len() => { chunk.replace(place, &element); model[at] = element; }
+                    6 => {
+                        let end = (at + len % 4).min(model.len());
+                        chunk.remove(place..chunk.place_of(end), end - at);
+                        model.drain(at..end);
+                    }
+                    7 => {
+                        let tail = chunk.split_off(place, model.len() - at);
+                        prop_assert_eq!(elements(&tail), &model[at..]);
+                        prop_assert_eq!(elements(&chunk), &model[..at]);
+                        model.truncate(at);
+                    }
+                    8 => {
+                        let doomed: Vec<usize> = (0..model.len()).step_by(2).map(|n| chunk.place_of(n)).collect();
+                        chunk.remove_each(&doomed);
+                        let mut n = 0;
+                        model.retain(|_| { n += 1; n % 2 == 0 });
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(chunk.len(), model.len());
+                prop_assert_eq!(elements(&chunk), model.clone());
+                prop_assert_eq!(backwards(&chunk), model.clone());
+                prop_assert_eq!(chunk.listpack, model.iter().map(|e| listpack_entry(e)).sum::<usize>());
+            }
+        }
+    }
+}

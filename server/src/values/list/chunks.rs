@@ -1,0 +1,212 @@
+//! A deque of chunks: the large form of a list.
+
+use super::End;
+use super::chunk::Chunk;
+use crate::values::encodings::Encodings;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A limit in elements bounds the bytes too.
+const COUNTED_CHUNK: usize = 8192;
+/// What Redis reckons for the overhead of an element when it asks whether a node has room.
+const ENTRY_OVERHEAD: usize = 8;
+
+/// What a chunk may hold: bytes of its listpack, elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    bytes: usize,
+    count: usize,
+}
+
+impl Limit {
+    /// The limit that the configuration sets; -1 to -5 are 4 to 64 KiB.
+    pub(super) fn of(enc: &Encodings) -> Self {
+        match enc.list_max_listpack_size {
+            size @ ..=-1 => Self { bytes: 2048 << size.unsigned_abs().min(5), count: usize::MAX },
+            count => Self { bytes: COUNTED_CHUNK, count: usize::try_from(count).unwrap_or(usize::MAX) },
+        }
+    }
+
+    /// Half of it, below which a large list becomes small again.
+    pub(super) fn half(self) -> Self {
+        Self { bytes: self.bytes / 2, count: self.count / 2 }
+    }
+
+    /// Whether it allows a chunk of `bytes` bytes and `count` elements.
+    pub(super) fn allows(self, bytes: usize, count: usize) -> bool {
+        bytes <= self.bytes && count <= self.count
+    }
+
+    fn has_room(self, chunk: &Chunk, element: &[u8]) -> bool {
+        self.allows(chunk.listpack_size() + element.len() + ENTRY_OVERHEAD, chunk.len() + 1)
+    }
+}
+
+/// Where an element is: its chunk, and its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) chunk: usize,
+    pub(super) place: usize,
+}
+
+/// Chunks in order, none of them empty.
+#[derive(Clone, Debug)]
+pub(super) struct Chunks {
+    chunks: VecDeque<Chunk>,
+    /// Elements in all.
+    len: usize,
+}
+
+impl Chunks {
+    /// The elements of one chunk.
+    pub(super) fn new(chunk: Chunk) -> Self {
+        let len = chunk.len();
+        let chunks = if len == 0 { VecDeque::new() } else { VecDeque::from([chunk]) };
+        Self { chunks, len }
+    }
+
+    /// Number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The chunk with this index.
+    pub(super) fn get(&self, index: usize) -> Option<&Chunk> {
+        self.chunks.get(index)
+    }
+
+    /// Adds an element at an end, in a new chunk if there is no room in the last one.
+    pub(super) fn push(&mut self, end: End, element: &[u8], limit: Limit) {
+        let outer = match end {
+            End::Left => self.chunks.front_mut(),
+            End::Right => self.chunks.back_mut(),
+        };
+        self.len += 1;
+        match outer {
+            Some(chunk) if limit.has_room(chunk, element) => return chunk.push(end, element),
+            Some(full) => full.seal(),
+            None => {}
+        }
+        let mut chunk = Chunk::default();
+        chunk.push(end, element);
+        match end {
+            End::Left => self.chunks.push_front(chunk),
+            End::Right => self.chunks.push_back(chunk),
+        }
+    }
+
+    /// Where the element with this index is. Searched from the nearer end.
+    pub(super) fn spot(&self, index: usize) -> Option<Spot> {
+        let (chunk, rest) = self.locate(index)?;
+        Some(Spot { chunk, place: self.chunks[chunk].place_of(rest) })
+    }
+
+    /// Replaces the element at `spot`.
+    pub(super) fn replace(&mut self, spot: Spot, element: &[u8], limit: Limit) {
+        self.chunks[spot.chunk].replace(spot.place, element);
+        self.split_full(spot.chunk, limit);
+    }
+
+    /// Inserts an element before the one at `spot`.
+    pub(super) fn insert(&mut self, spot: Spot, element: &[u8], limit: Limit) {
+        self.chunks[spot.chunk].insert(spot.place, element);
+        self.len += 1;
+        self.split_full(spot.chunk, limit);
+    }
+
+    /// Removes the elements with these indexes, all of which exist.
+    pub(super) fn remove_range(&mut self, range: Range<usize>) {
+        let Some((mut index, mut from)) = self.locate(range.start) else { return };
+        let mut left = range.len();
+        self.len -= left;
+        let mut empty = index..index;
+        while left > 0 {
+            let chunk = &mut self.chunks[index];
+            let count = left.min(chunk.len() - from);
+            if count == chunk.len() {
+                empty = if empty.is_empty() { index..index + 1 } else { empty.start..index + 1 };
+            } else {
+                let places = chunk.place_of(from)..chunk.place_of(from + count);
+                chunk.remove(places, count);
+            }
+            left -= count;
+            (index, from) = (index + 1, 0);
+        }
+        self.chunks.drain(empty);
+        self.shrink();
+    }
+
+    /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many.
+    pub(super) fn remove_equal(&mut self, element: &[u8], max: usize, from: End) -> usize {
+        let mut left = max;
+        let mut remove = |chunk: &mut Chunk| {
+            if left > 0 {
+                left -= chunk.remove_equal(element, left, from);
+            }
+        };
+        match from {
+            End::Left => self.chunks.iter_mut().for_each(&mut remove),
+            End::Right => self.chunks.iter_mut().rev().for_each(&mut remove),
+        }
+        self.len -= max - left;
+        self.chunks.retain(|chunk| chunk.len() > 0);
+        self.shrink();
+        max - left
+    }
+
+    /// Takes out the only chunk, if there is only one (or none) and it is within `limit`.
+    pub(super) fn take_only(&mut self, limit: Limit) -> Option<Chunk> {
+        match self.chunks.front() {
+            None => Some(Chunk::default()),
+            Some(chunk) if self.chunks.len() == 1 && limit.allows(chunk.listpack_size(), chunk.len()) => {
+                self.chunks.pop_front()
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The chunk that has the element with this index, and its index in there.
+    fn locate(&self, index: usize) -> Option<(usize, usize)> {
+        if index >= self.len {
+            return None;
+        }
+        if index <= self.len / 2 {
+            let mut rest = index;
+            for (n, chunk) in self.chunks.iter().enumerate() {
+                if rest < chunk.len() {
+                    return Some((n, rest));
+                }
+                rest -= chunk.len();
+            }
+        } else {
+            let mut rest = self.len - index;
+            for (n, chunk) in self.chunks.iter().enumerate().rev() {
+                if rest <= chunk.len() {
+                    return Some((n, chunk.len() - rest));
+                }
+                rest -= chunk.len();
+            }
+        }
+        None
+    }
+
+    /// Cuts a chunk that outgrew its limit in halves until none of them does; a single element may.
+    fn split_full(&mut self, index: usize, limit: Limit) {
+        let chunk = &mut self.chunks[index];
+        if chunk.len() < 2 || limit.allows(chunk.listpack_size(), chunk.len()) {
+            return;
+        }
+        let (half, count) = (chunk.len() / 2, chunk.len());
+        let tail = chunk.split_off(chunk.place_of(half), count - half);
+        self.chunks.insert(index + 1, tail);
+        self.split_full(index + 1, limit);
+        self.split_full(index, limit);
+    }
+
+    /// Gives memory of the deque itself back when less than a quarter is used.
+    fn shrink(&mut self) {
+        if self.chunks.capacity() > 16 && self.chunks.len() < self.chunks.capacity() / 4 {
+            self.chunks.shrink_to(self.chunks.len() * 2);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The list value.
+
+mod chunk;
+mod chunks;
+mod iter;
+
+use super::encodings::{Encoding, Encodings};
+use chunk::Chunk;
+use chunks::{Chunks, Limit, Spot};
+pub use iter::Iter;
+use std::ops::Range;
+
+/// An end of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The front, index 0.
+    Left,
+    /// The back, index -1.
+    Right,
+}
+
+/// Elements in order: one block of memory while small, else a deque of such blocks.
+///
+/// Both ends are O(1) amortised, the middle costs O(blocks + block).
+#[derive(Clone, Debug)]
+pub struct List(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// At most the size that the configuration allows (checked when it is written to).
+    One(Box<Chunk>),
+    /// Chunks without an empty one, and the number of elements in all.
+    Many(Box<Chunks>),
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self(Form::One(Box::default()))
+    }
+}
+
+impl List {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of elements. O(1).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::One(chunk) => chunk.len(),
+            Form::Many(chunks) => chunks.len(),
+        }
+    }
+
+    /// Whether there is no element; such a list is no value, its key is deleted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds elements at an end, one after another: pushed at the left, the last one comes to stand first.
+    ///
+    /// All elements of one command belong in one call, because Redis chooses the encoding by their sum.
+    pub fn push_all<'a, I>(&mut self, end: End, elements: I, enc: &Encodings)
+    where
+        I: IntoIterator<Item = &'a [u8], IntoIter: Clone>,
+    {
+        let elements = elements.into_iter();
+        let (bytes, count) = elements.clone().fold((0, 0), |(bytes, count), e| (bytes + e.len(), count + 1));
+        self.grow(bytes, count, enc);
+        for element in elements {
+            match &mut self.0 {
+                Form::One(chunk) => chunk.push(end, element),
+                Form::Many(chunks) => chunks.push(end, element, Limit::of(enc)),
+            }
+        }
+    }
+
+    /// Adds one element at an end.
+    pub fn push(&mut self, end: End, element: &[u8], enc: &Encodings) {
+        self.push_all(end, [element], enc);
+    }
+
+    /// The element at an end.
+    #[must_use]
+    pub fn peek(&self, end: End) -> Option<&[u8]> {
+        match end {
+            End::Left => self.get(0),
+            End::Right => self.get(self.len().checked_sub(1)?),
+        }
+    }
+
+    /// Removes and returns the element at an end. (To reply it without a copy: `peek`, then `drop_end`.)
+    pub fn pop(&mut self, end: End, enc: &Encodings) -> Option<Box<[u8]>> {
+        let element = self.peek(end)?.into();
+        self.drop_end(end, 1, enc);
+        Some(element)
+    }
+
+    /// Removes up to `count` elements at an end.
+    pub fn drop_end(&mut self, end: End, count: usize, enc: &Encodings) {
+        let (len, count) = (self.len(), count.min(self.len()));
+        match end {
+            End::Left => self.remove_range(0..count, enc),
+            End::Right => self.remove_range(len - count..len, enc),
+        }
+    }
+
+    /// The element with this index from the front.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        let spot = self.spot(index)?;
+        Some(self.chunk(spot.chunk)?.at(spot.place)?.0)
+    }
+
+    /// Replaces the element with this index; false if there is none.
+    pub fn set(&mut self, index: usize, element: &[u8], enc: &Encodings) -> bool {
+        if index >= self.len() {
+            return false;
+        }
+        self.grow(element.len(), 1, enc);
+        if let Some(spot) = self.spot(index) {
+            match &mut self.0 {
+                Form::One(chunk) => chunk.replace(spot.place, element),
+                Form::Many(chunks) => chunks.replace(spot, element, Limit::of(enc)),
+            }
+        }
+        self.shrink(enc);
+        true
+    }
+
+    /// Inserts an element so that it gets this index; beyond the end is at the end.
+    pub fn insert(&mut self, index: usize, element: &[u8], enc: &Encodings) {
+        let Some(_) = self.spot(index) else { return self.push(End::Right, element, enc) };
+        self.grow(element.len(), 1, enc);
+        // Found again: growing may have moved it to another kind of place.
+        if let Some(spot) = self.spot(index) {
+            match &mut self.0 {
+                Form::One(chunk) => chunk.insert(spot.place, element),
+                Form::Many(chunks) => chunks.insert(spot, element, Limit::of(enc)),
+            }
+        }
+    }
+
+    /// Removes the elements with these indexes; what lies beyond the end counts for nothing.
+    pub fn remove_range(&mut self, range: Range<usize>, enc: &Encodings) {
+        let end = range.end.min(self.len());
+        if range.start >= end {
+            return;
+        }
+        match &mut self.0 {
+            Form::One(chunk) => {
+                let places = chunk.place_of(range.start)..chunk.place_of(end);
+                chunk.remove(places, end - range.start);
+            }
+            Form::Many(chunks) => chunks.remove_range(range.start..end),
+        }
+        self.shrink(enc);
+    }
+
+    /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many.
+    pub fn remove_equal(&mut self, element: &[u8], max: usize, from: End, enc: &Encodings) -> usize {
+        let removed = match &mut self.0 {
+            Form::One(chunk) => chunk.remove_equal(element, max, from),
+            Form::Many(chunks) => chunks.remove_equal(element, max, from),
+        };
+        if removed > 0 {
+            self.shrink(enc);
+        }
+        removed
+    }
+
+    /// All elements, from both ends.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        self.range(0..self.len())
+    }
+
+    /// The elements with these indexes, from both ends; what lies beyond the end counts for nothing.
+    /// O(blocks + block) to begin, O(1) an element.
+    #[must_use]
+    pub fn range(&self, range: Range<usize>) -> Iter<'_> {
+        Iter::new(self, range)
+    }
+
+    /// The representation, as OBJECT ENCODING names it.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match &self.0 {
+            Form::One(_) => Encoding::Listpack,
+            Form::Many(_) => Encoding::Quicklist,
+        }
+    }
+
+    fn chunk(&self, index: usize) -> Option<&Chunk> {
+        match &self.0 {
+            Form::One(chunk) => (index == 0).then_some(chunk),
+            Form::Many(chunks) => chunks.get(index),
+        }
+    }
+
+    /// Where the element with this index is.
+    fn spot(&self, index: usize) -> Option<Spot> {
+        match &self.0 {
+            Form::One(chunk) => {
+                (index < chunk.len()).then(|| Spot { chunk: 0, place: chunk.place_of(index) })
+            }
+            Form::Many(chunks) => chunks.spot(index),
+        }
+    }
+
+    /// Becomes large if a small list had no room for `count` elements of `bytes` bytes in all, counted as Redis does:
+    /// without their overhead.
+    fn grow(&mut self, bytes: usize, count: usize, enc: &Encodings) {
+        if let Form::One(chunk) = &mut self.0
+            && !Limit::of(enc).allows(chunk.listpack_size() + bytes, chunk.len() + count)
+        {
+            self.0 = Form::Many(Box::new(Chunks::new(std::mem::take(chunk))));
+        }
+    }
+
+    /// Becomes small again when one block is left and it is at most half full, as in Redis 7.2.
+    fn shrink(&mut self, enc: &Encodings) {
+        if let Form::Many(chunks) = &mut self.0
+            && let Some(chunk) = chunks.take_only(Limit::of(enc).half())
+        {
+            self.0 = Form::One(Box::new(chunk));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
