@@ -1,0 +1,3 @@
+//! Keys: databases, the table of keys, expiry, waiters.
+
+pub mod glob;

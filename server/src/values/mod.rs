@@ -1,0 +1,80 @@
+//! The values that keys hold: strings, lists, hashes, sets and sorted sets, in Redis' encodings.
+//!
+//! They know nothing of keys, time or the protocol. Everything is bytes; what goes in is copied into memory of the
+//! right size, and the same operations in the same order always leave the same order of elements. Operations that may
+//! change an encoding take the limits, [`Encodings`], and change it where Redis 7.2 does, as OBJECT ENCODING tells.
+
+mod encodings;
+pub mod hash;
+mod integer;
+mod intset;
+pub mod list;
+mod packed;
+pub mod set;
+mod string;
+mod table;
+pub mod zset;
+
+pub use encodings::{Encoding, Encodings};
+pub use hash::Hash;
+pub use integer::{IntText, Text};
+pub use list::{End, List};
+pub use set::Set;
+pub use string::Str;
+pub use zset::ZSet;
+
+/// What a key holds. Cloning copies all of it, as COPY does.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A string.
+    Str(Str),
+    /// A list.
+    List(List),
+    /// A hash.
+    Hash(Hash),
+    /// A set.
+    Set(Set),
+    /// A sorted set.
+    ZSet(ZSet),
+}
+
+// A table of keys holds these by the million: three words each, and one allocation for anything small.
+const _: () = assert!(size_of::<Value>() <= 24);
+
+impl Value {
+    /// The name that TYPE answers.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Str(_) => "string",
+            Self::List(_) => "list",
+            Self::Hash(_) => "hash",
+            Self::Set(_) => "set",
+            Self::ZSet(_) => "zset",
+        }
+    }
+
+    /// The representation; its name is what OBJECT ENCODING answers.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match self {
+            Self::Str(value) => value.encoding(),
+            Self::List(value) => value.encoding(),
+            Self::Hash(value) => value.encoding(),
+            Self::Set(value) => value.encoding(),
+            Self::ZSet(value) => value.encoding(),
+        }
+    }
+
+    /// Whether a collection has no element left, so that its key is to be deleted. A string always stays.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Str(_) => false,
+            Self::List(value) => value.is_empty(),
+            Self::Hash(value) => value.is_empty(),
+            Self::Set(value) => value.is_empty(),
+            Self::ZSet(value) => value.is_empty(),
+        }
+    }
+}

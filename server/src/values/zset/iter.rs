@@ -1,0 +1,94 @@
+//! Walking a sorted set from both ends.
+
+use super::ranked::Ranked;
+use super::read_score;
+use super::tree::Item;
+use crate::values::packed::{self, Packed};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Members and scores of a [`ZSet`](super::ZSet), from both ends.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    /// Ranks still to come.
+    ranks: Range<usize>,
+    form: Form<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Form<'a> {
+    Packed {
+        packed: &'a Packed,
+        front: packed::Iter<'a>,
+        /// Places of what is still to come, in order; found when the back is first asked for.
+        places: Option<SmallVec<[usize; 16]>>,
+    },
+    Ranked {
+        ranked: &'a Ranked,
+        front: Run<'a>,
+        back: Run<'a>,
+    },
+}
+
+/// A leaf of the tree, and the rank of its first item.
+type Run<'a> = (&'a [Item], usize);
+
+impl<'a> Iter<'a> {
+    pub(super) fn packed(packed: &'a Packed, ranks: Range<usize>) -> Self {
+        let front = packed.iter_at(packed.place_of(ranks.start * 2));
+        Self { ranks, form: Form::Packed { packed, front, places: None } }
+    }
+
+    pub(super) fn ranked(ranked: &'a Ranked, ranks: Range<usize>) -> Self {
+        Self { ranks, form: Form::Ranked { ranked, front: (&[], 0), back: (&[], 0) } }
+    }
+}
+
+/// The item with this rank, from the run at hand if it is there.
+fn item<'a>(ranked: &'a Ranked, run: &mut Run<'a>, rank: usize) -> Option<Item> {
+    if rank < run.1 || rank - run.1 >= run.0.len() {
+        *run = ranked.run_at(rank);
+    }
+    run.0.get(rank - run.1).copied()
+}
+
+/// The member and score that come next in a small set.
+fn pair<'a>(iter: &mut packed::Iter<'a>) -> Option<(&'a [u8], f64)> {
+    Some((iter.next()?, read_score(iter.next()?)))
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a [u8], f64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rank = self.ranks.next()?;
+        match &mut self.form {
+            Form::Packed { front, .. } => pair(front),
+            Form::Ranked { ranked, front, .. } => item(ranked, front, rank).map(|item| ranked.pair_of(item)),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ranks.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Iter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let left = self.ranks.len();
+        let rank = self.ranks.next_back()?;
+        match &mut self.form {
+            Form::Packed { packed, front, places } => {
+                let places = places.get_or_insert_with(|| {
+                    let mut iter = front.clone();
+                    (0..left).map(|_| (iter.place(), pair(&mut iter)).0).collect()
+                });
+                // What the front takes stays at the front of the places, so the back is always the last one.
+                pair(&mut packed.iter_at(places.pop()?))
+            }
+            Form::Ranked { ranked, back, .. } => item(ranked, back, rank).map(|item| ranked.pair_of(item)),
+        }
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}

@@ -1,0 +1,328 @@
+//! The sorted set value.
+
+mod iter;
+mod ranked;
+mod tree;
+
+use super::encodings::{Encoding, Encodings};
+use super::packed::Packed;
+pub use iter::Iter;
+use ranked::Ranked;
+use std::cmp::Ordering;
+use std::ops::{Bound, Range};
+
+/// Distinct members in order of their scores, equal scores in order of the members' bytes: one block of memory while
+/// small, else a table and a tree.
+///
+/// A score may be infinite and never is NaN: callers refuse that first. Zero and minus zero are one place in the order.
+#[derive(Clone, Debug, Default)]
+pub struct ZSet(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// Member, score, member, score, in order; a score is 8 bytes, little endian.
+    Packed(Packed),
+    Ranked(Box<Ranked>),
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::Packed(Packed::default())
+    }
+}
+
+impl ZSet {
+    /// An empty sorted set. Nothing is allocated.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tells that one command will add `members` members, the longest of `longest` bytes: too many or too long for a
+    /// small set make it a large one at once, as in Redis 7.2.
+    pub fn expect(&mut self, members: usize, longest: usize, enc: &Encodings) {
+        if members > enc.zset_max_listpack_entries || longest > enc.zset_max_listpack_value {
+            self.enlarge(members, enc.seed);
+        }
+    }
+
+    /// Number of members. O(1).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.len() / 2,
+            Form::Ranked(ranked) => ranked.len(),
+        }
+    }
+
+    /// Whether there is no member; such a set is no value, its key is deleted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The score of `member`. O(members) while small, else O(1).
+    #[must_use]
+    pub fn score(&self, member: &[u8]) -> Option<f64> {
+        match &self.0 {
+            Form::Packed(packed) => Some(find(packed, member)?.score),
+            Form::Ranked(ranked) => ranked.score(member),
+        }
+    }
+
+    /// Gives `member` a score; returns the one it had, nothing if it is new. A score equal to the old one changes
+    /// nothing (not even the sign of a zero). O(members) while small, else O(log n).
+    pub fn insert(&mut self, member: &[u8], score: f64, enc: &Encodings) -> Option<f64> {
+        debug_assert!(!score.is_nan(), "callers refuse NaN");
+        if let Form::Packed(packed) = &mut self.0 {
+            let old = find(packed, member);
+            if let Some(old) = old {
+                if old.score != score {
+                    packed.replace(old.place, 2, &[]);
+                    insert_sorted(packed, member, score);
+                }
+                return Some(old.score);
+            }
+            if packed.len() / 2 < enc.zset_max_listpack_entries
+                && member.len() <= enc.zset_max_listpack_value
+                && packed.has_room(member.len() + 8)
+            {
+                insert_sorted(packed, member, score);
+                return None;
+            }
+        }
+        self.enlarge(1, enc.seed).insert(member, score)
+    }
+
+    /// Removes `member`; returns its score. O(members) while small, else O(log n).
+    pub fn remove(&mut self, member: &[u8]) -> Option<f64> {
+        match &mut self.0 {
+            Form::Packed(packed) => {
+                let found = find(packed, member)?;
+                packed.replace(found.place, 2, &[]);
+                Some(found.score)
+            }
+            Form::Ranked(ranked) => ranked.remove(member),
+        }
+    }
+
+    /// The rank of `member` from the lowest score, 0. O(members) while small, else O(log n).
+    #[must_use]
+    pub fn rank(&self, member: &[u8]) -> Option<usize> {
+        match &self.0 {
+            Form::Packed(packed) => Some(find(packed, member)?.rank),
+            Form::Ranked(ranked) => {
+                let score = ranked.score(member)?;
+                Some(ranked.partition_point(|m, s| order((m, s), (member, score)) == Ordering::Less))
+            }
+        }
+    }
+
+    /// The member with this rank, and its score. O(rank) while small, else O(log n).
+    #[must_use]
+    pub fn nth(&self, rank: usize) -> Option<(&[u8], f64)> {
+        self.range(rank..rank.saturating_add(1)).next()
+    }
+
+    /// All members and scores, from both ends.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        self.range(0..self.len())
+    }
+
+    /// The members with these ranks, from both ends; ranks beyond the end count for nothing.
+    #[must_use]
+    pub fn range(&self, ranks: Range<usize>) -> Iter<'_> {
+        let end = ranks.end.min(self.len());
+        let ranks = ranks.start.min(end)..end;
+        match &self.0 {
+            Form::Packed(packed) => Iter::packed(packed, ranks),
+            Form::Ranked(ranked) => Iter::ranked(ranked, ranks),
+        }
+    }
+
+    /// The ranks of the members with scores between two bounds; empty if there are none. Its length is their count.
+    /// O(members) while small, else O(log n).
+    #[must_use]
+    pub fn ranks_by_score(&self, min: Bound<f64>, max: Bound<f64>) -> Range<usize> {
+        let start = match min {
+            Bound::Included(min) => self.partition_point(|_, score| score < min),
+            Bound::Excluded(min) => self.partition_point(|_, score| score <= min),
+            Bound::Unbounded => 0,
+        };
+        let end = match max {
+            Bound::Included(max) => self.partition_point(|_, score| score <= max),
+            Bound::Excluded(max) => self.partition_point(|_, score| score < max),
+            Bound::Unbounded => self.len(),
+        };
+        start..end.max(start)
+    }
+
+    /// The ranks of the members between two bounds of their bytes, for a set whose scores are all equal; else
+    /// something between 0 and the length, as in Redis.
+    #[must_use]
+    pub fn ranks_by_member(&self, min: Bound<&[u8]>, max: Bound<&[u8]>) -> Range<usize> {
+        let start = match min {
+            Bound::Included(min) => self.partition_point(|member, _| member < min),
+            Bound::Excluded(min) => self.partition_point(|member, _| member <= min),
+            Bound::Unbounded => 0,
+        };
+        let end = match max {
+            Bound::Included(max) => self.partition_point(|member, _| member <= max),
+            Bound::Excluded(max) => self.partition_point(|member, _| member < max),
+            Bound::Unbounded => self.len(),
+        };
+        start..end.max(start)
+    }
+
+    /// Removes and returns the member with the lowest score.
+    pub fn pop_min(&mut self) -> Option<(Box<[u8]>, f64)> {
+        self.take(0)
+    }
+
+    /// Removes and returns the member with the highest score.
+    pub fn pop_max(&mut self) -> Option<(Box<[u8]>, f64)> {
+        self.take(self.len().checked_sub(1)?)
+    }
+
+    /// Removes the members with these ranks; returns how many there were.
+    pub fn remove_range(&mut self, ranks: Range<usize>) -> usize {
+        let count = ranks.end.min(self.len()).saturating_sub(ranks.start);
+        match &mut self.0 {
+            _ if count == 0 => {}
+            Form::Packed(packed) => packed.replace(packed.place_of(ranks.start * 2), count * 2, &[]),
+            Form::Ranked(ranked) => {
+                for _ in 0..count {
+                    ranked.take(ranks.start);
+                }
+            }
+        }
+        count
+    }
+
+    /// The member with this index in an order that is not that of the scores: a random index picks a random member.
+    /// O(index) while small, else O(1).
+    #[must_use]
+    pub fn pick(&self, index: usize) -> Option<(&[u8], f64)> {
+        match &self.0 {
+            Form::Packed(_) => self.nth(index),
+            Form::Ranked(ranked) => Some(ranked.table().entries().get(index)?.pair()),
+        }
+    }
+
+    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that is
+    /// there throughout a whole scan is visited. A small set is visited whole, in order, as in Redis.
+    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8], f64)) -> u64 {
+        match &self.0 {
+            Form::Packed(_) => {
+                self.iter().for_each(|(member, score)| visit(member, score));
+                0
+            }
+            Form::Ranked(ranked) => ranked.table().scan(cursor, count, |scored| {
+                let (member, score) = scored.pair();
+                visit(member, score);
+            }),
+        }
+    }
+
+    /// The representation, as OBJECT ENCODING names it.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        match &self.0 {
+            Form::Packed(_) => Encoding::Listpack,
+            Form::Ranked(_) => Encoding::Skiplist,
+        }
+    }
+
+    /// How many members are below, for `below` that holds for the first ones in order and for none after them.
+    fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
+        match &self.0 {
+            Form::Packed(_) => self.iter().take_while(|(member, score)| below(member, *score)).count(),
+            Form::Ranked(ranked) => ranked.partition_point(below),
+        }
+    }
+
+    fn take(&mut self, rank: usize) -> Option<(Box<[u8]>, f64)> {
+        if let Form::Ranked(ranked) = &mut self.0 {
+            return ranked.take(rank);
+        }
+        let (member, score) = self.nth(rank)?;
+        let taken = (member.into(), score);
+        self.remove_range(rank..rank + 1);
+        Some(taken)
+    }
+
+    /// The large form, made of the small one if need be, with room for `more`.
+    fn enlarge(&mut self, more: usize, seed: u64) -> &mut Ranked {
+        if let Form::Packed(packed) = &self.0 {
+            let mut ranked = Ranked::with_capacity(packed.len() / 2 + more, seed);
+            for (member, score) in self.iter() {
+                ranked.insert(member, score);
+            }
+            self.0 = Form::Ranked(Box::new(ranked));
+        }
+        match &mut self.0 {
+            Form::Ranked(ranked) => ranked,
+            Form::Packed(_) => unreachable!("made so above"),
+        }
+    }
+}
+
+/// The order of a sorted set: by score, then by the bytes of the member.
+fn order(a: (&[u8], f64), b: (&[u8], f64)) -> Ordering {
+    // There is no NaN to compare with.
+    a.1.partial_cmp(&b.1).unwrap_or(Ordering::Equal).then_with(|| a.0.cmp(b.0))
+}
+
+/// A member of a small set.
+#[derive(Clone, Copy)]
+struct Found {
+    place: usize,
+    rank: usize,
+    score: f64,
+}
+
+fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
+    let mut iter = packed.iter();
+    for rank in 0.. {
+        let place = iter.place();
+        let there = iter.next()?;
+        let score = iter.next()?;
+        if there == member {
+            return Some(Found { place, rank, score: read_score(score) });
+        }
+    }
+    None
+}
+
+fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
+    // Redis' listpack keeps a whole score as an integer, which has no minus zero.
+    let score = if score == 0.0 { 0.0 } else { score };
+    let bytes = score.to_le_bytes();
+    let mut iter = packed.iter();
+    loop {
+        let place = iter.place();
+        let (Some(there), Some(its)) = (iter.next(), iter.next()) else { break };
+        if order((there, read_score(its)), (member, score)) == Ordering::Greater {
+            return packed.replace(place, 0, &[member, &bytes]);
+        }
+    }
+    packed.push(&[member, &bytes]);
+}
+
+/// A score as it is stored.
+fn read_score(bytes: &[u8]) -> f64 {
+    bytes.try_into().map(f64::from_le_bytes).unwrap_or_default()
+}
+
+impl<'a> IntoIterator for &'a ZSet {
+    type Item = (&'a [u8], f64);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! An ordered sequence with ranks: a B+ tree whose inner nodes count what is below them.
+
+use std::cmp::Ordering;
+
+/// Items of a leaf before it is split.
+const LEAF: usize = 64;
+/// Children of an inner node before it is split.
+const INNER: usize = 32;
+
+/// A score, and the position of its member in the table. The tree does not know members: where scores are equal, its
+/// caller's comparison decides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Item {
+    pub(super) score: f64,
+    pub(super) position: u32,
+}
+
+/// Items in the caller's order. Every operation is O(log n).
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    root: Node,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Leaf(Vec<Item>),
+    Inner(Vec<Child>),
+}
+
+#[derive(Clone, Debug)]
+struct Child {
+    /// The first item below; comparing with it chooses the way down.
+    first: Item,
+    /// Items below.
+    len: usize,
+    node: Node,
+}
+
+impl Tree {
+    /// An empty tree.
+    pub(super) fn new() -> Self {
+        Self { root: Node::Leaf(Vec::new()), len: 0 }
+    }
+
+    /// Number of items.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Inserts `item` before the first item that is not below it; `order` compares an item there with it.
+    pub(super) fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering) {
+        self.len += 1;
+        if let Some(right) = self.root.insert(item, order) {
+            let left = std::mem::replace(&mut self.root, Node::Leaf(Vec::new()));
+            self.root = Node::Inner([left, right].into_iter().filter_map(Child::of).collect());
+        }
+    }
+
+    /// Removes the item that `order` finds equal; true if there is one.
+    pub(super) fn remove(&mut self, order: &impl Fn(Item) -> Ordering) -> bool {
+        if !self.root.remove(order) {
+            return false;
+        }
+        self.len -= 1;
+        while let Node::Inner(children) = &mut self.root
+            && children.len() < 2
+        {
+            self.root = children.pop().map_or(Node::Leaf(Vec::new()), |child| child.node);
+        }
+        true
+    }
+
+    /// Gives the item that `order` finds equal another position; its rank stays.
+    pub(super) fn relabel(&mut self, order: &impl Fn(Item) -> Ordering, position: u32) {
+        self.root.relabel(order, position);
+    }
+
+    /// How many items are below, for `below` that holds for a beginning of the sequence and for nothing after it.
+    pub(super) fn partition_point(&self, below: &impl Fn(Item) -> bool) -> usize {
+        let (mut node, mut rank) = (&self.root, 0);
+        loop {
+            match node {
+                Node::Leaf(items) => return rank + items.partition_point(|item| below(*item)),
+                Node::Inner(children) => {
+                    let at = children.partition_point(|child| below(child.first)).saturating_sub(1);
+                    rank += children[..at].iter().map(|child| child.len).sum::<usize>();
+                    node = &children[at].node;
+                }
+            }
+        }
+    }
+
+    /// The run of items that has the one with this rank, and the rank of its first item.
+    pub(super) fn run_at(&self, rank: usize) -> (&[Item], usize) {
+        let (mut node, mut rest) = (&self.root, rank);
+        loop {
+            match node {
+                Node::Leaf(items) => return (items, rank - rest),
+                Node::Inner(children) => {
+                    let mut at = 0;
+                    while at + 1 < children.len() && rest >= children[at].len {
+                        rest -= children[at].len;
+                        at += 1;
+                    }
+                    node = &children[at].node;
+                }
+            }
+        }
+    }
+
+    /// The item with this rank.
+    pub(super) fn get(&self, rank: usize) -> Option<Item> {
+        let (items, start) = self.run_at(rank);
+        items.get(rank - start).copied()
+    }
+}
+
+impl Node {
+    fn len(&self) -> usize {
+        match self {
+            Self::Leaf(items) => items.len(),
+            Self::Inner(children) => children.iter().map(|child| child.len).sum(),
+        }
+    }
+
+    fn first(&self) -> Option<Item> {
+        match self {
+            Self::Leaf(items) => items.first().copied(),
+            Self::Inner(children) => children.first().map(|child| child.first),
+        }
+    }
+
+    /// Items or children of this node itself.
+    fn width(&self) -> usize {
+        match self {
+            Self::Leaf(items) => items.len(),
+            Self::Inner(children) => children.len(),
+        }
+    }
+
+    /// Inserts, and returns what did not fit: the right part of this node.
+    fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering) -> Option<Self> {
+        match self {
+            Self::Leaf(items) => {
+                let at = items.partition_point(|there| order(*there) == Ordering::Less);
+                items.insert(at, item);
+                split(items, LEAF, at).map(Self::Leaf)
+            }
+            Self::Inner(children) => {
+                let at = way_down(children, order, Ordering::Less);
+                let right = children[at].node.insert(item, order);
+                children[at].refresh();
+                if let Some(right) = right.and_then(Child::of) {
+                    children.insert(at + 1, right);
+                }
+                split(children, INNER, at + 1).map(Self::Inner)
+            }
+        }
+    }
+
+    fn remove(&mut self, order: &impl Fn(Item) -> Ordering) -> bool {
+        match self {
+            Self::Leaf(items) => match items.binary_search_by(|item| order(*item)) {
+                Ok(at) => {
+                    items.remove(at);
+                    true
+                }
+                Err(_) => false,
+            },
+            Self::Inner(children) => {
+                let at = way_down(children, order, Ordering::Equal);
+                if !children[at].node.remove(order) {
+                    return false;
+                }
+                tidy(children, at);
+                true
+            }
+        }
+    }
+
+    fn relabel(&mut self, order: &impl Fn(Item) -> Ordering, position: u32) {
+        match self {
+            Self::Leaf(items) => {
+                if let Ok(at) = items.binary_search_by(|item| order(*item)) {
+                    items[at].position = position;
+                }
+            }
+            Self::Inner(children) => {
+                let at = way_down(children, order, Ordering::Equal);
+                children[at].node.relabel(order, position);
+                children[at].refresh();
+            }
+        }
+    }
+
+    /// Appends the items or children of the node to the right.
+    fn absorb(&mut self, right: Self) {
+        match (self, right) {
+            (Self::Leaf(left), Self::Leaf(right)) => left.extend(right),
+            (Self::Inner(left), Self::Inner(right)) => left.extend(right),
+            _ => unreachable!("siblings are of one kind"),
+        }
+    }
+
+    /// Whether this and a sibling are small enough to be one, with room for more.
+    fn joins(&self, right: &Self) -> bool {
+        let full = if matches!(self, Self::Leaf(_)) { LEAF } else { INNER };
+        self.width() + right.width() <= full * 3 / 4
+    }
+}
+
+impl Child {
+    /// A node as a child; nothing if it is empty.
+    fn of(node: Node) -> Option<Self> {
+        Some(Self { first: node.first()?, len: node.len(), node })
+    }
+
+    /// Looks again at what is below, after a change there.
+    fn refresh(&mut self) {
+        self.len = self.node.len();
+        if let Some(first) = self.node.first() {
+            self.first = first;
+        }
+    }
+}
+
+/// The index of the child to go down to: the last one that begins below, or (`most` is `Equal`) at the target.
+fn way_down(children: &[Child], order: &impl Fn(Item) -> Ordering, most: Ordering) -> usize {
+    children.partition_point(|child| order(child.first) <= most).saturating_sub(1)
+}
+
+/// Cuts off the right part of what is fuller than `full`: half, but nearly nothing if it grew at its end, so that
+/// growing in order leaves full nodes behind.
+fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> {
+    if parts.len() <= full {
+        return None;
+    }
+    let at = if grown_at + 1 == parts.len() { parts.len() - 1 } else { parts.len() / 2 };
+    let right = parts.split_off(at);
+    parts.shrink_to_fit();
+    Some(right)
+}
+
+/// After a removal below the child at `at`: takes it out if it is empty, joins it with a sibling if both are small.
+fn tidy(children: &mut Vec<Child>, at: usize) {
+    children[at].refresh();
+    if children[at].len == 0 {
+        children.remove(at);
+        return;
+    }
+    for left in [at, at.wrapping_sub(1)] {
+        if let Some([one, two]) = children.get(left..).and_then(|pair| pair.first_chunk())
+            && one.node.joins(&two.node)
+        {
+            let right = children.remove(left + 1);
+            children[left].node.absorb(right.node);
+            children[left].refresh();
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn order(score: f64) -> impl Fn(Item) -> Ordering {
+        move |item| item.score.total_cmp(&score)
+    }
+
+    fn all(tree: &Tree) -> Vec<Item> {
+        let mut items = Vec::new();
+        while items.len() < tree.len() {
+            items.extend_from_slice(tree.run_at(items.len()).0);
+        }
+        items
+    }
+
+    fn check(node: &Node, root: bool) {
+        if let Node::Inner(children) = node {
+            assert!(children.len() <= INNER && (root || !children.is_empty()));
+            for child in children {
+                assert_eq!((Some(child.first), child.len), (child.node.first(), child.node.len()));
+                assert!(child.len > 0);
+                check(&child.node, false);
+            }
+        }
+    }
+
+    fn items(scores: impl Iterator<Item = u32>) -> Tree {
+        let mut tree = Tree::new();
+        for score in scores {
+            tree.insert(Item { score: f64::from(score), position: score }, &order(f64::from(score)));
+        }
+        tree
+    }
+
+    #[test]
+    fn grows_and_shrinks_through_several_levels() {
+        let mut tree = items((0..20_000).map(|n| n * 7919 % 20_000));
+        check(&tree.root, true);
+        assert!(all(&tree).iter().map(|item| item.position).eq(0..20_000));
+        for n in (0..20_000).filter(|n| n % 100 != 0) {
+            assert!(tree.remove(&order(f64::from(n))));
+        }
+        check(&tree.root, true);
+        assert!(all(&tree).iter().map(|item| item.position).eq((0..20_000).step_by(100)));
+        let nodes = |node: &Node| if let Node::Inner(children) = node { children.len() } else { 1 };
+        assert!(nodes(&tree.root) < 16, "{}", nodes(&tree.root));
+    }
+
+    #[test]
+    fn growing_in_order_fills_the_leaves() {
+        let tree = items(0..10_000);
+        check(&tree.root, true);
+        assert_eq!(tree.run_at(5_000).0.len(), LEAF);
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_sorted_vector(
+            start in 0_u32..3000,
+            steps in prop::collection::vec((0_u8..5, 0_u32..3000), 0..1500),
+        ) {
+            let mut tree = items((0..start).map(|n| n * 1597 % start.max(1)).filter(|n| n % 3 == 0));
+            let mut model: Vec<u32> = all(&tree).iter().map(|item| item.score as u32).collect();
+            prop_assert!(model.is_sorted());
+            for (op, n) in steps {
+                let score = f64::from(n);
+                match (op, model.binary_search(&n)) {
+                    (0 | 1, Err(at)) => {
+                        tree.insert(Item { score, position: n }, &order(score));
+                        model.insert(at, n);
+                    }
+                    (2 | 3, found) => {
+                        prop_assert_eq!(tree.remove(&order(score)), found.is_ok());
+                        if let Ok(at) = found {
+                            model.remove(at);
+                        }
+                    }
+                    (4, Ok(at)) => {
+                        tree.relabel(&order(score), n + 1);
+                        prop_assert_eq!(tree.get(at), Some(Item { score, position: n + 1 }));
+                        tree.relabel(&order(score), n);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(tree.len(), model.len());
+                let rank = model.partition_point(|there| *there < n);
+                prop_assert_eq!(tree.partition_point(&|item| item.score < score), rank);
+                prop_assert_eq!(tree.get(rank).map(|item| item.position), model.get(rank).copied());
+            }
+            check(&tree.root, true);
+            prop_assert!(all(&tree).iter().map(|item| item.position).eq(model));
+        }
+    }
+}
