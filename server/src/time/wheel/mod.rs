@@ -7,16 +7,15 @@ mod tests;
 
 use std::num::NonZeroU32;
 
-use ring::{Content, Place, ROOT_LEVEL, Ring, digit, level_apart};
+use ring::{Content, LIST_MAX, Place, ROOT_LEVEL, Ring, digit, level_apart};
 use slab::Slab;
-
-/// The longest list of a slot wider than 1 ms; one more timer and the slot opens into a finer ring. It bounds the search
-/// for the earliest in a list, and spreads a ring's 344 bytes over that many timers.
-const LIST_MAX: u8 = 32;
 
 /// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so that a slot
 /// does not open and close by turns.
 const FOLD_MAX: u8 = LIST_MAX / 2;
+
+/// What the head of a list has for a previous node.
+const HEAD: u32 = u32::MAX;
 
 /// The slot above all rings.
 const ROOT: Place = Place { ring: 0, digit: 0 };
@@ -48,7 +47,7 @@ pub struct Fired<T> {
 ///
 /// Unlike in a classic wheel, slots are cut by *absolute* time and no hand turns. A slot wider than 1 ms opens into a ring
 /// when its list would outgrow 32 timers, of the level that tells these apart, so that levels which would have one slot in use are left out; and
-/// a ring with one slot left folds back into the slot that held it. So there is
+/// a ring left with one slot, holding a ring or a short list, folds back into the slot that held it. So there is
 /// - no work when time passes: no tick, no cascade when a hand reaches a far slot, and a jump of years costs nothing;
 /// - no case for the past: a deadline before others is due before them, and a backward step of the clock needs no rebuilding;
 /// - always an exact earliest deadline, at most 11 rings and 32 timers away.
@@ -74,9 +73,9 @@ pub struct Wheel<T> {
 #[derive(Clone, Copy, Debug)]
 struct Node<T> {
     key: u64,
-    /// The next in the circle of its list.
+    /// The next in its list; that of the tail is the head.
     next: u32,
-    /// The previous; that of the head is the tail. 0: not in use.
+    /// The previous, [`HEAD`] at the head, so that appending touches the tail alone. 0: not in use.
     prev: u32,
     payload: T,
 }
@@ -180,8 +179,8 @@ impl<T: Copy> Wheel<T> {
         let next = self.node(id).next;
         let payload = self.node(id).payload;
         self.remove(id, key);
-        // Timers with one deadline follow each other at level 0, where the list holds nothing else.
-        if next != id && self.len > 0 && self.node(next).key == key {
+        // Equals follow in order. Only a later one can: were the list's head an equal, it would have been popped first.
+        if next != id && self.node(next).key == key {
             self.earliest = Some((key, next));
         }
         let name = NonZeroU32::new(id)?;
@@ -202,9 +201,9 @@ impl<T: Copy> Wheel<T> {
         loop {
             match ring.content(ring.first()?) {
                 Content::Ring(finer) => ring = self.rings.get(finer),
-                Content::List(head) if ring.level == 0 => return Some((self.node(head).key, head)),
+                Content::List(tail) if ring.level == 0 => return self.list(tail).next(),
                 // The first of equals, as `min_by_key` returns it.
-                Content::List(head) => return self.list(head).min_by_key(|&(key, _)| key),
+                Content::List(tail) => return self.list(tail).min_by_key(|&(key, _)| key),
                 Content::Empty => return None,
             }
         }
@@ -222,23 +221,11 @@ impl<T: Copy> Wheel<T> {
     fn link(&mut self, id: u32, key: u64) {
         let mut place = ROOT;
         loop {
-            let ring = self.rings.get_mut(place.ring);
+            let ring = self.rings.get(place.ring);
             match ring.content(place.digit) {
                 Content::Ring(finer) => place = self.descend(place, finer, key),
-                Content::List(head) if ring.level == 0 => break self.append(head, id),
-                Content::List(head) => {
-                    let length = &mut ring.lengths[place.digit as usize];
-                    if *length < LIST_MAX {
-                        *length += 1;
-                        break self.append(head, id);
-                    }
-                    self.open(place, head);
-                }
-                Content::Empty => {
-                    ring.put(place.digit, Content::List(id));
-                    ring.lengths[place.digit as usize] = 1;
-                    break self.make_circle(id);
-                }
+                Content::List(tail) if ring.is_full(place.digit) => self.open(place, tail),
+                _ => break self.append(place, id),
             }
         }
         // Known and later than this, or the first of all; of equals the older stays.
@@ -268,39 +255,31 @@ impl<T: Copy> Wheel<T> {
     }
 
     /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order.
-    fn open(&mut self, place: Place, head: u32) {
-        let base = self.node(head).key;
-        let spread = self.list(head).fold(0, |spread, (key, _)| spread | (key ^ base));
+    fn open(&mut self, place: Place, tail: u32) {
+        let base = self.node(tail).key;
+        let spread = self.list(tail).fold(0, |spread, (key, _)| spread | (key ^ base));
         let ring = self.rings.insert(Ring::new(base, level_apart(spread, 0), place));
         self.hold(place, ring);
-        let last = self.node(head).prev;
-        let mut id = head;
+        let mut id = self.node(tail).next;
         loop {
             let Node { key, next, .. } = *self.node(id);
-            self.add(ring, id, key);
-            if id == last {
+            let digit = self.rings.get(ring).digit(key);
+            self.append(Place { ring, digit }, id);
+            if id == tail {
                 break;
             }
             id = next;
         }
     }
 
-    /// Puts a node into the list of its slot in a new ring.
-    fn add(&mut self, ring: u32, id: u32, key: u64) {
-        let ring = self.rings.get_mut(ring);
-        let digit = ring.digit(key);
-        match ring.content(digit) {
-            Content::List(head) => {
-                // A list that is opened is too short for this to overflow.
-                ring.lengths[digit as usize] += 1;
-                self.append(head, id);
-            }
-            _ => {
-                ring.lengths[digit as usize] = 1;
-                ring.put(digit, Content::List(id));
-                self.make_circle(id);
-            }
-        }
+    /// Adds a node at the end of the list of a slot that holds no ring and has room.
+    fn append(&mut self, place: Place, id: u32) {
+        let (next, prev) = match self.rings.get_mut(place.ring).append(place.digit, id) {
+            Some(tail) => (std::mem::replace(&mut self.node_mut(tail).next, id), tail),
+            None => (id, HEAD),
+        };
+        let node = self.node_mut(id);
+        (node.next, node.prev) = (next, prev);
     }
 
     /// Takes a node out of the list of its key.
@@ -315,19 +294,17 @@ impl<T: Copy> Wheel<T> {
                 Content::Ring(finer) => {
                     place = Place { ring: finer, digit: self.rings.get(finer).digit(key) };
                 }
-                Content::List(head) => {
+                Content::List(tail) => {
                     let Node { next, prev, .. } = *self.nodes.get(id - 1);
                     if next == id {
                         return self.vacate(place);
                     }
-                    if ring.level != 0 {
-                        ring.lengths[place.digit as usize] -= 1;
+                    ring.shorten(place.digit, if tail == id { prev } else { tail });
+                    let before = if prev == HEAD { tail } else { prev };
+                    self.node_mut(before).next = next;
+                    if tail != id {
+                        self.node_mut(next).prev = prev;
                     }
-                    if head == id {
-                        ring.put(place.digit, Content::List(next));
-                    }
-                    self.node_mut(prev).next = next;
-                    self.node_mut(next).prev = prev;
                     return;
                 }
                 Content::Empty => unreachable!("a timer is in the slot of its deadline"),
@@ -357,41 +334,25 @@ impl<T: Copy> Wheel<T> {
         let Ring { home, .. } = *self.rings.get(ring);
         match self.rings.get(ring).content(last) {
             Content::Ring(finer) => self.hold(home, finer),
-            Content::List(head) => {
-                let length = self.list(head).take(usize::from(FOLD_MAX) + 1).count() as u8;
+            Content::List(tail) => {
+                let length = self.list(tail).take(usize::from(FOLD_MAX) + 1).count() as u8;
                 if length > FOLD_MAX {
                     return;
                 }
-                let outer = self.rings.get_mut(home.ring);
-                outer.put(home.digit, Content::List(head));
-                outer.lengths[home.digit as usize] = length;
+                self.rings.get_mut(home.ring).put_list(home.digit, tail, length);
             }
             Content::Empty => return,
         }
         self.rings.remove(ring);
     }
 
-    /// Makes a node a list of its own.
-    fn make_circle(&mut self, id: u32) {
-        let node = self.node_mut(id);
-        (node.next, node.prev) = (id, id);
-    }
-
-    /// Adds a node at the end of a list.
-    fn append(&mut self, head: u32, id: u32) {
-        let tail = std::mem::replace(&mut self.node_mut(head).prev, id);
-        self.node_mut(tail).next = id;
-        let node = self.node_mut(id);
-        (node.next, node.prev) = (head, tail);
-    }
-
     /// Key and id of each timer in a list, in order.
-    fn list(&self, head: u32) -> impl Iterator<Item = (u64, u32)> {
-        let mut next = Some(head);
+    fn list(&self, tail: u32) -> impl Iterator<Item = (u64, u32)> {
+        let mut next = Some(self.node(tail).next);
         std::iter::from_fn(move || {
             let id = next?;
             let node = self.node(id);
-            next = (node.next != head).then_some(node.next);
+            next = (id != tail).then_some(node.next);
             Some((node.key, id))
         })
     }

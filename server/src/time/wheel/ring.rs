@@ -3,6 +3,10 @@
 /// Bits of a deadline that one ring tells apart: 64 slots.
 const DIGIT_BITS: u32 = 6;
 
+/// The longest list of a slot wider than 1 ms; one more timer and the slot opens into a finer ring. It bounds the search
+/// for the earliest in a list, and spreads a ring's 344 bytes over that many timers.
+pub(super) const LIST_MAX: u8 = 32;
+
 /// The level of the one slot above all rings: 11 levels of 6 bits cover all 64 of a deadline.
 pub(super) const ROOT_LEVEL: u8 = 11;
 
@@ -11,7 +15,7 @@ pub(super) const ROOT_LEVEL: u8 = 11;
 pub(super) enum Content {
     /// No timer.
     Empty,
-    /// A list of timers, by the id of its head.
+    /// A list of timers, by the id of its tail.
     List(u32),
     /// A finer ring, by its index.
     Ring(u32),
@@ -43,8 +47,8 @@ pub(super) struct Ring {
     /// The slot that holds this ring.
     pub(super) home: Place,
     pub(super) level: u8,
-    /// Length of the list in each slot, where there is one; not kept at level 0, where lists have no limit.
-    pub(super) lengths: [u8; 64],
+    /// Length of the list in each slot that holds one.
+    lengths: [u8; 64],
     slots: [Slot; 64],
 }
 
@@ -84,6 +88,40 @@ impl Ring {
         };
         self.slots[digit as usize] = slot;
         self.occupied = (self.occupied & !bit) | mask;
+    }
+
+    /// Puts a list, by its tail, of at most [`LIST_MAX`] timers.
+    pub(super) fn put_list(&mut self, digit: u8, tail: u32, length: u8) {
+        self.put(digit, Content::List(tail));
+        self.lengths[digit as usize] = length;
+    }
+
+    /// Makes `id` the tail of the list in a slot that holds no ring, and returns the tail before it, if there is one.
+    #[inline]
+    pub(super) fn append(&mut self, digit: u8, id: u32) -> Option<u32> {
+        let (tail, length) = match self.content(digit) {
+            Content::List(tail) => (Some(tail), self.length(digit).wrapping_add(1)),
+            _ => (None, 1),
+        };
+        self.put_list(digit, id, length);
+        tail
+    }
+
+    /// Counts one timer less in a list of at least two, whose tail is now `tail`.
+    #[inline]
+    pub(super) fn shorten(&mut self, digit: u8, tail: u32) {
+        self.put_list(digit, tail, self.length(digit).wrapping_sub(1));
+    }
+
+    /// Whether the list of a slot wider than 1 ms has no room.
+    #[inline]
+    pub(super) fn is_full(&self, digit: u8) -> bool {
+        self.level > 0 && self.length(digit) >= LIST_MAX
+    }
+
+    /// The length of the list in a slot; at level 0 modulo 256, where lists have no limit and nobody asks.
+    pub(super) fn length(&self, digit: u8) -> u8 {
+        self.lengths[digit as usize]
     }
 
     /// The number of slots that are not empty.

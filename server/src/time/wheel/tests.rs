@@ -18,20 +18,26 @@ fn check<T: Copy>(wheel: &Wheel<T>) {
                 assert_eq!(finer_ring.home, place);
                 assert!(finer_ring.level < ring.level);
                 assert!(place == ROOT || digit(finer_ring.key, ring.level) == place.digit);
-                assert!(finer_ring.occupied() > 0);
+                let only = finer_ring.first().filter(|_| finer_ring.occupied() == 1);
+                let only = only.map(|digit| finer_ring.content(digit));
+                assert!(
+                    finer_ring.occupied() > 0 && !matches!(only, Some(Content::Ring(_))),
+                    "a ring of no use"
+                );
                 let used = (0..64).filter(|&digit| finer_ring.content(digit) != Content::Empty);
                 slots.extend(used.map(|digit| Place { ring: finer, digit }));
             }
-            Content::List(head) => {
-                let list: Vec<_> = wheel.list(head).collect();
+            Content::List(tail) => {
+                let list: Vec<_> = wheel.list(tail).collect();
                 timers += list.len();
                 if ring.level > 0 {
-                    assert_eq!(list.len(), ring.lengths[place.digit as usize] as usize);
+                    assert_eq!(list.len(), usize::from(ring.length(place.digit)));
                     assert!(list.len() <= LIST_MAX as usize);
                 }
                 for &(key, id) in &list {
                     assert!(place == ROOT || (ring.covers(key) && ring.digit(key) == place.digit));
-                    assert_eq!(wheel.node(wheel.node(id).next).prev, id);
+                    let next = wheel.node(id).next;
+                    assert_eq!(wheel.node(next).prev, if id == tail { HEAD } else { id });
                     assert!(ring.level > 0 || key == list[0].0);
                 }
             }
