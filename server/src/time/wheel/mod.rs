@@ -224,7 +224,7 @@ impl<T: Copy> Wheel<T> {
             let ring = self.rings.get(place.ring);
             match ring.content(place.digit) {
                 Content::Ring(finer) => place = self.descend(place, finer, key),
-                Content::List(tail) if ring.is_full(place.digit) => self.open(place, tail),
+                Content::List(tail) if ring.is_full(place.digit) => place = self.open(place, tail),
                 _ => break self.append(place, id),
             }
         }
@@ -254,8 +254,15 @@ impl<T: Copy> Wheel<T> {
         self.rings.get_mut(ring).home = place;
     }
 
-    /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order.
-    fn open(&mut self, place: Place, tail: u32) {
+    /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order. Returns the slot that
+    /// holds the new ring: the one opened or, where that was alone in its ring, the one that held this ring.
+    fn open(&mut self, mut place: Place, tail: u32) -> Place {
+        let around = self.rings.get(place.ring);
+        if place.ring != ROOT.ring && around.occupied() == 1 {
+            let home = around.home;
+            self.rings.remove(place.ring);
+            place = home;
+        }
         let base = self.node(tail).key;
         let spread = self.list(tail).fold(0, |spread, (key, _)| spread | (key ^ base));
         let ring = self.rings.insert(Ring::new(base, level_apart(spread, 0), place));
@@ -266,7 +273,7 @@ impl<T: Copy> Wheel<T> {
             let digit = self.rings.get(ring).digit(key);
             self.append(Place { ring, digit }, id);
             if id == tail {
-                break;
+                return place;
             }
             id = next;
         }

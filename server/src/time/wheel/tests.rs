@@ -268,6 +268,19 @@ fn ties_keep_the_order_of_creation_while_slots_open_and_fold() {
 }
 
 #[test]
+fn a_ring_takes_the_place_of_one_with_a_single_slot() {
+    let mut wheel = Wheel::new();
+    insert_all(&mut wheel, 64 * 64, 0..30);
+    let far = [wheel.insert(0, 0), wheel.insert(0, 0), wheel.insert(0, 0)];
+    // Open at level 2; then one slot is left there, whose list is too long to fold and opens when it is full.
+    far.into_iter().for_each(|id| assert_eq!(wheel.cancel(id), 0));
+    check(&wheel);
+    insert_all(&mut wheel, 64 * 64, 30..40);
+    check(&wheel);
+    assert_eq!(pop_all(&mut wheel, 64 * 64), (0..40).map(|n| (64 * 64, n)).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_moved_timer_counts_as_new_among_equals() {
     let mut wheel = Wheel::new();
     let ids: Vec<_> = (0..3).map(|n| wheel.insert(7, n)).collect();
