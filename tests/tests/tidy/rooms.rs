@@ -1,0 +1,217 @@
+//! The rooms of the house and what each may know: imports run downwards, never up.
+
+use crate::Finding;
+use crate::source::{Source, behind_closing, occurrences};
+
+/// The modules at the root of `server/src`, each with those it may name. Every list holds earlier rooms only, so
+/// there can be no circle; `lib.rs`, `main.rs` and what stands beside them may name all.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("time", &[]),
+    ("values", &[]),
+    ("keyspace", &["time", "values"]),
+    ("table", &["time", "values", "keyspace"]),
+    ("commands", &["time", "values", "keyspace", "table"]),
+    ("locks", &["time", "values", "keyspace", "table"]),
+    ("control", &["time", "values", "keyspace", "table"]),
+    ("engine", &["time", "values", "keyspace", "table", "commands", "locks", "control"]),
+    ("net", &["time", "values", "keyspace", "table", "commands", "locks", "control", "engine"]),
+    ("admin", &["time", "values", "keyspace", "table", "commands", "locks", "control", "engine"]),
+];
+
+/// Modules at the root that are no rooms: the embedding API and the program.
+const ROOFS: &[&str] = &["lib", "main", "server"];
+
+/// Crates and the words that may not appear among their dependencies.
+const MANIFESTS: &[(&str, &[&str])] = &[
+    ("resp/Cargo.toml", &["tokio", "mlua", "lockwheel", "lockwheel-scripting", "parking_lot", "dashmap"]),
+    ("scripting/Cargo.toml", &["tokio", "lockwheel", "parking_lot", "dashmap"]),
+];
+
+/// A room names only rooms below it.
+pub(crate) fn imports(sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources {
+        let Some(inside) = source.path.strip_prefix("server/src/") else { continue };
+        if !source.is_rust() {
+            continue;
+        }
+        let room = inside.split(['/', '.']).next().unwrap_or_default();
+        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
+            if !ROOFS.contains(&room) {
+                findings
+                    .push(source.finding(0, format!("`{room}` is not a room of the house: give it a place")));
+            }
+            continue;
+        };
+        for (at, named) in root_names(&source.code) {
+            let is_room = ROOMS.iter().any(|(name, _)| *name == named);
+            if named != room && !allowed.contains(&named.as_str()) {
+                let what = if is_room { "room" } else { "name at the root" };
+                findings.push(source.finding(at, format!("{room} may not know the {what} `{named}`")));
+            }
+        }
+        findings.extend(climbs(source, inside));
+    }
+    findings
+}
+
+/// The first names of all paths from the crate's root: `crate::a::b` and `crate::{a, b::c}`.
+fn root_names(code: &str) -> Vec<(usize, String)> {
+    let mut names = Vec::new();
+    for start in occurrences(code, "crate::") {
+        let path = start + "crate::".len();
+        // `$crate::` in a macro is the same root.
+        if code[path..].starts_with('{') {
+            let end = behind_closing(code, path).saturating_sub(1);
+            names.extend(group_heads(&code[path + 1..end]).into_iter().map(|name| (start, name)));
+        } else {
+            names.push((start, head(&code[path..])));
+        }
+    }
+    names.retain(|(_, name)| !name.is_empty());
+    names
+}
+
+/// The first name of each element of `a, b::c, d::{e, f}`.
+fn group_heads(group: &str) -> Vec<String> {
+    let (mut heads, mut depth, mut begins) = (Vec::new(), 0, true);
+    for (offset, byte) in group.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            b',' if depth == 0 => begins = true,
+            b if begins && !b.is_ascii_whitespace() => {
+                heads.push(head(&group[offset..]));
+                begins = false;
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn head(path: &str) -> String {
+    path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// `super::super::…` that leaves the room, past the rule above.
+fn climbs(source: &Source, inside: &str) -> Vec<Finding> {
+    let mut steps: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
+    if steps.last() == Some(&"mod") {
+        steps.pop();
+    }
+    let mut findings = Vec::new();
+    let mut last_end = 0;
+    for start in occurrences(&source.code, "super::") {
+        if start < last_end {
+            continue;
+        }
+        let rest = &source.code[start..];
+        let climbed = rest.split("::").take_while(|step| step.trim() == "super").count();
+        last_end = start + climbed * "super::".len();
+        if climbed >= steps.len() + inline_depth(&source.code, start) {
+            let problem = "`super` up to the crate's root: write `crate::`".to_string();
+            findings.push(source.finding(start, problem));
+        }
+    }
+    findings
+}
+
+/// How many modules written in braces enclose an offset.
+fn inline_depth(code: &str, at: usize) -> usize {
+    let opens = occurrences(code, "mod").into_iter().filter(|&start| start < at).filter_map(|start| {
+        let open = start + code[start..].find(['{', ';'])?;
+        (code.as_bytes()[open] == b'{').then_some(open)
+    });
+    opens.filter(|&open| open < at && at < behind_closing(code, open)).count()
+}
+
+/// The crates below the server do without what they must not know.
+pub(crate) fn manifests(sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources {
+        let Some((_, banned)) = MANIFESTS.iter().find(|(path, _)| *path == source.path) else { continue };
+        let mut offset = 0;
+        for line in source.text.lines() {
+            let name = line.split(['.', '=', ' ']).next().unwrap_or_default();
+            if banned.contains(&name) {
+                findings.push(source.finding(offset, format!("{} may not know `{name}`", source.path)));
+            }
+            offset += line.len() + 1;
+        }
+    }
+    findings
+}
+
+#[test]
+fn the_table_of_rooms_has_no_circle() {
+    for (index, (room, allowed)) in ROOMS.iter().enumerate() {
+        for below in *allowed {
+            assert!(ROOMS[..index].iter().any(|(name, _)| name == below), "{room} knows {below}");
+        }
+    }
+}
+
+#[test]
+fn an_import_upwards_or_aside_is_found() {
+    let cases = [
+        (
+            "server/src/keyspace/tx.rs",
+            "use crate::engine::Engine;",
+            "keyspace may not know the room `engine`",
+        ),
+        ("server/src/time/mod.rs", "fn f(x: crate::values::X) {}", "time may not know the room `values`"),
+        (
+            "server/src/commands/hash.rs",
+            "use crate::{keyspace::Tx, locks::{a, b}};",
+            "commands may not know the room `locks`",
+        ),
+        (
+            "server/src/engine/mod.rs",
+            "use crate::Server;",
+            "engine may not know the name at the root `Server`",
+        ),
+        ("server/src/new/mod.rs", "", "`new` is not a room of the house: give it a place"),
+        (
+            "server/src/values/set.rs",
+            "use super::super::keyspace;",
+            "`super` up to the crate's root: write `crate::`",
+        ),
+        (
+            "server/src/values/mod.rs",
+            "use super::keyspace;",
+            "`super` up to the crate's root: write `crate::`",
+        ),
+        (
+            "server/src/values/mod.rs",
+            "mod a { use super::super::keyspace; }",
+            "`super` up to the crate's root: write `crate::`",
+        ),
+    ];
+    for (path, code, problem) in cases {
+        assert_eq!(crate::findings(imports, path, code), [format!("1: {problem}")], "{path}");
+    }
+    let fine = [
+        (
+            "server/src/engine/x.rs",
+            "use crate::{commands, engine::y, time::Now}; use super::z; // crate::net",
+        ),
+        ("server/src/net/mod.rs", "use crate::engine::Engine; mod tests { use super::*; }"),
+        ("server/src/values/a/b.rs", "use super::super::c;"),
+        ("server/src/lib.rs", "use crate::net;"),
+        ("tests/src/x.rs", "use crate::anything;"),
+    ];
+    for (path, code) in fine {
+        assert_eq!(crate::findings(imports, path, code), [""; 0], "{path}");
+    }
+}
+
+#[test]
+fn a_dependency_upwards_is_found() {
+    let text = "[dependencies]\nbytes.workspace = true\ntokio.workspace = true\n";
+    assert_eq!(
+        crate::findings(manifests, "resp/Cargo.toml", text),
+        ["3: resp/Cargo.toml may not know `tokio`"]
+    );
+    assert_eq!(crate::findings(manifests, "server/Cargo.toml", text), [""; 0]);
+}
