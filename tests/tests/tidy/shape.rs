@@ -80,12 +80,20 @@ pub(crate) fn lines(sources: &[Source]) -> Vec<Finding> {
         let mut note = |line: usize, problem: String| {
             findings.push(Finding { path: source.path.clone(), line, problem });
         };
-        for (index, line) in source.text.lines().enumerate() {
+        let code: Vec<&str> = source.code.split('\n').collect();
+        let comments: Vec<&str> = source.comments.split('\n').collect();
+        for (index, line) in source.text.split('\n').enumerate() {
             let columns = line.chars().count();
             if source.is_rust() && columns > COLUMNS_MAX {
                 note(index + 1, format!("{columns} columns, at most {COLUMNS_MAX}"));
             }
-            if line.contains(['\t', '\r']) {
+            // Inside a string of Rust they may belong to another language.
+            let written = if source.is_rust() {
+                format!("{}{}", code[index], comments[index])
+            } else {
+                line.to_string()
+            };
+            if written.contains(['\t', '\r']) {
                 note(index + 1, "a tab or a carriage return".to_string());
             }
             if line.ends_with(' ') {
