@@ -1,1 +1,351 @@
 //! The request parser: flat arrays of bulk strings and inline commands, resumable at every byte.
+
+use crate::{Reply, batch::Batch, batch::Span};
+use std::{fmt, mem};
+
+/// The longest header line (`*3`, `$12`) and inline request, in bytes.
+pub const MAX_LINE: usize = 64 * 1024;
+/// The most arguments of a request from a client that has yet to authenticate.
+const MAX_UNAUTHENTICATED_ARGUMENTS: i64 = 10;
+/// The longest argument, in bytes, from a client that has yet to authenticate.
+const MAX_UNAUTHENTICATED_BULK: i64 = 16_384;
+/// Memory for at most this many spans stays with an idle parser.
+const KEPT_SPANS: usize = 32;
+
+/// A header's integer, if it is one, and the length of its line with the two bytes that end it.
+type Header = (Option<i64>, usize);
+
+/// What a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest argument, in bytes (`proto-max-bulk-len`; by default 512 MiB).
+    pub max_bulk: usize,
+    /// Whether the client has yet to authenticate: then at most 10 arguments of at most 16,384 bytes each.
+    pub unauthenticated: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_bulk: 512 * 1024 * 1024, unauthenticated: false }
+    }
+}
+
+/// Why a stream of requests cannot be read any further. The client is sent the error and the connection closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// A multibulk header is no integer, or above 2³¹ − 1.
+    InvalidMultibulkLength,
+    /// A bulk header is no integer, negative, or above the limit.
+    InvalidBulkLength,
+    /// A line stands where a bulk header should; it begins with this byte.
+    ExpectedBulk(u8),
+    /// A multibulk header is longer than [`MAX_LINE`].
+    TooBigMultibulkLine,
+    /// A bulk header is longer than [`MAX_LINE`].
+    TooBigBulkLine,
+    /// An inline request is longer than [`MAX_LINE`].
+    TooBigInline,
+    /// An inline request has a quote that is not closed, or closed within a word.
+    UnbalancedQuotes,
+    /// More than 10 arguments before authentication.
+    UnauthenticatedMultibulkLength,
+    /// An argument above 16,384 bytes before authentication.
+    UnauthenticatedBulkLength,
+}
+
+impl ProtocolError {
+    /// Answers the client as Redis does: `-ERR Protocol error: …`.
+    pub fn reply(&self, reply: &mut impl Reply) {
+        if let Self::ExpectedBulk(byte) = *self {
+            let mut text = *b"ERR Protocol error: expected '$', got '?'";
+            let at = text.len() - 2;
+            text[at] = byte;
+            reply.error(&text);
+        } else {
+            reply.error(format!("ERR {self}").as_bytes());
+        }
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Protocol error: ")?;
+        f.write_str(match self {
+            Self::InvalidMultibulkLength => "invalid multibulk length",
+            Self::InvalidBulkLength => "invalid bulk length",
+            Self::ExpectedBulk(byte) => return write!(f, "expected '$', got '{}'", byte.escape_ascii()),
+            Self::TooBigMultibulkLine => "too big mbulk count string",
+            Self::TooBigBulkLine => "too big bulk count string",
+            Self::TooBigInline => "too big inline request",
+            Self::UnbalancedQuotes => "unbalanced quotes in request",
+            Self::UnauthenticatedMultibulkLength => "unauthenticated multibulk length",
+            Self::UnauthenticatedBulkLength => "unauthenticated bulk length",
+        })
+    }
+}
+
+impl std::error::Error for ProtocolError {}
+
+/// The state of one connection's stream of requests: what has been parsed of the request that is not yet complete.
+///
+/// All positions are relative to the start of the buffer once the [`consumed`](Batch::consumed) bytes have been
+/// dropped from its front, so that nothing is parsed twice: the work over any split of the input is O(its length).
+/// Memory grows with the arguments that have arrived, never with what a header announces.
+#[derive(Debug, Default)]
+pub struct Parser {
+    /// Where the next header line or argument begins.
+    pos: usize,
+    /// The bytes of the line at `pos` that are known not to end it.
+    scanned: usize,
+    /// The arguments of the partial request that have yet to come; 0 between requests.
+    missing: usize,
+    /// The length of the argument at `pos`, once its header is read.
+    bulk: Option<usize>,
+    /// The arguments of the partial request that have arrived.
+    spans: Vec<Span>,
+}
+
+impl Parser {
+    /// A parser at the start of a stream. Allocates nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets what is known of the partial request: the next [`parse`](Parser::parse) begins at the start of its
+    /// buffer. For a caller that stops in the middle of a batch (its client blocks) and drops only what
+    /// [`consumed_by`](Batch::consumed_by) says.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Fills `batch`, cleared first, with all complete requests of `buf`.
+    ///
+    /// `buf` begins where the last call's consumed bytes ended, and holds everything the last call saw after them.
+    /// After running the batch the caller drops [`Batch::consumed`] bytes from its front; while
+    /// [`Batch::has_more`], it parses again at once, else when more bytes have come.
+    ///
+    /// # Errors
+    ///
+    /// The stream cannot be read on. The requests before the error are in `batch`: they are run, then the error is
+    /// answered, then the connection closed.
+    pub fn parse(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) -> Result<(), ProtocolError> {
+        batch.clear();
+        if !self.spans.is_empty() {
+            mem::swap(&mut self.spans, &mut batch.spans);
+        }
+        let result = self.parse_requests(buf, limits, batch);
+        self.keep_partial(batch);
+        result
+    }
+
+    /// The heap memory that this parser holds for a partial request, in bytes.
+    pub fn memory(&self) -> usize {
+        self.spans.capacity() * mem::size_of::<Span>()
+    }
+
+    fn parse_requests(
+        &mut self,
+        buf: &[u8],
+        limits: &Limits,
+        batch: &mut Batch,
+    ) -> Result<(), ProtocolError> {
+        loop {
+            if self.missing == 0 {
+                let Some(&first) = buf.get(self.pos) else { return Ok(()) };
+                if batch.is_full() {
+                    batch.has_more = true;
+                    return Ok(());
+                }
+                let read = if first == b'*' {
+                    self.multibulk(buf, limits, batch)?
+                } else {
+                    self.inline(buf, batch)?
+                };
+                if !read {
+                    return Ok(());
+                }
+                if self.missing == 0 {
+                    continue;
+                }
+            }
+            while self.missing > 0 {
+                if !self.argument(buf, limits, batch)? {
+                    return Ok(());
+                }
+            }
+            batch.finish(self.pos);
+        }
+    }
+
+    /// Reads the header `*n`. False when it has to wait, for bytes or for the next batch.
+    #[inline]
+    fn multibulk(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) -> Result<bool, ProtocolError> {
+        let Some((count, len)) = self.header(buf, ProtocolError::TooBigMultibulkLine)? else {
+            return Ok(false);
+        };
+        let count = match count {
+            Some(count) if count <= i64::from(i32::MAX) => count,
+            _ => return Err(ProtocolError::InvalidMultibulkLength),
+        };
+        if limits.unauthenticated && count > MAX_UNAUTHENTICATED_ARGUMENTS {
+            return self.refuse(ProtocolError::UnauthenticatedMultibulkLength, batch);
+        }
+        // Zero and negative counts are requests of nothing.
+        let count = usize::try_from(count).unwrap_or(0);
+        if batch.is_too_full_for(count) {
+            batch.has_more = true;
+            return Ok(false);
+        }
+        self.advance(len);
+        self.missing = count;
+        if count == 0 {
+            batch.consumed = self.pos;
+        }
+        Ok(true)
+    }
+
+    /// Reads one argument, its header and its bytes. False when it has to wait.
+    #[inline]
+    fn argument(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) -> Result<bool, ProtocolError> {
+        let bulk = match self.bulk {
+            Some(bulk) => bulk,
+            None => {
+                let Some((bulk, len)) = self.header(buf, ProtocolError::TooBigBulkLine)? else {
+                    return Ok(false);
+                };
+                if buf[self.pos] != b'$' {
+                    return Err(ProtocolError::ExpectedBulk(buf[self.pos]));
+                }
+                let max = i64::try_from(limits.max_bulk).unwrap_or(i64::MAX);
+                let bulk = match bulk {
+                    Some(bulk) if (0..=max).contains(&bulk) => bulk,
+                    _ => return Err(ProtocolError::InvalidBulkLength),
+                };
+                if limits.unauthenticated && bulk > MAX_UNAUTHENTICATED_BULK {
+                    return self.refuse(ProtocolError::UnauthenticatedBulkLength, batch);
+                }
+                self.advance(len);
+                // No truncation: it is at most `max_bulk`.
+                bulk as usize
+            }
+        };
+        // The two bytes after an argument are skipped unread, as Redis 7 does.
+        if buf.len() - self.pos < bulk.saturating_add(2) {
+            self.bulk = Some(bulk);
+            return Ok(false);
+        }
+        self.bulk = None;
+        batch.spans.push(Span { start: self.pos, len: bulk });
+        self.pos += bulk + 2;
+        self.missing -= 1;
+        Ok(true)
+    }
+
+    /// A request too big for a client that has yet to authenticate. Where a request before it in the same buffer may
+    /// have been the `AUTH`, it is judged after that has run.
+    #[cold]
+    fn refuse(&mut self, error: ProtocolError, batch: &mut Batch) -> Result<bool, ProtocolError> {
+        if batch.is_empty() {
+            return Err(error);
+        }
+        batch.has_more = true;
+        Ok(false)
+    }
+
+    /// The integer after the first byte of the header line at `pos` (`None`: it is none) and the length of the line;
+    /// `None` when the line is not complete.
+    #[inline]
+    fn header(&mut self, buf: &[u8], too_big: ProtocolError) -> Result<Option<Header>, ProtocolError> {
+        // The usual header, one to nine digits, in one pass; every other one takes the long way.
+        if let Some(line) = buf.get(self.pos + 1..) {
+            let mut value = 0;
+            for (at, &byte) in line.iter().take(10).enumerate() {
+                let digit = byte.wrapping_sub(b'0');
+                if digit > 9 {
+                    let plain =
+                        byte == b'\r' && at > 0 && (line[0] != b'0' || at == 1) && at + 1 < line.len();
+                    if plain {
+                        return Ok(Some((Some(value), at + 3)));
+                    }
+                    break;
+                }
+                value = value * 10 + i64::from(digit);
+            }
+        }
+        self.unusual_header(buf, too_big)
+    }
+
+    #[cold]
+    fn unusual_header(
+        &mut self,
+        buf: &[u8],
+        too_big: ProtocolError,
+    ) -> Result<Option<Header>, ProtocolError> {
+        let Some(end) = self.line_end(buf, b'\r', too_big)? else { return Ok(None) };
+        // The byte after CR is part of the line end, whatever it is, and has to be there.
+        if self.pos + end + 1 >= buf.len() {
+            return Ok(None);
+        }
+        let value = buf.get(self.pos + 1..self.pos + end).and_then(crate::number::parse_i64);
+        Ok(Some((value, end + 2)))
+    }
+
+    /// Reads the line at `pos` as an inline request. False when it is not complete.
+    fn inline(&mut self, buf: &[u8], batch: &mut Batch) -> Result<bool, ProtocolError> {
+        let Some(end) = self.line_end(buf, b'\n', ProtocolError::TooBigInline)? else { return Ok(false) };
+        let line = &buf[self.pos..self.pos + end];
+        self.advance(end + 1);
+        if batch.push_inline(line, self.pos) { Ok(true) } else { Err(ProtocolError::UnbalancedQuotes) }
+    }
+
+    /// The length of the line at `pos` before its end byte. As in Redis, which reads lines as C strings, a NUL byte
+    /// hides the end of the line: the stream then waits until the line is too long.
+    fn line_end(
+        &mut self,
+        buf: &[u8],
+        end: u8,
+        too_big: ProtocolError,
+    ) -> Result<Option<usize>, ProtocolError> {
+        let line = &buf[self.pos..];
+        let line = &line[..line.len().min(MAX_LINE + 1)];
+        let fresh = &line[self.scanned..];
+        match fresh.iter().position(|&byte| byte == end || byte == 0) {
+            Some(at) if fresh[at] == end => {
+                self.scanned += at;
+                return Ok(Some(self.scanned));
+            }
+            // The NUL byte is found again at the next call.
+            Some(at) => self.scanned += at,
+            None => self.scanned = line.len(),
+        }
+        if line.len() > MAX_LINE { Err(too_big) } else { Ok(None) }
+    }
+
+    /// Steps over a line.
+    #[inline]
+    fn advance(&mut self, len: usize) {
+        self.pos += len;
+        self.scanned = 0;
+    }
+
+    /// Takes the arguments of the partial request out of the batch and makes all positions relative to what is left
+    /// of the buffer once the batch's bytes are dropped.
+    fn keep_partial(&mut self, batch: &mut Batch) {
+        let dropped = batch.consumed;
+        self.pos -= dropped;
+        if dropped > 0 {
+            let complete = batch.complete_spans();
+            let partial = batch.spans.drain(complete..);
+            self.spans.extend(partial.map(|span| Span { start: span.start - dropped, ..span }));
+        } else if !batch.spans.is_empty() {
+            // Nothing is complete: all of it is partial, and may be much.
+            mem::swap(&mut self.spans, &mut batch.spans);
+        }
+        if self.spans.is_empty() && self.spans.capacity() > KEPT_SPANS {
+            self.spans = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
