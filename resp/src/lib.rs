@@ -6,7 +6,15 @@
 
 #![forbid(unsafe_code)]
 
-pub mod parser;
+mod batch;
+mod inline;
+pub mod number;
+mod parser;
 mod reply;
+mod writer;
 
+pub use batch::Batch;
+pub use inline::split_words;
+pub use parser::{Limits, MAX_LINE, Parser, ProtocolError};
 pub use reply::{Protocol, Reply};
+pub use writer::Writer;

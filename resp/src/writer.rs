@@ -1,0 +1,158 @@
+//! Replies on the wire.
+
+use crate::{Protocol, Reply, number};
+
+/// Appends replies to an output buffer, in RESP2 or RESP3.
+///
+/// Cheap to make, one a command. Nothing is allocated but the buffer's growth.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    protocol: Protocol,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer at the end of `out`.
+    #[inline]
+    pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
+        Self { out, protocol }
+    }
+
+    #[inline]
+    fn resp3(&self) -> bool {
+        self.protocol == Protocol::Resp3
+    }
+
+    /// `kind`, a number, CRLF.
+    #[inline]
+    fn header(&mut self, kind: u8, len: usize) {
+        if len < 10 {
+            self.out.extend_from_slice(&[kind, b'0' + len as u8, b'\r', b'\n']);
+            return;
+        }
+        self.out.push(kind);
+        number::write_usize(len, self.out);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// `kind`, a text that may not contain a line's end, CRLF.
+    #[inline]
+    fn line(&mut self, kind: u8, text: &[u8]) {
+        self.out.reserve(text.len() + 3);
+        self.out.push(kind);
+        let start = self.out.len();
+        self.out.extend_from_slice(text);
+        for byte in &mut self.out[start..] {
+            if matches!(*byte, b'\r' | b'\n') {
+                *byte = b' ';
+            }
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+}
+
+impl Reply for Writer<'_> {
+    #[inline]
+    fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    fn status(&mut self, text: &[u8]) {
+        self.line(b'+', text);
+    }
+
+    fn error(&mut self, text: &[u8]) {
+        self.line(b'-', text);
+    }
+
+    #[inline]
+    fn integer(&mut self, value: i64) {
+        if (0..10).contains(&value) {
+            self.out.extend_from_slice(&[b':', b'0' + value as u8, b'\r', b'\n']);
+            return;
+        }
+        self.out.push(b':');
+        number::write_i64(value, self.out);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    #[inline]
+    fn bulk(&mut self, bytes: &[u8]) {
+        self.out.reserve(bytes.len() + 16);
+        self.header(b'$', bytes.len());
+        self.out.extend_from_slice(bytes);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    #[inline]
+    fn null(&mut self) {
+        self.out.extend_from_slice(if self.resp3() { b"_\r\n" } else { b"$-1\r\n" });
+    }
+
+    fn null_array(&mut self) {
+        self.out.extend_from_slice(if self.resp3() { b"_\r\n" } else { b"*-1\r\n" });
+    }
+
+    fn double(&mut self, value: f64) {
+        if self.resp3() {
+            self.out.push(b',');
+            number::format_double(value, self.out);
+            self.out.extend_from_slice(b"\r\n");
+            return;
+        }
+        // The text is at most 24 bytes: its length is known once it is written.
+        self.out.extend_from_slice(b"$00\r\n");
+        let start = self.out.len();
+        number::format_double(value, self.out);
+        let len = self.out.len() - start;
+        self.out.extend_from_slice(b"\r\n");
+        if len < 10 {
+            self.out.remove(start - 4);
+            self.out[start - 4] = b'0' + len as u8;
+        } else {
+            self.out[start - 4] = b'0' + (len / 10) as u8;
+            self.out[start - 3] = b'0' + (len % 10) as u8;
+        }
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.out.extend_from_slice(match (self.resp3(), value) {
+            (true, true) => b"#t\r\n",
+            (true, false) => b"#f\r\n",
+            (false, true) => b":1\r\n",
+            (false, false) => b":0\r\n",
+        });
+    }
+
+    fn big_number(&mut self, digits: &[u8]) {
+        if self.resp3() { self.line(b'(', digits) } else { self.bulk(digits) }
+    }
+
+    fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
+        if !self.resp3() {
+            return self.bulk(text);
+        }
+        self.header(b'=', text.len() + 4);
+        self.out.extend_from_slice(&format);
+        self.out.push(b':');
+        self.out.extend_from_slice(text);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    #[inline]
+    fn array(&mut self, len: usize) {
+        self.header(b'*', len);
+    }
+
+    fn map(&mut self, pairs: usize) {
+        if self.resp3() { self.header(b'%', pairs) } else { self.header(b'*', pairs * 2) }
+    }
+
+    fn set(&mut self, len: usize) {
+        self.header(if self.resp3() { b'~' } else { b'*' }, len);
+    }
+
+    fn push(&mut self, len: usize) {
+        self.header(if self.resp3() { b'>' } else { b'*' }, len);
+    }
+}
