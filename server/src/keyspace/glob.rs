@@ -188,12 +188,19 @@ mod tests {
         }
 
         #[test]
-        fn no_pattern_crashes(pattern in prop::collection::vec(any::<u8>(), 0..40), text in prop::collection::vec(any::<u8>(), 0..40), nocase: bool) {
+        fn no_pattern_crashes(
+            pattern in prop::collection::vec(any::<u8>(), 0..40),
+            text in prop::collection::vec(any::<u8>(), 0..40),
+            nocase: bool,
+        ) {
             let _ = matches(&pattern, &text, nocase);
         }
 
         #[test]
-        fn an_escaped_text_matches_itself_alone(text in prop::collection::vec(any::<u8>(), 0..20), other in prop::collection::vec(any::<u8>(), 0..20)) {
+        fn an_escaped_text_matches_itself_alone(
+            text in prop::collection::vec(any::<u8>(), 0..20),
+            other in prop::collection::vec(any::<u8>(), 0..20),
+        ) {
             let pattern: Vec<u8> = text.iter().flat_map(|byte| [b'\\', *byte]).collect();
             prop_assert!(matches(&pattern, &text, false));
             prop_assert_eq!(matches(&pattern, &other, false), text == other);

@@ -52,11 +52,11 @@ enum Hands {
 /// Two hands that map the system's time, given from outside at each call, to the engine's.
 ///
 /// - The wall hand follows the system's wall clock with an offset; it can be stepped, set and advanced.
-/// - The monotonic hand starts at 0 when the clock is made; it can be advanced only, and never turns back, as long as the
-///   system's monotonic time given in does not.
+/// - The monotonic hand starts at 0 when the clock is made; it can be advanced only, and never turns back, as long
+///   as the system's monotonic time given in does not.
 ///
-/// Frozen, both hands stand at a whole ms: the wall hand rounds down, so that freezing expires no key, and the monotonic hand
-/// rounds up, so that it does not turn back. A frozen clock never fires anything by itself.
+/// Frozen, both hands stand at a whole ms: the wall hand rounds down, so that freezing expires no key, and the
+/// monotonic hand rounds up, so that it does not turn back. A frozen clock never fires anything by itself.
 ///
 /// Every verb takes the system's time of its call; one that fails changes nothing. All are O(1).
 #[derive(Clone, Debug)]
@@ -100,8 +100,8 @@ impl Clock {
         Info { mode: self.mode(), now, offset_ms: now.wall_ms().saturating_sub(system.wall_ms()) }
     }
 
-    /// How long, in µs of the system's time, until a hand shows the first of `deadlines`: 0 when one is due, `None` when there
-    /// are none or the clock is frozen (only a verb moves it then).
+    /// How long, in µs of the system's time, until a hand shows the first of `deadlines`: 0 when one is due, `None`
+    /// when there are none or the clock is frozen (only a verb moves it then).
     pub fn until(&self, system: Now, deadlines: Deadlines) -> Option<u64> {
         match self.mode() {
             Mode::Manual => None,
@@ -155,8 +155,8 @@ impl Clock {
         self.turn(system, Now { wall_us, ..now })
     }
 
-    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the hands, moving nothing: to be asked before anything
-    /// fires, so that an advance that is too far is refused whole.
+    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the hands, moving nothing: to be asked before
+    /// anything fires, so that an advance that is too far is refused whole.
     ///
     /// # Errors
     /// [`ClockError`] when a hand would leave its range.
@@ -167,8 +167,9 @@ impl Clock {
 
     /// Moves both hands by `us` µs, frozen or not.
     ///
-    /// An advance by deadlines is a loop of these: the engine asks [`Now::us_until`] of its deadlines, moves by that much while
-    /// it is no more than what is left, fires what is due, and at the end moves by the rest; with the same `system` throughout.
+    /// An advance by deadlines is a loop of these: the engine asks [`Now::us_until`] of its deadlines, moves by
+    /// that much while it is no more than what is left, fires what is due, and at the end moves by the rest; with
+    /// the same `system` throughout.
     ///
     /// # Errors
     /// [`ClockError`] when a hand would leave its range.

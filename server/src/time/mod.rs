@@ -39,7 +39,8 @@ impl Now {
     }
 }
 
-/// From an instant in µs to a deadline in ms, in µs: 0 when the deadline is past. Wide, since a deadline may be any `i64`.
+/// From an instant in µs to a deadline in ms, in µs: 0 when the deadline is past. Wide, since a deadline may be any
+/// `i64`.
 fn us_between(from_us: i128, to_ms: i64) -> u64 {
     let us = i128::from(to_ms) * i128::from(US_PER_MS) - from_us;
     u64::try_from(us.max(0)).unwrap_or(u64::MAX)

@@ -384,7 +384,10 @@ mod tests {
         #[test]
         fn is_a_set(steps in prop::collection::vec((0_u8..5, members(), any::<prop::sample::Index>()), 0..60)) {
             let enc = Encodings {
-                set_max_intset_entries: 6, set_max_listpack_entries: 8, set_max_listpack_value: 8, ..Encodings::default()
+                set_max_intset_entries: 6,
+                set_max_listpack_entries: 8,
+                set_max_listpack_value: 8,
+                ..Encodings::default()
             };
             let (mut set, mut model) = (Set::new(), BTreeSet::new());
             for (op, member, index) in steps {

@@ -171,7 +171,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_come_back(bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..100), any::<i64>().prop_map(|n| n.to_string().into_bytes())]) {
+        fn bytes_come_back(
+            bytes in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..100),
+                any::<i64>().prop_map(|n| n.to_string().into_bytes()),
+            ],
+        ) {
             for text in [Str::new(&bytes), Str::text_only(&bytes)] {
                 prop_assert_eq!(&*text.text(), &bytes[..]);
                 prop_assert_eq!(text.len(), bytes.len());
@@ -180,7 +185,10 @@ mod tests {
         }
 
         #[test]
-        fn growing_is_what_a_vector_does(start in "[0-9a-z]{0,50}", steps in prop::collection::vec((0_usize..80, "[a-z]{0,30}", any::<bool>()), 0..20)) {
+        fn growing_is_what_a_vector_does(
+            start in "[0-9a-z]{0,50}",
+            steps in prop::collection::vec((0_usize..80, "[a-z]{0,30}", any::<bool>()), 0..20),
+        ) {
             let mut model = start.clone().into_bytes();
             let mut text = Str::new(&model);
             for (offset, bytes, append) in steps {

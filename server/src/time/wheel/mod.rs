@@ -10,8 +10,8 @@ use std::num::NonZeroU32;
 use ring::{Content, LIST_MAX, Place, ROOT_LEVEL, Ring, digit, level_apart};
 use slab::Slab;
 
-/// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so that a slot
-/// does not open and close by turns.
+/// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so
+/// that a slot does not open and close by turns.
 const FOLD_MAX: u8 = LIST_MAX / 2;
 
 /// What the head of a list has for a previous node.
@@ -40,25 +40,28 @@ pub struct Fired<T> {
 ///
 /// # Layout
 ///
-/// A deadline is 64 bits, 11 digits of 6 bits, and a ring tells the deadlines in its span apart by one digit: 64 slots of 64^level
-/// ms each, so a ring of level 0 spans 64 ms in slots of one, level 1 4 s, level 2 4 min, level 3 4.7 h, level 4 12 days, and level 10 all time.
-/// A slot holds a list of timers, or a ring of a lower level; above all rings is one slot for everything. Timers are
-/// nodes of a slab, linked in circles by `u32`.
+/// A deadline is 64 bits, 11 digits of 6 bits, and a ring tells the deadlines in its span apart by one digit: 64
+/// slots of 64^level ms each, so a ring of level 0 spans 64 ms in slots of one, level 1 4 s, level 2 4 min, level 3
+/// 4.7 h, level 4 12 days, and level 10 all time. A slot holds a list of timers, or a ring of a lower level; above
+/// all rings is one slot for everything. Timers are nodes of a slab, linked in circles by `u32`.
 ///
-/// Unlike in a classic wheel, slots are cut by *absolute* time and no hand turns. A slot wider than 1 ms opens into a ring
-/// when its list would outgrow 32 timers, of the level that tells these apart, so that levels which would have one slot in use are left out; and
-/// a ring left with one slot, holding a ring or a short list, folds back into the slot that held it. So there is
+/// Unlike in a classic wheel, slots are cut by *absolute* time and no hand turns. A slot wider than 1 ms opens into
+/// a ring when its list would outgrow 32 timers, of the level that tells these apart, so that levels which would
+/// have one slot in use are left out; and a ring left with one slot, holding a ring or a short list, folds back
+/// into the slot that held it. So there is
 /// - no work when time passes: no tick, no cascade when a hand reaches a far slot, and a jump of years costs nothing;
-/// - no case for the past: a deadline before others is due before them, and a backward step of the clock needs no rebuilding;
+/// - no case for the past: a deadline before others is due before them, and a backward step of the clock needs no
+///   rebuilding;
 /// - always an exact earliest deadline, at most 11 rings and 32 timers away.
 ///
-/// Timers with one deadline are always in one list, in the order in which they were inserted or moved there, whatever opens or folds.
+/// Timers with one deadline are always in one list, in the order in which they were inserted or moved there,
+/// whatever opens or folds.
 ///
 /// # Cost
 ///
-/// Insert, move, cancel and pop are O(1): at most 11 rings are passed, in practice 1 to 4, and now and then 32 timers moved between lists.
-/// A node is 16 bytes and the payload; rings add up to some 10 bytes a timer. Memory is held in pages, so that growth
-/// copies nothing, and given back when a page empties.
+/// Insert, move, cancel and pop are O(1): at most 11 rings are passed, in practice 1 to 4, and now and then 32
+/// timers moved between lists. A node is 16 bytes and the payload; rings add up to some 10 bytes a timer. Memory is
+/// held in pages, so that growth copies nothing, and given back when a page empties.
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
     nodes: Slab<Node<T>, 1024>,
@@ -134,7 +137,8 @@ impl<T: Copy> Wheel<T> {
         node.payload
     }
 
-    /// Gives a timer another deadline; its id stays. It counts as new: it comes after those that have that deadline already. O(1).
+    /// Gives a timer another deadline; its id stays. It counts as new: it comes after those that have that deadline
+    /// already. O(1).
     ///
     /// # Panics
     /// When `id` names no timer.
@@ -163,13 +167,14 @@ impl<T: Copy> Wheel<T> {
         self.checked(id).payload
     }
 
-    /// The earliest deadline, exactly, in ms. O(1): remembered, and looked up anew only after the earliest timer went or was moved.
+    /// The earliest deadline, exactly, in ms. O(1): remembered, and looked up anew only after the earliest timer
+    /// went or was moved.
     pub fn next_deadline(&mut self) -> Option<i64> {
         self.first().map(|(key, _)| to_deadline(key))
     }
 
-    /// Removes and returns the earliest timer whose deadline is at or before `now_ms`; among equal deadlines the one that was
-    /// inserted, or moved there, first. O(1).
+    /// Removes and returns the earliest timer whose deadline is at or before `now_ms`; among equal deadlines the
+    /// one that was inserted, or moved there, first. O(1).
     pub fn pop_due(&mut self, now_ms: i64) -> Option<Fired<T>> {
         let (key, id) = self.first()?;
         let deadline_ms = to_deadline(key);
@@ -234,7 +239,8 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// The slot for `key` in the ring `finer`, which `place` holds; where its span leaves the key out, in a ring between the two.
+    /// The slot for `key` in the ring `finer`, which `place` holds; where its span leaves the key out, in a ring
+    /// between the two.
     fn descend(&mut self, place: Place, finer: u32, key: u64) -> Place {
         let ring = self.rings.get(finer);
         if ring.covers(key) {
@@ -254,8 +260,9 @@ impl<T: Copy> Wheel<T> {
         self.rings.get_mut(ring).home = place;
     }
 
-    /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order. Returns the slot that
-    /// holds the new ring: the one opened or, where that was alone in its ring, the one that held this ring.
+    /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order. Returns the
+    /// slot that holds the new ring: the one opened or, where that was alone in its ring, the one that held this
+    /// ring.
     fn open(&mut self, mut place: Place, tail: u32) -> Place {
         let around = self.rings.get(place.ring);
         if place.ring != ROOT.ring && around.occupied() == 1 {

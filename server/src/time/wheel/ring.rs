@@ -3,8 +3,8 @@
 /// Bits of a deadline that one ring tells apart: 64 slots.
 const DIGIT_BITS: u32 = 6;
 
-/// The longest list of a slot wider than 1 ms; one more timer and the slot opens into a finer ring. It bounds the search
-/// for the earliest in a list, and spreads a ring's 344 bytes over that many timers.
+/// The longest list of a slot wider than 1 ms; one more timer and the slot opens into a finer ring. It bounds the
+/// search for the earliest in a list, and spreads a ring's 344 bytes over that many timers.
 pub(super) const LIST_MAX: u8 = 32;
 
 /// The level of the one slot above all rings: 11 levels of 6 bits cover all 64 of a deadline.

@@ -1,3 +1,5 @@
+//! The wheel against a sorted map, and its edges one by one.
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
