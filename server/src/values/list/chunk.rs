@@ -6,7 +6,7 @@ use crate::values::packed::{length_size, read_length, write_length};
 use std::ops::Range;
 
 /// Bytes of a listpack without elements.
-const LISTPACK_EMPTY: usize = 7;
+pub(super) const LISTPACK_EMPTY: usize = 7;
 /// Spare room that a chunk may keep without giving memory back.
 const SLACK: usize = 128;
 
@@ -123,10 +123,11 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Removes the `count` elements between two places. What is behind moves down, unless there is nothing before.
-    pub(super) fn remove(&mut self, places: Range<usize>, count: usize) {
-        self.forget(places.clone());
+    /// Removes the elements between two places. What is behind moves down, unless there is nothing before.
+    pub(super) fn remove(&mut self, places: Range<usize>) {
+        let (count, bytes) = self.account(places.clone());
         self.count -= count;
+        self.listpack -= bytes;
         if self.count == 0 {
             *self = Self::default();
         } else if places.start == self.head {
@@ -179,15 +180,22 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Takes off the elements from `place` on, of which there are `count`.
-    pub(super) fn split_off(&mut self, place: usize, count: usize) -> Self {
-        let mut tail = Self { block: self.block[place..].to_vec(), count, ..Self::default() };
-        tail.listpack = tail.entries(0..tail.end());
+    /// Takes off the elements from `place` on.
+    pub(super) fn split_off(&mut self, place: usize) -> Self {
+        let mut tail = Self { block: self.block[place..].to_vec(), ..Self::default() };
+        (tail.count, tail.listpack) = tail.account(0..tail.end());
+        self.count -= tail.count;
         self.listpack -= tail.listpack;
-        self.count -= count;
         self.block.truncate(place);
         self.shrink();
         tail
+    }
+
+    /// Appends all elements of another chunk.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.block.extend_from_slice(&other.block[other.head..]);
+        self.count += other.count;
+        self.listpack += other.listpack;
     }
 
     /// Gives back all spare memory.
@@ -208,20 +216,16 @@ impl Chunk {
         self.listpack += listpack_entry(element);
     }
 
-    /// Takes the elements between two places out of the account.
-    fn forget(&mut self, places: Range<usize>) {
-        self.listpack -= self.entries(places);
-    }
-
-    /// Bytes that the elements between two places take in a listpack.
-    fn entries(&self, places: Range<usize>) -> usize {
-        let (mut place, mut sum) = (places.start, 0);
+    /// The number of elements between two places, and the bytes that they take in a listpack.
+    fn account(&self, places: Range<usize>) -> (usize, usize) {
+        let (mut place, mut count, mut bytes) = (places.start, 0, 0);
         while place < places.end {
             let Some((element, next)) = self.at(place) else { break };
-            sum += listpack_entry(element);
+            count += 1;
+            bytes += listpack_entry(element);
             place = next;
         }
-        sum
+        (count, bytes)
     }
 
     /// Gives memory back when less than half of it is used.
@@ -316,7 +320,7 @@ mod tests {
         for n in 0..10_000 {
             chunk.push_back(format!("element {n}").as_bytes());
             if chunk.len() > 5 {
-                chunk.remove(chunk.front()..chunk.place_of(1), 1);
+                chunk.remove(chunk.front()..chunk.place_of(1));
             }
         }
         assert!(chunk.block.capacity() < 1024, "{}", chunk.block.capacity());
@@ -337,14 +341,14 @@ mod tests {
                     5 if at < model.len() => { chunk.replace(place, &element); model[at] = element; }
                     6 => {
                         let end = (at + len % 4).min(model.len());
-                        chunk.remove(place..chunk.place_of(end), end - at);
+                        chunk.remove(place..chunk.place_of(end));
                         model.drain(at..end);
                     }
                     7 => {
-                        let tail = chunk.split_off(place, model.len() - at);
+                        let tail = chunk.split_off(place);
                         prop_assert_eq!(elements(&tail), &model[at..]);
                         prop_assert_eq!(elements(&chunk), &model[..at]);
-                        model.truncate(at);
+                        chunk.append(&tail);
                     }
                     8 => {
                         let doomed: Vec<usize> = (0..model.len()).step_by(2).map(|n| chunk.place_of(n)).collect();

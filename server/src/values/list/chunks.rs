@@ -1,7 +1,7 @@
 //! A deque of chunks: the large form of a list.
 
 use super::End;
-use super::chunk::Chunk;
+use super::chunk::{Chunk, LISTPACK_EMPTY};
 use crate::values::encodings::Encodings;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,6 +10,9 @@ use std::ops::Range;
 const COUNTED_CHUNK: usize = 8192;
 /// What Redis reckons for the overhead of an element when it asks whether a node has room.
 const ENTRY_OVERHEAD: usize = 8;
+
+/// How many times its limit a chunk may reach when elements are replaced by longer ones.
+const OVERGROWN: usize = 4;
 
 /// What a chunk may hold: bytes of its listpack, elements.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +26,16 @@ impl Limit {
     pub(super) fn of(enc: &Encodings) -> Self {
         match enc.list_max_listpack_size {
             size @ ..=-1 => Self { bytes: 2048 << size.unsigned_abs().min(5), count: usize::MAX },
-            count => Self { bytes: COUNTED_CHUNK, count: usize::try_from(count).unwrap_or(usize::MAX) },
+            count => {
+                Self { bytes: COUNTED_CHUNK, count: usize::try_from(count).unwrap_or(usize::MAX).max(1) }
+            }
         }
     }
 
-    /// Half of it, below which a large list becomes small again.
+    /// Half of it, below which a large list becomes small again; a limit in elements asks for no more than that.
     pub(super) fn half(self) -> Self {
-        Self { bytes: self.bytes / 2, count: self.count / 2 }
+        let bytes = if self.count == usize::MAX { self.bytes / 2 } else { usize::MAX };
+        Self { bytes, count: self.count / 2 }
     }
 
     /// Whether it allows a chunk of `bytes` bytes and `count` elements.
@@ -101,17 +107,33 @@ impl Chunks {
         Some(Spot { chunk, place: self.chunks[chunk].place_of(rest) })
     }
 
-    /// Replaces the element at `spot`.
+    /// Replaces the element at `spot`. As in Redis a chunk may outgrow its limit by that, but not without bound.
     pub(super) fn replace(&mut self, spot: Spot, element: &[u8], limit: Limit) {
         self.chunks[spot.chunk].replace(spot.place, element);
-        self.split_full(spot.chunk, limit);
+        self.split_overgrown(spot.chunk, limit);
     }
 
-    /// Inserts an element before the one at `spot`.
-    pub(super) fn insert(&mut self, spot: Spot, element: &[u8], limit: Limit) {
-        self.chunks[spot.chunk].insert(spot.place, element);
+    /// Inserts an element before the one at `spot`. A full chunk is cut in two there, or left alone if a neighbour or
+    /// a new chunk can take the element, as in Redis: it decides when a list is large.
+    pub(super) fn insert(&mut self, Spot { chunk: at, place }: Spot, element: &[u8], limit: Limit) {
         self.len += 1;
-        self.split_full(spot.chunk, limit);
+        let chunk = &mut self.chunks[at];
+        if limit.has_room(chunk, element) {
+            chunk.insert(place, element);
+        } else if place > chunk.front() {
+            let tail = chunk.split_off(place);
+            chunk.push(End::Right, element);
+            self.chunks.insert(at + 1, tail);
+            self.merge_around(at + 1, limit);
+        } else if let Some(before) = at.checked_sub(1)
+            && limit.has_room(&self.chunks[before], element)
+        {
+            self.chunks[before].push(End::Right, element);
+        } else {
+            let mut chunk = Chunk::default();
+            chunk.push(End::Right, element);
+            self.chunks.insert(at, chunk);
+        }
     }
 
     /// Removes the elements with these indexes, all of which exist.
@@ -127,7 +149,7 @@ impl Chunks {
                 empty = if empty.is_empty() { index..index + 1 } else { empty.start..index + 1 };
             } else {
                 let places = chunk.place_of(from)..chunk.place_of(from + count);
-                chunk.remove(places, count);
+                chunk.remove(places);
             }
             left -= count;
             (index, from) = (index + 1, 0);
@@ -190,17 +212,42 @@ impl Chunks {
         None
     }
 
-    /// Cuts a chunk that outgrew its limit in halves until none of them does; a single element may.
-    fn split_full(&mut self, index: usize, limit: Limit) {
+    /// Cuts a chunk that outgrew its limit by far in halves until none of them does; a single element may.
+    fn split_overgrown(&mut self, index: usize, limit: Limit) {
         let chunk = &mut self.chunks[index];
-        if chunk.len() < 2 || limit.allows(chunk.listpack_size(), chunk.len()) {
+        if chunk.len() < 2 || chunk.listpack_size() / OVERGROWN <= limit.bytes {
             return;
         }
-        let (half, count) = (chunk.len() / 2, chunk.len());
-        let tail = chunk.split_off(chunk.place_of(half), count - half);
+        let tail = chunk.split_off(chunk.place_of(chunk.len() / 2));
         self.chunks.insert(index + 1, tail);
-        self.split_full(index + 1, limit);
-        self.split_full(index, limit);
+        self.split_overgrown(index + 1, limit);
+        self.split_overgrown(index, limit);
+    }
+
+    /// After a chunk was cut in two, of which this is the second: joins those around that fit into one, in the order
+    /// in which Redis tries them.
+    fn merge_around(&mut self, center: usize, limit: Limit) {
+        let mut center = center;
+        if center > 1 && self.merge(center - 2, limit) {
+            center -= 1;
+        }
+        self.merge(center + 1, limit);
+        if center > 0 && self.merge(center - 1, limit) {
+            center -= 1;
+        }
+        self.merge(center, limit);
+    }
+
+    /// Joins a chunk with the next one, if there is one and both fit into one.
+    fn merge(&mut self, left: usize, limit: Limit) -> bool {
+        let (Some(one), Some(two)) = (self.chunks.get(left), self.chunks.get(left + 1)) else { return false };
+        if !limit.allows(one.listpack_size() + two.listpack_size() - LISTPACK_EMPTY, one.len() + two.len()) {
+            return false;
+        }
+        if let Some(two) = self.chunks.remove(left + 1) {
+            self.chunks[left].append(&two);
+        }
+        true
     }
 
     /// Gives memory of the deque itself back when less than a quarter is used.

@@ -154,11 +154,17 @@ impl List {
         match &mut self.0 {
             Form::One(chunk) => {
                 let places = chunk.place_of(range.start)..chunk.place_of(end);
-                chunk.remove(places, end - range.start);
+                chunk.remove(places);
             }
             Form::Many(chunks) => chunks.remove_range(range.start..end),
         }
         self.shrink(enc);
+    }
+
+    /// Keeps the elements with these indexes alone.
+    pub fn trim(&mut self, keep: Range<usize>, enc: &Encodings) {
+        self.remove_range(keep.end.max(keep.start)..usize::MAX, enc);
+        self.remove_range(0..keep.start, enc);
     }
 
     /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many.

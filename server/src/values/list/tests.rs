@@ -64,6 +64,7 @@ enum Op {
     Set(prop::sample::Index, usize),
     Insert(prop::sample::Index, usize),
     RemoveRange(prop::sample::Index, usize),
+    Trim(prop::sample::Index, usize),
     RemoveEqual(usize, usize, End),
 }
 
@@ -77,6 +78,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => (index(), len()).prop_map(|(index, len)| Op::Set(index, len)),
         2 => (index(), len()).prop_map(|(index, len)| Op::Insert(index, len)),
         1 => (index(), 0_usize..30).prop_map(|(index, count)| Op::RemoveRange(index, count)),
+        1 => (index(), 20_usize..100).prop_map(|(index, count)| Op::Trim(index, count)),
         1 => (0_usize..4, 0_usize..4, end()).prop_map(|(len, max, end)| Op::RemoveEqual(len, max, end)),
     ];
     prop::collection::vec(op, 0..60)
@@ -120,6 +122,12 @@ fn apply(op: Op, list: &mut List, model: &mut Vec<Vec<u8>>, enc: &Encodings) -> 
             let at = index.index(model.len() + 1);
             list.remove_range(at..at + count, enc);
             model.drain(at..(at + count).min(model.len()));
+        }
+        Op::Trim(index, count) => {
+            let at = index.index(model.len() / 4 + 1);
+            list.trim(at..at + count, enc);
+            model.truncate(at + count);
+            model.drain(..at);
         }
         Op::RemoveEqual(len, max, end) => {
             let mut found: Vec<usize> = (0..model.len()).filter(|n| model[*n] == element(len)).collect();

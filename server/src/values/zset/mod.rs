@@ -111,10 +111,7 @@ impl ZSet {
     pub fn rank(&self, member: &[u8]) -> Option<usize> {
         match &self.0 {
             Form::Packed(packed) => Some(find(packed, member)?.rank),
-            Form::Ranked(ranked) => {
-                let score = ranked.score(member)?;
-                Some(ranked.partition_point(|m, s| order((m, s), (member, score)) == Ordering::Less))
-            }
+            Form::Ranked(ranked) => ranked.rank(member),
         }
     }
 

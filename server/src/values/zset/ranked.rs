@@ -52,6 +52,12 @@ impl Ranked {
         Some(self.table.get(member)?.score)
     }
 
+    /// How many members come before `member`. O(log n).
+    pub(super) fn rank(&self, member: &[u8]) -> Option<usize> {
+        let before = compare(self.table.entries(), member, self.score(member)?);
+        Some(self.tree.partition_point(&|item| before(item) == Ordering::Less))
+    }
+
     /// Gives `member` a score; returns the one it had. O(log n).
     pub(super) fn insert(&mut self, member: &[u8], score: f64) -> Option<f64> {
         match self.table.insert_with(member, || Scored { member: member.into(), score }) {

@@ -149,11 +149,13 @@ impl Node {
             }
             Self::Inner(children) => {
                 let at = way_down(children, order, Ordering::Less);
-                let right = children[at].node.insert(item, order);
-                children[at].refresh();
-                if let Some(right) = right.and_then(Child::of) {
+                if let Some(right) = children[at].node.insert(item, order).and_then(Child::of) {
+                    children[at].len = children[at].len + 1 - right.len;
                     children.insert(at + 1, right);
+                } else {
+                    children[at].len += 1;
                 }
+                children[at].refresh();
                 split(children, INNER, at + 1).map(Self::Inner)
             }
         }
@@ -173,6 +175,7 @@ impl Node {
                 if !children[at].node.remove(order) {
                     return false;
                 }
+                children[at].len -= 1;
                 tidy(children, at);
                 true
             }
@@ -216,9 +219,8 @@ impl Child {
         Some(Self { first: node.first()?, len: node.len(), node })
     }
 
-    /// Looks again at what is below, after a change there.
+    /// Looks again at what comes first below, after a change there.
     fn refresh(&mut self) {
-        self.len = self.node.len();
         if let Some(first) = self.node.first() {
             self.first = first;
         }
@@ -255,7 +257,7 @@ fn tidy(children: &mut Vec<Child>, at: usize) {
         {
             let right = children.remove(left + 1);
             children[left].node.absorb(right.node);
-            children[left].refresh();
+            children[left].len += right.len;
             return;
         }
     }
