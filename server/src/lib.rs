@@ -1,5 +1,30 @@
 //! Lockwheel: an in-memory, Redis-compatible server with native locks and a clock that a test can turn.
+//!
+//! A server of its own in a test, on a free port, gone when dropped:
+//!
+//! ```
+//! use lockwheel::{Server, Time};
+//! use std::time::Duration;
+//!
+//! let server = Server::builder().port(0).time(Time::Manual).seed(7).start()?;
+//! println!("connect to {}", server.url());
+//! server.advance(Duration::from_secs(30))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Any number of servers live in one process and know nothing of each other.
 
+pub mod commands;
+pub mod control;
+pub mod engine;
 pub mod keyspace;
+pub mod locks;
+mod net;
+mod server;
+pub mod table;
 pub mod time;
 pub mod values;
+
+pub use engine::config::Config;
+pub use net::BindError;
+pub use server::{Builder, Server, StartError, Time};

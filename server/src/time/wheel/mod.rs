@@ -167,10 +167,25 @@ impl<T: Copy> Wheel<T> {
         self.checked(id).payload
     }
 
+    /// Gives a timer another payload.
+    ///
+    /// # Panics
+    /// When `id` names no timer.
+    pub fn set_payload(&mut self, id: TimerId, payload: T) {
+        self.checked(id);
+        self.node_mut(id.0.get()).payload = payload;
+    }
+
     /// The earliest deadline, exactly, in ms. O(1): remembered, and looked up anew only after the earliest timer
     /// went or was moved.
     pub fn next_deadline(&mut self) -> Option<i64> {
         self.first().map(|(key, _)| to_deadline(key))
+    }
+
+    /// The earliest timer's deadline, exactly, in ms, and its payload. O(1), as [`Wheel::next_deadline`].
+    pub fn peek(&mut self) -> Option<(i64, T)> {
+        let (key, id) = self.first()?;
+        Some((to_deadline(key), self.node(id).payload))
     }
 
     /// Removes and returns the earliest timer whose deadline is at or before `now_ms`; among equal deadlines the

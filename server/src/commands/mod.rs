@@ -1,0 +1,6 @@
+//! Data commands: one file a family, its rows and its handlers.
+
+use crate::table::{DataHandler, Row};
+
+/// The rows of all families, a slice a file.
+pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[];

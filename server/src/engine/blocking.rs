@@ -1,0 +1,185 @@
+//! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
+
+use super::dispatch::write_null;
+use super::request::Request;
+use super::session::Blocked;
+use super::sessions::Slot;
+use super::table::{Command, Handler};
+use super::{Call, Engine, Origin, Timeout, Waiting};
+use crate::keyspace::{ReadyKey, Waiter};
+use crate::table::{Args, CommandError, Flow, Outcome, Wait, WaitClass};
+use lockwheel_resp::{Reply, Writer};
+use std::sync::Arc;
+
+impl Engine {
+    /// Parks a request until one of its keys is ready or its time is over.
+    pub(super) fn block(&mut self, slot: Slot, command: Arc<Command>, request: Request, wait: Wait) {
+        let arrival = self.keyspace.waiters.arrive();
+        let session = self.sessions.get_mut(slot);
+        let (id, db) = (session.id, session.db);
+        let argv = request.argv();
+        for &key in &wait.keys {
+            let label = wait.label.map_or(&[][..], |label| argv[label]).into();
+            let waiter = Waiter { id, class: wait.class as u8, label };
+            self.keyspace.waiters.add(db, argv[key], arrival, waiter);
+        }
+        drop(argv);
+        if wait.keys.is_empty() {
+            self.watching_state.push(id);
+        }
+        let waiting = Waiting { id, order: self.keyspace.next_order() };
+        let timeout = wait.timeout_ms.map(|ms| {
+            if wait.real_time {
+                Timeout::Real(self.real_timeouts.insert(after(self.system.monotonic_ms(), ms), waiting))
+            } else {
+                Timeout::Monotonic(self.timeouts.insert(after(self.now.monotonic_ms(), ms), waiting))
+            }
+        });
+        let since_ms = self.now.monotonic_ms();
+        self.sessions.get_mut(slot).blocked =
+            Some(Blocked { command, request, wait, timeout, arrival, db, since_ms });
+        self.stats.blocked_clients += 1;
+    }
+
+    /// Takes a session out of every queue it waits in.
+    pub(super) fn unblock(&mut self, slot: Slot) -> Option<Blocked> {
+        let session = self.sessions.get_mut(slot);
+        let id = session.id;
+        let blocked = session.blocked.take()?;
+        let argv = blocked.request.argv();
+        for &key in &blocked.wait.keys {
+            self.keyspace.waiters.remove(blocked.db, argv[key], blocked.arrival);
+        }
+        drop(argv);
+        if blocked.wait.keys.is_empty() {
+            self.watching_state.retain(|&watcher| watcher != id);
+        }
+        match blocked.timeout {
+            Some(Timeout::Monotonic(timer)) => drop(self.timeouts.cancel(timer)),
+            Some(Timeout::Real(timer)) => drop(self.real_timeouts.cancel(timer)),
+            None => {}
+        }
+        self.stats.blocked_clients -= 1;
+        Some(blocked)
+    }
+
+    /// Asks who waits for a signalled key, in order of arrival, until nobody is served any more.
+    pub(super) fn serve_ready(&mut self) {
+        for ready in self.keyspace.waiters.take_ready() {
+            self.serve_key(&ready);
+        }
+    }
+
+    fn serve_key(&mut self, ready: &ReadyKey) {
+        let mut unserved = [false; WaitClass::COUNT];
+        let mut after = 0;
+        while let Some((arrival, waiter)) = self.keyspace.waiters.next_after(ready, after) {
+            after = arrival;
+            let (id, class) = (waiter.id, usize::from(waiter.class));
+            if unserved[class] {
+                if unserved.iter().all(|&unserved| unserved) {
+                    break;
+                }
+                continue;
+            }
+            if !self.retry(id) && class != WaitClass::State as usize {
+                unserved[class] = true;
+            }
+        }
+    }
+
+    /// Asks clients that wait for a state of the server.
+    pub(super) fn serve_state_watchers(&mut self) {
+        if self.watching_state.is_empty() {
+            return;
+        }
+        for id in self.watching_state.clone() {
+            self.retry(id);
+        }
+    }
+
+    /// Calls the handler of a waiting request again; whether it is done.
+    fn retry(&mut self, id: u64) -> bool {
+        let Some(slot) = self.sessions.find(id) else { return false };
+        // It stays in its queues while the handler runs, so that its place is its own; only the request is away.
+        let session = self.sessions.get_mut(slot);
+        let Some(blocked) = session.blocked.take() else { return false };
+        let mut out = std::mem::take(&mut session.out);
+        let outcome = {
+            let argv = blocked.request.argv();
+            let mut writer = Writer::new(&mut out, session.protocol);
+            self.ask_again(slot, &blocked, Args::new(&argv), &mut writer)
+        };
+        let session = self.sessions.get_mut(slot);
+        session.out = out;
+        session.blocked = Some(blocked);
+        match outcome {
+            Ok(Flow::NotYet(_)) => return false,
+            Ok(Flow::Done) => {}
+            Err(error) => {
+                self.stats.error_replies += 1;
+                self.send(slot, |reply| reply.error(error.as_bytes()));
+            }
+        }
+        self.unblock(slot);
+        self.stats.unblocked_clients += 1;
+        self.wake(slot);
+        self.deliver();
+        true
+    }
+
+    fn ask_again(&mut self, slot: Slot, blocked: &Blocked, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+        match blocked.command.handler {
+            Some(Handler::Data(run)) => {
+                let waited = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
+                run(&mut self.keyspace.tx(blocked.db, self.now).after_waiting(waited), args, reply)
+            }
+            Some(Handler::Engine(run)) => run(self, Call { slot, origin: Origin::Client }, args, reply),
+            Some(Handler::Session(_)) | None => Err(CommandError::arity(&blocked.command.name)),
+        }
+    }
+
+    /// Tells a client that its time is over; its timer has fired.
+    pub(super) fn time_out(&mut self, id: u64) {
+        let Some(slot) = self.sessions.find(id) else { return };
+        if let Some(blocked) = &mut self.sessions.get_mut(slot).blocked {
+            blocked.timeout = None;
+        }
+        if let Some(blocked) = self.unblock(slot) {
+            self.send(slot, |reply| write_null(blocked.wait.null, reply));
+        }
+    }
+
+    /// CLIENT UNBLOCK: ends a wait as if its time were over, or with an error. Whether the client was waiting.
+    pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
+        let Some(slot) = self.sessions.find(id) else { return false };
+        let Some(blocked) = self.unblock(slot) else { return false };
+        self.send(slot, |reply| match with_error {
+            true => reply.error(crate::table::errors::UNBLOCKED.as_bytes()),
+            false => write_null(blocked.wait.null, reply),
+        });
+        true
+    }
+
+    /// How many clients wait; with a key (of database `db`), how many wait for that.
+    pub(crate) fn blocked_clients(&self, key: Option<(usize, &[u8])>) -> usize {
+        match key {
+            None => self.sessions.slots().filter(|&slot| self.counts_as_blocked(slot)).count(),
+            Some((db, key)) => {
+                let state = WaitClass::State as u8;
+                self.keyspace.waiters.queue(db, key).filter(|(_, waiter)| waiter.class != state).count()
+            }
+        }
+    }
+
+    /// A client that waits for a state is a test looking on.
+    fn counts_as_blocked(&self, slot: Slot) -> bool {
+        let blocked = &self.sessions.get(slot).blocked;
+        blocked.as_ref().is_some_and(|blocked| blocked.wait.class != WaitClass::State)
+    }
+}
+
+/// A deadline so many milliseconds after now; the furthest there is when that overflows.
+fn after(now_ms: i64, ms: u64) -> i64 {
+    now_ms.saturating_add_unsigned(ms)
+}

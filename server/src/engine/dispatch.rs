@@ -1,0 +1,276 @@
+//! A request's way through the engine: the checks in Redis' order, then the handler, then what it caused.
+
+use super::request::Request;
+use super::session::{Closing, ReplyMode};
+use super::sessions::Slot;
+use super::table::{Command, Handler};
+use super::{Call, Engine, Origin};
+use crate::table::{Args, CommandError, Flow, Null, Outcome, flags};
+use lockwheel_resp::{Protocol, Reply, Writer, number};
+use std::sync::Arc;
+
+/// What a connection does after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It goes on with the next one.
+    Continue,
+    /// It waits until the session is no longer blocked.
+    Blocked,
+    /// It closes, once the output is written.
+    Close,
+    /// It sleeps for so many microseconds of real time, and the whole server with it (DEBUG SLEEP).
+    Sleep(u64),
+    /// The server is to end.
+    Shutdown,
+}
+
+/// Why a request is refused before its handler sees it.
+pub(crate) type Refusal = CommandError;
+
+/// Commands that run inside MULTI instead of being queued.
+const UNQUEUED: &[&str] = &["exec", "discard", "multi", "watch", "quit", "reset"];
+/// Commands of a RESP2 client that is subscribed.
+const SUBSCRIBER: &[&str] = &[
+    "ping",
+    "subscribe",
+    "ssubscribe",
+    "psubscribe",
+    "unsubscribe",
+    "sunsubscribe",
+    "punsubscribe",
+    "quit",
+    "reset",
+];
+
+impl Engine {
+    /// Runs one request of a session and all it causes. `argv` is not empty.
+    pub fn execute(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        let args = Args::new(argv);
+        let session = self.sessions.get_mut(slot);
+        session.last_seen = self.system;
+        let protocol = hello_protocol(args).unwrap_or(session.protocol);
+        // The buffer is away while the command writes to it; what the command causes for its own session comes after.
+        let mut out = std::mem::take(&mut session.out);
+        let before = out.len();
+        let progress = self.dispatch(slot, args, &mut Writer::new(&mut out, protocol));
+        let session = self.sessions.get_mut(slot);
+        if !session.reply_mode.after_command() {
+            out.truncate(before);
+        }
+        session.out = out;
+        self.commit();
+        match progress {
+            Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Close,
+            other => other,
+        }
+    }
+
+    fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
+        if is_cross_protocol(&args[0]) {
+            self.sessions.get_mut(slot).close(Closing::Now);
+            return Progress::Close;
+        }
+        let command = match self.admit(slot, args) {
+            Ok(command) => command,
+            Err(refusal) => {
+                self.stats.error_replies += 1;
+                if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
+                    multi.aborted = true;
+                }
+                reply.error(refusal.as_bytes());
+                return Progress::Continue;
+            }
+        };
+        let session = self.sessions.get_mut(slot);
+        if let Some(multi) = &mut session.multi
+            && !UNQUEUED.contains(&&*command.name)
+        {
+            multi.queue.push((command, Request::new(args.all())));
+            reply.status(b"QUEUED");
+            return Progress::Continue;
+        }
+        session.last_command = Some(command.clone());
+        match self.run(Call { slot, origin: Origin::Client }, &command, args, reply) {
+            None => self.after_run(slot),
+            Some(wait) => {
+                self.block(slot, command, Request::new(args.all()), wait);
+                Progress::Blocked
+            }
+        }
+    }
+
+    fn after_run(&mut self, slot: Slot) -> Progress {
+        if let Some(progress) = self.pending_progress.take() {
+            return progress;
+        }
+        if self.sessions.get(slot).closing.is_some() { Progress::Close } else { Progress::Continue }
+    }
+
+    /// The checks before a command runs or is queued, in Redis' order.
+    fn admit(&self, slot: Slot, args: Args<'_>) -> Result<Arc<Command>, Refusal> {
+        let session = self.sessions.get(slot);
+        let command = self.table.resolve(args).ok_or_else(|| unknown_command(args))?;
+        if command.handler.is_none() && args.len() > 1 {
+            return Err(unknown_subcommand(args));
+        }
+        if !command.row.accepts(args.len()) {
+            return Err(CommandError::arity(&command.name));
+        }
+        if !session.authenticated && !command.has(flags::NO_AUTH) {
+            return Err(CommandError::text("NOAUTH Authentication required."));
+        }
+        if session.multi.is_some() && command.has(flags::NO_MULTI) {
+            return Err(CommandError::text("ERR Command not allowed inside a transaction"));
+        }
+        if !self.config.control && command.row.categories.contains(&"control") {
+            return Err(unknown_command(args));
+        }
+        if session.subscriptions() > 0
+            && session.protocol == Protocol::Resp2
+            && !SUBSCRIBER.contains(&&*command.name)
+        {
+            return Err(CommandError::new(format!(
+                "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in \
+                 this context",
+                command.name
+            )));
+        }
+        // The interpreter is away only while a script runs; this request came in through the busy port.
+        if self.scripts.is_none() && !command.has(flags::ALLOW_BUSY) {
+            return Err(BUSY);
+        }
+        Ok(command.clone())
+    }
+
+    /// Runs a command that has passed the checks. Comes back with what it waits for, when it is not done and may wait.
+    pub(crate) fn run(
+        &mut self,
+        call: Call,
+        command: &Command,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Option<crate::table::Wait> {
+        self.stats.commands_processed += 1;
+        let outcome = match command.handler {
+            Some(handler) => self.invoke(call, handler, args, reply),
+            None => Err(CommandError::arity(&command.name)),
+        };
+        match outcome {
+            Ok(Flow::Done) => None,
+            Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),
+            Ok(Flow::NotYet(wait)) => {
+                write_null(wait.null, reply);
+                None
+            }
+            Err(error) => {
+                self.stats.error_replies += 1;
+                reply.error(error.as_bytes());
+                None
+            }
+        }
+    }
+
+    fn invoke(&mut self, call: Call, handler: Handler, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+        match handler {
+            Handler::Data(run) => {
+                let db = self.sessions.get(call.slot).db;
+                run(&mut self.keyspace.tx(db, self.now), args, reply)
+            }
+            Handler::Session(run) => {
+                let session = self.sessions.get_mut(call.slot);
+                let mut tx = self.keyspace.tx(session.db, self.now);
+                run(&mut tx, session, args, reply)
+            }
+            Handler::Engine(run) => run(self, call, args, reply),
+        }
+    }
+}
+
+impl Engine {
+    /// A request of the session was refused without the engine; an open transaction must not run without it.
+    pub fn refuse_transaction(&mut self, slot: Slot) {
+        if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
+            multi.aborted = true;
+        }
+    }
+}
+
+/// The answer to nearly everything while a slow script runs.
+pub const BUSY: CommandError = CommandError::text(
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+);
+
+/// Writes the null that a command answers instead of waiting.
+pub(crate) fn write_null(null: Null, reply: &mut dyn Reply) {
+    match null {
+        Null::Bulk => reply.null(),
+        Null::Array => reply.null_array(),
+    }
+}
+
+/// HELLO answers in the protocol that it asks for.
+fn hello_protocol(args: Args<'_>) -> Option<Protocol> {
+    if !args.is(0, "hello") {
+        return None;
+    }
+    match number::parse_i64(args.get(1)?)? {
+        2 => Some(Protocol::Resp2),
+        3 => Some(Protocol::Resp3),
+        _ => None,
+    }
+}
+
+/// The first words of an HTTP request that a web page may have been tricked into sending.
+fn is_cross_protocol(word: &[u8]) -> bool {
+    word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+}
+
+/// `unknown command`, with the beginning of its arguments, as Redis quotes them.
+pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
+    const SHOWN: usize = 128;
+    let name = &args[0];
+    let mut text = b"ERR unknown command '".to_vec();
+    text.extend(&name[..name.len().min(SHOWN)]);
+    text.extend(b"', with args beginning with: ");
+    let mut shown = 0;
+    for arg in args.from(1) {
+        if shown >= SHOWN {
+            break;
+        }
+        let arg = &arg[..arg.len().min(SHOWN - shown)];
+        text.push(b'\'');
+        text.extend(arg);
+        text.extend(b"' ");
+        shown += arg.len() + 3;
+    }
+    CommandError::new(text)
+}
+
+/// `unknown subcommand`, as Redis quotes it.
+pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
+    let mut text = b"ERR unknown subcommand '".to_vec();
+    let word = &args[1];
+    text.extend(&word[..word.len().min(128)]);
+    text.extend(b"'. Try ");
+    text.extend(args[0].to_ascii_uppercase());
+    text.extend(b" HELP.");
+    CommandError::new(text)
+}
+
+impl ReplyMode {
+    /// Moves on after a command; whether its reply is sent.
+    fn after_command(&mut self) -> bool {
+        match *self {
+            ReplyMode::On => true,
+            ReplyMode::Off => false,
+            ReplyMode::SkipNext => {
+                *self = ReplyMode::Skip;
+                false
+            }
+            ReplyMode::Skip => {
+                *self = ReplyMode::On;
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The engine without I/O: sessions, the order of checks before a command, scripts, publish/subscribe, time.
+//!
+//! [`Engine`] is a plain struct. Bytes, the time and the seed come from outside; replies, wake-ups and the next
+//! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
+//! one instant, and the same inputs give the same bytes out.
+
+mod blocking;
+mod clock;
+mod commit;
+pub mod config;
+mod connection;
+mod dispatch;
+mod help;
+mod pubsub;
+mod request;
+mod scripts;
+mod session;
+mod sessions;
+mod stats;
+mod table;
+mod transactions;
+mod turning;
+mod waits;
+
+pub use dispatch::{BUSY, Progress};
+pub use scripts::{BusyPort, kill_error};
+pub use session::{Closing, Peer, Session};
+pub use sessions::Slot;
+pub use table::{Command, CommandTable, Handler};
+
+use crate::keyspace::{Effect, Keyspace, Order};
+use crate::table::Row;
+use crate::time::{Clock, Now, TimerId, Wheel};
+use config::Config;
+use lockwheel_scripting::{Control, Runtime};
+use pubsub::PubSub;
+use sessions::Sessions;
+use stats::Stats;
+use std::sync::Arc;
+
+/// The version of Redis whose answers are given.
+pub const REDIS_VERSION: &str = "7.2.7";
+
+/// The rows of this room, a slice a file.
+const ROWS: &[&[Row<Handler>]] =
+    &[connection::ROWS, pubsub::ROWS, scripts::ROWS, transactions::ROWS, turning::ROWS, waits::ROWS];
+
+/// How a command came to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A client sent it.
+    Client,
+    /// EXEC runs it.
+    Transaction,
+    /// A script calls it.
+    Script,
+}
+
+/// Who runs a command, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The session.
+    pub slot: Slot,
+    /// How it came to run.
+    pub origin: Origin,
+}
+
+/// A whole server but for its sockets.
+pub struct Engine {
+    /// The parameters in force.
+    pub config: Config,
+    /// All databases.
+    pub keyspace: Keyspace,
+    /// Every command.
+    pub table: Arc<CommandTable>,
+    /// The clients.
+    pub(crate) sessions: Sessions,
+    pub(crate) pubsub: PubSub,
+    pub(crate) stats: Stats,
+    /// The two hands that a test turns.
+    pub(crate) clock: Clock,
+    /// The instant of the current batch, as the hands show it.
+    pub(crate) now: Now,
+    /// The same instant by the system's clocks.
+    pub(crate) system: Now,
+    /// The system's instant at the start.
+    pub(crate) started: Now,
+    /// Deadlines of blocked clients on the monotonic hand, and in real time.
+    timeouts: Wheel<Waiting>,
+    real_timeouts: Wheel<Waiting>,
+    /// Clients that wait for a state of the server that no key stands for.
+    watching_state: Vec<u64>,
+    /// The interpreter; taken out while a script runs.
+    scripts: Option<Box<Runtime>>,
+    control: Arc<Control>,
+    busy_port: Option<Box<dyn BusyPort>>,
+    effects: Vec<Effect>,
+    /// Sessions that have output or news which their own requests did not cause.
+    woken: Vec<u64>,
+    /// What the connection of the running command is to do instead of going on.
+    pending_progress: Option<Progress>,
+    run_id: String,
+}
+
+/// What a timer of a blocked client stands for.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// The client.
+    id: u64,
+    /// When it began to wait, among all deadlines.
+    order: Order,
+}
+
+/// The timer of a blocked client.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timeout {
+    Monotonic(TimerId),
+    Real(TimerId),
+}
+
+impl Engine {
+    /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.
+    pub fn new(config: Config, seed: u64, system: Now) -> Self {
+        let clock = Clock::new(config.clock_mode(), system);
+        let now = clock.read(system);
+        let control = Arc::new(Control::new());
+        let mut keyspace = Keyspace::new(config.databases, seed);
+        config.apply_to(&mut keyspace);
+        let run_id = run_id(keyspace.rng());
+        Engine {
+            keyspace,
+            table: Arc::new(CommandTable::new()),
+            sessions: Sessions::default(),
+            pubsub: PubSub::default(),
+            stats: Stats::default(),
+            clock,
+            now,
+            system,
+            started: system,
+            timeouts: Wheel::new(),
+            real_timeouts: Wheel::new(),
+            watching_state: Vec::new(),
+            scripts: Some(Box::new(scripts::runtime(&config, seed, &control))),
+            control,
+            busy_port: None,
+            effects: Vec::new(),
+            woken: Vec::new(),
+            pending_progress: None,
+            config,
+            run_id,
+        }
+    }
+
+    /// What other threads may see of a running script, and how they stop it.
+    pub fn control(&self) -> &Arc<Control> {
+        &self.control
+    }
+
+    /// Who serves other clients while a script is slow.
+    pub fn set_busy_port(&mut self, port: Box<dyn BusyPort>) {
+        self.busy_port = Some(port);
+    }
+
+    /// Begins a batch at an instant of the system's clocks: fires what has become due.
+    pub fn begin(&mut self, system: Now) {
+        self.system = system;
+        self.now = self.clock.read(system);
+        self.fire_due();
+    }
+
+    /// A new client. The slot is its handle until [`Engine::disconnect`].
+    pub fn connect(&mut self, peer: Peer) -> Slot {
+        self.stats.connections_received += 1;
+        let authenticated = self.config.requirepass.is_empty();
+        self.sessions.add(|id, slot| Session::new(id, slot, peer, authenticated, self.system))
+    }
+
+    /// The client is gone: everything that was its own goes too.
+    pub fn disconnect(&mut self, slot: Slot) {
+        self.unblock(slot);
+        self.unwatch(slot);
+        self.unsubscribe_all(slot);
+        self.sessions.remove(slot);
+        self.commit();
+    }
+
+    /// Takes the output of a session, to be written in one go; `into` must be empty.
+    pub fn take_output(&mut self, slot: Slot, into: &mut Vec<u8>) {
+        let session = self.sessions.get_mut(slot);
+        std::mem::swap(&mut session.out, into);
+        session.in_flight = into.len();
+        session.woken = false;
+    }
+
+    /// Takes the ids of the sessions that have output or news which their own requests did not cause.
+    pub fn take_woken(&mut self, into: &mut Vec<u64>) {
+        into.append(&mut self.woken);
+    }
+
+    /// The session in a slot.
+    pub fn session(&self, slot: Slot) -> &Session {
+        self.sessions.get(slot)
+    }
+}
+
+/// Forty random hexadecimal digits, as INFO's `run_id`.
+fn run_id(rng: &mut crate::keyspace::Rng) -> String {
+    (0..40).map(|_| char::from_digit(rng.below(16) as u32, 16).unwrap_or('0')).collect()
+}

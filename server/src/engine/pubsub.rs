@@ -1,0 +1,287 @@
+//! Publish/subscribe: who listens to which channel and pattern, and the commands for it.
+
+use super::sessions::Slot;
+use super::table::Handler;
+use super::{Call, Engine};
+use crate::keyspace::glob;
+use crate::table::{Args, CommandError, Flow, Outcome, Row, flags};
+use lockwheel_resp::Reply;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The subscribers of channels and patterns. Ordered, so that deliveries are the same in every run.
+#[derive(Debug, Default)]
+pub(crate) struct PubSub {
+    channels: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
+    patterns: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
+}
+
+impl PubSub {
+    /// How many subscriptions a message to the channel reaches, patterns counted each.
+    pub(crate) fn receivers(&self, channel: &[u8]) -> usize {
+        self.subscribers(channel) + self.matching(channel).map(|(_, ids)| ids.len()).sum::<usize>()
+    }
+
+    /// Subscribers of the channel itself.
+    pub(crate) fn subscribers(&self, channel: &[u8]) -> usize {
+        self.channels.get(channel).map_or(0, BTreeSet::len)
+    }
+
+    /// Clients that wait for a lock the way Redisson does: subscribed to the channels that its name stands in.
+    pub(crate) fn waiting_for_lock(&self, name: &[u8]) -> usize {
+        // Redisson puts the name in braces, unless it has some of its own.
+        let braced = if name.contains(&b'{') { name.to_vec() } else { [b"{", name, b"}"].concat() };
+        let lock = [b"redisson_lock__channel:", &*braced].concat();
+        let rwlock = [b"redisson_rwlock:", &*braced].concat();
+        // A fair lock has a channel for each waiter, named after it.
+        let fair = [&*lock, b":"].concat();
+        let waits_fairly =
+            self.channels.range(Box::from(&*fair)..).take_while(|(channel, _)| channel.starts_with(&fair));
+        self.subscribers(&lock)
+            + self.subscribers(&rwlock)
+            + waits_fairly.map(|(_, ids)| ids.len()).sum::<usize>()
+    }
+
+    fn matching(&self, channel: &[u8]) -> impl Iterator<Item = (&[u8], &BTreeSet<u64>)> {
+        let matching = self.patterns.iter().filter(|(pattern, _)| glob::matches(pattern, channel, false));
+        matching.map(|(pattern, ids)| (&**pattern, ids))
+    }
+}
+
+impl Engine {
+    /// Hands a message to everyone who listens: subscribers of the channel first, then of patterns.
+    pub(super) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
+        let direct: Vec<u64> = self.pubsub.channels.get(channel).into_iter().flatten().copied().collect();
+        let matching: Vec<(Box<[u8]>, u64)> = self
+            .pubsub
+            .matching(channel)
+            .flat_map(|(text, ids)| ids.iter().map(move |&id| (text.into(), id)))
+            .collect();
+        for slot in direct.into_iter().filter_map(|id| self.sessions.find(id)).collect::<Vec<_>>() {
+            self.send(slot, |reply| {
+                reply.push(3);
+                reply.bulk(b"message");
+                reply.bulk(channel);
+                reply.bulk(message);
+            });
+        }
+        for (pattern, id) in matching {
+            let Some(slot) = self.sessions.find(id) else { continue };
+            self.send(slot, |reply| {
+                reply.push(4);
+                reply.bulk(b"pmessage");
+                reply.bulk(&pattern);
+                reply.bulk(channel);
+                reply.bulk(message);
+            });
+        }
+    }
+
+    /// Ends all subscriptions of a session, silently.
+    pub(super) fn unsubscribe_all(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        let channels = std::mem::take(&mut session.channels);
+        let patterns = std::mem::take(&mut session.patterns);
+        let id = session.id;
+        channels.iter().for_each(|channel| leave(&mut self.pubsub.channels, channel, id));
+        patterns.iter().for_each(|pattern| leave(&mut self.pubsub.patterns, pattern, id));
+    }
+}
+
+fn leave(channels: &mut BTreeMap<Box<[u8]>, BTreeSet<u64>>, channel: &[u8], id: u64) {
+    if let Some(ids) = channels.get_mut(channel) {
+        ids.remove(&id);
+        if ids.is_empty() {
+            channels.remove(channel);
+        }
+    }
+}
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::new("publish", 3, Handler::Engine(publish))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE | flags::FAST | flags::MAY_REPLICATE)
+        .about("pubsub", "2.0.0", "O(N+M), N the subscribers of the channel and M all patterns subscribed to")
+        .summary("Sends a message to a channel.")
+        .syntax("channel message"),
+    Row::new("subscribe", -2, Handler::Engine(subscribe))
+        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.0.0", "O(N), N the channels")
+        .summary("Listens to channels.")
+        .syntax("channel [channel ...]"),
+    Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
+        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.0.0", "O(N), N the channels")
+        .summary("Stops listening to channels, without any named to all.")
+        .syntax("[channel [channel ...]]"),
+    Row::new("psubscribe", -2, Handler::Engine(psubscribe))
+        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.0.0", "O(N), N the patterns")
+        .summary("Listens to all channels that match patterns.")
+        .syntax("pattern [pattern ...]"),
+    Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
+        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.0.0", "O(N), N the patterns")
+        .summary("Stops listening to patterns, without any named to all.")
+        .syntax("[pattern [pattern ...]]"),
+    Row::container("pubsub", -2, PUBSUB)
+        .about("pubsub", "2.8.0", "Depends on the subcommand.")
+        .summary("Tells who listens to what."),
+];
+
+const PUBSUB: &[Row<Handler>] = &[
+    Row::new("channels", -2, Handler::Engine(pubsub_channels))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.8.0", "O(N), N the channels")
+        .summary("Lists the channels that somebody listens to.")
+        .syntax("[pattern]"),
+    Row::new("help", 2, Handler::Engine(pubsub_help))
+        .flags(flags::LOADING | flags::STALE)
+        .about("pubsub", "6.2.0", "O(1)")
+        .summary("Explains the subcommands."),
+    Row::new("numpat", 2, Handler::Engine(pubsub_numpat))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.8.0", "O(1)")
+        .summary("Counts the patterns that somebody listens to."),
+    Row::new("numsub", -2, Handler::Engine(pubsub_numsub))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.8.0", "O(N), N the channels")
+        .summary("Counts the subscribers of channels.")
+        .syntax("[channel [channel ...]]"),
+];
+
+fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let receivers = engine.pubsub.receivers(&args[1]);
+    let db = engine.session(call.slot).db;
+    if let Some(lock) = crate::locks::released_lock(&args[1]) {
+        engine.keyspace.holds.was_release(db, lock);
+    }
+    let now = engine.now;
+    engine.keyspace.tx(db, now).publish(&args[1], &args[2]);
+    reply.integer(receivers as i64);
+    Ok(Flow::Done)
+}
+
+/// A RESP2 client cannot tell a message from a reply, so it may not listen while its replies are collected.
+fn refuse_in_resp2_transaction(engine: &Engine, call: Call) -> Result<(), CommandError> {
+    let session = engine.session(call.slot);
+    let collected = call.origin == super::Origin::Transaction;
+    if collected && session.protocol == lockwheel_resp::Protocol::Resp2 {
+        return Err(CommandError::text("ERR SUBSCRIBE isn't allowed for a DENY BLOCKING client"));
+    }
+    Ok(())
+}
+
+fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
+    reply.push(3);
+    reply.bulk(what);
+    match name {
+        Some(name) => reply.bulk(name),
+        None => reply.null(),
+    }
+    reply.integer(count as i64);
+}
+
+fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    refuse_in_resp2_transaction(engine, call)?;
+    for &channel in args.from(1) {
+        let session = engine.sessions.get_mut(call.slot);
+        if session.channels.insert(channel.into()) {
+            engine.pubsub.channels.entry(channel.into()).or_default().insert(session.id);
+        }
+        confirm(reply, b"subscribe", Some(channel), session.subscriptions());
+    }
+    Ok(Flow::Done)
+}
+
+fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    refuse_in_resp2_transaction(engine, call)?;
+    for &pattern in args.from(1) {
+        let session = engine.sessions.get_mut(call.slot);
+        if session.patterns.insert(pattern.into()) {
+            engine.pubsub.patterns.entry(pattern.into()).or_default().insert(session.id);
+        }
+        confirm(reply, b"psubscribe", Some(pattern), session.subscriptions());
+    }
+    Ok(Flow::Done)
+}
+
+fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.sessions.get_mut(call.slot);
+    let id = session.id;
+    let named: Vec<Box<[u8]>> = match args.len() {
+        1 => session.channels.iter().cloned().collect(),
+        _ => args.from(1).iter().map(|&channel| channel.into()).collect(),
+    };
+    if named.is_empty() {
+        confirm(reply, b"unsubscribe", None, session.subscriptions());
+    }
+    for channel in named {
+        let session = engine.sessions.get_mut(call.slot);
+        if session.channels.remove(&channel) {
+            leave(&mut engine.pubsub.channels, &channel, id);
+        }
+        confirm(reply, b"unsubscribe", Some(&channel), session.subscriptions());
+    }
+    Ok(Flow::Done)
+}
+
+fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.sessions.get_mut(call.slot);
+    let id = session.id;
+    let named: Vec<Box<[u8]>> = match args.len() {
+        1 => session.patterns.iter().cloned().collect(),
+        _ => args.from(1).iter().map(|&pattern| pattern.into()).collect(),
+    };
+    if named.is_empty() {
+        confirm(reply, b"punsubscribe", None, session.subscriptions());
+    }
+    for pattern in named {
+        if engine.sessions.get_mut(call.slot).patterns.remove(&pattern) {
+            leave(&mut engine.pubsub.patterns, &pattern, id);
+        }
+        confirm(reply, b"punsubscribe", Some(&pattern), engine.session(call.slot).subscriptions());
+    }
+    Ok(Flow::Done)
+}
+
+fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 3 {
+        return Err(CommandError::arity("pubsub|channels"));
+    }
+    let pattern = args.get(2);
+    let listed = |channel: &&Box<[u8]>| pattern.is_none_or(|pattern| glob::matches(pattern, channel, false));
+    let channels: Vec<_> = engine.pubsub.channels.keys().filter(listed).collect();
+    reply.array(channels.len());
+    channels.iter().for_each(|channel| reply.bulk(channel));
+    Ok(Flow::Done)
+}
+
+fn pubsub_numpat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(engine.pubsub.patterns.len() as i64);
+    Ok(Flow::Done)
+}
+
+fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let channels = args.from(2);
+    reply.map(channels.len());
+    for channel in channels {
+        reply.bulk(channel);
+        reply.integer(engine.pubsub.subscribers(channel) as i64);
+    }
+    Ok(Flow::Done)
+}
+
+fn pubsub_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    super::help::write("PUBSUB", HELP, reply);
+    Ok(Flow::Done)
+}
+
+const HELP: &[&str] = &[
+    "CHANNELS [<pattern>]",
+    "    Return the currently active channels matching a <pattern> (default: '*').",
+    "NUMPAT",
+    "    Return number of subscriptions to patterns.",
+    "NUMSUB [<channel> ...]",
+    "    Return the number of subscribers for the specified channels, excluding",
+    "    pattern subscriptions(default: no channels).",
+];

@@ -1,0 +1,303 @@
+//! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
+
+use super::config::Config;
+use super::table::Handler;
+use super::{Call, Engine, Origin, REDIS_VERSION};
+use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use lockwheel_resp::Reply;
+use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
+use std::sync::Arc;
+
+/// Serves other clients while a script is slow: the net room's queue of their requests.
+pub trait BusyPort: Send {
+    /// Runs what is queued.
+    fn serve(&mut self, engine: &mut Engine);
+}
+
+/// An interpreter for an engine.
+pub(super) fn runtime(config: &Config, seed: u64, control: &Arc<Control>) -> Runtime {
+    let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
+    Runtime::new(options, control.clone())
+}
+
+const EVAL_FLAGS: u32 = flags::NOSCRIPT
+    | flags::STALE
+    | flags::SKIP_MONITOR
+    | flags::MAY_REPLICATE
+    | flags::NO_MANDATORY_KEYS
+    | flags::MOVABLEKEYS;
+const EVAL_RO_FLAGS: u32 = flags::NOSCRIPT
+    | flags::STALE
+    | flags::SKIP_MONITOR
+    | flags::READONLY
+    | flags::NO_MANDATORY_KEYS
+    | flags::MOVABLEKEYS;
+const EVAL_KEYS: KeySpec = KeySpec::counted(2, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE);
+const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, key_flags::RO | key_flags::ACCESS);
+const EVAL_ERRORS: &[&str] = &[
+    "ERR value is not an integer or out of range",
+    "ERR Number of keys can't be greater than number of args",
+    "ERR Number of keys can't be negative",
+];
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::new("eval", -3, Handler::Engine(eval))
+        .flags(EVAL_FLAGS)
+        .keys(&[EVAL_KEYS])
+        .about("scripting", "2.6.0", "Depends on the script")
+        .summary("Runs a script.")
+        .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::new("eval_ro", -3, Handler::Engine(eval_ro))
+        .flags(EVAL_RO_FLAGS)
+        .keys(&[EVAL_RO_KEYS])
+        .about("scripting", "7.0.0", "Depends on the script")
+        .summary("Runs a script that may not write.")
+        .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::new("evalsha", -3, Handler::Engine(evalsha))
+        .flags(EVAL_FLAGS)
+        .keys(&[EVAL_KEYS])
+        .about("scripting", "2.6.0", "Depends on the script")
+        .summary("Runs a script by its SHA-1 digest.")
+        .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::new("evalsha_ro", -3, Handler::Engine(evalsha_ro))
+        .flags(EVAL_RO_FLAGS)
+        .keys(&[EVAL_RO_KEYS])
+        .about("scripting", "7.0.0", "Depends on the script")
+        .summary("Runs a script by its SHA-1 digest; it may not write.")
+        .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::container("script", -2, SCRIPT)
+        .about("scripting", "2.6.0", "Depends on the subcommand.")
+        .summary("Looks after the cache of scripts."),
+];
+
+const SCRIPT: &[Row<Handler>] = &[
+    Row::new("exists", -3, Handler::Engine(script_exists))
+        .flags(flags::NOSCRIPT)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(N), N the digests")
+        .summary("Tells which scripts are cached.")
+        .syntax("sha1 [sha1 ...]")
+        .tips(&["request_policy:all_shards", "response_policy:agg_logical_and"]),
+    Row::new("flush", -2, Handler::Engine(script_flush))
+        .flags(flags::NOSCRIPT)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(N), N the cached scripts")
+        .summary("Empties the cache.")
+        .syntax("[ASYNC | SYNC]")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
+        .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
+    Row::new("help", 2, Handler::Engine(script_help))
+        .flags(flags::LOADING | flags::STALE)
+        .categories(&["scripting"])
+        .about("scripting", "5.0.0", "O(1)")
+        .summary("Explains the subcommands."),
+    Row::new("kill", 2, Handler::Engine(script_kill))
+        .flags(flags::NOSCRIPT | flags::ALLOW_BUSY)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(1)")
+        .summary("Stops a slow script that has not written.")
+        .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
+        .errors(&["NOTBUSY No scripts in execution right now."]),
+    Row::new("load", 3, Handler::Engine(script_load))
+        .flags(flags::NOSCRIPT | flags::STALE)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(N), N the length of the script")
+        .summary("Caches a script.")
+        .syntax("script")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
+];
+
+fn eval(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, intern, false)
+}
+
+fn eval_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, intern, true)
+}
+
+fn evalsha(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, find, false)
+}
+
+fn evalsha_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, find, true)
+}
+
+/// Finds the script that the first argument names.
+type Lookup = fn(&mut Runtime, &[u8]) -> Result<ScriptId, CommandError>;
+
+fn intern(runtime: &mut Runtime, body: &[u8]) -> Result<ScriptId, CommandError> {
+    runtime.intern(body).map_err(|error| CommandError::new(error.into_bytes()))
+}
+
+fn find(runtime: &mut Runtime, sha: &[u8]) -> Result<ScriptId, CommandError> {
+    runtime.find(sha).ok_or(CommandError::text("NOSCRIPT No matching script. Please use EVAL."))
+}
+
+fn run(
+    engine: &mut Engine,
+    call: Call,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+    lookup: Lookup,
+    read_only: bool,
+) -> Outcome {
+    let keys = args.int(2)?;
+    if keys > args.len() as i64 - 3 {
+        return Err(CommandError::text("ERR Number of keys can't be greater than number of args"));
+    }
+    let keys =
+        usize::try_from(keys).map_err(|_| CommandError::text("ERR Number of keys can't be negative"))?;
+    let (keys, rest) = args.from(3).split_at(keys);
+    let mut runtime = engine.take_runtime()?;
+    let id = match lookup(&mut runtime, &args[1]) {
+        Ok(id) => id,
+        Err(error) => {
+            engine.scripts = Some(runtime);
+            return Err(error);
+        }
+    };
+    let read_only = read_only || runtime.flags(id).no_writes;
+    // SELECT in a script is the script's own.
+    let db = engine.session(call.slot).db;
+    engine.control.begin(engine.system.monotonic_ms().unsigned_abs());
+    let call = Call { origin: Origin::Script, ..call };
+    runtime.run(id, keys, rest, &mut ScriptHost { engine, call, read_only }, reply);
+    engine.control.end();
+    engine.sessions.get_mut(call.slot).db = db;
+    engine.scripts = Some(runtime);
+    Ok(Flow::Done)
+}
+
+impl Engine {
+    fn take_runtime(&mut self) -> Result<Box<Runtime>, CommandError> {
+        self.scripts.take().ok_or(super::dispatch::BUSY)
+    }
+}
+
+/// The engine, as a script sees it.
+struct ScriptHost<'a> {
+    engine: &'a mut Engine,
+    call: Call,
+    read_only: bool,
+}
+
+impl Host for ScriptHost<'_> {
+    fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
+        let args = Args::new(argv);
+        let Some(command) = self.engine.table.resolve(args).cloned() else {
+            return reply.error(b"ERR Unknown Redis command called from script");
+        };
+        if command.handler.is_none() && args.len() > 1 {
+            return reply.error(b"ERR Unknown Redis command called from script");
+        }
+        if !command.row.accepts(args.len()) {
+            return reply.error(b"ERR Wrong number of args calling Redis command from script");
+        }
+        if command.has(flags::NOSCRIPT) {
+            return reply.error(b"ERR This Redis command is not allowed from script");
+        }
+        let writes = command.has(flags::WRITE);
+        if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
+            return reply.error(b"ERR Write commands are not allowed from read-only scripts.");
+        }
+        if writes {
+            self.engine.control.mark_write();
+        }
+        self.engine.run(self.call, &command, args, reply);
+    }
+
+    fn log(&mut self, level: u8, message: &[u8]) {
+        let message = String::from_utf8_lossy(message);
+        match level {
+            0 => tracing::debug!(target: "script", "{message}"),
+            1 | 2 => tracing::info!(target: "script", "{message}"),
+            _ => tracing::warn!(target: "script", "{message}"),
+        }
+    }
+
+    fn on_slow(&mut self) {
+        if let Some(mut port) = self.engine.busy_port.take() {
+            port.serve(self.engine);
+            self.engine.busy_port = Some(port);
+        }
+    }
+
+    fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
+        self.engine.table.resolve(Args::new(argv)).map(|_| true)
+    }
+}
+
+fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let mut runtime = engine.take_runtime()?;
+    let loaded = runtime.load(&args[2]);
+    engine.scripts = Some(runtime);
+    let sha = loaded.map_err(|error| CommandError::new(error.into_bytes()))?;
+    reply.bulk(sha.as_bytes());
+    Ok(Flow::Done)
+}
+
+fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let runtime = engine.scripts.as_ref().ok_or(super::dispatch::BUSY)?;
+    reply.array(args.len() - 2);
+    for sha in args.from(2) {
+        reply.integer(i64::from(runtime.exists(sha)));
+    }
+    Ok(Flow::Done)
+}
+
+fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let known = args.len() == 2 || (args.len() == 3 && (args.is(2, "sync") || args.is(2, "async")));
+    if !known {
+        return Err(CommandError::text("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
+    }
+    engine.scripts.as_mut().ok_or(super::dispatch::BUSY)?.flush();
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+/// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
+/// the busy port, without waiting for the engine.
+fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.control.kill().map_err(kill_error)?;
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+/// The error of a kill that cannot be done.
+pub fn kill_error(error: lockwheel_scripting::KillError) -> CommandError {
+    match error {
+        lockwheel_scripting::KillError::NotBusy => {
+            CommandError::text("NOTBUSY No scripts in execution right now.")
+        }
+        lockwheel_scripting::KillError::Unkillable => CommandError::text(
+            "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the \
+             script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command.",
+        ),
+    }
+}
+
+fn script_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    super::help::write("SCRIPT", HELP, reply);
+    Ok(Flow::Done)
+}
+
+const HELP: &[&str] = &[
+    "EXISTS <sha1> [<sha1> ...]",
+    "    Return information about the existence of the scripts in the script cache.",
+    "FLUSH [ASYNC|SYNC]",
+    "    Flush the Lua scripts cache. Very dangerous on replicas.",
+    "    When called without the optional mode argument, the behavior is determined",
+    "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+    "    * ASYNC: Asynchronously flush the scripts cache.",
+    "    * SYNC: Synchronously flush the scripts cache.",
+    "KILL",
+    "    Kill the currently executing Lua script.",
+    "LOAD <script>",
+    "    Load a script into the scripts cache without executing it.",
+];

@@ -1,0 +1,173 @@
+//! What the engine knows of one client.
+
+use super::Timeout;
+use super::request::Request;
+use super::sessions::Slot;
+use super::table::Command;
+use crate::table::Wait;
+use crate::time::Now;
+use lockwheel_resp::Protocol;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Where a client comes from, as CLIENT LIST shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Peer {
+    /// Its address, `ip:port`.
+    pub addr: String,
+    /// The address it connected to.
+    pub laddr: String,
+    /// The number of its socket, or 0.
+    pub fd: i32,
+}
+
+/// What CLIENT REPLY has asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ReplyMode {
+    /// Every reply is sent.
+    #[default]
+    On,
+    /// None is.
+    Off,
+    /// The next command's reply is not sent.
+    SkipNext,
+    /// This command's reply is not sent.
+    Skip,
+}
+
+/// A transaction between MULTI and EXEC.
+#[derive(Debug, Default)]
+pub(crate) struct Multi {
+    /// The queued requests, each with its command.
+    pub(crate) queue: Vec<(Arc<Command>, Request)>,
+    /// A request could not be queued: EXEC will refuse.
+    pub(crate) aborted: bool,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    pub(crate) command: Arc<Command>,
+    pub(crate) request: Request,
+    pub(crate) wait: Wait,
+    pub(crate) timeout: Option<Timeout>,
+    /// Its place in the order of arrival.
+    pub(crate) arrival: u64,
+    /// Its database.
+    pub(crate) db: usize,
+    /// When it began, on the monotonic hand in milliseconds.
+    pub(crate) since_ms: i64,
+}
+
+/// One client.
+#[derive(Debug)]
+pub struct Session {
+    /// Its number, as CLIENT ID gives it; never given again.
+    pub id: u64,
+    /// Where it is kept.
+    pub slot: Slot,
+    /// Where it comes from.
+    pub peer: Peer,
+    /// The selected database.
+    pub db: usize,
+    /// The protocol of its replies.
+    pub protocol: Protocol,
+    /// Whether it may run commands.
+    pub authenticated: bool,
+    /// CLIENT SETNAME's.
+    pub name: Box<[u8]>,
+    /// CLIENT SETINFO's LIB-NAME.
+    pub lib_name: Box<[u8]>,
+    /// CLIENT SETINFO's LIB-VER.
+    pub lib_ver: Box<[u8]>,
+    /// CLIENT NO-EVICT.
+    pub no_evict: bool,
+    /// CLIENT NO-TOUCH.
+    pub no_touch: bool,
+    /// When it connected and when it last sent something, by the system's clocks.
+    pub(crate) connected: Now,
+    pub(crate) last_seen: Now,
+    pub(crate) last_command: Option<Arc<Command>>,
+    pub(crate) reply_mode: ReplyMode,
+    pub(crate) multi: Option<Multi>,
+    /// The keys it watches.
+    pub(crate) watched: Vec<(usize, Box<[u8]>)>,
+    /// A watched key has changed.
+    pub(crate) watch_broken: bool,
+    pub(crate) channels: BTreeSet<Box<[u8]>>,
+    pub(crate) patterns: BTreeSet<Box<[u8]>>,
+    pub(crate) blocked: Option<Blocked>,
+    /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
+    pub(crate) closing: Option<Closing>,
+    /// Replies not yet taken for writing, and how many bytes were taken last.
+    pub(crate) out: Vec<u8>,
+    pub(crate) in_flight: usize,
+    /// When the output passed the soft limit, in real milliseconds.
+    pub(crate) over_soft_since: Option<i64>,
+    /// It is already among those to be woken.
+    pub(crate) woken: bool,
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// After its output has been written.
+    AfterOutput,
+    /// At once.
+    Now,
+}
+
+impl Session {
+    pub(super) fn new(id: u64, slot: Slot, peer: Peer, authenticated: bool, system: Now) -> Self {
+        Session {
+            id,
+            slot,
+            peer,
+            db: 0,
+            protocol: Protocol::Resp2,
+            authenticated,
+            name: Box::default(),
+            lib_name: Box::default(),
+            lib_ver: Box::default(),
+            no_evict: false,
+            no_touch: false,
+            connected: system,
+            last_seen: system,
+            last_command: None,
+            reply_mode: ReplyMode::On,
+            multi: None,
+            watched: Vec::new(),
+            watch_broken: false,
+            channels: BTreeSet::new(),
+            patterns: BTreeSet::new(),
+            blocked: None,
+            closing: None,
+            out: Vec::new(),
+            in_flight: 0,
+            over_soft_since: None,
+            woken: false,
+        }
+    }
+
+    /// How many channels and patterns it is subscribed to.
+    pub fn subscriptions(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+
+    /// Whether it waits for a key or a state.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    /// Whether and how its connection is to be closed.
+    pub fn closing(&self) -> Option<Closing> {
+        self.closing
+    }
+
+    /// Asks for the connection to be closed; the harder way wins.
+    pub(crate) fn close(&mut self, how: Closing) {
+        if self.closing != Some(Closing::Now) {
+            self.closing = Some(how);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What native locks know of keys beyond their values: the token of a hold, and how the last one ended.
+//!
+//! Redisson's layout has no place for these. They live beside the keys, follow a key's removal whoever causes it, and
+//! no command on keys shows them.
+
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+
+/// How a hold on a lock ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndCause {
+    /// Its owner gave it back, natively or by Redisson's script.
+    Released,
+    /// Its lease ran out.
+    Expired,
+    /// The key was deleted, overwritten, renamed or flushed.
+    Deleted,
+}
+
+impl EndCause {
+    /// As replies spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EndCause::Released => "released",
+            EndCause::Expired => "expired",
+            EndCause::Deleted => "deleted",
+        }
+    }
+}
+
+/// A hold that was granted natively.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Who was granted it.
+    pub owner: Box<[u8]>,
+    /// Its token: above every earlier one of this server.
+    pub token: u64,
+}
+
+/// The end of the last hold of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub cause: EndCause,
+    /// When, in wall milliseconds.
+    pub wall_ms: i64,
+    /// The native hold that ended; none when somebody else held it.
+    pub grant: Option<Grant>,
+}
+
+/// The most ends that are remembered; the oldest go first.
+const ENDED_MAX: usize = 4096;
+
+type Place = (usize, Box<[u8]>);
+
+/// Native holds and the ends of recent ones, by database and key.
+#[derive(Debug, Default)]
+pub struct Holds {
+    grants: HashMap<Place, Grant, foldhash::fast::FixedState>,
+    ended: HashMap<Place, (u64, Ended), foldhash::fast::FixedState>,
+    /// The order of `ended`; an entry whose number is no longer the key's is stale.
+    order: VecDeque<(u64, Place)>,
+    ends: u64,
+    last_token: u64,
+}
+
+impl Holds {
+    /// A native grant of a key that nobody held; its token. O(1).
+    pub fn grant(&mut self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
+        self.last_token += 1;
+        let grant = Grant { owner: owner.into(), token: self.last_token };
+        self.grants.insert((db, key.into()), grant);
+        self.last_token
+    }
+
+    /// The native hold of a key, if there is one.
+    pub fn get(&self, db: usize, key: &[u8]) -> Option<&Grant> {
+        if self.grants.is_empty() { None } else { self.grants.get(&(db, Box::from(key))) }
+    }
+
+    /// How the last hold of a key ended, as far as it is remembered.
+    pub fn last_end(&self, db: usize, key: &[u8]) -> Option<&Ended> {
+        if self.ended.is_empty() {
+            None
+        } else {
+            self.ended.get(&(db, Box::from(key))).map(|(_, ended)| ended)
+        }
+    }
+
+    /// The key is gone. `waited_for`: somebody waits for it as a lock, so its end matters whoever held it.
+    pub(super) fn gone(&mut self, db: usize, key: &[u8], cause: EndCause, wall_ms: i64, waited_for: bool) {
+        if self.grants.is_empty() && !waited_for {
+            return;
+        }
+        let place = (db, Box::from(key));
+        let grant = self.grants.remove(&place);
+        if grant.is_some() || waited_for {
+            self.remember(place, Ended { cause, wall_ms, grant });
+        }
+    }
+
+    /// The deletion of the key was its owner giving the lock back.
+    pub fn was_release(&mut self, db: usize, key: &[u8]) {
+        if self.ended.is_empty() {
+            return;
+        }
+        if let Some((_, ended)) = self.ended.get_mut(&(db, Box::from(key)))
+            && ended.cause == EndCause::Deleted
+        {
+            ended.cause = EndCause::Released;
+        }
+    }
+
+    fn remember(&mut self, place: Place, ended: Ended) {
+        self.ends += 1;
+        self.ended.insert(place.clone(), (self.ends, ended));
+        self.order.push_back((self.ends, place));
+        while self.order.len() > ENDED_MAX {
+            let Some((number, place)) = self.order.pop_front() else { return };
+            if self.ended.get(&place).is_some_and(|&(current, _)| current == number) {
+                self.ended.remove(&place);
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The keyspace by itself: expiry, effects, waiters, watches, SCAN.
+
+use super::*;
+use crate::values::{Str, Value};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn at(wall_ms: i64) -> Now {
+    Now { wall_us: wall_ms * 1000, monotonic_us: 0 }
+}
+
+fn keyspace() -> Keyspace {
+    let mut keyspace = Keyspace::new(2, 7);
+    keyspace.notify = EventClasses::parse(b"AKE").unwrap();
+    keyspace
+}
+
+fn put(keyspace: &mut Keyspace, key: &[u8]) {
+    keyspace.tx(0, at(0)).set(key, Value::Str(Str::new(b"v")), false);
+}
+
+fn effects(keyspace: &mut Keyspace) -> Vec<String> {
+    let mut effects = Vec::new();
+    keyspace.take_effects(&mut effects);
+    let text = |effect: Effect| match effect {
+        Effect::Notify { db, event, key } => format!("{db} {} {}", event.name, String::from_utf8_lossy(&key)),
+        Effect::Publish { channel, message } => {
+            format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
+        }
+    };
+    effects.into_iter().map(text).collect()
+}
+
+#[test]
+fn a_key_goes_at_its_millisecond_with_its_event() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    assert_eq!(keyspace.next_deadline(), Some(10));
+    assert!(!keyspace.expire_next(at(9)));
+    assert!(keyspace.tx(0, at(9)).exists(b"k"));
+    assert!(keyspace.expire_next(at(10)));
+    assert!(!keyspace.tx(0, at(10)).exists(b"k"));
+    assert_eq!(effects(&mut keyspace), ["0 expired k"]);
+    assert_eq!(keyspace.sizes(0), (0, 0));
+}
+
+#[test]
+fn overwriting_takes_the_deadline_unless_kept() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    keyspace.tx(0, at(0)).set(b"k", Value::Str(Str::new(b"w")), true);
+    assert_eq!(keyspace.tx(0, at(0)).deadline(b"k"), Some(10));
+    put(&mut keyspace, b"k");
+    assert_eq!(keyspace.tx(0, at(0)).deadline(b"k"), None);
+    assert_eq!((keyspace.timers(), keyspace.sizes(0)), (0, (1, 0)));
+}
+
+#[test]
+fn flushing_takes_deadlines_and_signals_every_waiter() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    let arrival = keyspace.waiters.arrive();
+    let waiter = Waiter { id: 1, class: 0, label: Box::default() };
+    keyspace.waiters.add(0, b"other", arrival, waiter);
+    assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
+    assert_eq!(keyspace.timers(), 0);
+    assert_eq!(keyspace.waiters.take_ready(), [ReadyKey { db: 0, key: (*b"other").into() }]);
+}
+
+#[test]
+fn a_change_breaks_watches_of_that_key_in_that_database_only() {
+    let mut keyspace = keyspace();
+    keyspace.watches.add(0, b"k", 1);
+    keyspace.watches.add(1, b"k", 2);
+    keyspace.watches.add(0, b"l", 3);
+    keyspace.tx(0, at(0)).changed(b"k", events::SET);
+    assert_eq!(keyspace.watches.take_broken(), [1]);
+}
+
+#[test]
+fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
+    let mut keyspace = keyspace();
+    for id in 1..=3 {
+        let arrival = keyspace.waiters.arrive();
+        let waiter = Waiter { id, class: 0, label: Box::default() };
+        keyspace.waiters.add(0, b"k", arrival, waiter);
+    }
+    keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
+    keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
+    let ready = keyspace.waiters.take_ready();
+    assert_eq!(ready.len(), 1);
+    let first = keyspace.waiters.next_after(&ready[0], 0).unwrap();
+    assert_eq!((first.0, first.1.id), (1, 1));
+    assert_eq!(keyspace.waiters.next_after(&ready[0], 1).unwrap().1.id, 2);
+    keyspace.waiters.remove(0, b"k", 2);
+    assert_eq!(keyspace.waiters.next_after(&ready[0], 1).unwrap().1.id, 3);
+}
+
+#[test]
+fn classes_of_events_read_and_write_as_redis_spells_them() {
+    for (given, shown) in
+        [("AKE", "AKE"), ("Egx", "gxE"), ("KEA", "AKE"), ("", ""), ("Kg$lshzxetd", "AK"), ("Kgm", "gKm")]
+    {
+        assert_eq!(EventClasses::parse(given.as_bytes()).unwrap().text(), shown, "{given}");
+    }
+    assert_eq!(EventClasses::parse(b"Kq"), None);
+    assert!(!EventClasses::parse(b"g").unwrap().wants(EventClasses::GENERIC));
+}
+
+proptest! {
+    /// Whatever comes and goes between the calls, a full scan returns every key that is there throughout.
+    #[test]
+    fn a_scan_returns_every_key_that_stays(
+        stay in 0..3000u32,
+        count in 1..50usize,
+        churn in prop::collection::vec((0..4000u32, any::<bool>()), 0..400),
+    ) {
+        let mut keyspace = Keyspace::new(1, 3);
+        let name = |kind: &str, n: u32| format!("{kind}:{n}").into_bytes();
+        (0..stay).for_each(|n| put(&mut keyspace, &name("stay", n)));
+        let mut churn = churn.into_iter();
+        let mut seen = BTreeSet::new();
+        let mut cursor = 0;
+        loop {
+            let tx = keyspace.tx(0, at(0));
+            cursor = tx.scan(cursor, count, &mut |key, _| { seen.insert(key.to_vec()); });
+            if cursor == 0 {
+                break;
+            }
+            for (n, add) in churn.by_ref().take(20) {
+                let key = name("churn", n);
+                if add { put(&mut keyspace, &key) } else { keyspace.tx(0, at(0)).delete(&key); }
+            }
+        }
+        let missed = (0..stay).map(|n| name("stay", n)).filter(|key| !seen.contains(key)).count();
+        prop_assert_eq!(missed, 0);
+    }
+
+    /// Sizes and timers stay what a plain map says they are.
+    #[test]
+    fn counts_agree_with_a_plain_map(ops in prop::collection::vec((0..5u8, 0..20u8, 1..100i64), 0..300)) {
+        let mut keyspace = Keyspace::new(1, 3);
+        let mut model = std::collections::BTreeMap::<u8, Option<i64>>::new();
+        let mut now = 0;
+        for (op, key, ms) in ops {
+            let name = [key];
+            match op {
+                0 => { put(&mut keyspace, &name); model.insert(key, None); }
+                1 => { keyspace.tx(0, at(now)).take(&name); model.remove(&key); }
+                2 => {
+                    keyspace.tx(0, at(now)).set_deadline(&name, now + ms);
+                    if let Some(deadline) = model.get_mut(&key) { *deadline = Some(now + ms); }
+                }
+                3 => {
+                    keyspace.tx(0, at(now)).clear_deadline(&name);
+                    if let Some(deadline) = model.get_mut(&key) { *deadline = None; }
+                }
+                _ => {
+                    now += ms / 4;
+                    while keyspace.expire_next(at(now)) {}
+                    model.retain(|_, deadline| deadline.is_none_or(|deadline| deadline > now));
+                }
+            }
+            let with_deadline = model.values().flatten().count();
+            prop_assert_eq!(keyspace.sizes(0), (model.len(), with_deadline));
+            prop_assert_eq!(keyspace.timers(), with_deadline);
+            prop_assert_eq!(keyspace.next_deadline(), model.values().flatten().min().copied());
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The transaction: the only way to keys.
+
+use super::database::Database;
+use super::effects::Effect;
+use super::entry::Entry;
+use super::event::{Event, events};
+use super::holds::{EndCause, Holds};
+use super::rng::Rng;
+use super::typed::Typed;
+use super::{KeyTimer, Keyspace};
+use crate::time::Now;
+use crate::values::{Encodings, Value};
+use std::hash::{BuildHasher, Hasher};
+
+/// The key holds another kind of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongType;
+
+/// A value to be changed, with what changing it takes.
+#[derive(Debug)]
+pub struct Edit<'a, T> {
+    /// The value.
+    pub value: &'a mut T,
+    /// The limits at which it changes its encoding.
+    pub encodings: &'a Encodings,
+    /// Random choices.
+    pub rng: &'a mut Rng,
+}
+
+/// One command's view of one database at one instant.
+///
+/// Keys that are due are gone before a transaction begins, so what it finds is live. A handler changes values through
+/// it and then says what happened by [`Tx::changed`]; everything that others must learn follows from that call.
+#[derive(Debug)]
+pub struct Tx<'a> {
+    keyspace: &'a mut Keyspace,
+    db: usize,
+    now: Now,
+    waited_ms: Option<u64>,
+}
+
+fn hash_of(hasher: &foldhash::quality::FixedState, key: &[u8]) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write(key);
+    state.finish()
+}
+
+impl<'a> Tx<'a> {
+    pub(super) fn new(keyspace: &'a mut Keyspace, db: usize, now: Now) -> Self {
+        Tx { keyspace, db, now, waited_ms: None }
+    }
+
+    /// The same, of a command that has been waiting for so long, in milliseconds of the monotonic hand.
+    pub fn after_waiting(mut self, waited_ms: u64) -> Self {
+        self.waited_ms = Some(waited_ms);
+        self
+    }
+
+    /// How long the command has been waiting; `None` when it is called for the first time.
+    pub fn waited_ms(&self) -> Option<u64> {
+        self.waited_ms
+    }
+
+    /// The number of the database.
+    pub fn db(&self) -> usize {
+        self.db
+    }
+
+    /// Goes on in another database, which must exist.
+    pub fn select(&mut self, db: usize) {
+        assert!(db < self.keyspace.databases.len(), "the command has checked the number of the database");
+        self.db = db;
+    }
+
+    /// How many databases there are.
+    pub fn databases(&self) -> usize {
+        self.keyspace.databases.len()
+    }
+
+    /// The instant: one and the same from the start of a command or script to its end.
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    /// The limits at which values change their encoding.
+    pub fn encodings(&self) -> &Encodings {
+        &self.keyspace.encodings
+    }
+
+    /// The longest string value, in bytes.
+    pub fn max_string(&self) -> usize {
+        self.keyspace.max_string
+    }
+
+    /// Random choices, from the engine's seed.
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.keyspace.rng
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        hash_of(&self.keyspace.hasher, key)
+    }
+
+    fn database(&self) -> &Database {
+        &self.keyspace.databases[self.db]
+    }
+
+    fn entry(&self, key: &[u8]) -> Option<&Entry> {
+        self.database().find(self.hash(key), key)
+    }
+
+    /// Whether the key exists. O(1).
+    pub fn exists(&self, key: &[u8]) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// The value, without counting a hit or a miss. O(1).
+    pub fn peek(&self, key: &[u8]) -> Option<&Value> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The value of a key that a command reads. O(1).
+    pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
+        let hash = self.hash(key);
+        let found = self.keyspace.databases[self.db].find(hash, key);
+        match found {
+            Some(_) => self.keyspace.counters.keyspace_hits += 1,
+            None => self.keyspace.counters.keyspace_misses += 1,
+        }
+        found.map(|entry| &entry.value)
+    }
+
+    /// The value to be read as a `T`; `None` when there is no such key. O(1).
+    pub fn read<T: Typed>(&mut self, key: &[u8]) -> Result<Option<&T>, WrongType> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(value) => T::of(value).map(Some).ok_or(WrongType),
+        }
+    }
+
+    /// The value to be changed as a `T`; `None` when there is no such key. O(1).
+    pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
+        let hash = self.hash(key);
+        let Keyspace { databases, encodings, rng, .. } = &mut *self.keyspace;
+        match databases[self.db].find_mut(hash, key) {
+            None => Ok(None),
+            Some(entry) => match T::of_mut(&mut entry.value) {
+                None => Err(WrongType),
+                Some(value) => Ok(Some(Edit { value, encodings, rng })),
+            },
+        }
+    }
+
+    /// The value to be changed as a `T`, made empty when there is no such key. O(1).
+    ///
+    /// The caller puts something in, or takes the key away again: a key never holds an empty collection.
+    pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
+        let hash = self.hash(key);
+        let Keyspace { databases, encodings, rng, hasher, .. } = &mut *self.keyspace;
+        let entry = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), T::empty);
+        match T::of_mut(&mut entry.value) {
+            None => Err(WrongType),
+            Some(value) => Ok(Edit { value, encodings, rng }),
+        }
+    }
+
+    /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
+    pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) {
+        let hash = self.hash(key);
+        let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
+        let mut value = Some(value);
+        let entry = databases[self.db].find_or_insert(
+            hash,
+            key,
+            |key| hash_of(hasher, key),
+            || value.take().expect("taken once, here or below"),
+        );
+        let overwritten = value.is_some();
+        if let Some(value) = value {
+            entry.value = value;
+        }
+        if !keep_deadline && entry.timer.is_some() {
+            let timer = entry.timer.take();
+            databases[self.db].count_deadline(false);
+            self.keyspace.cancel(timer);
+        }
+        if overwritten {
+            self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
+        }
+    }
+
+    /// Takes the key away without saying so; its value and deadline (wall milliseconds). O(1).
+    pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
+        let hash = self.hash(key);
+        let entry = self.keyspace.databases[self.db].remove(hash, key)?;
+        let deadline = self.keyspace.cancel(entry.timer);
+        self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
+        Some((entry.value, deadline))
+    }
+
+    /// Takes the key away, with its `del` event; whether it was there. O(1) beside freeing the value.
+    pub fn delete(&mut self, key: &[u8]) -> bool {
+        let there = self.take(key).is_some();
+        if there {
+            self.changed(key, events::DEL);
+        }
+        there
+    }
+
+    /// Takes the key away, with its `del` event, when a change has left its value empty.
+    pub fn delete_if_empty(&mut self, key: &[u8]) -> bool {
+        self.peek(key).is_some_and(Value::is_empty) && self.delete(key)
+    }
+
+    /// The deadline of a key, in wall milliseconds since the epoch. O(1).
+    pub fn deadline(&self, key: &[u8]) -> Option<i64> {
+        self.entry(key)?.timer.map(|id| self.keyspace.deadlines.deadline(id))
+    }
+
+    /// Sets the deadline of a key that exists, in wall milliseconds; in the past it is due at once, when the command
+    /// ends (a command that wants it gone now deletes it). O(1).
+    pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) {
+        let hash = self.hash(key);
+        let order = self.keyspace.next_order();
+        let Keyspace { databases, deadlines, .. } = &mut *self.keyspace;
+        let Some(entry) = databases[self.db].find_mut(hash, key) else { return };
+        let timer = KeyTimer { db: self.db as u32, order, hash };
+        match entry.timer {
+            Some(id) => {
+                deadlines.move_to(id, deadline_ms);
+                deadlines.set_payload(id, timer);
+            }
+            None => {
+                entry.timer = Some(deadlines.insert(deadline_ms, timer));
+                databases[self.db].count_deadline(true);
+            }
+        }
+    }
+
+    /// Takes the deadline off a key; whether it had one. O(1).
+    pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
+        let hash = self.hash(key);
+        let Some(entry) = self.keyspace.databases[self.db].find_mut(hash, key) else { return false };
+        let Some(id) = entry.timer.take() else { return false };
+        self.keyspace.databases[self.db].count_deadline(false);
+        self.keyspace.deadlines.cancel(id);
+        true
+    }
+
+    /// Says that the key has changed: breaks transactions that watch it, wakes who waits for it, tells the event.
+    pub fn changed(&mut self, key: &[u8], event: Event) {
+        self.touched(key);
+        self.notify(key, event);
+    }
+
+    /// Says that the key has changed, without an event.
+    pub fn touched(&mut self, key: &[u8]) {
+        let keyspace = &mut *self.keyspace;
+        keyspace.counters.dirty += 1;
+        keyspace.watches.changed(self.db, key);
+        keyspace.waiters.signal(self.db, key);
+    }
+
+    /// Tells an event without saying that the key has changed.
+    pub fn notify(&mut self, key: &[u8], event: Event) {
+        if self.keyspace.notify.wants(event.class) {
+            self.keyspace.effects.push(Effect::Notify { db: self.db, event, key: key.into() });
+        }
+    }
+
+    /// Sends a message to a channel when the command ends.
+    pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
+        self.keyspace.effects.push(Effect::Publish { channel: channel.into(), message: message.into() });
+    }
+
+    /// The number of keys. O(1).
+    pub fn len(&self) -> usize {
+        self.database().len()
+    }
+
+    /// Whether the database is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All keys with their values, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
+        self.database().entries().map(|entry| (&*entry.key, &entry.value))
+    }
+
+    /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
+    ///
+    /// Every key that is there from a scan's start to its end is visited. O(count + keys / 1024).
+    pub fn scan(&self, cursor: u64, count: usize, visit: &mut dyn FnMut(&[u8], &Value)) -> u64 {
+        let hasher = &self.keyspace.hasher;
+        self.database().scan(cursor, count, |key| hash_of(hasher, key), &mut |entry| {
+            visit(&entry.key, &entry.value);
+        })
+    }
+
+    /// A random key.
+    pub fn random_key(&mut self) -> Option<Box<[u8]>> {
+        let Keyspace { databases, rng, .. } = &mut *self.keyspace;
+        databases[self.db].random(rng).map(|entry| entry.key.clone())
+    }
+
+    /// Takes all keys of the database away, without events; how many there were.
+    pub fn flush(&mut self) -> usize {
+        let keyspace = &mut *self.keyspace;
+        for key in keyspace.watches.keys(self.db) {
+            let hash = hash_of(&keyspace.hasher, &key);
+            if keyspace.databases[self.db].find(hash, &key).is_some() {
+                keyspace.watches.changed(self.db, &key);
+            }
+        }
+        let gone = keyspace.databases[self.db].take();
+        for entry in gone.entries() {
+            keyspace.cancel(entry.timer);
+            keyspace.gone(self.db, &entry.key, EndCause::Deleted, self.now);
+        }
+        keyspace.waiters.signal_all(self.db);
+        keyspace.counters.dirty += gone.len() as u64;
+        gone.len()
+    }
+
+    /// What native locks know of keys beyond their values.
+    pub fn holds(&mut self) -> &mut Holds {
+        &mut self.keyspace.holds
+    }
+
+    /// The native waiters of a key: the names they wait under, in order of arrival.
+    pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &[u8]> {
+        self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| &*waiter.label)
+    }
+}

@@ -1,0 +1,117 @@
+//! Who waits for which keys, in order of arrival, and which of those keys have been signalled.
+
+use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
+
+type Place = (usize, Box<[u8]>);
+
+/// A client that waits, as the engine numbers it.
+pub type WaiterId = u64;
+
+/// A key that has changed while somebody waited for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyKey {
+    /// Its database.
+    pub db: usize,
+    /// Its name.
+    pub key: Box<[u8]>,
+}
+
+/// One waiter in the queue of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    /// The client.
+    pub id: WaiterId,
+    /// What kind of readiness it waits for; the engine's classes in their order.
+    pub class: u8,
+    /// A name for people: the owner that a native lock waits for.
+    pub label: Box<[u8]>,
+}
+
+/// The queues of all waited-for keys.
+#[derive(Debug, Default)]
+pub struct Waiters {
+    /// By key, then by a number that grows with each arrival.
+    queues: HashMap<Place, BTreeMap<u64, Waiter>, foldhash::fast::FixedState>,
+    arrivals: u64,
+    ready: Vec<ReadyKey>,
+    /// What `ready` holds, so that a key signalled often is asked once.
+    ready_set: HashSet<Place, foldhash::fast::FixedState>,
+}
+
+impl Waiters {
+    /// A number for a client that begins to wait; it keeps it on all its keys. O(1).
+    pub fn arrive(&mut self) -> u64 {
+        self.arrivals += 1;
+        self.arrivals
+    }
+
+    /// Puts a waiter at its place in the queue of a key. O(log n).
+    pub fn add(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
+        self.queues.entry((db, key.into())).or_default().insert(arrival, waiter);
+    }
+
+    /// Takes it out again. O(log n).
+    pub fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
+        let place = (db, Box::from(key));
+        if let Some(queue) = self.queues.get_mut(&place) {
+            queue.remove(&arrival);
+            if queue.is_empty() {
+                self.queues.remove(&place);
+            }
+        }
+    }
+
+    /// Whether anybody waits for the key.
+    pub(super) fn waits_for(&self, db: usize, key: &[u8]) -> bool {
+        !self.queues.is_empty() && self.queues.contains_key(&(db, Box::from(key)))
+    }
+
+    /// The queue of a key, in order of arrival.
+    pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (u64, &Waiter)> {
+        let queue = if self.queues.is_empty() { None } else { self.queues.get(&(db, Box::from(key))) };
+        queue.into_iter().flatten().map(|(&arrival, waiter)| (arrival, waiter))
+    }
+
+    /// The first waiter of a key after `arrival`, if any.
+    pub fn next_after(&self, ready: &ReadyKey, arrival: u64) -> Option<(u64, &Waiter)> {
+        let queue = self.queues.get(&(ready.db, ready.key.clone()))?;
+        queue.range(arrival + 1..).next().map(|(&arrival, waiter)| (arrival, waiter))
+    }
+
+    /// The key has changed.
+    pub(super) fn signal(&mut self, db: usize, key: &[u8]) {
+        if self.queues.is_empty() {
+            return;
+        }
+        let place = (db, Box::from(key));
+        if self.queues.contains_key(&place) && self.ready_set.insert(place) {
+            self.ready.push(ReadyKey { db, key: key.into() });
+        }
+    }
+
+    /// Every waited-for key of a database has changed; in the order of who came first, so that it is always the same.
+    pub(super) fn signal_all(&mut self, db: usize) {
+        let mut keys: Vec<(u64, Box<[u8]>)> = self
+            .queues
+            .iter()
+            .filter(|((of, _), _)| *of == db)
+            .filter_map(|((_, key), queue)| Some((*queue.keys().next()?, key.clone())))
+            .collect();
+        keys.sort_unstable();
+        for (_, key) in keys {
+            self.signal(db, &key);
+        }
+    }
+
+    /// Whether a waited-for key has been signalled.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The signalled keys, in order, each once.
+    pub fn take_ready(&mut self) -> Vec<ReadyKey> {
+        self.ready_set.clear();
+        std::mem::take(&mut self.ready)
+    }
+}

@@ -1,0 +1,54 @@
+//! Who watches which keys: the base of optimistic transactions.
+
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+/// Watched keys by database and name, and the watchers whose keys have changed.
+#[derive(Debug, Default)]
+pub struct Watches {
+    by_key: HashMap<(usize, Box<[u8]>), BTreeSet<u64>, foldhash::fast::FixedState>,
+    broken: Vec<u64>,
+}
+
+impl Watches {
+    /// `watcher` watches `key` of database `db`. O(log watchers).
+    pub fn add(&mut self, db: usize, key: &[u8], watcher: u64) {
+        self.by_key.entry((db, key.into())).or_default().insert(watcher);
+    }
+
+    /// It no longer does.
+    pub fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
+        let place = (db, Box::from(key));
+        if let Some(watchers) = self.by_key.get_mut(&place) {
+            watchers.remove(&watcher);
+            if watchers.is_empty() {
+                self.by_key.remove(&place);
+            }
+        }
+    }
+
+    /// The key has changed: whoever watches it is to know.
+    pub(super) fn changed(&mut self, db: usize, key: &[u8]) {
+        if self.by_key.is_empty() {
+            return;
+        }
+        if let Some(watchers) = self.by_key.get(&(db, Box::from(key))) {
+            self.broken.extend(watchers);
+        }
+    }
+
+    /// The watched keys of a database.
+    pub(super) fn keys(&self, db: usize) -> Vec<Box<[u8]>> {
+        self.by_key.keys().filter(|(of, _)| *of == db).map(|(_, key)| key.clone()).collect()
+    }
+
+    /// Whether a watched key has changed since [`Watches::take_broken`].
+    pub fn has_broken(&self) -> bool {
+        !self.broken.is_empty()
+    }
+
+    /// The watchers whose keys have changed.
+    pub fn take_broken(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.broken)
+    }
+}

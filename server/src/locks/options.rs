@@ -1,0 +1,40 @@
+//! The options that the lock commands share.
+
+use crate::keyspace::Tx;
+use crate::table::{Args, CommandError, errors};
+
+/// The lease of a lock that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
+pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
+
+/// A lease, `EX seconds` or `PX milliseconds`, at argument `at`; in milliseconds. `None` when neither stands there.
+///
+/// Errors: not an integer, not positive, or so far that the deadline cannot be told.
+pub(super) fn lease_ms(
+    tx: &Tx<'_>,
+    args: Args<'_>,
+    at: usize,
+    command: &str,
+) -> Result<Option<i64>, CommandError> {
+    let unit_ms = if args.is(at, "ex") {
+        1000
+    } else if args.is(at, "px") {
+        1
+    } else {
+        return Ok(None);
+    };
+    let value = args.get(at + 1).ok_or(errors::SYNTAX).and_then(|_| args.int(at + 1))?;
+    let ms = value.checked_mul(unit_ms).filter(|&ms| ms > 0);
+    ms.filter(|ms| ms.checked_add(tx.now().wall_ms()).is_some())
+        .map(Some)
+        .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))
+}
+
+/// How long to wait, `BLOCK milliseconds`, as XREAD takes it: 0 is for ever.
+pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, CommandError> {
+    let ms = args
+        .get(at)
+        .ok_or(errors::SYNTAX)
+        .and_then(|_| args.int(at).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER))?;
+    let ms = u64::try_from(ms).map_err(|_| errors::TIMEOUT_NEGATIVE)?;
+    Ok((ms > 0).then_some(ms))
+}

@@ -1,0 +1,137 @@
+//! Listening sockets.
+
+use super::connection;
+use super::shared::Shared;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::fmt;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// An address that cannot be listened on.
+#[derive(Debug)]
+pub struct BindError {
+    addr: SocketAddr,
+    source: io::Error,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Could not create server TCP listening socket {}: {}", self.addr, describe(&self.source))
+    }
+}
+
+impl std::error::Error for BindError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+fn describe(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "bind: Address already in use".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The listening sockets of a server.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    sockets: Vec<std::net::TcpListener>,
+    port: u16,
+}
+
+/// How often port 0 is tried until one port is free on every address.
+const TRIES: usize = 32;
+
+impl Listeners {
+    /// Listens on each address; port 0 picks one that is free on all of them. An address marked optional is passed
+    /// over when the machine does not have it.
+    pub(crate) fn bind(addrs: &[(IpAddr, bool)], port: u16, backlog: i32) -> Result<Self, BindError> {
+        let mut tries = TRIES;
+        loop {
+            match Self::bind_once(addrs, port, backlog) {
+                // Another process may hold the picked port on the second address.
+                Err(_) if port == 0 && tries > 0 => tries -= 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn bind_once(addrs: &[(IpAddr, bool)], mut port: u16, backlog: i32) -> Result<Self, BindError> {
+        let mut sockets = Vec::new();
+        for &(ip, optional) in addrs {
+            let addr = SocketAddr::new(ip, port);
+            match listen(addr, backlog) {
+                Ok(socket) => {
+                    port = socket.local_addr().map_err(|source| BindError { addr, source })?.port();
+                    sockets.push(socket);
+                }
+                Err(error) if optional && lacks_address(&error) => {}
+                Err(source) => return Err(BindError { addr, source }),
+            }
+        }
+        Ok(Listeners { sockets, port })
+    }
+
+    /// The port, the same on every address.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Accepts on all of them until the server ends. Must be called within a tokio runtime.
+    pub(crate) fn serve(self, shared: &Arc<Shared>) -> io::Result<()> {
+        for socket in self.sockets {
+            let listener = TcpListener::from_std(socket)?;
+            tokio::spawn(accept(shared.clone(), listener));
+        }
+        Ok(())
+    }
+}
+
+fn lacks_address(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+        // EAFNOSUPPORT has no kind of its own.
+        || error.raw_os_error() == Some(97)
+}
+
+fn listen(addr: SocketAddr, backlog: i32) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+    if addr.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    // A server that is started again right after its predecessor ended gets the port at once. On Windows the option
+    // means something else.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&addr.into())?;
+    socket.listen(backlog)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+async fn accept(shared: Arc<Shared>, listener: TcpListener) {
+    loop {
+        tokio::select! {
+            () = shared.ended() => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) if shared.connections() >= shared.max_clients() => refuse(stream),
+                Ok((stream, _)) => drop(tokio::spawn(connection::serve(shared.clone(), stream))),
+                Err(error) => {
+                    // Out of descriptors, most likely: go on when some may be free again.
+                    tracing::warn!(%error, "accepting a connection failed");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            },
+        }
+    }
+}
+
+/// Tells a client that there are too many; it may not read it.
+fn refuse(stream: TcpStream) {
+    if let Ok(mut stream) = stream.into_std() {
+        let _ = stream.write_all(b"-ERR max number of clients reached\r\n");
+    }
+}

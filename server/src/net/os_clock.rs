@@ -1,0 +1,27 @@
+//! The system's clocks.
+
+use crate::time::Now;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Reads the system's clocks; the monotonic hand starts at 0 when this is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OsClock {
+    start: Instant,
+}
+
+impl OsClock {
+    pub(crate) fn new() -> Self {
+        OsClock { start: Instant::now() }
+    }
+
+    /// Both hands, as the system shows them.
+    pub(crate) fn now(&self) -> Now {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        Now { wall_us: wall.as_micros() as i64, monotonic_us: self.start.elapsed().as_micros() as u64 }
+    }
+
+    /// The instant that the monotonic hand shows `monotonic_us`.
+    pub(crate) fn instant(&self, monotonic_us: u64) -> Instant {
+        self.start + Duration::from_micros(monotonic_us)
+    }
+}

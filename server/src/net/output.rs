@@ -1,0 +1,38 @@
+//! Output on its way to the socket.
+
+use std::io;
+use tokio::net::TcpStream;
+
+/// Bytes taken from the session and how many of them are written.
+#[derive(Default)]
+pub(super) struct Output {
+    pub(super) bytes: Vec<u8>,
+    written: usize,
+}
+
+/// A buffer that has grown beyond this is given back once it is written.
+const KEEP: usize = 64 * 1024;
+
+impl Output {
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Writes as much as the socket takes now.
+    pub(super) fn write(&mut self, stream: &TcpStream) -> io::Result<()> {
+        while self.written < self.bytes.len() {
+            match stream.try_write(&self.bytes[self.written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.written += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        self.written = 0;
+        self.bytes.clear();
+        if self.bytes.capacity() > KEEP {
+            self.bytes = Vec::new();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! The embedding API: a server in this process.
+
+use crate::engine::Engine;
+use crate::engine::config::Config;
+use crate::net::{self, BindError, Listeners, Shared};
+use crate::time::ClockError;
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{self, Runtime};
+
+/// Stack of a worker: scripts run on it, and Lua recurses deeply before it refuses.
+const STACK: usize = 16 << 20;
+
+pub use crate::engine::config::TimeMode as Time;
+
+/// A server cannot be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// An address cannot be listened on.
+    Bind(BindError),
+    /// The system refuses threads, sockets or signals.
+    System(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Bind(error) => error.fmt(f),
+            StartError::System(error) => write!(f, "Could not start: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<BindError> for StartError {
+    fn from(error: BindError) -> Self {
+        StartError::Bind(error)
+    }
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        StartError::System(error)
+    }
+}
+
+/// A server to be started.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    config: Config,
+    signals: bool,
+}
+
+impl Builder {
+    /// All parameters at once, as read from a command line; the methods below change single ones.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The port; 0 picks a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.config.port = port;
+        self
+    }
+
+    /// Whether time runs by itself.
+    pub fn time(mut self, time: Time) -> Self {
+        self.config.time = time;
+        self
+    }
+
+    /// What decides every random choice; without it the system does.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = Some(seed);
+        self
+    }
+
+    /// How many threads serve connections, at least 1.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.config.threads = threads.max(1);
+        self
+    }
+
+    /// The password of the default user.
+    pub fn password(mut self, password: &str) -> Self {
+        self.config.requirepass = password.to_owned();
+        self
+    }
+
+    /// Lets SIGTERM and SIGINT end it: for a process that is nothing else.
+    pub fn signals(mut self, signals: bool) -> Self {
+        self.signals = signals;
+        self
+    }
+
+    /// Starts it; it accepts connections when this returns.
+    pub fn start(self) -> Result<Server, StartError> {
+        Server::start(self.config, self.signals)
+    }
+}
+
+/// A running server. Dropping it closes its connections and frees everything.
+pub struct Server {
+    shared: Arc<Shared>,
+    runtime: Option<Runtime>,
+    port: u16,
+}
+
+impl Server {
+    /// A server with Redis' defaults, but for what is set on the builder.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    fn start(config: Config, signals: bool) -> Result<Self, StartError> {
+        let listeners = Listeners::bind(&config.bind_addresses(), config.port, config.tcp_backlog)?;
+        let port = listeners.port();
+        // One thread more than asked for: while a script holds one, it answers that the server is busy.
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(config.threads + 1)
+            .thread_stack_size(STACK)
+            .thread_name("lockwheel")
+            .enable_all()
+            .build()?;
+        let seed = config.seed.unwrap_or_else(random_seed);
+        let shared = Shared::new(|now| Engine::new(config, seed, now));
+        let _guard = runtime.enter();
+        listeners.serve(&shared)?;
+        runtime.spawn(net::run_timer(shared.clone()));
+        if signals {
+            net::watch_signals(shared.clone())?;
+        }
+        drop(_guard);
+        Ok(Server { shared, runtime: Some(runtime), port })
+    }
+
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its address on the loopback interface.
+    pub fn addr(&self) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port)
+    }
+
+    /// Its address as clients write it: `redis://127.0.0.1:port`.
+    pub fn url(&self) -> String {
+        format!("redis://{}", self.addr())
+    }
+
+    /// Waits until a signal or SHUTDOWN ends it.
+    pub fn wait(&self) {
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(self.shared.ended());
+        }
+    }
+
+    /// Stops both hands of the clock. The wall hand, in milliseconds since the epoch.
+    pub fn freeze(&self) -> i64 {
+        self.shared.with_engine(Engine::freeze)
+    }
+
+    /// Lets both hands run again from where they stand.
+    pub fn resume(&self) -> i64 {
+        self.shared.with_engine(Engine::resume)
+    }
+
+    /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
+    ///
+    /// What it causes for clients is in their sockets' way when this returns.
+    ///
+    /// # Errors
+    /// When a hand would leave its range, some 146,000 years; then nothing has moved.
+    pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
+        let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        self.shared.with_engine(|engine| engine.advance(ms))
+    }
+
+    /// Moves both hands to the next deadline and fires it; `None` when none is pending.
+    pub fn next(&self) -> Option<u64> {
+        self.shared.with_engine(Engine::advance_to_next)
+    }
+
+    /// Moves the wall hand alone, as when the system's clock is set. In milliseconds; negative: backward.
+    ///
+    /// # Errors
+    /// When the hand would leave its range.
+    pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
+        self.shared.with_engine(|engine| engine.step_wall(ms))
+    }
+
+    /// The wall hand, in milliseconds since the epoch.
+    pub fn wall_ms(&self) -> i64 {
+        self.shared.with_engine(|engine| engine.now().wall_ms())
+    }
+
+    /// How often a timer has woken the process since the start: never before a deadline.
+    pub fn timer_wakes(&self) -> u64 {
+        self.shared.timer_wakes()
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.end();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_secs(5));
+        }
+    }
+}
+
+/// 64 bits that the system chooses anew for each server.
+fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

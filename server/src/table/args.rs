@@ -1,0 +1,82 @@
+//! The arguments of a request.
+
+use super::error::{CommandError, errors};
+use lockwheel_resp::number;
+use std::ops::Index;
+
+/// The arguments of one request, the command's name first. Cheap to copy; the bytes stay where they came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Args<'a>(&'a [&'a [u8]]);
+
+impl<'a> Args<'a> {
+    /// Wraps a request.
+    pub fn new(argv: &'a [&'a [u8]]) -> Self {
+        Args(argv)
+    }
+
+    /// The number of arguments, the name included.
+    #[expect(clippy::len_without_is_empty, reason = "a request always has a name")]
+    pub fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// The argument `index`, if there is one.
+    pub fn get(self, index: usize) -> Option<&'a [u8]> {
+        self.0.get(index).copied()
+    }
+
+    /// The arguments from `index` on.
+    pub fn from(self, index: usize) -> &'a [&'a [u8]] {
+        self.0.get(index..).unwrap_or(&[])
+    }
+
+    /// All of them.
+    pub fn all(self) -> &'a [&'a [u8]] {
+        self.0
+    }
+
+    /// Whether argument `index` is this word, in any case.
+    pub fn is(self, index: usize, word: &str) -> bool {
+        self.get(index).is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    /// Argument `index` as a 64-bit integer, else `value is not an integer or out of range`.
+    pub fn int(self, index: usize) -> Result<i64, CommandError> {
+        self.get(index).and_then(number::parse_i64).ok_or(errors::NOT_AN_INTEGER)
+    }
+
+    /// Argument `index` as an integer from `min` to `max`, else `error`.
+    pub fn int_in(self, index: usize, min: i64, max: i64, error: CommandError) -> Result<i64, CommandError> {
+        let value = self.int(index)?;
+        if (min..=max).contains(&value) { Ok(value) } else { Err(error) }
+    }
+
+    /// Argument `index` as a double, else `value is not a valid float`.
+    pub fn float(self, index: usize) -> Result<f64, CommandError> {
+        self.get(index).and_then(number::parse_f64).ok_or(errors::NOT_A_FLOAT)
+    }
+}
+
+impl<'a> Index<usize> for Args<'a> {
+    type Output = [u8];
+
+    fn index(&self, index: usize) -> &[u8] {
+        self.0[index]
+    }
+}
+
+/// A timeout in seconds as the blocking list commands take it (a float, 0 = for ever), in milliseconds, rounded up.
+///
+/// `None` is for ever. Errors as Redis': `timeout is not a float or out of range`, `timeout is negative`,
+/// `timeout is out of range`.
+pub fn parse_timeout_ms(arg: &[u8]) -> Result<Option<u64>, CommandError> {
+    let seconds = number::parse_f64(arg).ok_or(errors::TIMEOUT_NOT_A_FLOAT)?;
+    if seconds.is_nan() || seconds * 1000.0 > i64::MAX as f64 {
+        return Err(errors::TIMEOUT_OUT_OF_RANGE);
+    }
+    if seconds < 0.0 {
+        return Err(errors::TIMEOUT_NEGATIVE);
+    }
+    let ms = (seconds * 1000.0).ceil() as u64;
+    Ok((ms > 0).then_some(ms))
+}

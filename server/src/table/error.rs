@@ -1,0 +1,75 @@
+//! The errors that commands answer, each with its exact text.
+
+use crate::keyspace::WrongType;
+use std::borrow::Cow;
+
+/// An error reply: its code and text, without the leading `-`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandError(Cow<'static, [u8]>);
+
+impl CommandError {
+    /// An error with a fixed text.
+    pub const fn text(text: &'static str) -> Self {
+        CommandError(Cow::Borrowed(text.as_bytes()))
+    }
+
+    /// An error whose text is made from its cause.
+    pub fn new(text: impl Into<Vec<u8>>) -> Self {
+        CommandError(Cow::Owned(text.into()))
+    }
+
+    /// The reply, without the leading `-`.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// `wrong number of arguments` for a command, by its full lower-case name.
+    pub fn arity(name: &str) -> Self {
+        Self::new(format!("ERR wrong number of arguments for '{name}' command"))
+    }
+}
+
+impl From<WrongType> for CommandError {
+    fn from(_: WrongType) -> Self {
+        errors::WRONG_TYPE
+    }
+}
+
+/// Fixed errors. The texts are Redis', as observed; the order is alphabetical.
+pub mod errors {
+    use super::CommandError;
+
+    macro_rules! errors {
+        ($($name:ident = $text:literal;)*) => {
+            $(
+                #[doc = concat!("`", $text, "`")]
+                pub const $name: CommandError = CommandError::text($text);
+            )*
+        };
+    }
+
+    errors! {
+        DB_OUT_OF_RANGE = "ERR DB index is out of range";
+        HASH_VALUE_NOT_AN_INTEGER = "ERR hash value is not an integer";
+        INDEX_OUT_OF_RANGE = "ERR index out of range";
+        INCREMENT_OVERFLOW = "ERR increment or decrement would overflow";
+        INCREMENT_NAN_OR_INFINITY = "ERR increment would produce NaN or Infinity";
+        INVALID_CURSOR = "ERR invalid cursor";
+        MIN_OR_MAX_NOT_A_FLOAT = "ERR min or max is not a float";
+        NO_SUCH_KEY = "ERR no such key";
+        NOT_A_FLOAT = "ERR value is not a valid float";
+        NOT_AN_INTEGER = "ERR value is not an integer or out of range";
+        OUT_OF_RANGE = "ERR value is out of range";
+        OUT_OF_INT_RANGE = "ERR value is out of range, value must between -2147483648 and 2147483647";
+        OUT_OF_RANGE_POSITIVE = "ERR value is out of range, must be positive";
+        SAME_OBJECT = "ERR source and destination objects are the same";
+        STRING_TOO_LONG = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+        SYNTAX = "ERR syntax error";
+        TIMEOUT_NEGATIVE = "ERR timeout is negative";
+        TIMEOUT_NOT_A_FLOAT = "ERR timeout is not a float or out of range";
+        TIMEOUT_NOT_AN_INTEGER = "ERR timeout is not an integer or out of range";
+        TIMEOUT_OUT_OF_RANGE = "ERR timeout is out of range";
+        UNBLOCKED = "UNBLOCKED client unblocked via CLIENT UNBLOCK";
+        WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a command's keys are among its arguments.
+
+use super::args::Args;
+use lockwheel_resp::number;
+
+/// What a command does with the keys of one [`KeySpec`]; the names are COMMAND INFO's.
+pub mod key_flags {
+    /// Reads and changes in place.
+    pub const RW: u32 = 1;
+    /// Reads.
+    pub const RO: u32 = 1 << 1;
+    /// Overwrites without reading.
+    pub const OW: u32 = 1 << 2;
+    /// Removes.
+    pub const RM: u32 = 1 << 3;
+    /// Returns or copies the value's content.
+    pub const ACCESS: u32 = 1 << 4;
+    /// Changes the value by its content.
+    pub const UPDATE: u32 = 1 << 5;
+    /// Adds content without reading any.
+    pub const INSERT: u32 = 1 << 6;
+    /// Deletes content explicitly.
+    pub const DELETE: u32 = 1 << 7;
+    /// Not a real key.
+    pub const NOT_KEY: u32 = 1 << 8;
+    /// The spec may miss keys.
+    pub const INCOMPLETE: u32 = 1 << 9;
+    /// The flags depend on the arguments.
+    pub const VARIABLE_FLAGS: u32 = 1 << 10;
+
+    /// Each flag with the name that COMMAND INFO gives it, in its order.
+    pub const NAMES: &[(u32, &str)] = &[
+        (RO, "RO"),
+        (RW, "RW"),
+        (OW, "OW"),
+        (RM, "RM"),
+        (ACCESS, "access"),
+        (UPDATE, "update"),
+        (INSERT, "insert"),
+        (DELETE, "delete"),
+        (NOT_KEY, "not_key"),
+        (INCOMPLETE, "incomplete"),
+        (VARIABLE_FLAGS, "variable_flags"),
+    ];
+}
+
+/// Where the search for keys begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// At this argument; the command's name is 0.
+    Index(usize),
+    /// After this word, looked for from the given argument on (negative: backwards from the end).
+    Keyword(&'static str, i32),
+    /// Only the handler knows.
+    Unknown,
+}
+
+/// Which arguments from the beginning on are keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Find {
+    /// Every `step`th up to `last`, relative to the beginning; negative: from the end.
+    Range {
+        /// The last key, relative to the beginning if not negative, else to the end.
+        last: i32,
+        /// The distance between keys.
+        step: usize,
+        /// When `last` is -1: only the first 1/limit of the rest; 0 and 1 mean all.
+        limit: usize,
+    },
+    /// As many as the argument `count` says.
+    Count {
+        /// The argument that holds the number of keys, relative to the beginning.
+        count: usize,
+        /// The first key, relative to the beginning.
+        first: usize,
+        /// The distance between keys.
+        step: usize,
+    },
+    /// Only the handler knows.
+    Unknown,
+}
+
+/// One group of keys of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeySpec {
+    /// Bits of [`key_flags`].
+    pub flags: u32,
+    /// Where the search begins.
+    pub begin: Begin,
+    /// Which arguments from there on are keys.
+    pub find: Find,
+}
+
+impl KeySpec {
+    /// One key, the argument `index`.
+    pub const fn one(index: usize, flags: u32) -> Self {
+        Self::range(index, 0, 1, flags)
+    }
+
+    /// Every `step`th argument from `index` to `last` (relative to `index`, or negative from the end).
+    pub const fn range(index: usize, last: i32, step: usize, flags: u32) -> Self {
+        KeySpec { flags, begin: Begin::Index(index), find: Find::Range { last, step, limit: 0 } }
+    }
+
+    /// Keys counted by the argument `index`, the first right behind it.
+    pub const fn counted(index: usize, flags: u32) -> Self {
+        KeySpec { flags, begin: Begin::Index(index), find: Find::Count { count: 0, first: 1, step: 1 } }
+    }
+
+    /// The positions of the keys in a request; empty when the request is malformed. O(keys).
+    pub fn positions(&self, args: Args<'_>) -> Vec<usize> {
+        let Some(begin) = self.begin_position(args) else { return Vec::new() };
+        match self.find {
+            Find::Range { last, step, limit } => {
+                let end = match last {
+                    0.. => Some(begin + last.unsigned_abs() as usize),
+                    -1 if limit > 1 => (begin + (args.len() - begin) / limit).checked_sub(1),
+                    _ => args.len().checked_sub(last.unsigned_abs() as usize),
+                };
+                let Some(end) = end.filter(|&end| end < args.len()) else { return Vec::new() };
+                (begin..=end).step_by(step.max(1)).collect()
+            }
+            Find::Count { count, first, step } => {
+                let keys = args.get(begin + count).and_then(number::parse_i64).unwrap_or(0);
+                let room = args.len().saturating_sub(begin + first).div_ceil(step.max(1));
+                let Some(keys) = usize::try_from(keys).ok().filter(|&keys| keys <= room) else {
+                    return Vec::new();
+                };
+                (0..keys).map(|key| begin + first + key * step).collect()
+            }
+            Find::Unknown => Vec::new(),
+        }
+    }
+
+    fn begin_position(&self, args: Args<'_>) -> Option<usize> {
+        match self.begin {
+            Begin::Index(index) => (index < args.len()).then_some(index),
+            Begin::Keyword(word, from) => {
+                let found = |&i: &usize| args.is(i, word);
+                let at = if from >= 0 {
+                    (from.unsigned_abs() as usize..args.len()).find(found)
+                } else {
+                    (1..=args.len().checked_sub(from.unsigned_abs() as usize)?).rev().find(found)
+                };
+                at.map(|i| i + 1).filter(|&i| i < args.len())
+            }
+            Begin::Unknown => None,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What a command is: its row in the table, its arguments, its errors. Knows no command.
+//!
+//! A command is one `const` [`Row`] and one function, side by side in its family's file. The row drives the arity
+//! error, COMMAND and its subcommands, the keys that ACL, WATCH and cluster routing see, the random sequences of the
+//! differential tests and the documentation.
+
+mod args;
+mod error;
+mod flow;
+mod keys;
+mod row;
+pub mod syntax;
+
+pub use args::{Args, parse_timeout_ms};
+pub use error::{CommandError, errors};
+pub use flow::{Flow, Null, Outcome, Wait, WaitClass};
+pub use keys::{Begin, Find, KeySpec, key_flags};
+pub use row::{Row, flags};
+
+use crate::keyspace::Tx;
+use lockwheel_resp::Reply;
+
+/// The handler of a data command: it sees the transaction, its arguments and where to answer, and nothing else.
+///
+/// It validates before it writes: an `Err` must leave every key as it was.
+pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
