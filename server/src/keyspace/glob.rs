@@ -7,7 +7,8 @@ const MOST_STARS: usize = 1000;
 /// byte as it is. With `nocase`, ASCII letters match in either case.
 ///
 /// The oddities are those of Redis: a class that is not closed ends with the pattern, a range may be written
-/// backwards and orders its bytes as signed ones, an empty text is matched by the empty pattern alone.
+/// backwards and orders its bytes as signed ones, an empty text is matched by the empty pattern alone (that KEYS and
+/// SCAN list every key for `*`, the empty one too, is a rule of theirs).
 ///
 /// Neither recursion nor allocation; at most O(pattern × text), and O(pattern + text) with a single star.
 #[must_use]
