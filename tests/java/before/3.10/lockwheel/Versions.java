@@ -1,0 +1,36 @@
+package lockwheel;
+
+import java.util.function.BiConsumer;
+import org.redisson.api.RBatch;
+import org.redisson.api.RPatternTopic;
+import org.redisson.api.RTopic;
+import org.redisson.api.RedissonClient;
+
+/** What was written differently before 3.10. */
+final class Versions {
+    private Versions() {}
+
+    /** Listens to a channel; the returned action stops that. */
+    static Runnable listen(RedissonClient client, String channel, BiConsumer<String, String> sink) {
+        RTopic<String> topic = client.getTopic(channel);
+        int id = topic.addListener((from, text) -> sink.accept(from, text));
+        return () -> topic.removeListener(id);
+    }
+
+    /** Listens to the channels that match; the returned action stops that. */
+    static Runnable listenToPattern(RedissonClient client, String pattern, BiConsumer<String, String> sink) {
+        RPatternTopic<String> topic = client.getPatternTopic(pattern);
+        int id = topic.addListener((matched, from, text) -> sink.accept(from, text));
+        return () -> topic.removeListener(id);
+    }
+
+    /** Publishes, and says how many clients got it. */
+    static long publish(RedissonClient client, String channel, String text) {
+        return client.<String>getTopic(channel).publish(text);
+    }
+
+    /** A batch that runs inside MULTI and EXEC. */
+    static RBatch atomicBatch(RedissonClient client) {
+        return client.createBatch().atomic();
+    }
+}

@@ -1,0 +1,60 @@
+package lockwheel;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** All groups of scenarios, those of them included that only some versions of the client have. */
+final class Groups {
+    /** A class with scenarios about one kind of object. */
+    interface Group {
+        /** Adds the group's scenarios, in the order in which they are to start. */
+        void addTo(List<Scenario> scenarios);
+    }
+
+    /** Compiled only where the version has what they test; the name tells what that is. */
+    private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock"};
+
+    private Groups() {}
+
+    /** The scenarios of this version, the long ones first; says which optional groups it does not have. */
+    static List<Scenario> scenarios(Consumer<String> absent) {
+        List<Scenario> scenarios = new ArrayList<>();
+        List<Group> groups = new ArrayList<>(List.of(
+                new TwoProcessesGroup(),
+                new PlainLockGroup(),
+                new FairLockGroup(),
+                new ReadWriteLockGroup(),
+                new SeveralServersGroup(),
+                new SemaphoreGroup(),
+                new LatchGroup(),
+                new QueueGroup(),
+                new ConnectionGroup(),
+                new TopicGroup(),
+                new ValueGroup(),
+                new CollectionGroup(),
+                new ScriptGroup()));
+        for (String name : OPTIONAL) {
+            Group group = optional(name);
+            if (group == null) {
+                absent.accept(name);
+            } else {
+                groups.add(group);
+            }
+        }
+        for (Group group : groups) {
+            group.addTo(scenarios);
+        }
+        return scenarios;
+    }
+
+    private static Group optional(String name) {
+        try {
+            return (Group) Class.forName("lockwheel." + name + "Group").getDeclaredConstructor().newInstance();
+        } catch (ClassNotFoundException absent) {
+            return null;
+        } catch (ReflectiveOperationException broken) {
+            throw new IllegalStateException(name, broken);
+        }
+    }
+}

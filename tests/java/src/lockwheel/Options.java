@@ -1,0 +1,59 @@
+package lockwheel;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The command line of a JVM: {@code key=value} words.
+ *
+ * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
+ * only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
+ * has to happen before it fails.
+ */
+final class Options {
+    private final Map<String, String> words = new HashMap<>();
+
+    Options(String[] args) {
+        for (String arg : args) {
+            int equals = arg.indexOf('=');
+            if (equals < 0) {
+                throw new IllegalArgumentException("not key=value: " + arg);
+            }
+            words.put(arg.substring(0, equals), arg.substring(equals + 1));
+        }
+    }
+
+    /** The ports of the servers, at least one. */
+    List<Integer> ports() {
+        List<Integer> ports = new ArrayList<>();
+        for (String port : required("ports").split(",")) {
+            ports.add(Integer.parseInt(port));
+        }
+        return ports;
+    }
+
+    /** The names of the scenarios to run; empty for all. */
+    Set<String> only() {
+        String names = words.getOrDefault("only", "");
+        return names.isEmpty() ? Set.of() : new TreeSet<>(Arrays.asList(names.split(",")));
+    }
+
+    /** Milliseconds to wait for what has to happen; far above what any working server needs. */
+    long patience() {
+        return Long.parseLong(words.getOrDefault("patience", "30000"));
+    }
+
+    /** The value of a word that must be there. */
+    String required(String key) {
+        String value = words.get(key);
+        if (value == null) {
+            throw new IllegalArgumentException(key + "=... is missing");
+        }
+        return value;
+    }
+}

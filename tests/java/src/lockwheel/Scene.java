@@ -1,0 +1,114 @@
+package lockwheel;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RedissonClient;
+
+/** What one scenario sees of the {@link World}, and what it opened meanwhile; closing ends all of that. */
+final class Scene implements AutoCloseable {
+    /** A lease or a time limit, in milliseconds, that no scenario ever waits for. */
+    static final long NEVER = TimeUnit.MINUTES.toMillis(10);
+
+    /** Client and server count whole milliseconds, each from its own start: so much may be missing of a wait. */
+    static final long ROUNDING = 5;
+
+    private static final long POLL_MILLIS = 2;
+
+    private final World world;
+    private final String name;
+    private final List<Raw> connections = new ArrayList<>();
+    private final List<Task<?>> tasks = new ArrayList<>();
+
+    Scene(World world, String name) {
+        this.world = world;
+        this.name = name;
+    }
+
+    /** The scenario's name, and the name of its main key. */
+    String name() {
+        return name;
+    }
+
+    /** The name of another key of the scenario. */
+    String name(String suffix) {
+        return name + "." + suffix;
+    }
+
+    Options options() {
+        return world.options();
+    }
+
+    long patience() {
+        return world.options().patience();
+    }
+
+    /** The first service's client. */
+    RedissonClient a() {
+        return a(0);
+    }
+
+    /** The second service's client. */
+    RedissonClient b() {
+        return b(0);
+    }
+
+    RedissonClient a(int server) {
+        return world.client("a", server);
+    }
+
+    RedissonClient b(int server) {
+        return world.client("b", server);
+    }
+
+    /** The client with the short watchdog. */
+    RedissonClient watched() {
+        return world.watched();
+    }
+
+    /** A plain connection to the first server. */
+    Raw raw() throws IOException {
+        return raw(0);
+    }
+
+    Raw raw(int server) throws IOException {
+        Raw raw = new Raw(options().ports().get(server), (int) patience());
+        connections.add(raw);
+        return raw;
+    }
+
+    /** Starts work in a thread of its own. */
+    <T> Task<T> start(Callable<T> work) {
+        Task<T> task = new Task<>(this, name + "-" + (tasks.size() + 1), work);
+        tasks.add(task);
+        return task;
+    }
+
+    /** What was started so far. */
+    List<Task<?>> tasks() {
+        return tasks;
+    }
+
+    /** Asks until the answer is yes; fails when that takes longer than the patience. */
+    void until(String what, Callable<Boolean> question) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(patience());
+        while (!question.call()) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("waited " + patience() + " ms in vain until " + what);
+            }
+            Thread.sleep(POLL_MILLIS);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (Task<?> task : tasks) {
+            task.interrupt();
+        }
+        for (Raw raw : connections) {
+            raw.close();
+        }
+    }
+}

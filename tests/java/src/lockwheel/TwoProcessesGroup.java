@@ -1,0 +1,66 @@
+package lockwheel;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RLock;
+
+/** Two clients that share nothing but the server: the second one lives in a JVM of its own. */
+final class TwoProcessesGroup implements Groups.Group {
+    private static final int ROUNDS = 30;
+
+    @Override
+    public void addTo(List<Scenario> scenarios) {
+        scenarios.add(new Scenario("lock.two-processes", TwoProcessesGroup::count));
+    }
+
+    private static void count(Scene scene) throws Throwable {
+        int port = scene.options().ports().get(0);
+        RLock lock = scene.a().getLock(scene.name());
+        Raw raw = scene.raw();
+        String waiting = PlainLockGroup.CHANNEL + "{" + scene.name() + "}";
+        lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
+        Process other = start("port=" + port, "lock=" + scene.name(), "rounds=" + ROUNDS);
+        try {
+            scene.until("the other process waits for the lock, or has ended", () -> raw.subscribers(waiting) == 1 || !other.isAlive());
+            lock.unlock();
+            OtherProcess.count(lock, raw, ROUNDS);
+            Check.that(other.waitFor(scene.patience(), TimeUnit.MILLISECONDS), "the other process ends");
+            Check.equal(0, other.exitValue());
+        } catch (Throwable failed) {
+            other.destroyForcibly();
+            failed.addSuppressed(new AssertionError("the other process said:\n" + output(other)));
+            throw failed;
+        } finally {
+            other.destroyForcibly();
+        }
+        Check.equal(Integer.toString(2 * ROUNDS), raw.text("GET", OtherProcess.counter(scene.name())));
+        Check.equal(0L, raw.number("EXISTS", scene.name()));
+    }
+
+    private static Process start(String... args) throws Exception {
+        List<String> command = new java.util.ArrayList<>(List.of(
+                System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx128m",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                "-cp",
+                System.getProperty("java.class.path"),
+                OtherProcess.class.getName()));
+        command.addAll(List.of(args));
+        return new ProcessBuilder(command).redirectErrorStream(true).start();
+    }
+
+    private static String output(Process process) throws Exception {
+        StringBuilder text = new StringBuilder();
+        try (BufferedReader reader =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            reader.lines().limit(200).forEach(line -> text.append(line).append('\n'));
+        }
+        return text.toString();
+    }
+}
