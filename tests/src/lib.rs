@@ -3,6 +3,7 @@
 //! Nothing here knows how Lockwheel works inside: it speaks RESP over TCP, so that every check also runs
 //! against a real redis-server.
 
+pub mod broken;
 pub mod check;
 pub mod client;
 pub mod compare;
@@ -11,6 +12,7 @@ pub mod generate;
 pub mod line;
 pub mod pair;
 pub mod redis_server;
+pub mod redisson;
 pub mod reply;
 pub mod rng;
 pub mod state;

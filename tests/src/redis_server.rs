@@ -229,7 +229,8 @@ fn fresh_directory() -> PathBuf {
     }
 }
 
-fn find_in_path(program: &str) -> Option<PathBuf> {
+/// Looks for a program in the directories of `PATH`.
+pub fn find_in_path(program: &str) -> Option<PathBuf> {
     let path: OsString = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
 }
