@@ -1,8 +1,8 @@
 //! Random command lines from a command's synopsis: mostly valid, some wrong in every way a client can be wrong.
 
 use crate::rng::Rng;
-use crate::syntax::Syntax;
 use crate::universe;
+use lockwheel::table::syntax::Syntax;
 
 /// What was done to a command line after it was made valid in form. (In form: its values may still be refused.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

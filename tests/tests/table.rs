@@ -1,0 +1,80 @@
+//! The table of commands holds what it promises: every row has its documentation, and its synopsis and its arity
+//! tell the same.
+
+use lockwheel::engine::Command;
+use lockwheel::table::syntax::Syntax;
+use lockwheel_tests::ours;
+
+/// Calls `look` for every command and subcommand.
+fn each(look: &mut impl FnMut(&Command)) {
+    fn walk(command: &Command, look: &mut impl FnMut(&Command)) {
+        look(command);
+        for sub in &command.subcommands {
+            walk(sub, look);
+        }
+    }
+    for command in ours::commands().iter() {
+        walk(command, look);
+    }
+}
+
+/// What is wrong between a row's arity and its synopsis, if anything is.
+fn disagreement(names: usize, arity: i32, synopsis: &str) -> Option<String> {
+    let syntax = match Syntax::parse(synopsis) {
+        Ok(syntax) => syntax,
+        Err(error) => return Some(error.to_string()),
+    };
+    let words_min = names + syntax.words_min();
+    let words_max = syntax.words_max().map(|words| names + words);
+    let arity_min = arity.unsigned_abs() as usize;
+    if arity_min > words_min {
+        return Some(format!("the arity {arity} refuses the synopsis' {words_min} words"));
+    }
+    if arity > 0 && (words_min, words_max) != (arity_min, Some(arity_min)) {
+        return Some(format!("the arity is {arity}, the synopsis has {words_min} to {words_max:?} words"));
+    }
+    None
+}
+
+#[test]
+fn every_synopsis_is_well_formed_and_fits_the_arity() {
+    let mut problems = Vec::new();
+    each(&mut |command| {
+        let names = command.name.split('|').count();
+        if command.handler.is_some()
+            && let Some(problem) = disagreement(names, command.row.arity, command.row.syntax)
+        {
+            problems.push(format!("{}: {problem}", command.name));
+        }
+    });
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_row_is_documented() {
+    let mut problems = Vec::new();
+    each(&mut |command| {
+        let row = &command.row;
+        let texts = [row.summary, row.group, row.since, row.complexity];
+        if texts.iter().any(|text| text.trim().is_empty()) {
+            problems.push(format!("{}: no summary, group, version or complexity", command.name));
+        }
+        if row.name != row.name.to_ascii_lowercase() {
+            problems.push(format!("{}: a row's name is in lower case", command.name));
+        }
+        if command.handler.is_none() == command.subcommands.is_empty() {
+            problems.push(format!("{}: either a handler or subcommands", command.name));
+        }
+    });
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn a_synopsis_that_does_not_fit_is_told() {
+    assert_eq!(disagreement(1, 2, "key"), None);
+    assert_eq!(disagreement(2, -3, "key [key ...]"), None);
+    assert!(disagreement(1, 2, "key [NX]").is_some());
+    assert!(disagreement(1, 3, "key").is_some());
+    assert!(disagreement(1, -3, "key [value ...]").is_some());
+    assert!(disagreement(1, -2, "key [").is_some());
+}
