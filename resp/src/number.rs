@@ -1,9 +1,10 @@
 //! The texts of numbers, as Redis reads and writes them.
 
+mod big;
 mod extended;
 mod hex;
 
-pub use extended::DecimalError;
+pub use extended::{DecimalError, Extended, add_decimal};
 
 use std::io::Write;
 
@@ -238,6 +239,21 @@ fn trim_fraction(start: usize, out: &mut Vec<u8>) {
 fn write_to(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     // Writing to a vector cannot fail.
     let _ = out.write_fmt(text);
+}
+
+/// `value` (and a little more when `sticky`), without its lowest `shift` bits, to the nearest, ties
+/// to even.
+fn round_shift(value: u128, sticky: bool, shift: i64) -> u128 {
+    if shift <= 0 {
+        return value << -shift;
+    }
+    if shift > 127 {
+        // No caller's value has its highest bit set here, so it is below a half.
+        return 0;
+    }
+    let (kept, lost, half) = (value >> shift, value & ((1 << shift) - 1), 1 << (shift - 1));
+    let up = lost > half || lost == half && (sticky || kept & 1 == 1);
+    kept + u128::from(up)
 }
 
 #[cfg(test)]

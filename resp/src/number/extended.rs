@@ -1,4 +1,22 @@
 //! Sums of decimal texts as INCRBYFLOAT makes them: in x87 extended precision, a mantissa of 64 bits.
+//!
+//! The hardware's type is not there in Rust, nor on other machines; this is its reading of texts, its addition and its
+//! writing of texts, each exact before it is rounded to the nearest, ties to even.
+
+use super::{big::Big, hex, round_shift, trim_fraction, write_to};
+
+/// The longest text that Redis reads as such a number, in bytes.
+const MAX_TEXT: usize = 5 * 1024 - 1;
+/// The exponent of the last bit of the smallest numbers.
+const MIN_EXPONENT: i64 = -16_445;
+/// The exponent of the last bit of the largest numbers.
+const MAX_EXPONENT: i64 = 16_320;
+/// Texts of numbers from 10 to this power are too large.
+const MAX_MAGNITUDE: i64 = 4933;
+/// Texts of numbers below 10 to this power are too small.
+const MIN_MAGNITUDE: i64 = -4951;
+/// The decimals of a written number, before zeros at the end are dropped.
+const DECIMALS: usize = 17;
 
 /// Why two decimal texts cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,4 +25,221 @@ pub enum DecimalError {
     NotAFloat,
     /// The sum is no finite number: Redis' `increment would produce NaN or Infinity`.
     NotFinite,
+}
+
+/// The sum of two decimal texts, in the text that INCRBYFLOAT and HINCRBYFLOAT store and reply: at most 17 decimals,
+/// no exponent, no zero at the end of a fraction, `-0` as `0`.
+///
+/// # Errors
+///
+/// A text is no number, or the sum is not finite. See [`Extended::parse`].
+pub fn add_decimal(a: &[u8], b: &[u8]) -> Result<String, DecimalError> {
+    let a = Extended::parse(a).ok_or(DecimalError::NotAFloat)?;
+    let b = Extended::parse(b).ok_or(DecimalError::NotAFloat)?;
+    a.add(b).and_then(Extended::text).ok_or(DecimalError::NotFinite)
+}
+
+/// A number of x87 extended precision: C's `long double` where Redis usually runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extended {
+    negative: bool,
+    size: Size,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Zero,
+    /// `mantissa` · 2^`exponent`; the highest bit of the mantissa is set, but in the smallest numbers.
+    Finite {
+        mantissa: u64,
+        exponent: i64,
+    },
+    Infinite,
+}
+
+impl Extended {
+    /// The number that all of `text` is: a decimal or hexadecimal floating-point number of C, or `inf` or `infinity` in
+    /// any case, with an optional sign. `None` for anything else: spaces, `nan`, 5,120 bytes or more, a number so large
+    /// or small that it would become infinite or zero. O(length²) for a text of many digits or a large exponent.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() > MAX_TEXT {
+            return None;
+        }
+        let (negative, text) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            rest => (false, rest),
+        };
+        let size = match text {
+            [b'0', b'x' | b'X', digits @ ..] => {
+                let hex::Magnitude { mantissa, sticky, exponent } = hex::parse(digits)?;
+                Size::round(mantissa, sticky, exponent)
+            }
+            _ if text.eq_ignore_ascii_case(b"inf") || text.eq_ignore_ascii_case(b"infinity") => {
+                return Some(Self { negative, size: Size::Infinite });
+            }
+            _ => Decimal::parse(text)?.size(),
+        };
+        size.filter(|size| *size != Size::Infinite).map(|size| Self { negative, size })
+    }
+
+    /// Whether it is neither plus nor minus infinity.
+    pub fn is_finite(self) -> bool {
+        self.size != Size::Infinite
+    }
+
+    /// The sum, rounded to 64 bits of mantissa; `None` when it is not finite.
+    // Not `std::ops::Add`: it can fail.
+    #[allow(clippy::should_implement_trait)]
+    pub fn add(self, other: Self) -> Option<Self> {
+        let (mut high, mut low) = match (self.size, other.size) {
+            (Size::Infinite, _) | (_, Size::Infinite) => return None,
+            (Size::Zero, _) => return Some(other),
+            (_, Size::Zero) => return Some(self),
+            (Size::Finite { mantissa: a, exponent: x }, Size::Finite { mantissa: b, exponent: y }) => {
+                ((x, a, self.negative), (y, b, other.negative))
+            }
+        };
+        // A number of the larger exponent is the larger: its mantissa's highest bit is set.
+        if high < low {
+            (high, low) = (low, high);
+        }
+        let (exponent, mantissa, negative) = high;
+        let distance = exponent - low.0;
+        // Two bits of room above, 62 below; what of the lower number is still below that decides ties only.
+        let (large, wide) = (u128::from(mantissa) << 62, u128::from(low.1) << 62);
+        let small = if distance < 128 { wide >> distance } else { 0 };
+        let sticky = distance >= 128 || small << distance != wide;
+        let sum = if negative == low.2 { large + small } else { large - small - u128::from(sticky) };
+        Some(Self { negative, size: Size::round(sum, sticky, exponent - 62).unwrap_or(Size::Zero) })
+            .filter(|sum| sum.is_finite())
+    }
+
+    /// The text that Redis stores, as by `%.17Lf` without the zeros at the end of the fraction; `None` for infinity.
+    pub fn text(self) -> Option<String> {
+        let mut out = Vec::new();
+        match self.size {
+            Size::Infinite => return None,
+            Size::Zero => out.push(b'0'),
+            Size::Finite { mantissa, exponent } if exponent >= 0 => {
+                // No truncation: it is at most `MAX_EXPONENT`.
+                Big::shifted(mantissa, exponent as u32).write(&mut out);
+            }
+            Size::Finite { mantissa, exponent } => write_fraction(mantissa, exponent, &mut out),
+        }
+        if self.negative && out != b"0" {
+            out.insert(0, b'-');
+        }
+        // Only ASCII has been written.
+        String::from_utf8(out).ok()
+    }
+}
+
+/// Writes `mantissa` · 2^`exponent` for a negative exponent.
+fn write_fraction(mantissa: u64, exponent: i64, out: &mut Vec<u8>) {
+    const SCALE: u128 = 10_u128.pow(DECIMALS as u32);
+    // 64 and 57 bits: no overflow.
+    let scaled = u128::from(mantissa) * SCALE;
+    let rounded = round_shift(scaled, false, -exponent);
+    write_to(out, format_args!("{}.{:0DECIMALS$}", rounded / SCALE, rounded % SCALE));
+    trim_fraction(0, out);
+}
+
+impl Size {
+    /// `value` (and a little more when `sticky`; then it has 65 bits or more) · 2^`exponent`, rounded.
+    /// `None` when what is not zero would become so; too large a number is infinite.
+    fn round(value: u128, sticky: bool, exponent: i64) -> Option<Self> {
+        if value == 0 {
+            return Some(Self::Zero);
+        }
+        let top = 127 - i64::from(value.leading_zeros());
+        let mut last = (exponent + top - 63).max(MIN_EXPONENT);
+        let mut mantissa = round_shift(value, sticky, last - exponent);
+        if mantissa >> 64 != 0 {
+            mantissa >>= 1;
+            last += 1;
+        }
+        match mantissa as u64 {
+            0 => None,
+            _ if last > MAX_EXPONENT => Some(Self::Infinite),
+            mantissa => Some(Self::Finite { mantissa, exponent: last }),
+        }
+    }
+}
+
+/// A decimal text: its digits from the first to the last that is not zero, and the power of ten of the last.
+struct Decimal {
+    digits: Vec<u8>,
+    exponent: i64,
+}
+
+impl Decimal {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let end = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
+        let (number, mut exponent) = match end {
+            Some(end) => (&text[..end], hex::parse_exponent(&text[end + 1..])?),
+            None => (text, 0),
+        };
+        let mut digits = Vec::with_capacity(number.len());
+        let (mut point, mut any) = (false, false);
+        for &byte in number {
+            match byte {
+                b'.' if !point => point = true,
+                b'0'..=b'9' => {
+                    any = true;
+                    exponent -= i64::from(point);
+                    if byte != b'0' || !digits.is_empty() {
+                        digits.push(byte);
+                    }
+                }
+                _ => return None,
+            }
+        }
+        while digits.last() == Some(&b'0') {
+            digits.pop();
+            exponent += 1;
+        }
+        any.then_some(Self { digits, exponent })
+    }
+
+    /// The number, rounded; `None` when it is too small or far too large.
+    fn size(&self) -> Option<Size> {
+        let Self { digits, exponent } = self;
+        let magnitude = digits.len() as i64 + exponent;
+        if digits.is_empty() {
+            return Some(Size::Zero);
+        }
+        if !(MIN_MAGNITUDE..=MAX_MAGNITUDE).contains(&magnitude) {
+            return None;
+        }
+        let small = digits.len() <= 18 && (-18..=18).contains(exponent);
+        if small { self.small_size() } else { self.big_size() }
+    }
+
+    /// The number, if neither its digits nor its power of ten is above 10¹⁸: without allocation.
+    fn small_size(&self) -> Option<Size> {
+        let digits = self.digits.iter().fold(0, |value, digit| value * 10 + u128::from(digit - b'0'));
+        let power = 10_u128.pow(self.exponent.unsigned_abs() as u32);
+        if self.exponent >= 0 {
+            return Size::round(digits * power, false, 0);
+        }
+        // A power below 2⁶⁰ leaves 66 bits and more of a dividend of 127.
+        let shift = digits.leading_zeros() - 1;
+        let dividend = digits << shift;
+        Size::round(dividend / power, dividend % power != 0, -i64::from(shift))
+    }
+
+    fn big_size(&self) -> Option<Size> {
+        let mut digits = Big::from_digits(&self.digits);
+        let power = self.exponent.unsigned_abs() as u32;
+        if self.exponent >= 0 {
+            digits.multiply_by_power_of_ten(power);
+            let (top, below, sticky) = digits.top();
+            return Size::round(top, sticky, i64::from(below));
+        }
+        let mut divisor = Big::from_digits(b"1");
+        divisor.multiply_by_power_of_ten(power);
+        let (quotient, shift, sticky) = digits.divide(divisor);
+        Size::round(quotient, sticky, -shift)
+    }
 }

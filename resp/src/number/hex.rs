@@ -1,9 +1,11 @@
 //! Hexadecimal floating-point numbers, which C's number readers take and so Redis does.
 
-/// A magnitude of `mantissa` · 2^`exponent`, and a little more when `sticky`.
+use super::round_shift;
+
+/// A magnitude of `mantissa` · 2^`exponent`, and a little more when `sticky` (then at least 121 bits).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Magnitude {
-    pub(super) mantissa: u64,
+    pub(super) mantissa: u128,
     pub(super) sticky: bool,
     pub(super) exponent: i64,
 }
@@ -22,8 +24,8 @@ pub(super) fn parse(text: &[u8]) -> Option<Magnitude> {
             continue;
         };
         digits = true;
-        if number.mantissa >> 60 == 0 {
-            number.mantissa = number.mantissa << 4 | u64::from(digit);
+        if number.mantissa >> 120 == 0 {
+            number.mantissa = number.mantissa << 4 | u128::from(digit);
             number.exponent -= if point { 4 } else { 0 };
         } else {
             number.sticky |= digit != 0;
@@ -64,10 +66,10 @@ impl Magnitude {
         if self.mantissa == 0 {
             return Some(0.0);
         }
-        let top = 63 - i64::from(self.mantissa.leading_zeros());
+        let top = 127 - i64::from(self.mantissa.leading_zeros());
         // The weight of the last bit that is kept: 53 bits, fewer below the least normal double.
         let last = (self.exponent + top - 52).max(-1074);
-        let rounded = round_to(self.mantissa, self.sticky, last - self.exponent);
+        let rounded = round_shift(self.mantissa, self.sticky, last - self.exponent);
         if rounded == 0 || last > 1100 {
             return None;
         }
@@ -76,20 +78,4 @@ impl Magnitude {
         let value = rounded as f64 * 2_f64.powi(half as i32) * 2_f64.powi(rest as i32);
         value.is_finite().then_some(value)
     }
-}
-
-/// `mantissa` (and a little more when `sticky`) without its lowest `shift` bits, to the nearest, ties to even.
-/// A negative shift adds zero bits.
-pub(super) fn round_to(mantissa: u64, sticky: bool, shift: i64) -> u64 {
-    if shift <= 0 {
-        return mantissa << -shift;
-    }
-    if shift > 64 {
-        return 0;
-    }
-    let wide = u128::from(mantissa) << 1 | u128::from(sticky);
-    let (kept, lost) = (wide >> (shift + 1), wide & ((1 << (shift + 1)) - 1));
-    let half = 1 << shift;
-    let up = lost > half || lost == half && kept & 1 == 1;
-    kept as u64 + u64::from(up)
 }
