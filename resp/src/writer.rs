@@ -156,3 +156,6 @@ impl Reply for Writer<'_> {
         self.header(if self.resp3() { b'>' } else { b'*' }, len);
     }
 }
+
+#[cfg(test)]
+mod tests;
