@@ -2,6 +2,7 @@
 
 mod big;
 mod extended;
+mod grisu;
 mod hex;
 
 pub use extended::{DecimalError, Extended, add_decimal};
@@ -123,44 +124,16 @@ pub fn format_double(value: f64, out: &mut Vec<u8>) {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else if value == 0.0 {
         out.extend_from_slice(if value.is_sign_negative() { b"-0" } else { b"0" });
-    } else if value.abs() < INTEGER_DOUBLE && value.trunc() == value {
+    } else if value.abs() <= INTEGER_DOUBLE && value.trunc() == value {
         write_i64(value as i64, out);
     } else {
         if value < 0.0 {
             out.push(b'-');
         }
-        let mut digits = [0; 24];
-        let (len, exponent) = shortest_digits(value.abs(), &mut digits);
+        let mut digits = [0; 20];
+        let (len, exponent) = grisu::digits(value.abs(), &mut digits);
         lay_out(&digits[..len], exponent, out);
     }
-}
-
-/// The shortest digits of a positive finite number, without zeros at either end, and the power of ten of the last one.
-fn shortest_digits(value: f64, digits: &mut [u8; 24]) -> (usize, i32) {
-    let mut buffer = zmij::Buffer::new();
-    let text = buffer.format_finite(value).as_bytes();
-    let (mut len, mut exponent, mut point) = (0, 0, false);
-    for (at, &byte) in text.iter().enumerate() {
-        match byte {
-            b'.' => point = true,
-            b'e' => {
-                exponent += text.get(at + 1..).and_then(parse_exponent).unwrap_or(0);
-                break;
-            }
-            _ => {
-                exponent -= i32::from(point);
-                if len > 0 || byte != b'0' {
-                    digits[len] = byte;
-                    len += 1;
-                }
-            }
-        }
-    }
-    while len > 1 && digits[len - 1] == b'0' {
-        len -= 1;
-        exponent += 1;
-    }
-    (len, exponent)
 }
 
 fn parse_exponent(text: &[u8]) -> Option<i32> {
