@@ -15,6 +15,29 @@ const KEPT_SPANS: usize = 32;
 /// A header's integer, if it is one, and the length of its line with the two bytes that end it.
 type Header = (Option<i64>, usize);
 
+/// The header that `line` begins with, if it is complete and has one to nine digits and no leading zero: one pass,
+/// without a search for the line's end.
+#[inline]
+fn usual_header(line: &[u8]) -> Option<Header> {
+    let digit = |byte: u8| byte.wrapping_sub(b'0');
+    match *line {
+        [_, one, b'\r', _, ..] if digit(one) <= 9 => Some((Some(i64::from(digit(one))), 4)),
+        [_, ten, one, b'\r', _, ..] if digit(ten).wrapping_sub(1) < 9 && digit(one) <= 9 => {
+            Some((Some(i64::from(digit(ten)) * 10 + i64::from(digit(one))), 5))
+        }
+        [_, b'1'..=b'9', ref rest @ ..] => {
+            let len = rest.iter().take(9).position(|&byte| digit(byte) > 9)?;
+            // The end: CR and one more byte.
+            if rest[len] != b'\r' || rest.len() < len + 2 {
+                return None;
+            }
+            let value = line[1..len + 2].iter().fold(0, |value, &byte| value * 10 + i64::from(digit(byte)));
+            Some((Some(value), len + 4))
+        }
+        _ => None,
+    }
+}
+
 /// What a client may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -256,23 +279,10 @@ impl Parser {
     /// `None` when the line is not complete.
     #[inline]
     fn header(&mut self, buf: &[u8], too_big: ProtocolError) -> Result<Option<Header>, ProtocolError> {
-        // The usual header, one to nine digits, in one pass; every other one takes the long way.
-        if let Some(line) = buf.get(self.pos + 1..) {
-            let mut value = 0;
-            for (at, &byte) in line.iter().take(10).enumerate() {
-                let digit = byte.wrapping_sub(b'0');
-                if digit > 9 {
-                    let plain =
-                        byte == b'\r' && at > 0 && (line[0] != b'0' || at == 1) && at + 1 < line.len();
-                    if plain {
-                        return Ok(Some((Some(value), at + 3)));
-                    }
-                    break;
-                }
-                value = value * 10 + i64::from(digit);
-            }
+        match buf.get(self.pos..).and_then(usual_header) {
+            Some(header) => Ok(Some(header)),
+            None => self.unusual_header(buf, too_big),
         }
-        self.unusual_header(buf, too_big)
     }
 
     #[cold]

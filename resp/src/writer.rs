@@ -155,6 +155,11 @@ impl Reply for Writer<'_> {
     fn push(&mut self, len: usize) {
         self.header(if self.resp3() { b'>' } else { b'*' }, len);
     }
+
+    #[inline]
+    fn ok(&mut self) {
+        self.out.extend_from_slice(b"+OK\r\n");
+    }
 }
 
 #[cfg(test)]
