@@ -15,15 +15,15 @@ const KEPT_SPANS: usize = 32;
 /// A header's integer, if it is one, and the length of its line with the two bytes that end it.
 type Header = (Option<i64>, usize);
 
-/// The header that `line` begins with, if it is complete and has one to nine digits and no leading zero: one pass,
+/// The integer and the length of the header that `line` begins with, if it is complete and has one to nine digits and no leading zero: one pass,
 /// without a search for the line's end.
 #[inline]
-fn usual_header(line: &[u8]) -> Option<Header> {
+fn usual_header(line: &[u8]) -> Option<(usize, usize)> {
     let digit = |byte: u8| byte.wrapping_sub(b'0');
     match *line {
-        [_, one, b'\r', _, ..] if digit(one) <= 9 => Some((Some(i64::from(digit(one))), 4)),
+        [_, one, b'\r', _, ..] if digit(one) <= 9 => Some((usize::from(digit(one)), 4)),
         [_, ten, one, b'\r', _, ..] if digit(ten).wrapping_sub(1) < 9 && digit(one) <= 9 => {
-            Some((Some(i64::from(digit(ten)) * 10 + i64::from(digit(one))), 5))
+            Some((usize::from(digit(ten)) * 10 + usize::from(digit(one)), 5))
         }
         [_, b'1'..=b'9', ref rest @ ..] => {
             let len = rest.iter().take(9).position(|&byte| digit(byte) > 9)?;
@@ -31,8 +31,8 @@ fn usual_header(line: &[u8]) -> Option<Header> {
             if rest[len] != b'\r' || rest.len() < len + 2 {
                 return None;
             }
-            let value = line[1..len + 2].iter().fold(0, |value, &byte| value * 10 + i64::from(digit(byte)));
-            Some((Some(value), len + 4))
+            let value = line[1..len + 2].iter().fold(0, |value, &byte| value * 10 + usize::from(digit(byte)));
+            Some((value, len + 4))
         }
         _ => None,
     }
@@ -191,6 +191,7 @@ impl Parser {
                     continue;
                 }
             }
+            self.usual_arguments(buf, limits, batch);
             while self.missing > 0 {
                 if !self.argument(buf, limits, batch)? {
                     return Ok(());
@@ -225,6 +226,34 @@ impl Parser {
             batch.consumed = self.pos;
         }
         Ok(true)
+    }
+
+    /// Reads arguments as long as they are complete and plain, which they nearly always are; the rest is left to
+    /// [`argument`](Self::argument), which alone knows what to do with it.
+    #[inline]
+    fn usual_arguments(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) {
+        if self.bulk.is_some() {
+            return;
+        }
+        let max = if limits.unauthenticated {
+            limits.max_bulk.min(MAX_UNAUTHENTICATED_BULK as usize)
+        } else {
+            limits.max_bulk
+        };
+        let (mut pos, mut missing) = (self.pos, self.missing);
+        while missing > 0 {
+            let Some(line @ [b'$', ..]) = buf.get(pos..) else { break };
+            let Some((len, header)) = usual_header(line) else { break };
+            if len > max || line.len() < header + len + 2 {
+                break;
+            }
+            batch.spans.push(Span { start: pos + header, len });
+            pos += header + len + 2;
+            missing -= 1;
+        }
+        if missing < self.missing {
+            (self.pos, self.missing, self.scanned) = (pos, missing, 0);
+        }
     }
 
     /// Reads one argument, its header and its bytes. False when it has to wait.
@@ -280,7 +309,7 @@ impl Parser {
     #[inline]
     fn header(&mut self, buf: &[u8], too_big: ProtocolError) -> Result<Option<Header>, ProtocolError> {
         match buf.get(self.pos..).and_then(usual_header) {
-            Some(header) => Ok(Some(header)),
+            Some((value, len)) => Ok(Some((Some(value as i64), len))),
             None => self.unusual_header(buf, too_big),
         }
     }
