@@ -100,7 +100,7 @@ impl Reply for Writer<'_> {
             self.out.extend_from_slice(b"\r\n");
             return;
         }
-        // The text is at most 24 bytes: its length is known once it is written.
+        // The text is at most 25 bytes: its length is known once it is written.
         self.out.extend_from_slice(b"$00\r\n");
         let start = self.out.len();
         number::format_double(value, self.out);

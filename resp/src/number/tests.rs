@@ -284,7 +284,7 @@ proptest! {
         let value = f64::from_bits(bits);
         prop_assume!(!value.is_nan());
         let text = double(value);
-        prop_assert!(text.len() <= 24);
+        prop_assert!(text.len() <= 25);
         prop_assert_eq!(parse_f64(text.as_bytes()).map(f64::to_bits), Some(bits));
         prop_assert_eq!(parse_f64(general(value, 17).as_bytes()).map(f64::to_bits), Some(bits));
     }
