@@ -115,7 +115,8 @@ fn has_nonzero_digit(text: &[u8]) -> bool {
 }
 
 /// Appends the text of a double as Redis 7.2 replies it and stores it: an integer's digits up to 2⁶², otherwise the
-/// shortest digits that read back as the same value, laid out as `0.000001`, `1.5`, `1e-7`, `1.5e+300`; and `inf`,
+/// digits of Grisu2 (they read back as the same value, nearly always the shortest that do), laid out as `0.000001`,
+/// `1.5`, `1e-7`, `1.5e+300`; and `inf`,
 /// `-inf`, `nan`, `-0`. At most 25 bytes; no allocation beyond `out`'s own.
 pub fn format_double(value: f64, out: &mut Vec<u8>) {
     if value.is_nan() {
