@@ -1,9 +1,9 @@
 package lockwheel;
 
-import java.io.BufferedReader;
 import java.io.File;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
@@ -23,26 +23,29 @@ final class TwoProcessesGroup implements Groups.Group {
         Raw raw = scene.raw();
         String waiting = PlainLockGroup.CHANNEL + "{" + scene.name() + "}";
         lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
-        Process other = start("port=" + port, "lock=" + scene.name(), "rounds=" + ROUNDS);
+        File output = File.createTempFile("lockwheel-other-process", ".log");
+        Process other = start(output, "port=" + port, "lock=" + scene.name(), "rounds=" + ROUNDS);
         try {
-            scene.until("the other process waits for the lock, or has ended", () -> raw.subscribers(waiting) == 1 || !other.isAlive());
+            scene.until(
+                    "the other process waits for the lock, or has ended",
+                    () -> raw.subscribers(waiting) == 1 || !other.isAlive());
             lock.unlock();
             OtherProcess.count(lock, raw, ROUNDS);
             Check.that(other.waitFor(scene.patience(), TimeUnit.MILLISECONDS), "the other process ends");
             Check.equal(0, other.exitValue());
         } catch (Throwable failed) {
-            other.destroyForcibly();
-            failed.addSuppressed(new AssertionError("the other process said:\n" + output(other)));
+            failed.addSuppressed(new AssertionError("the other process said:\n" + Files.readString(output.toPath())));
             throw failed;
         } finally {
             other.destroyForcibly();
+            output.delete();
         }
         Check.equal(Integer.toString(2 * ROUNDS), raw.text("GET", OtherProcess.counter(scene.name())));
         Check.equal(0L, raw.number("EXISTS", scene.name()));
     }
 
-    private static Process start(String... args) throws Exception {
-        List<String> command = new java.util.ArrayList<>(List.of(
+    private static Process start(File output, String... args) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
                 System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
@@ -52,15 +55,9 @@ final class TwoProcessesGroup implements Groups.Group {
                 System.getProperty("java.class.path"),
                 OtherProcess.class.getName()));
         command.addAll(List.of(args));
-        return new ProcessBuilder(command).redirectErrorStream(true).start();
-    }
-
-    private static String output(Process process) throws Exception {
-        StringBuilder text = new StringBuilder();
-        try (BufferedReader reader =
-                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            reader.lines().limit(200).forEach(line -> text.append(line).append('\n'));
-        }
-        return text.toString();
+        return new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output)
+                .start();
     }
 }
