@@ -159,7 +159,7 @@ impl Engine {
             Ok(Flow::Done) => None,
             Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),
             Ok(Flow::NotYet(wait)) => {
-                write_null(wait.null, reply);
+                write_null(wait.null_at_once, reply);
                 None
             }
             Err(error) => {

@@ -51,6 +51,12 @@ impl<'a> Args<'a> {
         if (min..=max).contains(&value) { Ok(value) } else { Err(error) }
     }
 
+    /// Argument `index` as a number that is not negative, else `value is out of range, must be positive`.
+    pub fn count(self, index: usize) -> Result<usize, CommandError> {
+        let count = self.get(index).and_then(number::parse_i64);
+        count.and_then(|count| usize::try_from(count).ok()).ok_or(errors::OUT_OF_RANGE_POSITIVE)
+    }
+
     /// Argument `index` as a double, else `value is not a valid float`.
     pub fn float(self, index: usize) -> Result<f64, CommandError> {
         self.get(index).and_then(number::parse_f64).ok_or(errors::NOT_A_FLOAT)

@@ -49,25 +49,32 @@ pub mod errors {
     }
 
     errors! {
+        COUNT_NEGATIVE = "ERR COUNT can't be negative";
+        COUNT_NOT_POSITIVE = "ERR count should be greater than 0";
         DB_OUT_OF_RANGE = "ERR DB index is out of range";
         HASH_VALUE_NOT_AN_INTEGER = "ERR hash value is not an integer";
-        INDEX_OUT_OF_RANGE = "ERR index out of range";
-        INCREMENT_OVERFLOW = "ERR increment or decrement would overflow";
         INCREMENT_NAN_OR_INFINITY = "ERR increment would produce NaN or Infinity";
+        INCREMENT_OVERFLOW = "ERR increment or decrement would overflow";
+        INDEX_OUT_OF_RANGE = "ERR index out of range";
         INVALID_CURSOR = "ERR invalid cursor";
+        MAXLEN_NEGATIVE = "ERR MAXLEN can't be negative";
         MIN_OR_MAX_NOT_A_FLOAT = "ERR min or max is not a float";
-        NO_SUCH_KEY = "ERR no such key";
-        NOT_A_FLOAT = "ERR value is not a valid float";
         NOT_AN_INTEGER = "ERR value is not an integer or out of range";
-        OUT_OF_RANGE = "ERR value is out of range";
+        NOT_A_FLOAT = "ERR value is not a valid float";
+        NO_SUCH_KEY = "ERR no such key";
+        NUMKEYS_NOT_POSITIVE = "ERR numkeys should be greater than 0";
         OUT_OF_INT_RANGE = "ERR value is out of range, value must between -2147483648 and 2147483647";
+        OUT_OF_LONG_RANGE = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
+        OUT_OF_RANGE = "ERR value is out of range";
         OUT_OF_RANGE_POSITIVE = "ERR value is out of range, must be positive";
+        RANK_ZERO = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to \
+                     start from the end of the list";
         SAME_OBJECT = "ERR source and destination objects are the same";
         STRING_TOO_LONG = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
         SYNTAX = "ERR syntax error";
         TIMEOUT_NEGATIVE = "ERR timeout is negative";
-        TIMEOUT_NOT_A_FLOAT = "ERR timeout is not a float or out of range";
         TIMEOUT_NOT_AN_INTEGER = "ERR timeout is not an integer or out of range";
+        TIMEOUT_NOT_A_FLOAT = "ERR timeout is not a float or out of range";
         TIMEOUT_OUT_OF_RANGE = "ERR timeout is out of range";
         UNBLOCKED = "UNBLOCKED client unblocked via CLIENT UNBLOCK";
         WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";

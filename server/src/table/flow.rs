@@ -57,8 +57,10 @@ pub struct Wait {
     pub real_time: bool,
     /// The argument that names the waiter for people (the owner that a native lock waits for), if any.
     pub label: Option<usize>,
-    /// The answer when the time is over, and in scripts and transactions, which never wait.
+    /// The answer when the time is over.
     pub null: Null,
+    /// The answer in scripts and transactions, which never wait; the same but for a few commands.
+    pub null_at_once: Null,
 }
 
 impl Wait {
@@ -69,6 +71,14 @@ impl Wait {
         timeout_ms: Option<u64>,
         null: Null,
     ) -> Self {
-        Wait { keys: keys.into_iter().collect(), class, timeout_ms, real_time: false, label: None, null }
+        Wait {
+            keys: keys.into_iter().collect(),
+            class,
+            timeout_ms,
+            real_time: false,
+            label: None,
+            null,
+            null_at_once: null,
+        }
     }
 }
