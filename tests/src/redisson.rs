@@ -82,6 +82,8 @@ pub struct Run<'a> {
     /// Milliseconds to wait for what has to happen; `None` for the default, which no sound server needs. Shorter
     /// where it is known not to happen.
     pub patience: Option<u64>,
+    /// Whether the clients are to speak RESP3, which versions since 3.25 can.
+    pub resp3: bool,
 }
 
 /// How the scenarios went.
@@ -137,6 +139,7 @@ impl Redisson {
         let ports: Vec<String> = run.ports.iter().map(u16::to_string).collect();
         let mut arguments =
             vec![format!("ports={}", ports.join(",")), format!("only={}", run.only.join(","))];
+        arguments.push(format!("resp3={}", run.resp3));
         arguments.extend(run.patience.map(|millis| format!("patience={millis}")));
         let output = self.java("lockwheel.Main", &arguments);
         let text = String::from_utf8_lossy(&output.stdout);

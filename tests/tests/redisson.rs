@@ -36,39 +36,43 @@ fn absent(version: Version) -> Vec<&'static str> {
 
 /// Every scenario that the version has passes.
 #[track_caller]
-fn all_pass(client: &Redisson, server: &str, ports: &[u16]) {
-    let report = client.run(&Run { ports, ..Run::default() });
-    let version = client.version();
+fn all_pass(version: Version, resp3: bool, server: &str, ports: &[u16]) {
+    let Some(client) = prepared(version) else { return };
+    let report = client.run(&Run { ports, resp3, ..Run::default() });
     assert!(report.failed.is_empty(), "Redisson {version} on {server}:\n{}", report.failures());
     assert!(report.absent.iter().eq(absent(version)), "Redisson {version} lacks {:?}", report.absent);
     assert!(!report.ok.is_empty());
 }
 
 #[track_caller]
-fn passes_on_redis(version: Version) {
-    let Some(client) = prepared(version) else { return };
+fn passes_on_redis(version: Version, resp3: bool) {
     let Some(servers) = real_servers() else { return };
-    all_pass(&client, "redis-server", &servers.iter().map(RealServer::port).collect::<Vec<_>>());
+    all_pass(version, resp3, "redis-server", &servers.iter().map(RealServer::port).collect::<Vec<_>>());
 }
 
 #[test]
 fn redisson_3_6_on_redis() {
-    passes_on_redis(V3_6);
+    passes_on_redis(V3_6, false);
 }
 
 #[test]
 fn redisson_3_17_on_redis() {
-    passes_on_redis(V3_17);
+    passes_on_redis(V3_17, false);
 }
 
 #[test]
 fn redisson_3_24_on_redis() {
-    passes_on_redis(V3_24);
+    passes_on_redis(V3_24, false);
 }
 
 #[test]
 fn redisson_4_7_on_redis() {
-    passes_on_redis(V4_7);
+    passes_on_redis(V4_7, false);
+}
+
+#[test]
+fn redisson_4_7_in_resp3_on_redis() {
+    passes_on_redis(V4_7, true);
 }
 
 /// Scenarios that use neither messages nor nil in scripts: they show that all else works on the broken server.
@@ -86,7 +90,8 @@ fn notices(version: Version, fault: Fault, noticed: &[Noticed], untouched: &[&st
     let broken: Vec<_> = sound.iter().map(|server| BrokenServer::start(server.addr(), fault)).collect();
     let only: Vec<&str> = noticed.iter().map(|(name, _)| *name).chain(untouched.iter().copied()).collect();
     let ports: Vec<u16> = broken.iter().map(BrokenServer::port).collect();
-    let report = client.run(&Run { ports: &ports, only: &only, patience: Some(PATIENCE_WITH_THE_BROKEN) });
+    let patience = Some(PATIENCE_WITH_THE_BROKEN);
+    let report = client.run(&Run { ports: &ports, only: &only, patience, ..Run::default() });
     let what = format!("Redisson {version} with {fault:?}");
     for name in untouched {
         assert!(report.ok.contains(*name), "{what}: {name} is to pass:\n{}", report.failures());

@@ -16,8 +16,11 @@ final class Clients {
      * Connects to one server with few threads and connections, because CI has few cores. The values are sent as plain
      * text, so that scenarios can read them over their own connection.
      */
-    static RedissonClient connect(int port, String clientName, long watchdogTimeout) {
+    static RedissonClient connect(int port, String clientName, long watchdogTimeout, boolean resp3) {
         Config config = new Config();
+        if (resp3) {
+            speakResp3(config);
+        }
         config.setCodec(new StringCodec());
         config.setThreads(4);
         config.setNettyThreads(2);
@@ -33,5 +36,16 @@ final class Clients {
                 .setTimeout(20_000)
                 .setConnectTimeout(20_000);
         return Redisson.create(config);
+    }
+
+    /** {@code config.setProtocol(Protocol.RESP3)}, which only versions since 3.25 have. */
+    private static void speakResp3(Config config) {
+        try {
+            Class<?> protocol = Class.forName("org.redisson.config.Protocol");
+            Object resp3 = protocol.getField("RESP3").get(null);
+            Config.class.getMethod("setProtocol", protocol).invoke(config, resp3);
+        } catch (ReflectiveOperationException absent) {
+            throw new IllegalArgumentException("this version does not speak RESP3", absent);
+        }
     }
 }

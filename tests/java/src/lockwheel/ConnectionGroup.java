@@ -16,8 +16,11 @@ final class ConnectionGroup implements Groups.Group {
         String clientName = "comes-and-goes";
         String marker = " name=" + clientName + " ";
         RedissonClient client =
-                Clients.connect(scene.options().ports().get(0), clientName, Clients.DEFAULT_WATCHDOG);
-        Check.that(raw.text("CLIENT", "LIST").contains(marker), "the client has set its name");
+                Clients.connect(scene.options().ports().get(0), clientName, Clients.DEFAULT_WATCHDOG, scene.options().resp3());
+        String protocol = scene.options().resp3() ? " resp=3" : " resp=2";
+        List<String> own = raw.text("CLIENT", "LIST").lines().filter(line -> line.contains(marker)).toList();
+        Check.that(!own.isEmpty(), "the client has set its name");
+        Check.that(own.stream().allMatch(line -> line.contains(protocol)), "all speak" + protocol + ": " + own);
         client.getBucket(scene.name()).set("here");
         Check.equal("here", raw.text("GET", scene.name()));
         client.shutdown();

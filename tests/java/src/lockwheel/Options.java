@@ -13,7 +13,7 @@ import java.util.TreeSet;
  *
  * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
  * only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
- * has to happen before it fails.
+ * has to happen before it fails; {@code resp3=true} lets the clients speak that.
  */
 final class Options {
     private final Map<String, String> words = new HashMap<>();
@@ -46,6 +46,11 @@ final class Options {
     /** Milliseconds to wait for what has to happen; far above what any working server needs. */
     long patience() {
         return Long.parseLong(words.getOrDefault("patience", "30000"));
+    }
+
+    /** Whether the clients are to speak RESP3; RESP2 unless told. */
+    boolean resp3() {
+        return Boolean.parseBoolean(words.getOrDefault("resp3", "false"));
     }
 
     /** The value of a word that must be there. */

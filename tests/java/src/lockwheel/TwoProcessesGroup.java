@@ -24,7 +24,12 @@ final class TwoProcessesGroup implements Groups.Group {
         String waiting = PlainLockGroup.CHANNEL + "{" + scene.name() + "}";
         lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
         File output = File.createTempFile("lockwheel-other-process", ".log");
-        Process other = start(output, "port=" + port, "lock=" + scene.name(), "rounds=" + ROUNDS);
+        Process other = start(
+                output,
+                "port=" + port,
+                "lock=" + scene.name(),
+                "rounds=" + ROUNDS,
+                "resp3=" + scene.options().resp3());
         try {
             scene.until(
                     "the other process waits for the lock, or has ended",
