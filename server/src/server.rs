@@ -202,6 +202,11 @@ impl Server {
         self.shared.with_engine(|engine| engine.now().wall_ms())
     }
 
+    /// How many waiting clients have been woken since the start: by keys, not by timeouts.
+    pub fn unblocked_clients(&self) -> u64 {
+        self.shared.with_engine(|engine| engine.unblocked_clients())
+    }
+
     /// How often a timer has woken the process since the start: never before a deadline.
     pub fn timer_wakes(&self) -> u64 {
         self.shared.timer_wakes()

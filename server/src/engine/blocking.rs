@@ -172,6 +172,11 @@ impl Engine {
         }
     }
 
+    /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.
+    pub fn unblocked_clients(&self) -> u64 {
+        self.stats.unblocked_clients
+    }
+
     /// A client that waits for a state is a test looking on.
     fn counts_as_blocked(&self, slot: Slot) -> bool {
         let blocked = &self.sessions.get(slot).blocked;

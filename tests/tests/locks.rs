@@ -1,0 +1,194 @@
+//! Native locks, line by line, in both protocols, on a clock that stands still.
+
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+
+/// What LOCK.ACQUIRE answers, in RESP2 and RESP3.
+fn granted(token: i64, holds: i64, ttl: i64, waited: i64, predecessor: &str) -> [String; 2] {
+    [
+        format!(
+            r#"["token", :{token}, "holds", :{holds}, "ttl", :{ttl}, "waited", :{waited}, "predecessor", "{predecessor}"]"#
+        ),
+        format!(
+            r#"{{"token": :{token}, "holds": :{holds}, "ttl": :{ttl}, "waited": :{waited}, "predecessor": "{predecessor}"}}"#
+        ),
+    ]
+}
+
+macro_rules! check_granted {
+    ($on:expr, $line:expr, $($field:expr),*) => {{
+        let [resp2, resp3] = granted($($field),*);
+        $on.check3($line, &resp2, &resp3)
+    }};
+}
+
+macro_rules! expect_granted {
+    ($on:expr, $($field:expr),*) => {{
+        let [resp2, resp3] = granted($($field),*);
+        $on.expect3(&resp2, &resp3)
+    }};
+}
+
+#[test]
+fn a_lock_is_taken_once_re_entered_and_given_back() {
+    let mut s = ours::scenario();
+    check_granted!(s, "LOCK.ACQUIRE l a", 1, 1, 30000, 0, "none");
+    s.check("LOCK.ACQUIRE l b", "(nil)");
+    check_granted!(s, "LOCK.ACQUIRE l a PX 5000", 1, 2, 5000, 0, "none");
+    s.check("LOCK.RELEASE l b", "-NOTHELD this owner does not hold the lock");
+    s.check("LOCK.RELEASE l a", ":1").check("LOCK.RELEASE l a", ":0");
+    s.check("LOCK.RELEASE l a", "-NOTHELD this owner does not hold the lock");
+    check_granted!(s, "LOCK.ACQUIRE l b EX 1", 2, 1, 1000, 0, "released");
+    s.check("LOCK.ACQUIRE l b", "(nil)").check("LOCK.RELEASE l b ALL", ":0");
+}
+
+#[test]
+fn bad_arguments_are_refused_and_change_nothing() {
+    let mut s = ours::scenario();
+    for (line, error) in [
+        ("LOCK.ACQUIRE l", "-ERR wrong number of arguments for 'lock.acquire' command"),
+        ("LOCK.ACQUIRE l a PX", "-ERR syntax error"),
+        ("LOCK.ACQUIRE l a PX 1 EX 1", "-ERR syntax error"),
+        ("LOCK.ACQUIRE l a FOO 1", "-ERR syntax error"),
+        ("LOCK.ACQUIRE l a PX 0", "-ERR invalid expire time in 'lock.acquire' command"),
+        ("LOCK.ACQUIRE l a PX -1", "-ERR invalid expire time in 'lock.acquire' command"),
+        ("LOCK.ACQUIRE l a PX 9223372036854775807", "-ERR invalid expire time in 'lock.acquire' command"),
+        ("LOCK.ACQUIRE l a EX 9223372036854775807", "-ERR invalid expire time in 'lock.acquire' command"),
+        ("LOCK.ACQUIRE l a PX x", "-ERR value is not an integer or out of range"),
+        ("LOCK.ACQUIRE l a BLOCK -1", "-ERR timeout is negative"),
+        ("LOCK.ACQUIRE l a BLOCK x", "-ERR timeout is not an integer or out of range"),
+        ("LOCK.ACQUIRE l mode", "-ERR invalid owner"),
+        ("LOCK.ACQUIRE l a:write", "-ERR invalid owner"),
+        ("LOCK.ACQUIRE l ''", "-ERR invalid owner"),
+        ("LOCK.RELEASE l a SOME", "-ERR syntax error"),
+        ("LOCK.RENEW 0 a b PX 1", "-ERR numkeys should be greater than 0"),
+        ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error"),
+        ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error"),
+        ("LOCK.RENEW 1 l a PX 0", "-ERR invalid expire time in 'lock.renew' command"),
+        ("LOCK.RENEW 1 l a PX 1 LT", "-ERR syntax error"),
+    ] {
+        s.check(line, error);
+    }
+    s.check3(
+        "LOCK.INFO l",
+        r#"["mode", "free", "layout", "none", "ttl", :-2, "holders", [], "waiters", []]"#,
+        r#"{"mode": "free", "layout": "none", "ttl": :-2, "holders": [], "waiters": []}"#,
+    );
+}
+
+#[test]
+fn waiters_are_served_first_come_first_served() {
+    let mut s = ours::scenario();
+    s.run("LOCK.ACQUIRE l a");
+    for (n, name) in ["b", "c", "d"].into_iter().enumerate() {
+        s.on(name).send(&format!("LOCK.ACQUIRE l {name} PX 1000 BLOCK 0"));
+        s.check(&format!("AWAIT.BLOCKED {} KEY l", n + 1), ":1");
+    }
+    s.check3(
+        "LOCK.INFO l",
+        r#"["mode", "exclusive", "layout", "hash", "ttl", :30000, "holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1]], "waiters", ["b", "c", "d"]]"#,
+        r#"{"mode": "exclusive", "layout": "hash", "ttl": :30000, "holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1}], "waiters": ["b", "c", "d"]}"#,
+    );
+    s.run("CLOCK.ADVANCE 10");
+    s.check("LOCK.RELEASE l a", ":0");
+    expect_granted!(s.on("b"), 2, 1, 1000, 10, "released");
+    s.run("CLOCK.ADVANCE 1000");
+    expect_granted!(s.on("c"), 3, 1, 1000, 1010, "expired");
+    s.check_that("LOCK.RELEASE l b", |reply| {
+        reply.to_string().starts_with("-LOCKLOST this owner's hold with token 2 expired at ")
+    });
+}
+
+#[test]
+fn a_wait_ends_with_its_time() {
+    let mut s = ours::scenario();
+    s.run("LOCK.ACQUIRE l a");
+    s.on("b").send("LOCK.ACQUIRE l b BLOCK 500");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1");
+    s.run("CLOCK.ADVANCE 499");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1");
+    s.run("CLOCK.ADVANCE 1");
+    s.on("b").expect("(nil)").check("PING", "+PONG");
+    s.check("LOCK.RELEASE l a", ":0");
+}
+
+#[test]
+fn whoever_makes_the_key_go_wakes_the_waiter() {
+    let mut s = ours::scenario();
+    s.run("LOCK.ACQUIRE l a");
+    s.on("b").send("LOCK.ACQUIRE l b BLOCK 0");
+    s.check("AWAIT.WAITERS l 1", ":1");
+    s.check("FLUSHALL", "+OK");
+    expect_granted!(s.on("b"), 2, 1, 30000, 0, "deleted");
+    s.on("c").send("LOCK.ACQUIRE l c BLOCK 0");
+    s.check("AWAIT.WAITERS l 1", ":1").check("DEL l", ":1");
+    expect_granted!(s.on("c"), 3, 1, 30000, 0, "deleted");
+}
+
+#[test]
+fn renewing_sets_the_lease_of_what_is_held() {
+    let mut s = ours::scenario();
+    s.run("LOCK.ACQUIRE l a PX 1000");
+    s.run("LOCK.ACQUIRE m a PX 1000");
+    s.run("LOCK.ACQUIRE n b PX 1000");
+    s.check("LOCK.RENEW 3 l m n a PX 2000", "[:1, :1, :0]");
+    s.check("PTTL l", ":2000").check("PTTL n", ":1000");
+    s.check("LOCK.RENEW 1 l a PX 500 GT", "[:0]")
+        .check("LOCK.RENEW 1 l a EX 3 GT", "[:1]")
+        .check("PTTL l", ":3000");
+}
+
+#[test]
+fn a_release_tells_redissons_waiters() {
+    let mut s = ours::scenario();
+    s.on("w")
+        .send("SUBSCRIBE redisson_lock__channel:{l}")
+        .expect_push(r#"["subscribe", "redisson_lock__channel:{l}", :1]"#);
+    s.check("AWAIT.WAITERS l 1", ":1");
+    s.run("LOCK.ACQUIRE l a");
+    s.run("LOCK.ACQUIRE l a");
+    s.check("LOCK.RELEASE l a", ":1").check("LOCK.RELEASE l a", ":0");
+    s.on("w").expect_push(r#"["message", "redisson_lock__channel:{l}", "0"]"#);
+}
+
+#[test]
+fn other_layouts_are_not_mixed_up() {
+    let mut s = ours::scenario();
+    s.run("HSET rw mode read u:1 1");
+    s.check("LOCK.ACQUIRE rw a", "-LOCKMODE the key holds a read-write lock");
+    s.check("LOCK.RELEASE rw a", "-LOCKMODE the key holds a read-write lock");
+    s.run("SET text a");
+    s.check("LOCK.ACQUIRE text a", "-WRONGTYPE Operation against a key holding the wrong kind of value");
+    s.run("HSET odd a x");
+    s.check("LOCK.ACQUIRE odd a", "-ERR hash value is not an integer");
+}
+
+#[test]
+fn in_transactions_and_scripts_nobody_waits() {
+    let mut s = ours::scenario();
+    s.run("LOCK.ACQUIRE l a");
+    s.check("MULTI", "+OK").check("LOCK.ACQUIRE l b BLOCK 0", "+QUEUED").check("EXEC", "[(nil)]");
+    s.check("EVAL \"return redis.call('lock.acquire', 'l', 'b', 'BLOCK', 0)\" 0", "(nil)");
+}
+
+/// A thousand waiters, and one release after another: each wakes one client and asks at most one more.
+#[test]
+fn a_thousand_waiters_cost_one_wake_a_release() {
+    let server = ours::manual();
+    let mut main = Client::connect(server.addr());
+    main.line("LOCK.ACQUIRE l holder");
+    let mut waiters: Vec<Client> = (0..1000).map(|_| Client::connect(server.addr())).collect();
+    for (n, waiter) in waiters.iter_mut().enumerate() {
+        waiter.send_line(&format!("LOCK.ACQUIRE l w{n} BLOCK 0"));
+        assert_eq!(main.line(&format!("AWAIT.BLOCKED {} KEY l", n + 1)).to_string(), ":1");
+    }
+    let before = server.unblocked_clients();
+    for n in 0..10 {
+        let owner = if n == 0 { "holder".to_owned() } else { format!("w{}", n - 1) };
+        assert_eq!(main.line(&format!("LOCK.RELEASE l {owner}")).to_string(), ":0");
+        assert!(waiters[n].read_reply().to_string().contains("released"), "waiter {n} is next");
+        assert_eq!(server.unblocked_clients() - before, n as u64 + 1, "one wake a release");
+        let left = 999 - n;
+        assert_eq!(main.line(&format!("AWAIT.BLOCKED {left} KEY l")).to_string(), ":1");
+    }
+}
