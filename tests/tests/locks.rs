@@ -31,7 +31,7 @@ macro_rules! expect_granted {
 
 #[test]
 fn a_lock_is_taken_once_re_entered_and_given_back() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     check_granted!(s, "LOCK.ACQUIRE l a", 1, 1, 30000, 0, "none");
     s.check("LOCK.ACQUIRE l b", "(nil)");
     check_granted!(s, "LOCK.ACQUIRE l a PX 5000", 1, 2, 5000, 0, "none");
@@ -39,12 +39,12 @@ fn a_lock_is_taken_once_re_entered_and_given_back() {
     s.check("LOCK.RELEASE l a", ":1").check("LOCK.RELEASE l a", ":0");
     s.check("LOCK.RELEASE l a", "-NOTHELD this owner does not hold the lock");
     check_granted!(s, "LOCK.ACQUIRE l b EX 1", 2, 1, 1000, 0, "released");
-    s.check("LOCK.ACQUIRE l b", "(nil)").check("LOCK.RELEASE l b ALL", ":0");
+    s.check("LOCK.ACQUIRE l a", "(nil)").check("LOCK.RELEASE l b ALL", ":0");
 }
 
 #[test]
 fn bad_arguments_are_refused_and_change_nothing() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     for (line, error) in [
         ("LOCK.ACQUIRE l", "-ERR wrong number of arguments for 'lock.acquire' command"),
         ("LOCK.ACQUIRE l a PX", "-ERR syntax error"),
@@ -78,7 +78,7 @@ fn bad_arguments_are_refused_and_change_nothing() {
 
 #[test]
 fn waiters_are_served_first_come_first_served() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     for (n, name) in ["b", "c", "d"].into_iter().enumerate() {
         s.on(name).send(&format!("LOCK.ACQUIRE l {name} PX 1000 BLOCK 0"));
@@ -101,7 +101,7 @@ fn waiters_are_served_first_come_first_served() {
 
 #[test]
 fn a_wait_ends_with_its_time() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.on("b").send("LOCK.ACQUIRE l b BLOCK 500");
     s.check("AWAIT.BLOCKED 1 KEY l", ":1");
@@ -114,7 +114,7 @@ fn a_wait_ends_with_its_time() {
 
 #[test]
 fn whoever_makes_the_key_go_wakes_the_waiter() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.on("b").send("LOCK.ACQUIRE l b BLOCK 0");
     s.check("AWAIT.WAITERS l 1", ":1");
@@ -127,7 +127,7 @@ fn whoever_makes_the_key_go_wakes_the_waiter() {
 
 #[test]
 fn renewing_sets_the_lease_of_what_is_held() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a PX 1000");
     s.run("LOCK.ACQUIRE m a PX 1000");
     s.run("LOCK.ACQUIRE n b PX 1000");
@@ -140,7 +140,7 @@ fn renewing_sets_the_lease_of_what_is_held() {
 
 #[test]
 fn a_release_tells_redissons_waiters() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.on("w")
         .send("SUBSCRIBE redisson_lock__channel:{l}")
         .expect_push(r#"["subscribe", "redisson_lock__channel:{l}", :1]"#);
@@ -153,7 +153,7 @@ fn a_release_tells_redissons_waiters() {
 
 #[test]
 fn other_layouts_are_not_mixed_up() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.run("HSET rw mode read u:1 1");
     s.check("LOCK.ACQUIRE rw a", "-LOCKMODE the key holds a read-write lock");
     s.check("LOCK.RELEASE rw a", "-LOCKMODE the key holds a read-write lock");
@@ -165,7 +165,7 @@ fn other_layouts_are_not_mixed_up() {
 
 #[test]
 fn in_transactions_and_scripts_nobody_waits() {
-    let mut s = ours::scenario();
+    let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.check("MULTI", "+OK").check("LOCK.ACQUIRE l b BLOCK 0", "+QUEUED").check("EXEC", "[(nil)]");
     s.check("EVAL \"return redis.call('lock.acquire', 'l', 'b', 'BLOCK', 0)\" 0", "(nil)");
@@ -174,7 +174,7 @@ fn in_transactions_and_scripts_nobody_waits() {
 /// A thousand waiters, and one release after another: each wakes one client and asks at most one more.
 #[test]
 fn a_thousand_waiters_cost_one_wake_a_release() {
-    let server = ours::manual();
+    let server = ours::manual_server();
     let mut main = Client::connect(server.addr());
     main.line("LOCK.ACQUIRE l holder");
     let mut waiters: Vec<Client> = (0..1000).map(|_| Client::connect(server.addr())).collect();
