@@ -1,1 +1,71 @@
-//! See the package description.
+//! What the measurements share: an engine in this process, and Redisson's way with a lock in words of its own.
+
+use lockwheel::Config;
+use lockwheel::engine::{Engine, Peer, Progress, Slot};
+use lockwheel::time::Now;
+
+/// Takes a lock as Redisson does: three or four commands. KEYS: the lock. ARGV: the lease in ms, the owner.
+pub const LOCK: &str = "\
+if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then \
+    redis.call('hincrby', KEYS[1], ARGV[2], 1) \
+    redis.call('pexpire', KEYS[1], ARGV[1]) \
+    return nil \
+end \
+return redis.call('pttl', KEYS[1])";
+
+/// Gives it back: four commands. KEYS: the lock, its channel. ARGV: the message, the lease in ms, the owner.
+pub const UNLOCK: &str = "\
+if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end \
+local holds = redis.call('hincrby', KEYS[1], ARGV[3], -1) \
+if holds > 0 then \
+    redis.call('pexpire', KEYS[1], ARGV[2]) \
+    return 0 \
+end \
+redis.call('del', KEYS[1]) \
+redis.call('publish', KEYS[2], ARGV[1]) \
+return 1";
+
+/// An engine without sockets, and one session on it.
+pub struct InProcess {
+    engine: Engine,
+    slot: Slot,
+    output: Vec<u8>,
+}
+
+impl InProcess {
+    /// An empty engine whose time stands still.
+    pub fn new() -> Self {
+        let mut engine =
+            Engine::new(Config::default(), 7, Now { wall_us: 1_000_000_000_000, monotonic_us: 0 });
+        let slot = engine.connect(Peer::default());
+        InProcess { engine, slot, output: Vec::new() }
+    }
+
+    /// Runs one request; its reply as on the wire, until the next call.
+    ///
+    /// # Panics
+    /// When the request would block or end the connection: no measurement does.
+    pub fn run(&mut self, argv: &[&[u8]]) -> &[u8] {
+        self.output.clear();
+        let progress = self.engine.execute(self.slot, argv);
+        assert_eq!(progress, Progress::Continue);
+        self.engine.take_output(self.slot, &mut self.output);
+        &self.output
+    }
+
+    /// Loads a script; its digest.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn load(&mut self, script: &str) -> Vec<u8> {
+        let reply = self.run(&[b"SCRIPT", b"LOAD", script.as_bytes()]);
+        assert!(reply.starts_with(b"$40\r\n"), "{}", String::from_utf8_lossy(reply));
+        reply[5..45].to_vec()
+    }
+}
+
+impl Default for InProcess {
+    fn default() -> Self {
+        Self::new()
+    }
+}

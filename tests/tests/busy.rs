@@ -1,0 +1,120 @@
+//! Slow scripts: others are told `BUSY`, the script can be killed, and nothing else about the server suffers.
+
+use lockwheel::Server;
+use lockwheel_tests::client::Client;
+
+const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+const UNKILLABLE: &str = "-UNKILLABLE Sorry the script already executed write commands against the dataset. You can \
+    either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command.";
+
+/// A server that calls scripts slow at once, with so many threads.
+fn server(threads: usize) -> Server {
+    let server = Server::builder().port(0).seed(7).threads(threads).start().expect("a server starts");
+    let set = Client::connect(server.addr()).line("CONFIG SET busy-reply-threshold 1");
+    assert_eq!(set.to_string(), "+OK");
+    server
+}
+
+/// Sends until the server says that it is busy.
+fn until_busy(client: &mut Client) {
+    while client.line("PING").to_string() != BUSY {}
+}
+
+fn kill(client: &mut Client) -> String {
+    client.line("SCRIPT KILL").to_string()
+}
+
+const LOOPS: &[&str] = &[
+    "while true do end",
+    "while true do pcall(function() while true do end end) end",
+    "local co = coroutine.wrap(function() while true do end end) co()",
+    "while true do pcall(redis.call, 'get', 'k') end",
+    "local function f() return f() end f()",
+    "for i = 1, 1e18 do end",
+    "return string.find(string.rep('a', 60), string.rep('a?', 60) .. string.rep('a', 61))",
+    "while true do pcall(error) end",
+];
+
+fn every_shape_of_loop_is_killed(threads: usize) {
+    let server = server(threads);
+    let mut other = Client::connect(server.addr());
+    for script in LOOPS {
+        let mut runner = Client::connect(server.addr());
+        runner.send(&["EVAL", script, "0"]);
+        until_busy(&mut other);
+        assert_eq!(kill(&mut other), "+OK", "{script}");
+        let reply = runner.read_reply().to_string();
+        assert!(reply.contains("Script killed by user with SCRIPT KILL"), "{script}: {reply}");
+        assert_eq!(other.line("PING").to_string(), "+PONG");
+        assert_eq!(
+            runner.line("EVAL 'return 1' 0").to_string(),
+            ":1",
+            "the interpreter is usable after {script}"
+        );
+    }
+    assert_eq!(kill(&mut other), "-NOTBUSY No scripts in execution right now.");
+}
+
+#[test]
+fn every_shape_of_loop_is_killed_on_one_thread() {
+    every_shape_of_loop_is_killed(1);
+}
+
+#[test]
+fn every_shape_of_loop_is_killed_on_two_threads() {
+    every_shape_of_loop_is_killed(2);
+}
+
+#[test]
+fn a_script_that_has_written_is_not_killed_but_the_server_can_be_ended() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    runner.send(&["EVAL", "redis.call('set', 'k', 'v') while true do end", "0"]);
+    until_busy(&mut other);
+    assert_eq!(kill(&mut other), UNKILLABLE);
+    other.send_line("SHUTDOWN NOSAVE");
+    server.wait();
+}
+
+#[test]
+fn a_new_client_can_connect_greet_and_kill_while_a_script_runs() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    runner.send(&["EVAL", "while true do end", "0"]);
+    until_busy(&mut other);
+    let mut late = Client::connect(server.addr());
+    assert!(late.line("HELLO 3").to_string().contains("proto"));
+    assert_eq!(late.line("GET k").to_string(), BUSY);
+    assert_eq!(late.line("NOSUCH").to_string(), "-ERR unknown command 'NOSUCH', with args beginning with: ");
+    assert_eq!(late.line("MULTI").to_string(), "+OK");
+    assert_eq!(late.line("SET k v").to_string(), BUSY);
+    assert_eq!(kill(&mut late), "+OK");
+    assert!(runner.read_reply().is_error());
+    assert_eq!(late.line("EXEC").to_string(), "-EXECABORT Transaction discarded because of previous errors.");
+}
+
+#[test]
+fn who_is_not_authenticated_is_told_so_and_kills_nothing() {
+    let server = Server::builder().port(0).password("secret").threads(1).start().expect("a server starts");
+    let mut runner = Client::connect(server.addr());
+    runner.line("AUTH secret");
+    runner.line("CONFIG SET busy-reply-threshold 1");
+    let mut other = Client::connect(server.addr());
+    other.line("AUTH secret");
+    runner.send(&["EVAL", "while true do end", "0"]);
+    until_busy(&mut other);
+    let mut stranger = Client::connect(server.addr());
+    assert_eq!(kill(&mut stranger), "-NOAUTH Authentication required.");
+    assert_eq!(stranger.line("AUTH secret").to_string(), "+OK");
+    assert_eq!(kill(&mut stranger), "+OK");
+    assert!(runner.read_reply().is_error());
+}
+
+#[test]
+fn dropping_the_server_stops_its_script() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    runner.send(&["EVAL", "redis.call('set', 'k', 'v') while true do end", "0"]);
+    until_busy(&mut other);
+    drop(server);
+}
