@@ -6,6 +6,9 @@ use super::sessions::Slot;
 use crate::keyspace::{Effect, EventClasses};
 use lockwheel_resp::{Reply, Writer};
 
+/// The most bytes of replies that a client may leave unread before it has authenticated.
+const UNAUTHENTICATED_MAX: usize = 1024;
+
 impl Engine {
     /// Delivers what commands have caused, in order, until nothing is left to cause more.
     pub(crate) fn commit(&mut self) {
@@ -62,16 +65,17 @@ impl Engine {
         }
     }
 
-    /// Cuts off a subscriber that does not read what it is sent.
-    fn check_output_limit(&mut self, slot: Slot) {
+    /// Cuts off a client that does not read what it is sent: a subscriber, or one that is not authenticated.
+    pub(super) fn check_output_limit(&mut self, slot: Slot) {
         let now_ms = self.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
-        if session.closing.is_some() {
+        let pending = session.out.len() + session.in_flight;
+        if pending <= UNAUTHENTICATED_MAX || session.closing.is_some() {
+            session.over_soft_since = None;
             return;
         }
         let limit = self.config.output_limit(session.subscriptions() > 0);
-        let pending = session.out.len() + session.in_flight;
-        let over_hard = limit.hard > 0 && pending >= limit.hard;
+        let over_hard = (limit.hard > 0 && pending >= limit.hard) || !session.authenticated;
         let over_soft = limit.soft > 0 && pending >= limit.soft;
         let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };
         session.over_soft_since = since;

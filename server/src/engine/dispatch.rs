@@ -58,6 +58,7 @@ impl Engine {
             out.truncate(before);
         }
         session.out = out;
+        self.check_output_limit(slot);
         self.commit();
         match progress {
             Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Close,

@@ -192,6 +192,11 @@ impl Engine {
         session.woken = false;
     }
 
+    /// What was taken of a session's output last has been written.
+    pub fn output_written(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).in_flight = 0;
+    }
+
     /// Takes the ids of the sessions that have output or news which their own requests did not cause.
     pub fn take_woken(&mut self, into: &mut Vec<u64>) {
         into.append(&mut self.woken);

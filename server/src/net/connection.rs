@@ -205,6 +205,9 @@ impl Connection {
             Ok(engine) => engine,
             Err(Busy) => return self.run_while_busy(),
         };
+        if self.output.is_empty() {
+            engine.output_written(self.slot);
+        }
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < self.batch.len() && progress == Progress::Continue {
