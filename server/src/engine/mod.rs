@@ -10,7 +10,6 @@ mod commit;
 pub mod config;
 mod connection;
 mod dispatch;
-mod help;
 mod pubsub;
 mod request;
 mod scripts;
@@ -29,7 +28,7 @@ pub use sessions::Slot;
 pub use table::{Command, CommandTable, Handler};
 
 use crate::keyspace::{Effect, Keyspace, Order};
-use crate::table::Row;
+use crate::table::{Row, help};
 use crate::time::{Clock, Now, TimerId, Wheel};
 use config::Config;
 use lockwheel_scripting::{Control, Runtime};

@@ -51,6 +51,7 @@ pub mod errors {
     errors! {
         COUNT_NEGATIVE = "ERR COUNT can't be negative";
         COUNT_NOT_POSITIVE = "ERR count should be greater than 0";
+        DECREMENT_OVERFLOW = "ERR decrement would overflow";
         DB_OUT_OF_RANGE = "ERR DB index is out of range";
         HASH_VALUE_NOT_AN_INTEGER = "ERR hash value is not an integer";
         INCREMENT_NAN_OR_INFINITY = "ERR increment would produce NaN or Infinity";
@@ -65,6 +66,7 @@ pub mod errors {
         NUMKEYS_NOT_POSITIVE = "ERR numkeys should be greater than 0";
         OUT_OF_INT_RANGE = "ERR value is out of range, value must between -2147483648 and 2147483647";
         OUT_OF_LONG_RANGE = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
+        OFFSET_OUT_OF_RANGE = "ERR offset is out of range";
         OUT_OF_RANGE = "ERR value is out of range";
         OUT_OF_RANGE_POSITIVE = "ERR value is out of range, must be positive";
         RANK_ZERO = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to \

@@ -7,6 +7,7 @@
 mod args;
 mod error;
 mod flow;
+pub(crate) mod help;
 mod keys;
 mod row;
 pub mod syntax;
