@@ -1,10 +1,105 @@
-//! The `lockwheel` binary.
+//! The `lockwheel` binary: arguments, log, exit codes. 0: ended as asked; 1: wrong arguments, or it cannot start.
+
+use lockwheel::engine::config::{Config, Invocation, LogLevel, Source};
+use lockwheel::{Server, StartError};
+use std::fmt::Display;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::{env, fs, process};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-fn main() -> Result<(), lockwheel::StartError> {
-    let server = lockwheel::Server::builder().signals(true).start()?;
+fn main() -> ExitCode {
+    let arguments = env::args_os().skip(1).map(std::ffi::OsString::into_encoded_bytes);
+    let done = match Invocation::from_arguments(arguments, &mut read) {
+        Invocation::Run(config) => run(*config),
+        Invocation::Print(text) => say(&text).map_err(|error| error.to_string()),
+        Invocation::Fail(message) => Err(message),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            // There is nobody left to tell when this fails.
+            let _unheard = writeln!(io::stderr(), "{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Configuration text, from where it is.
+fn read(source: Source<'_>) -> io::Result<Vec<u8>> {
+    match source {
+        Source::File(path) => fs::read(path),
+        Source::Stdin => {
+            let mut text = Vec::new();
+            io::stdin().read_to_end(&mut text)?;
+            Ok(text)
+        }
+    }
+}
+
+/// Serves until a signal or SHUTDOWN ends it.
+fn run(mut config: Config) -> Result<(), String> {
+    config.dir = absolute(&config.dir);
+    start_log(&config).map_err(|error| format!("Can't open the log file: {error}"))?;
+    let (port_file, pid_file) = (config.port_file.clone(), config.pidfile.clone());
+    let server = Server::builder()
+        .config(config)
+        .signals(true)
+        .start()
+        .map_err(|error: StartError| error.to_string())?;
+    write_file(&pid_file, process::id())?;
+    write_file(&port_file, server.port())?;
+    let ready = format!("Ready to accept connections on port {}", server.port());
+    // Whoever started it may not listen.
+    let _unheard = say(&ready);
     server.wait();
+    if !pid_file.is_empty() {
+        let _already_gone = fs::remove_file(&pid_file);
+    }
+    Ok(())
+}
+
+fn say(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+fn absolute(path: &str) -> String {
+    let absolute = Path::new(path).canonicalize();
+    absolute.map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// Writes a file that another process waits for: it appears with its content, all at once. No path: no file.
+fn write_file(path: &str, content: impl Display) -> Result<(), String> {
+    if path.is_empty() {
+        return Ok(());
+    }
+    let unfinished = format!("{path}.{}", process::id());
+    let written = fs::write(&unfinished, format!("{content}\n")).and_then(|()| fs::rename(&unfinished, path));
+    written.map_err(|error| format!("Can't write the file '{path}': {error}"))
+}
+
+/// Logs what `loglevel` asks for, quietly by default, to `logfile` or standard output; the environment's `RUST_LOG`
+/// comes first.
+fn start_log(config: &Config) -> io::Result<()> {
+    let level = match config.loglevel {
+        LogLevel::Debug => "debug",
+        LogLevel::Verbose => "info",
+        LogLevel::Notice | LogLevel::Warning => "warn",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let writer = if config.logfile.is_empty() {
+        BoxMakeWriter::new(io::stdout)
+    } else {
+        BoxMakeWriter::new(Mutex::new(fs::File::options().create(true).append(true).open(&config.logfile)?))
+    };
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{self, Runtime};
@@ -90,7 +91,7 @@ impl Builder {
 
     /// The password of the default user.
     pub fn password(mut self, password: &str) -> Self {
-        self.config.requirepass = password.to_owned();
+        self.config.requirepass = password.as_bytes().to_vec();
         self
     }
 
@@ -122,9 +123,10 @@ impl Server {
     fn start(config: Config, signals: bool) -> Result<Self, StartError> {
         let listeners = Listeners::bind(&config.bind_addresses(), config.port, config.tcp_backlog)?;
         let port = listeners.port();
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         // One thread more than asked for: while a script holds one, it answers that the server is busy.
         let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(config.threads + 1)
+            .worker_threads(config.thread_count(cores) + 1)
             .thread_stack_size(STACK)
             .thread_name("lockwheel")
             .enable_all()

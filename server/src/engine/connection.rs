@@ -87,7 +87,7 @@ fn auth(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
 
 impl Engine {
     fn authenticate(&mut self, call: Call, user: &[u8], password: &[u8]) -> Result<(), CommandError> {
-        let expected = self.config.requirepass.as_bytes();
+        let expected = self.config.requirepass.as_slice();
         // Without a password the default user accepts any, as Redis' `nopass` user does.
         if user != b"default" || !(expected.is_empty() || same_secret(expected, password)) {
             return Err(WRONG_PASSWORD);

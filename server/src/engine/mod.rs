@@ -120,7 +120,7 @@ pub(crate) enum Timeout {
 impl Engine {
     /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
-        let clock = Clock::new(config.clock_mode(), system);
+        let clock = config.clock(system);
         let now = clock.read(system);
         let control = Arc::new(Control::new());
         let mut keyspace = Keyspace::new(config.databases, seed);

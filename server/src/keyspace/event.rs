@@ -79,9 +79,10 @@ impl EventClasses {
         Some(EventClasses(classes))
     }
 
-    /// The text form that CONFIG GET shows: `A` for all of its classes, else letter by letter.
+    /// The text form that CONFIG GET shows: `A` for all of its classes, which hides `n`, else letter by letter.
     pub fn text(self) -> String {
-        let mut left = self.0;
+        let all = self.0 & Self::ALL == Self::ALL;
+        let mut left = if all { self.0 & !Self::NEW } else { self.0 };
         let mut text = String::new();
         for &(letter, classes) in Self::LETTERS {
             if left & classes == classes {

@@ -2,30 +2,52 @@
 
 use super::connection;
 use super::shared::Shared;
+use crate::engine::config::{BindAddress, Host};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// An address that cannot be listened on.
+/// The server cannot listen.
 #[derive(Debug)]
-pub struct BindError {
-    addr: SocketAddr,
-    source: io::Error,
+pub enum BindError {
+    /// There is no address to listen on.
+    Nowhere,
+    /// An address cannot be listened on.
+    Address {
+        /// The address, or a name that cannot be resolved, with the port.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl BindError {
+    fn address(address: impl fmt::Display, source: io::Error) -> Self {
+        BindError::Address { address: address.to_string(), source }
+    }
 }
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Could not create server TCP listening socket {}: {}", self.addr, describe(&self.source))
+        match self {
+            BindError::Nowhere => f.write_str("Configured to not listen anywhere, exiting."),
+            BindError::Address { address, source } => {
+                write!(f, "Could not create server TCP listening socket {address}: {}", describe(source))
+            }
+        }
     }
 }
 
 impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+        match self {
+            BindError::Nowhere => None,
+            BindError::Address { source, .. } => Some(source),
+        }
     }
 }
 
@@ -49,7 +71,7 @@ const TRIES: usize = 32;
 impl Listeners {
     /// Listens on each address; port 0 picks one that is free on all of them. An address marked optional is passed
     /// over when the machine does not have it.
-    pub(crate) fn bind(addrs: &[(IpAddr, bool)], port: u16, backlog: i32) -> Result<Self, BindError> {
+    pub(crate) fn bind(addrs: &[BindAddress], port: u16, backlog: i32) -> Result<Self, BindError> {
         let mut tries = TRIES;
         loop {
             match Self::bind_once(addrs, port, backlog) {
@@ -60,18 +82,24 @@ impl Listeners {
         }
     }
 
-    fn bind_once(addrs: &[(IpAddr, bool)], mut port: u16, backlog: i32) -> Result<Self, BindError> {
+    fn bind_once(addrs: &[BindAddress], mut port: u16, backlog: i32) -> Result<Self, BindError> {
         let mut sockets = Vec::new();
-        for &(ip, optional) in addrs {
-            let addr = SocketAddr::new(ip, port);
+        for BindAddress { host, optional } in addrs {
+            let addr = match host {
+                Host::Ip(ip) => SocketAddr::new(*ip, port),
+                Host::Name(name) => resolve(name, port)?,
+            };
             match listen(addr, backlog) {
                 Ok(socket) => {
-                    port = socket.local_addr().map_err(|source| BindError { addr, source })?.port();
+                    port = socket.local_addr().map_err(|source| BindError::address(addr, source))?.port();
                     sockets.push(socket);
                 }
-                Err(error) if optional && lacks_address(&error) => {}
-                Err(source) => return Err(BindError { addr, source }),
+                Err(error) if *optional && lacks_address(&error) => {}
+                Err(source) => return Err(BindError::address(addr, source)),
             }
+        }
+        if sockets.is_empty() {
+            return Err(BindError::Nowhere);
         }
         Ok(Listeners { sockets, port })
     }
@@ -89,6 +117,13 @@ impl Listeners {
         }
         Ok(())
     }
+}
+
+/// The first address that a name stands for.
+fn resolve(name: &str, port: u16) -> Result<SocketAddr, BindError> {
+    let found = (name, port).to_socket_addrs().map(|mut addrs| addrs.next());
+    let found = found.and_then(|addr| addr.ok_or_else(|| io::Error::other("the name has no address")));
+    found.map_err(|source| BindError::address(format_args!("{name}:{port}"), source))
 }
 
 fn lacks_address(error: &io::Error) -> bool {

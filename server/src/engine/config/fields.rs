@@ -1,0 +1,159 @@
+//! Typed fields of the configuration: each knows the value that stands for it.
+
+use super::{OutputLimits, TimeMode, Value};
+use crate::keyspace::EventClasses;
+
+/// How much is logged, each level including those after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Everything.
+    Debug,
+    /// Much, rarely useful.
+    Verbose,
+    /// What one wants to know in production.
+    #[default]
+    Notice,
+    /// Only what is important.
+    Warning,
+}
+
+impl LogLevel {
+    pub(super) const NAMES: &[&str] = &["debug", "verbose", "notice", "warning"];
+    const ALL: [Self; 4] = [LogLevel::Debug, LogLevel::Verbose, LogLevel::Notice, LogLevel::Warning];
+}
+
+/// To whom something is allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Permission {
+    /// To nobody.
+    #[default]
+    No,
+    /// To everybody.
+    Yes,
+    /// To clients on this machine.
+    Local,
+}
+
+impl Permission {
+    pub(super) const NAMES: &[&str] = &["no", "yes", "local"];
+    const ALL: [Self; 3] = [Permission::No, Permission::Yes, Permission::Local];
+
+    /// Whether it is allowed to a client; `local`: whether that is on this machine.
+    pub fn allows(self, local: bool) -> bool {
+        match self {
+            Permission::No => false,
+            Permission::Yes => true,
+            Permission::Local => local,
+        }
+    }
+}
+
+/// A type of fields. The table pairs each field with a kind that makes values of its type.
+pub(super) trait Field {
+    /// The value that stands for it.
+    fn value(&self) -> Value;
+    /// Takes over a value; one of another type, which the table rules out, changes nothing.
+    fn assign(&mut self, value: Value);
+}
+
+macro_rules! numbers {
+    ($variant:ident: $($number:ty),*) => {
+        $(impl Field for $number {
+            fn value(&self) -> Value {
+                Value::$variant((*self).into())
+            }
+
+            fn assign(&mut self, value: Value) {
+                // The kind has checked the range; what a small machine cannot count is as good as no limit.
+                match value {
+                    Value::Integer(number) => *self = <$number>::try_from(number).unwrap_or(<$number>::MAX),
+                    Value::Size(bytes) => *self = <$number>::try_from(bytes).unwrap_or(<$number>::MAX),
+                    _ => {}
+                }
+            }
+        })*
+    };
+}
+
+numbers!(Integer: u16, u32, i32, i64);
+numbers!(Size: u64);
+
+impl Field for usize {
+    fn value(&self) -> Value {
+        Value::Size(*self as u64)
+    }
+
+    fn assign(&mut self, value: Value) {
+        let mut wide = *self as u64;
+        wide.assign(value);
+        *self = usize::try_from(wide).unwrap_or(usize::MAX);
+    }
+}
+
+impl Field for String {
+    fn value(&self) -> Value {
+        Value::Text(self.clone().into_bytes())
+    }
+
+    fn assign(&mut self, value: Value) {
+        if let Value::Text(text) = value {
+            *self = String::from_utf8_lossy(&text).into_owned();
+        }
+    }
+}
+
+impl Field for Vec<String> {
+    fn value(&self) -> Value {
+        Value::Words(self.iter().map(|word| word.clone().into_bytes()).collect())
+    }
+
+    fn assign(&mut self, value: Value) {
+        if let Value::Words(words) = value {
+            *self = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        }
+    }
+}
+
+/// Fields that are the content of a variant of their own.
+macro_rules! contents {
+    ($($variant:ident($content:ty)),*) => {
+        $(impl Field for $content {
+            fn value(&self) -> Value {
+                Value::$variant(self.clone())
+            }
+
+            fn assign(&mut self, value: Value) {
+                if let Value::$variant(content) = value {
+                    *self = content;
+                }
+            }
+        })*
+    };
+}
+
+contents!(
+    Flag(bool),
+    Text(Vec<u8>),
+    Events(EventClasses),
+    OutputLimits(OutputLimits),
+    Time(TimeMode),
+    Seed(Option<u64>)
+);
+
+/// Fields that are one of some words.
+macro_rules! choices {
+    ($($choice:ty),*) => {
+        $(impl Field for $choice {
+            fn value(&self) -> Value {
+                Value::Choice(Self::NAMES[*self as usize])
+            }
+
+            fn assign(&mut self, value: Value) {
+                let found = Self::ALL.into_iter().find(|choice| choice.value() == value);
+                *self = found.unwrap_or(*self);
+            }
+        })*
+    };
+}
+
+choices!(LogLevel, Permission);

@@ -1,0 +1,173 @@
+//! The configuration file: its lines, and the report of the first one that is wrong.
+
+use super::access::{find, split_value};
+use super::parameter::Reason;
+use super::{Config, Source};
+use crate::engine::REDIS_VERSION;
+use lockwheel_resp::split_words;
+use std::collections::BTreeSet;
+use std::{fmt, io};
+
+/// Files that include each other are followed so deep.
+const DEPTH_MAX: usize = 16;
+
+/// Why a configuration cannot be loaded. Its text is the report that Redis prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// A line is wrong.
+    Line {
+        /// Its number, from 1; the command line continues the count of the file.
+        number: usize,
+        /// The line without the white space around it.
+        line: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file cannot be read.
+    File {
+        /// Its path.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Line { number, line, reason } => write!(
+                f,
+                "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\nReading the configuration file, at line \
+                 {number}\n>>> '{line}'\n{reason}"
+            ),
+            LoadError::File { path, reason } => {
+                write!(f, "Fatal error, can't open config file '{path}': {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl LoadError {
+    pub(super) fn unreadable(path: &str, error: &io::Error) -> Self {
+        let reason = match error.kind() {
+            io::ErrorKind::NotFound => "No such file or directory".to_owned(),
+            io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
+            _ => error.to_string(),
+        };
+        LoadError::File { path: path.to_owned(), reason }
+    }
+}
+
+/// What a line does.
+enum Outcome {
+    Done,
+    Include(String),
+}
+
+/// Reads configuration text into a configuration.
+pub(super) struct Loader<'a> {
+    pub(super) config: Config,
+    read: &'a mut dyn FnMut(Source<'_>) -> io::Result<Vec<u8>>,
+    /// The parameters that were set, so that some of them can be added to.
+    seen: BTreeSet<&'static str>,
+    depth: usize,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn new(read: &'a mut dyn FnMut(Source<'_>) -> io::Result<Vec<u8>>) -> Self {
+        Loader { config: Config::default(), read, seen: BTreeSet::new(), depth: 0 }
+    }
+
+    pub(super) fn read(&mut self, source: Source<'_>) -> Result<Vec<u8>, LoadError> {
+        (self.read)(source).map_err(|error| LoadError::unreadable(source.path(), &error))
+    }
+
+    /// Applies each line in order.
+    ///
+    /// # Errors
+    /// The first line that is wrong, or a file that cannot be read.
+    pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
+        for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            let wrong = |reason: Reason| LoadError::Line {
+                number: index + 1,
+                line: String::from_utf8_lossy(line).into_owned(),
+                reason: reason.into_owned(),
+            };
+            if let Outcome::Include(path) = self.line(line).map_err(wrong)? {
+                if self.depth == DEPTH_MAX {
+                    return Err(wrong("Too many files include each other".into()));
+                }
+                let included = self.read(Source::File(&path))?;
+                self.depth += 1;
+                self.load(&included)?;
+                self.depth -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<Outcome, Reason> {
+        if line.first().is_none_or(|&first| first == b'#') {
+            return Ok(Outcome::Done);
+        }
+        let words = split_words(line).ok_or("Unbalanced quotes in configuration line")?;
+        let Some((name, values)) = words.split_first() else { return Ok(Outcome::Done) };
+        let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+        if find(name).is_some() {
+            return self.set(name, &values).map(|()| Outcome::Done);
+        }
+        directive(&name.to_ascii_lowercase(), &values)
+    }
+
+    fn set(&mut self, name: &[u8], values: &[&[u8]]) -> Result<(), Reason> {
+        let Some(parameter) = find(name) else { return Err(UNKNOWN.into()) };
+        let again = !self.seen.insert(parameter.name);
+        let value = match values {
+            // `"900 1"` is as good as `900 1`.
+            [one] => self.config.read(parameter, &split_value(parameter, one), again)?,
+            _ => self.config.read(parameter, values, again)?,
+        };
+        self.config.store(parameter, value);
+        Ok(())
+    }
+}
+
+const UNKNOWN: &str = "Bad directive or wrong number of arguments";
+
+/// Lines that are no parameters.
+fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
+    match (name, values) {
+        (b"include", [path]) if path.iter().any(|byte| b"*?[".contains(byte)) => {
+            Err("Patterns in include are not supported".into())
+        }
+        (b"include", [path]) => Ok(Outcome::Include(String::from_utf8_lossy(path).into_owned())),
+        // Parameters of long ago, which Redis too accepts and forgets.
+        (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
+        (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),
+        (b"user", [_, ..]) => Err("Users in the configuration are not supported".into()),
+        (b"rename-command", [_, _]) => Err("Renaming commands is not supported".into()),
+        (b"sentinel", [_, ..]) => Err("sentinel directive while not in sentinel mode".into()),
+        _ => Err(UNKNOWN.into()),
+    }
+}
+
+/// Appends a word in double quotes, so that it is read back as it is.
+pub(super) fn quote(word: &[u8], text: &mut Vec<u8>) {
+    text.push(b'"');
+    for &byte in word {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', byte]),
+            b'\n' => text.extend(b"\\n"),
+            b'\r' => text.extend(b"\\r"),
+            b'\t' => text.extend(b"\\t"),
+            0x07 => text.extend(b"\\a"),
+            0x08 => text.extend(b"\\b"),
+            b' '..=b'~' => text.push(byte),
+            _ => text.extend(format!("\\x{byte:02x}").bytes()),
+        }
+    }
+    text.push(b'"');
+}

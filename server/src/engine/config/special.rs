@@ -1,0 +1,271 @@
+//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, but for what is
+//! refused here and works in Redis.
+
+use super::parameter::{Reason, Value};
+use super::values::{c_integer, choice, integer, no_choice};
+use super::{Config, Parameter, TimeMode, instant};
+use crate::keyspace::EventClasses;
+use lockwheel_resp::number;
+
+/// What a value may depend on beside its words.
+pub(super) struct Context<'a> {
+    pub(super) config: &'a Config,
+    pub(super) parameter: &'static Parameter,
+    /// Whether the parameter was set before by the text that is being loaded.
+    pub(super) again: bool,
+}
+
+impl Context<'_> {
+    /// The value in force.
+    pub(super) fn current(&self) -> Value {
+        self.config.value(self.parameter)
+    }
+}
+
+type Words<'a> = &'a [&'a [u8]];
+
+const ARITY: &str = "wrong number of arguments";
+
+/// `bind`: at most 16 addresses. Whether they can be listened on is seen when it is tried.
+pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    const MOST: usize = 16;
+    if words.len() > MOST {
+        return Err("Too many bind addresses specified.".into());
+    }
+    Ok(Value::Words(words.iter().map(|word| word.to_vec()).collect()))
+}
+
+/// `save`: pairs of seconds and changes. A second line of a file adds to the first.
+pub(super) fn save(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
+    const INVALID: &str = "Invalid save parameters";
+    let (pairs, []) = words.as_chunks::<2>() else { return Err(INVALID.into()) };
+    let mut points = match context.current() {
+        Value::Words(points) if context.again && !pairs.is_empty() => points,
+        _ => Vec::new(),
+    };
+    for [seconds, changes] in pairs {
+        let (Some(seconds @ 1..), Some(changes @ 0..)) = (c_integer(seconds), c_integer(changes)) else {
+            return Err(INVALID.into());
+        };
+        points.extend([seconds.to_string().into_bytes(), changes.to_string().into_bytes()]);
+    }
+    Ok(Value::Words(points))
+}
+
+/// `notify-keyspace-events`: a letter for each class.
+pub(super) fn events(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    let classes = EventClasses::parse(words[0]);
+    classes.map(Value::Events).ok_or("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".into())
+}
+
+/// `oom-score-adj`: `relative` is another word for `yes`.
+pub(super) fn oom_score_adj(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    match choice(words[0], &["no", "yes", "relative", "absolute"])? {
+        "relative" => Ok(Value::Choice("yes")),
+        other => Ok(Value::Choice(other)),
+    }
+}
+
+/// `oom-score-adj-values`: three numbers.
+pub(super) fn oom_score_adj_values(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    if words.len() != 3 {
+        return Err(ARITY.into());
+    }
+    let mut scores = Vec::new();
+    for word in words {
+        let score = c_integer(word).filter(|score| (-2000..=2000).contains(score));
+        let score = score.ok_or("Invalid oom-score-adj-values, elements must be between -2000 and 2000.")?;
+        scores.push(score.to_string().into_bytes());
+    }
+    Ok(Value::Words(scores))
+}
+
+/// `latency-tracking-info-percentiles`: numbers from 0 to 100, shown with at most six decimals.
+pub(super) fn percentiles(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    let mut percentiles = Vec::new();
+    for word in words {
+        let percentile =
+            number::parse_f64(word).ok_or("Invalid latency-tracking-info-percentiles parameters")?;
+        if !(0.0..=100.0).contains(&percentile) {
+            const RANGE: &str = "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";
+            return Err(RANGE.into());
+        }
+        let text = format!("{percentile:.6}");
+        percentiles.push(text.trim_end_matches('0').trim_end_matches('.').as_bytes().to_vec());
+    }
+    Ok(Value::Words(percentiles))
+}
+
+/// `shutdown-on-sigterm` and `shutdown-on-sigint`: any of some words, shown in the order of this list.
+pub(super) fn shutdown(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    const NAMES: &[&str] = &["default", "save", "nosave", "now", "force"];
+    if words.is_empty() {
+        return Err(no_choice(NAMES));
+    }
+    let given = words.iter().map(|word| choice(word, NAMES)).collect::<Result<Vec<_>, _>>()?;
+    if given.contains(&"save") && given.contains(&"nosave") {
+        return Err("shutdown options SAVE and NOSAVE can't be used simultaneously".into());
+    }
+    let shown = NAMES[1..].iter().filter(|name| given.contains(name));
+    let shown: Vec<Vec<u8>> = shown.map(|name| name.as_bytes().to_vec()).collect();
+    Ok(Value::Words(if shown.is_empty() { vec![b"default".to_vec()] } else { shown }))
+}
+
+/// `hz`: beyond 1 to 500, the nearer of the two.
+pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    match integer(words[0], 0, i32::MAX.into())? {
+        Value::Integer(hz) => Ok(Value::Integer(hz.clamp(1, 500))),
+        other => Ok(other),
+    }
+}
+
+/// `dir`: a directory. Quotes around it are dropped: some clients' test suites start a server with them, and no
+/// directory is called so.
+pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    let path = match words[0] {
+        [b'"', path @ .., b'"'] => path,
+        path => path,
+    };
+    Ok(Value::Text(path.to_vec()))
+}
+
+/// `replicaof`: `no one`, or a master's host and port, which are refused.
+pub(super) fn replicaof(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    let [host, port] = words else { return Err(ARITY.into()) };
+    if host.eq_ignore_ascii_case(b"no") && port.eq_ignore_ascii_case(b"one") {
+        return Ok(Value::Words(Vec::new()));
+    }
+    if !c_integer(port).is_some_and(|port| (0..=65535).contains(&port)) {
+        return Err("Invalid master port".into());
+    }
+    Err("Replication is not supported".into())
+}
+
+/// `time`: `real`, `manual`, or the instant that a standing clock shows.
+pub(super) fn time(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    let mode = match words[0].to_ascii_lowercase().as_slice() {
+        b"real" => Some(TimeMode::Real),
+        b"manual" => Some(TimeMode::Manual),
+        _ => instant::parse(words[0]).map(TimeMode::At),
+    };
+    let allowed = "argument must be 'real', 'manual' or an instant like '2030-01-01T00:00:00Z'";
+    mode.map(Value::Time).ok_or(allowed.into())
+}
+
+/// `seed`: 64 bits, or nothing for one that the system picks.
+pub(super) fn seed(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    let text = std::str::from_utf8(words[0]).unwrap_or("?");
+    if text.is_empty() {
+        return Ok(Value::Seed(None));
+    }
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let seed = text.parse().ok().filter(|_| digits);
+    seed.map(|seed| Value::Seed(Some(seed)))
+        .ok_or("argument must be between 0 and 18446744073709551615 inclusive".into())
+}
+
+fn text(value: &Value) -> &[u8] {
+    match value {
+        Value::Text(text) => text,
+        _ => b"",
+    }
+}
+
+fn ensure(holds: bool, reason: &'static str) -> Result<(), Reason> {
+    if holds { Ok(()) } else { Err(reason.into()) }
+}
+
+fn is_base_name(path: &[u8]) -> bool {
+    !path.iter().any(|byte| matches!(byte, b'/' | b'\\'))
+}
+
+/// A rule for `dbfilename`.
+pub(super) fn dbfilename(value: &Value) -> Result<(), Reason> {
+    ensure(is_base_name(text(value)), "dbfilename can't be a path, just a filename")
+}
+
+/// A rule for `appendfilename`.
+pub(super) fn appendfilename(value: &Value) -> Result<(), Reason> {
+    ensure(!text(value).is_empty(), "appendfilename can't be empty")?;
+    ensure(is_base_name(text(value)), "appendfilename can't be a path, just a filename")
+}
+
+/// A rule for `appenddirname`.
+pub(super) fn appenddirname(value: &Value) -> Result<(), Reason> {
+    ensure(!text(value).is_empty(), "appenddirname can't be empty")?;
+    ensure(is_base_name(text(value)), "appenddirname can't be a path, just a dirname")
+}
+
+/// A rule for `cluster-announce-hostname`.
+pub(super) fn hostname(value: &Value) -> Result<(), Reason> {
+    ensure(text(value).len() < 256, "Hostnames must be less than 256 characters")?;
+    let fine = text(value).iter().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(byte));
+    ensure(fine, "Hostnames may only contain alphanumeric characters, hyphens or dots")
+}
+
+/// A rule for `cluster-announce-human-nodename`.
+pub(super) fn nodename(value: &Value) -> Result<(), Reason> {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-./:_`".contains(byte);
+    let fine = text(value).iter().all(allowed);
+    ensure(fine, "Announced human node name contained invalid character")
+}
+
+/// A rule for `locale-collate`: the locales that every system has.
+pub(super) fn locale(value: &Value) -> Result<(), Reason> {
+    let known: [&[u8]; 4] = [b"", b"C", b"POSIX", b"C.UTF-8"];
+    ensure(known.contains(&text(value)), "Invalid locale name")
+}
+
+/// A rule for `proc-title-template`: its variables are known, and something is left when those that may be empty are.
+pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
+    const NEVER_EMPTY: &[&[u8]] = &[b"listen-addr", b"port", b"tls-port", b"config-file"];
+    const PERHAPS_EMPTY: &[&[u8]] = &[b"title", b"server-mode", b"unixsocket"];
+    let mut rest = text(value);
+    let mut shows = false;
+    let valid = loop {
+        match rest {
+            [] => break shows,
+            [b'{', b'{', after @ ..] => (rest, shows) = (after, true),
+            [b'{', after @ ..] => {
+                let Some(end) = after.iter().position(|&byte| byte == b'}') else { break false };
+                let never_empty = NEVER_EMPTY.contains(&&after[..end]);
+                if !never_empty && !PERHAPS_EMPTY.contains(&&after[..end]) {
+                    break false;
+                }
+                shows |= never_empty;
+                rest = &after[end + 1..];
+            }
+            [byte, after @ ..] => {
+                shows |= *byte != b' ';
+                rest = after;
+            }
+        }
+    };
+    ensure(valid, "template format is invalid or contains unknown variables")
+}
+
+/// A rule for `daemonize`.
+pub(super) fn foreground(value: &Value) -> Result<(), Reason> {
+    ensure(*value == Value::Flag(false), "Running in the background is not supported")
+}
+
+/// A rule for `supervised`.
+pub(super) fn unsupervised(value: &Value) -> Result<(), Reason> {
+    let alone = matches!(value, Value::Choice("no" | "auto"));
+    ensure(alone, "Running under upstart's or systemd's supervision is not supported")
+}
+
+/// A rule for `cluster-enabled`.
+pub(super) fn no_cluster(value: &Value) -> Result<(), Reason> {
+    ensure(*value == Value::Flag(false), "Cluster mode is not supported")
+}
+
+/// A rule for `tls-port`.
+pub(super) fn no_tls(value: &Value) -> Result<(), Reason> {
+    ensure(*value == Value::Integer(0), "TLS is not supported")
+}
+
+/// A rule for `aclfile`.
+pub(super) fn no_acl_file(value: &Value) -> Result<(), Reason> {
+    ensure(text(value).is_empty(), "ACL files are not supported")
+}

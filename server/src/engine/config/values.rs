@@ -1,0 +1,170 @@
+//! How values are read, kind by kind. The texts of the errors are Redis', as observed.
+
+use super::parameter::{Kind, Parameter, Reason, Value};
+use super::special::Context;
+use lockwheel_resp::number;
+
+const YES_OR_NO: &str = "argument must be 'yes' or 'no'";
+const NOT_AN_INTEGER: &str = "argument couldn't be parsed into an integer";
+const NOT_OCTAL: &str = "argument couldn't be parsed as an octal number";
+const NOT_A_SIZE: &str = "argument must be a memory value";
+const NOT_A_SIZE_OR_PERCENT: &str = "argument must be a memory or percent value";
+const PERCENT_TOO_HIGH: &str = "percentage argument must be less or equal to 100";
+
+impl Parameter {
+    /// Reads the words that are to be its value.
+    ///
+    /// # Errors
+    /// Why they are no value of this parameter.
+    pub(super) fn read(&self, words: &[&[u8]], context: &Context<'_>) -> Result<Value, Reason> {
+        let value = match (self.kind, words) {
+            (Kind::Special(grammar), words) if grammar.several || words.len() == 1 => {
+                (grammar.read)(words, context)?
+            }
+            (_, [word]) => self.read_word(word)?,
+            _ => return Err("wrong number of arguments".into()),
+        };
+        self.check.map_or(Ok(()), |check| check(&value))?;
+        Ok(value)
+    }
+
+    fn read_word(&self, word: &[u8]) -> Result<Value, Reason> {
+        match self.kind {
+            Kind::Flag => flag(word),
+            Kind::Integer { min, max } => integer(word, min, max),
+            Kind::Size { min, max } => {
+                let bytes = size(word).ok_or(NOT_A_SIZE)?;
+                in_range(bytes, min, max).map(Value::Size)
+            }
+            Kind::Octal { max } => octal(word, max),
+            Kind::SizeOrPercent => size_or_percent(word),
+            Kind::Choice(words) => choice(word, words).map(Value::Choice),
+            // A special kind has read its words itself.
+            Kind::Text | Kind::Special(_) => Ok(Value::Text(word.to_vec())),
+        }
+    }
+}
+
+fn flag(word: &[u8]) -> Result<Value, Reason> {
+    match word.to_ascii_lowercase().as_slice() {
+        b"yes" => Ok(Value::Flag(true)),
+        b"no" => Ok(Value::Flag(false)),
+        _ => Err(YES_OR_NO.into()),
+    }
+}
+
+pub(super) fn integer(word: &[u8], min: i64, max: i64) -> Result<Value, Reason> {
+    let number = number::parse_i64(word).ok_or(NOT_AN_INTEGER)?;
+    in_range(number, min, max).map(Value::Integer)
+}
+
+fn in_range<N: PartialOrd + std::fmt::Display>(number: N, min: N, max: N) -> Result<N, Reason> {
+    if number < min || number > max {
+        return Err(format!("argument must be between {min} and {max} inclusive").into());
+    }
+    Ok(number)
+}
+
+/// The one of some words that is meant, in either case.
+pub(super) fn choice(word: &[u8], words: &'static [&'static str]) -> Result<&'static str, Reason> {
+    let found = words.iter().find(|known| known.as_bytes().eq_ignore_ascii_case(word));
+    found.copied().ok_or_else(|| no_choice(words))
+}
+
+/// The error that lists the words of a choice.
+pub(super) fn no_choice(words: &[&str]) -> Reason {
+    format!("argument(s) must be one of the following: {}", words.join(", ")).into()
+}
+
+fn octal(word: &[u8], max: i64) -> Result<Value, Reason> {
+    let digits = std::str::from_utf8(word).ok();
+    let number = digits.and_then(|digits| i64::from_str_radix(digits, 8).ok()).ok_or(NOT_OCTAL)?;
+    if (0..=max).contains(&number) {
+        return Ok(Value::Integer(number));
+    }
+    Err(format!("argument must be between 0 and {max:o} inclusive").into())
+}
+
+fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
+    if let Some((b'%', digits)) = word.split_last()
+        && !digits.is_empty()
+    {
+        let percent = number::parse_i64(digits).filter(|percent| *percent >= 0);
+        return match percent.ok_or(NOT_A_SIZE_OR_PERCENT)? {
+            percent @ 0..=100 => Ok(Value::Integer(-percent)),
+            _ => Err(PERCENT_TOO_HIGH.into()),
+        };
+    }
+    let bytes = size(word).ok_or(NOT_A_SIZE_OR_PERCENT)?;
+    // Redis keeps percentages as negative numbers, so that sizes beyond the signed range turn into some.
+    Ok(Value::Integer(bytes as i64))
+}
+
+/// A number of bytes: digits, none of which are 0, and a unit in either case. `k`, `m`, `g` are powers of 1000; `kb`,
+/// `mb`, `gb` powers of 1024. A number too large is the largest, a product too large wraps around, as in Redis.
+pub(super) fn size(word: &[u8]) -> Option<u64> {
+    /// Longer numbers are refused.
+    const DIGITS_MAX: usize = 127;
+    let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, unit) = word.split_at(digits);
+    let factor: u64 = match unit.to_ascii_lowercase().as_slice() {
+        b"" | b"b" => 1,
+        b"k" => 1000,
+        b"kb" => 1 << 10,
+        b"m" => 1_000_000,
+        b"mb" => 1 << 20,
+        b"g" => 1_000_000_000,
+        b"gb" => 1 << 30,
+        _ => return None,
+    };
+    if digits.len() > DIGITS_MAX {
+        return None;
+    }
+    let step = |sum: u64, digit: &u8| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+    Some(digits.iter().fold(0, step).wrapping_mul(factor))
+}
+
+/// A whole word as C's `strtoll` reads it, but for white space and overflow: an optional sign and digits.
+pub(super) fn c_integer(word: &[u8]) -> Option<i64> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_redis_reads_them() {
+        // Each was CONFIG SET as maxmemory on redis-server 7.0.15, whose CONFIG GET gave the number.
+        let cases: &[(&str, Option<u64>)] = &[
+            ("1kb", Some(1024)),
+            ("1k", Some(1000)),
+            ("1KB", Some(1024)),
+            ("1Gb", Some(1 << 30)),
+            ("1g", Some(1_000_000_000)),
+            ("2mB", Some(2 << 20)),
+            ("3m", Some(3_000_000)),
+            ("1B", Some(1)),
+            ("01", Some(1)),
+            ("", Some(0)),
+            ("b", Some(0)),
+            ("kb", Some(0)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("18014398509481984kb", Some(0)),
+            ("1.5mb", None),
+            ("1 mb", None),
+            (" 1", None),
+            ("-1", None),
+            ("-5mb", None),
+            ("1tb", None),
+            ("0x10", None),
+            ("10%", None),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(size(text.as_bytes()), *bytes, "{text:?}");
+        }
+        assert_eq!(size(&[b'0'; 127]), Some(0));
+        assert_eq!(size(&[b'0'; 128]), None);
+    }
+}
