@@ -141,10 +141,13 @@ pub mod events {
         RPOP = LIST "rpop";
         RPUSH = LIST "rpush";
         SADD = SET "sadd";
+        SDIFFSTORE = SET "sdiffstore";
         SET = STRING "set";
         SETRANGE = STRING "setrange";
+        SINTERSTORE = SET "sinterstore";
         SPOP = SET "spop";
         SREM = SET "srem";
+        SUNIONSTORE = SET "sunionstore";
         ZADD = ZSET "zadd";
         ZINCR = ZSET "zincr";
         ZPOPMAX = ZSET "zpopmax";

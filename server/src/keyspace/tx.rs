@@ -138,6 +138,23 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// The values of several keys to be read as `T`s; `None` where there is no such key. O(keys).
+    pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
+        let Keyspace { databases, hasher, counters, .. } = &mut *self.keyspace;
+        let database = &databases[self.db];
+        let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
+            None => {
+                counters.keyspace_misses += 1;
+                Ok(None)
+            }
+            Some(entry) => {
+                counters.keyspace_hits += 1;
+                T::of(&entry.value).map(Some).ok_or(WrongType)
+            }
+        };
+        keys.iter().map(read).collect()
+    }
+
     /// The value to be changed as a `T`; `None` when there is no such key. O(1).
     pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
         let hash = self.hash(key);

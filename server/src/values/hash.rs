@@ -169,7 +169,7 @@ impl Hash {
 
     /// Visits about `count` fields from `cursor` on and returns the next cursor; 0 starts and ends. A field that is
     /// there throughout a whole scan is visited. A small hash is visited whole, as in Redis.
-    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8], &[u8])) -> u64 {
+    pub fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a [u8], &'a [u8])) -> u64 {
         match &self.0 {
             Form::Packed(_) => {
                 self.iter().for_each(|(field, value)| visit(field, value));

@@ -186,13 +186,13 @@ impl Set {
 
     /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that is
     /// there throughout a whole scan is visited. A small set or one of integers is visited whole, as in Redis.
-    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8])) -> u64 {
+    pub fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(Text<'a>)) -> u64 {
         if let Form::Other(other) = &self.0
             && let Other::Table(table) = &**other
         {
-            return table.scan(cursor, count, |member| visit(member));
+            return table.scan(cursor, count, |member| visit(Text::Bytes(member)));
         }
-        self.iter().for_each(|member| visit(&member));
+        self.iter().for_each(visit);
         0
     }
 

@@ -120,7 +120,7 @@ impl<E: Keyed> Table<E> {
     ///
     /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top, so
     /// whatever is there throughout a whole scan is visited, whatever else comes and goes meanwhile.
-    pub(super) fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&E)) -> u64 {
+    pub(super) fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a E)) -> u64 {
         let len = self.entries.len();
         let top = match usize::try_from(cursor) {
             Ok(0) | Err(_) => len,
