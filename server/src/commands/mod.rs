@@ -3,14 +3,19 @@
 mod counters;
 mod databases;
 mod expiry;
+mod hashes;
 mod keys;
 mod lists;
 mod ranges;
 mod ready;
+mod sample;
 mod scan;
 mod set_options;
+mod sets;
 mod string_ranges;
 mod strings;
+#[cfg(test)]
+mod testing;
 
 use crate::table::{DataHandler, Row};
 
@@ -19,12 +24,17 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     counters::ROWS,
     databases::ROWS,
     expiry::ROWS,
+    hashes::change::ROWS,
+    hashes::read::ROWS,
     keys::ROWS,
     lists::change::ROWS,
     lists::pop::ROWS,
     lists::read::ROWS,
     lists::transfer::ROWS,
     scan::ROWS,
+    sets::algebra::ROWS,
+    sets::change::ROWS,
+    sets::read::ROWS,
     string_ranges::ROWS,
     strings::ROWS,
 ];
