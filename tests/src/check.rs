@@ -20,6 +20,12 @@ impl Endpoint for RealServer {
     }
 }
 
+impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
+    fn addr(&self) -> SocketAddr {
+        (**self).addr()
+    }
+}
+
 impl Endpoint for SocketAddr {
     fn addr(&self) -> SocketAddr {
         *self

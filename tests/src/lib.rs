@@ -8,6 +8,7 @@ pub mod check;
 pub mod client;
 pub mod compare;
 pub mod coverage;
+pub mod family;
 pub mod generate;
 pub mod line;
 pub mod ours;

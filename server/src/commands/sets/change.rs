@@ -31,11 +31,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .summary("Removes random members of a set and returns them.")
         .syntax("key [count]")
         .tips(&["nondeterministic_output"])
-        .errors(&[
-            "ERR syntax error",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, must be positive",
-        ]),
+        .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     Row::new("smove", 4, smove as DataHandler)
         .flags(flags::WRITE | flags::FAST)
         .categories(&["set"])
@@ -89,8 +85,8 @@ fn spop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     match args.len() {
         2 => pop_one(tx, &args[1], reply),
         3 => {
-            let count = args.int_in(2, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
-            pop_many(tx, &args[1], usize::try_from(count).unwrap_or(usize::MAX), reply)
+            let count = args.int(2).ok().and_then(|count| usize::try_from(count).ok());
+            pop_many(tx, &args[1], count.ok_or(errors::OUT_OF_RANGE_POSITIVE)?, reply)
         }
         _ => Err(errors::SYNTAX),
     }
