@@ -120,6 +120,7 @@ fn compile(dir: &Path, lib_dir: &Path) -> Result<(), String> {
         .include(dir)
         .out_dir(lib_dir)
         .flag_if_supported("-fno-common");
+    config.flag_if_supported("-Werror=implicit-function-declaration");
     if !target.contains("windows") {
         // `_setjmp`, which leaves the signal mask alone, and no dynamic loading or readline: no library to link.
         config

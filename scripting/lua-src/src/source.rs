@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The version of the original crate that the manifest asks for.
-const VERSION: &str = "551.0.2";
+const VERSION: &str = "550.0.0";
 
 /// The directory of the untouched Lua 5.1.5 sources.
 ///

@@ -70,7 +70,7 @@ pub(super) const CHANGES: &[Change] = &[
   global_State *g = G(L);
   if (g->interruptf && (*g->interruptf)(g->interruptud)) {
     g->killed = 1;
-    setsvalue2s(L, L->top, luaS_newliteral(L, \"Script killed by user with SCRIPT KILL.\"));
+    setsvalue2s(L, L->top, luaS_newliteral(L, \"Script killed by user with SCRIPT KILL...\"));
     incr_top(L);
     luaG_errormsg(L);
   }
@@ -146,14 +146,18 @@ LUA_API void lua_setkilled (lua_State *L, int on) {
     },
     Change {
         file: "lbaselib.c",
-        why: "a kill passes through pcall; and Redis' pcall gives the text of an error reply, not its table",
+        why: "a kill passes through pcall; Redis' pcall gives the text of an error reply, not its table; and the place of \
+              the status is taken first, as many results may leave no room for it",
         edit: Replace(
             "  luaL_checkany(L, 1);
   status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   lua_pushboolean(L, (status == 0));
+  lua_insert(L, 1);
 ",
             "  luaL_checkany(L, 1);
-  status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  lua_pushboolean(L, 1);
+  lua_insert(L, 1);
+  status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
   if (status != 0) {
     if (lua_iskilled(L)) lua_error(L);
     if (lua_istable(L, -1)) {
@@ -162,8 +166,9 @@ LUA_API void lua_setkilled (lua_State *L, int on) {
       if (lua_isstring(L, -1)) lua_replace(L, -2);
       else lua_pop(L, 1);
     }
+    lua_pushboolean(L, 0);
+    lua_replace(L, 1);
   }
-  lua_pushboolean(L, (status == 0));
 ",
         ),
     },
@@ -172,7 +177,7 @@ LUA_API void lua_setkilled (lua_State *L, int on) {
         why: "a kill passes through xpcall",
         edit: After(
             "  status = lua_pcall(L, 0, LUA_MULTRET, 1);\n",
-            "  if (status != 0 && lua_iskilled(L)) lua_error(L);\n",
+            "  if (status != 0 && lua_iskilled(L)) lua_error(L);\n  lua_checkstack(L, 1);\n",
         ),
     },
     Change {

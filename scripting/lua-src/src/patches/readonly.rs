@@ -108,7 +108,7 @@ LUA_API void lua_setarraystring (lua_State *L, int idx, int i, const char *s, si
   Table *t = hvalue(index2adr(L, idx));
   TValue *slot = &t->array[i];
   api_check(L, i >= 0 && i < t->sizearray);
-  setsvalue2t(L, slot, luaS_newlstr(L, s, len));
+  setsvalue(L, slot, luaS_newlstr(L, s, len));
   luaC_barriert(L, t, slot);
 }
 ",

@@ -1,0 +1,295 @@
+//! `redis.call` and `redis.pcall`.
+
+use crate::context::{Argument, Context};
+use crate::error::one_line;
+use crate::ffi::{self, *};
+use crate::number::{self, MAX_LEN};
+use crate::sink::StackSink;
+use std::ffi::c_int;
+
+/// What a function that scripts call says instead of a count of results: raise the value on top as an error.
+const RAISE: c_int = -1;
+
+const NO_ARGUMENTS: &[u8] = b"Please specify at least one argument for this redis lib call";
+const BAD_ARGUMENT: &[u8] = b"Lua redis lib command arguments must be strings or integers";
+
+/// Defines a function for scripts by one that does the work, and returns a count of results or [`RAISE`]. When the
+/// error is raised nothing is left in the frame that would have to be dropped.
+macro_rules! lua_function {
+    ($(#[$doc:meta])* $name:ident = $work:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        ///
+        /// To be called by the interpreter.
+        pub(crate) unsafe extern "C-unwind" fn $name(state: *mut lua_State) -> c_int {
+            // SAFETY: the interpreter gives a live state, with the arguments and 20 free slots.
+            unsafe {
+                let results: c_int = $work(state);
+                if results == $crate::call::RAISE_ERROR { lua_error(state) } else { results }
+            }
+        }
+    };
+}
+pub(crate) use lua_function;
+/// [`RAISE`], for the macro.
+pub(crate) const RAISE_ERROR: c_int = RAISE;
+
+lua_function!(
+    /// `redis.call`: an error reply is raised.
+    redis_call = |state| run_command(state, true)
+);
+lua_function!(
+    /// `redis.pcall`: an error reply is returned.
+    redis_pcall = |state| run_command(state, false)
+);
+lua_function!(
+    /// `redis.acl_check_cmd`: whether the user may run a command.
+    acl_check_cmd = check_command
+);
+
+/// Pushes the error table that a failing library function raises. A text gets the code `ERR`; one that begins with `-`
+/// has a code of its own, if it has more than one word. Line ends become spaces, those at the end go, and so does what
+/// follows a NUL.
+///
+/// # Safety
+///
+/// The state is live, with three free slots.
+pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
+    let text = trim_lines(until_nul(text));
+    // SAFETY: as this function demands; nothing raises an error while the limit of memory is suspended.
+    unsafe {
+        let context = Context::of(state);
+        context.free_memory();
+        let mut line = context.text.take();
+        line.clear();
+        match text.strip_prefix(b"-") {
+            Some(text) if text.contains(&b' ') => line.extend_from_slice(text),
+            text_of_one_word => {
+                line.extend_from_slice(b"ERR ");
+                line.extend_from_slice(text_of_one_word.unwrap_or(text));
+            }
+        }
+        one_line(&mut line);
+        lua_createtable(state, 0, 1);
+        ffi::push(state, &line);
+        set_field(state, c"err");
+        context.text.set(line);
+        context.limit_memory();
+    }
+}
+
+/// Pushes an error and says what to do with it.
+///
+/// # Safety
+///
+/// As for [`push_error`].
+pub(crate) unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
+    // SAFETY: as this function demands.
+    unsafe { push_error(state, text) };
+    if raise { RAISE } else { 1 }
+}
+
+/// A command's arguments, in the context's scratch space.
+struct Arguments {
+    argv: Vec<Argument>,
+    /// Holds what was made of numbers.
+    text: Vec<u8>,
+}
+
+impl Arguments {
+    fn take(context: &Context) -> Arguments {
+        Arguments { argv: context.argv.take(), text: context.text.take() }
+    }
+
+    fn give_back(self, context: &Context) {
+        context.argv.set(self.argv);
+        context.text.set(self.text);
+    }
+}
+
+/// Takes a function's arguments as a command's. False if one is no string or number.
+///
+/// # Safety
+///
+/// The function's arguments stay on the stack while the taken ones are used, and so does the scratch text.
+unsafe fn take_arguments(state: *mut lua_State, arguments: &mut Arguments, count: c_int) -> bool {
+    let Arguments { argv, text } = arguments;
+    argv.clear();
+    text.clear();
+    // So that the text does not move: numbers lie in it.
+    let mut room = false;
+    for index in 1..=count {
+        // SAFETY: there are `count` values, and a string's bytes stay where they are.
+        unsafe {
+            match lua_type(state, index) {
+                LUA_TSTRING => argv.push(Argument::of(ffi::string(state, index))),
+                LUA_TNUMBER => {
+                    if !room {
+                        text.reserve(MAX_LEN * (count - index + 1) as usize);
+                        room = true;
+                    }
+                    let start = text.len();
+                    number::write_argument(text, lua_tonumber(state, index));
+                    argv.push(Argument::of(&text[start..]));
+                }
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+/// The taken arguments as slices.
+///
+/// # Safety
+///
+/// As for [`take_arguments`].
+unsafe fn with_arguments<T>(argv: &[Argument], use_them: impl FnOnce(&[&[u8]]) -> T) -> T {
+    const FEW: usize = 16;
+    if argv.len() <= FEW {
+        let mut few: [&[u8]; FEW] = [b""; FEW];
+        for (slot, argument) in few.iter_mut().zip(argv) {
+            // SAFETY: as this function demands.
+            *slot = unsafe { argument.bytes() };
+        }
+        use_them(&few[..argv.len()])
+    } else {
+        // SAFETY: as this function demands.
+        let many: Vec<&[u8]> = argv.iter().map(|argument| unsafe { argument.bytes() }).collect();
+        use_them(&many)
+    }
+}
+
+/// # Safety
+///
+/// As a function for scripts.
+unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
+    // SAFETY: the interpreter gives a live state.
+    unsafe {
+        let context = Context::of(state);
+        let count = lua_gettop(state);
+        if count == 0 {
+            return fail(state, NO_ARGUMENTS, raise);
+        }
+        if context.control.is_killed() {
+            return kill(state);
+        }
+        context.free_memory();
+        let called = call_host(state, context, count);
+        let within_limit = context.limit_memory();
+        match called {
+            Called::BadArgument => fail(state, BAD_ARGUMENT, raise),
+            Called::NoRoom => fail(state, b"reached lua stack limit", raise),
+            Called::Panic => kill(state),
+            _ if !within_limit => {
+                lua_pushliteral(state, c"not enough memory");
+                RAISE
+            }
+            Called::Error if raise => RAISE,
+            Called::Error | Called::Value => 1,
+        }
+    }
+}
+
+/// How a call of the host ended.
+enum Called {
+    /// Its reply is on the stack.
+    Value,
+    /// Its reply is on the stack, and is an error.
+    Error,
+    /// An argument was neither string nor number.
+    BadArgument,
+    /// The stack has no room for the reply.
+    NoRoom,
+    Panic,
+}
+
+/// Runs the command that the function's arguments say and pushes its reply.
+///
+/// # Safety
+///
+/// The state is that of a function with `count` arguments, and the limit of memory is suspended.
+unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> Called {
+    let mut arguments = Arguments::take(context);
+    let mut levels = context.levels.take();
+    // SAFETY: as this function demands: nothing raises an error, the arguments stay on the stack below the reply.
+    let called = unsafe {
+        if !take_arguments(state, &mut arguments, count) {
+            Called::BadArgument
+        } else if lua_checkstack(state, LUA_MINSTACK) == 0 {
+            Called::NoRoom
+        } else {
+            let mut sink = StackSink::new(state, context.protocol.get(), &mut levels);
+            let argv = &arguments.argv;
+            let called = context.with_host(|host| with_arguments(argv, |argv| host.call(argv, &mut sink)));
+            let is_error = sink.is_error;
+            match called {
+                None => Called::Panic,
+                Some(()) if !sink.finish() => Called::NoRoom,
+                Some(()) if is_error => Called::Error,
+                Some(()) => Called::Value,
+            }
+        }
+    };
+    arguments.give_back(context);
+    context.levels.set(levels);
+    called
+}
+
+/// Ends the script by an error that nothing catches.
+///
+/// # Safety
+///
+/// As a function for scripts.
+pub(crate) unsafe fn kill(state: *mut lua_State) -> c_int {
+    // SAFETY: the state is live, with a free slot.
+    unsafe {
+        lua_setkilled(state, 1);
+        lua_pushliteral(state, c"Script killed by user with SCRIPT KILL...");
+        RAISE
+    }
+}
+
+/// # Safety
+///
+/// As a function for scripts.
+unsafe fn check_command(state: *mut lua_State) -> c_int {
+    // SAFETY: as in `run_command`.
+    unsafe {
+        let context = Context::of(state);
+        let count = lua_gettop(state);
+        if count == 0 {
+            return fail(state, NO_ARGUMENTS, true);
+        }
+        let mut arguments = Arguments::take(context);
+        let taken = take_arguments(state, &mut arguments, count);
+        context.free_memory();
+        let argv = &arguments.argv;
+        let may = taken.then(|| context.with_host(|host| with_arguments(argv, |argv| host.may_run(argv))));
+        context.limit_memory();
+        arguments.give_back(context);
+        match may {
+            None => fail(state, BAD_ARGUMENT, true),
+            Some(None) => kill(state),
+            Some(Some(None)) => fail(state, b"Invalid command passed to redis.acl_check_cmd()", true),
+            Some(Some(Some(may))) => {
+                lua_pushboolean(state, c_int::from(may));
+                1
+            }
+        }
+    }
+}
+
+/// What comes before a NUL: texts of errors and statuses are C strings in Redis.
+pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
+    text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
+}
+
+/// Text without the line ends at its end.
+pub(crate) fn trim_lines(mut text: &[u8]) -> &[u8] {
+    while let [rest @ .., b'\r' | b'\n'] = text {
+        text = rest;
+    }
+    text
+}

@@ -1,0 +1,198 @@
+//! What the functions that scripts call need of the world: one for each interpreter, at a fixed address.
+
+use crate::Host;
+use crate::alloc::Alloc;
+use crate::control::Control;
+use crate::ffi::*;
+use crate::random::Random;
+use crate::sink::Level;
+use lockwheel_resp::Protocol;
+use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Loops and calls between two calls of `Host::on_slow`, each some ten instructions long.
+const SLOW_POLLS: u32 = 10_000;
+/// Scratch space beyond this is given back after a script.
+const KEPT_SCRATCH: usize = 1 << 16;
+
+/// Begins with the allocator: the interpreter's one pointer leads to both.
+///
+/// Shared by reference only, and changed through cells: the interpreter calls the allocator from within calls that
+/// were made from here. An error raised in the interpreter jumps over frames, so no borrow guard is ever kept.
+#[repr(C)]
+pub(crate) struct Context {
+    alloc: UnsafeCell<Alloc>,
+    pub(crate) control: Arc<Control>,
+    /// The host of the running script.
+    host: Cell<Option<NonNull<dyn Host>>>,
+    /// What `redis.setresp` has chosen.
+    pub(crate) protocol: Cell<Protocol>,
+    pub(crate) random: Cell<Random>,
+    /// Scratch space, taken while it is used.
+    pub(crate) argv: Cell<Vec<Argument>>,
+    pub(crate) levels: Cell<Vec<Level>>,
+    pub(crate) text: Cell<Vec<u8>>,
+    /// Scratch space of functions that may raise an error while it is in use, which it outlives.
+    output: UnsafeCell<Vec<u8>>,
+    /// What the host panicked with, until no frame of Lua's is left to unwind through.
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+    polls: Cell<u32>,
+}
+
+/// An argument of a command: bytes of a Lua string, or of the scratch text.
+#[derive(Clone, Copy)]
+pub(crate) struct Argument {
+    start: *const u8,
+    len: usize,
+}
+
+impl Argument {
+    pub(crate) fn of(bytes: &[u8]) -> Argument {
+        Argument { start: bytes.as_ptr(), len: bytes.len() }
+    }
+
+    /// # Safety
+    ///
+    /// The bytes it was made of live for `'a`.
+    pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
+        // SAFETY: as this function demands.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl Context {
+    pub(crate) fn new(memory_limit: usize, control: Arc<Control>) -> Context {
+        Context {
+            alloc: UnsafeCell::new(Alloc::new(memory_limit)),
+            control,
+            host: Cell::new(None),
+            protocol: Cell::default(),
+            random: Cell::new(Random::new()),
+            argv: Cell::default(),
+            levels: Cell::default(),
+            text: Cell::default(),
+            output: UnsafeCell::default(),
+            panic: Cell::new(None),
+            polls: Cell::new(0),
+        }
+    }
+
+    /// The context of a state, or of one of its coroutines.
+    ///
+    /// # Safety
+    ///
+    /// The state was made with a context for its allocator's pointer, which lives for `'a`.
+    pub(crate) unsafe fn of<'a>(state: *mut lua_State) -> &'a Context {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: as this function demands.
+        unsafe {
+            lua_getallocf(state, &mut context);
+            &*context.cast::<Context>()
+        }
+    }
+
+    fn with_alloc<T>(&self, change: impl FnOnce(&mut Alloc) -> T) -> T {
+        // SAFETY: only one thread has the context, and `change` calls neither this nor the interpreter.
+        change(unsafe { &mut *self.alloc.get() })
+    }
+
+    /// Lets every allocation through until [`limit_memory`](Context::limit_memory): nothing raises errors of memory.
+    pub(crate) fn free_memory(&self) {
+        self.with_alloc(Alloc::suspend);
+    }
+
+    /// Holds to the limit of memory. False if it is exceeded already.
+    pub(crate) fn limit_memory(&self) -> bool {
+        self.with_alloc(Alloc::resume)
+    }
+
+    /// Bytes that the interpreter has.
+    pub(crate) fn memory_used(&self) -> usize {
+        self.with_alloc(|alloc| alloc.used())
+    }
+
+    /// Gives memory back that is kept for the next script.
+    pub(crate) fn trim_memory(&self) {
+        self.with_alloc(Alloc::trim);
+    }
+
+    /// Whether `len` more bytes outside the interpreter's memory, but made by a script, stay within its limit.
+    pub(crate) fn has_room(&self, len: usize) -> bool {
+        self.with_alloc(|alloc| alloc.has_room(len))
+    }
+
+    /// The output of a function, which it may fill bit by bit.
+    ///
+    /// # Safety
+    ///
+    /// No two of these references are in use at a time, and none across a call of the interpreter.
+    #[expect(clippy::mut_from_ref, reason = "one thread, and the caller keeps the references apart")]
+    pub(crate) unsafe fn output(&self) -> &mut Vec<u8> {
+        // SAFETY: as this function demands.
+        unsafe { &mut *self.output.get() }
+    }
+
+    /// Names the host of the script that is about to run.
+    ///
+    /// # Safety
+    ///
+    /// [`leave`](Context::leave) is called before the host's borrow ends.
+    pub(crate) unsafe fn enter(&self, host: &mut dyn Host) {
+        // SAFETY: only the lifetime changes, and `leave` ends it in time.
+        let host = unsafe { std::mem::transmute::<&mut dyn Host, &'static mut dyn Host>(host) };
+        self.host.set(Some(NonNull::from(host)));
+        self.protocol.set(Protocol::Resp2);
+    }
+
+    /// Forgets the host. What it panicked with, if it did, is the caller's to resume.
+    pub(crate) fn leave(&self) -> Option<Box<dyn Any + Send>> {
+        self.host.set(None);
+        let mut text = self.text.take();
+        text.shrink_to(KEPT_SCRATCH);
+        self.text.set(text);
+        // SAFETY: no function of a script runs any more.
+        unsafe { self.output() }.shrink_to(KEPT_SCRATCH);
+        self.panic.take()
+    }
+
+    /// Calls the host. None if it panicked: then the script must end, by an error that it cannot catch.
+    pub(crate) fn with_host<T>(&self, call: impl FnOnce(&mut dyn Host) -> T) -> Option<T> {
+        let mut host = self.host.get()?;
+        // SAFETY: between `enter` and `leave` the host is borrowed for this context alone, and a host cannot call a
+        // script of the interpreter that calls it.
+        let host = unsafe { host.as_mut() };
+        match catch_unwind(AssertUnwindSafe(|| call(host))) {
+            Ok(result) => Some(result),
+            Err(panic) => {
+                self.panic.set(Some(panic));
+                None
+            }
+        }
+    }
+
+    /// What the interpreter calls while it is interrupted; 1 ends the script. `context` is the context.
+    ///
+    /// # Safety
+    ///
+    /// As for [`of`](Context::of).
+    pub(crate) unsafe extern "C-unwind" fn interrupted(context: *mut c_void) -> c_int {
+        // SAFETY: as this function demands.
+        let context = unsafe { &*context.cast::<Context>() };
+        if context.control.is_killed() {
+            return 1;
+        }
+        let polls = context.polls.get() + 1;
+        context.polls.set(polls % SLOW_POLLS);
+        if polls < SLOW_POLLS {
+            return 0;
+        }
+        context.free_memory();
+        let served = context.with_host(|host| host.on_slow());
+        context.limit_memory();
+        c_int::from(served.is_none() || context.control.is_killed())
+    }
+}

@@ -1,0 +1,160 @@
+//! What other threads may know of a running script, and do to it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Shared between the thread that runs scripts and all others: whether one runs, since when, whether it has written,
+/// and the word by which it is stopped. Atomics only; no call blocks.
+///
+/// The running thread calls [`begin`](Control::begin), [`mark_write`](Control::mark_write) and
+/// [`end`](Control::end); the other calls are for any thread.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Flags below, the run's number above them, so that a kill meant for one run never hits the next.
+    state: AtomicU32,
+    since_ms: AtomicU64,
+}
+
+/// The interpreter asks the host from time to time.
+const ARMED: u32 = 1;
+/// The interpreter ends the script.
+const KILL: u32 = 2;
+const RUNNING: u32 = 4;
+const WRITTEN: u32 = 8;
+const FLAGS: u32 = 15;
+/// What the interpreter's loops test for.
+pub(crate) const SIGNAL_MASK: u32 = ARMED | KILL;
+
+/// Why a script was not killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillError {
+    /// No script is running.
+    NotBusy,
+    /// The script has written already; only [`Control::force_kill`] ends it.
+    Unkillable,
+}
+
+impl Control {
+    /// No script runs.
+    pub fn new() -> Control {
+        Control::default()
+    }
+
+    /// A script begins, at `since_ms` of whatever clock the caller keeps.
+    pub fn begin(&self, since_ms: u64) {
+        self.since_ms.store(since_ms, Ordering::Relaxed);
+        let run = self.state.load(Ordering::Relaxed) & !FLAGS;
+        self.state.store(run.wrapping_add(FLAGS + 1) | RUNNING, Ordering::Release);
+    }
+
+    /// The script has ended. Signals to it end too.
+    pub fn end(&self) {
+        let run = self.state.load(Ordering::Relaxed) & !FLAGS;
+        self.state.store(run, Ordering::Release);
+    }
+
+    /// When the running script began; none if no script runs.
+    pub fn running_since(&self) -> Option<u64> {
+        let running = self.state.load(Ordering::Acquire) & RUNNING != 0;
+        running.then(|| self.since_ms.load(Ordering::Relaxed))
+    }
+
+    /// The script is about to write. False if a kill came before: then it must not.
+    pub fn mark_write(&self) -> bool {
+        self.state.fetch_or(WRITTEN, Ordering::AcqRel) & KILL == 0
+    }
+
+    /// Whether the running script has written.
+    pub fn has_written(&self) -> bool {
+        self.state.load(Ordering::Acquire) & (RUNNING | WRITTEN) == RUNNING | WRITTEN
+    }
+
+    /// Declares the running script slow: from now on the interpreter calls `Host::on_slow` from time to time.
+    /// Nothing happens if no script runs.
+    pub fn arm(&self) {
+        self.update(|state| Ok(state | ARMED)).ok();
+    }
+
+    /// Ends the running script with an error that it cannot catch, unless it has written.
+    pub fn kill(&self) -> Result<(), KillError> {
+        self.update(|state| if state & WRITTEN == 0 { Ok(state | KILL) } else { Err(KillError::Unkillable) })
+    }
+
+    /// Ends the running script whatever it has done, as SHUTDOWN NOSAVE does. Nothing happens if no script runs.
+    pub fn force_kill(&self) {
+        self.update(|state| Ok(state | KILL)).ok();
+    }
+
+    fn update(&self, next: impl Fn(u32) -> Result<u32, KillError>) -> Result<(), KillError> {
+        let mut state = self.state.load(Ordering::Acquire);
+        loop {
+            if state & RUNNING == 0 {
+                return Err(KillError::NotBusy);
+            }
+            match self.state.compare_exchange_weak(state, next(state)?, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Ok(()),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Whether the running script is to end now.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.state.load(Ordering::Acquire) & KILL != 0
+    }
+
+    /// The word that the interpreter's loops read, for as long as this lives.
+    pub(crate) fn word(&self) -> *const u32 {
+        self.state.as_ptr()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kills_only_a_running_script_that_has_not_written() {
+        let control = Control::new();
+        assert_eq!(control.kill(), Err(KillError::NotBusy));
+        assert_eq!(control.running_since(), None);
+        control.begin(7);
+        assert_eq!(control.running_since(), Some(7));
+        assert!(!control.has_written());
+        assert!(control.mark_write());
+        assert!(control.has_written());
+        assert_eq!(control.kill(), Err(KillError::Unkillable));
+        assert!(!control.is_killed());
+        control.force_kill();
+        assert!(control.is_killed());
+        control.end();
+        assert!(!control.is_killed());
+        assert!(!control.has_written());
+    }
+
+    #[test]
+    fn a_kill_comes_before_a_write_or_after_it() {
+        let control = Control::new();
+        control.begin(0);
+        assert_eq!(control.kill(), Ok(()));
+        assert!(!control.mark_write());
+        control.end();
+        control.begin(1);
+        assert!(!control.is_killed());
+        assert!(control.mark_write());
+        control.end();
+    }
+
+    #[test]
+    fn signals_do_not_outlive_the_run() {
+        let control = Control::new();
+        control.arm();
+        control.force_kill();
+        control.begin(0);
+        // SAFETY: `control` lives.
+        assert_eq!(unsafe { *control.word() } & SIGNAL_MASK, 0);
+        control.arm();
+        // SAFETY: as above.
+        assert_eq!(unsafe { *control.word() } & SIGNAL_MASK, ARMED);
+        control.end();
+    }
+}

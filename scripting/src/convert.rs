@@ -1,0 +1,381 @@
+//! A script's result, as a reply.
+
+use crate::call::{trim_lines, until_nul};
+use crate::error::one_line;
+use crate::ffi::{self, *};
+use lockwheel_resp::{Protocol, Reply};
+use std::borrow::Cow;
+use std::ffi::c_int;
+
+/// Free slots that Redis asks for before it converts a value; where there are less it writes an error instead.
+const SLOTS: c_int = 4;
+/// Bytes that a value takes in a reply, besides its text; a rough guess.
+const VALUE_COST: usize = 8;
+
+/// A table whose values are being written. It lies on the stack, a map's or a set's field above it.
+enum Frame {
+    /// The next index, and the last.
+    Array { next: usize, len: usize },
+    /// Above the field: nothing before the first key, then the key that was written last.
+    Set,
+    /// As a set; `value` says that the last key's value is on top and to be written.
+    Map { value: bool },
+}
+
+/// Writes the value on top of `from`'s stack and pops it. The tables are walked on the stack of `walker`, another
+/// coroutine of the same interpreter, whose stack is otherwise empty, so that a result may be nested exactly as deep
+/// as in Redis.
+///
+/// The reply to a table is measured first: the same table may stand in it many times. False if it would be larger than
+/// `max_bytes`; then nothing is written.
+///
+/// # Safety
+///
+/// Both states are live, each with some free slots, and the limit of memory is suspended.
+pub(crate) unsafe fn write_result(
+    from: *mut lua_State,
+    walker: *mut lua_State,
+    protocol: Protocol,
+    max_bytes: usize,
+    reply: &mut dyn Reply,
+) -> bool {
+    // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
+    unsafe {
+        lua_settop(walker, 0);
+        lua_pushnil(walker);
+        if lua_type(from, -1) == LUA_TTABLE {
+            lua_xmove(from, walker, 1);
+            lua_pushvalue(walker, -1);
+            let measured = Walk::new(walker, protocol, &mut Measure).run(max_bytes);
+            // The copy, and whatever lies on it if the walk was broken off, goes.
+            lua_settop(walker, 2);
+            if measured {
+                Walk::new(walker, protocol, reply).run(usize::MAX);
+            }
+            lua_settop(walker, 0);
+            measured
+        } else {
+            lua_xmove(from, walker, 1);
+            Walk::new(walker, protocol, reply).run(usize::MAX);
+            lua_settop(walker, 0);
+            true
+        }
+    }
+}
+
+struct Walk<'a> {
+    state: *mut lua_State,
+    protocol: Protocol,
+    reply: &'a mut dyn Reply,
+    frames: Vec<Frame>,
+    bytes: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(state: *mut lua_State, protocol: Protocol, reply: &'a mut dyn Reply) -> Walk<'a> {
+        Walk { state, protocol, reply, frames: Vec::new(), bytes: 0 }
+    }
+
+    /// Writes the value on top and pops it. False, with the stack as it then is, if it takes more than `max_bytes`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write_result`].
+    unsafe fn run(mut self, max_bytes: usize) -> bool {
+        // SAFETY: as this function demands.
+        unsafe {
+            self.value();
+            while !self.frames.is_empty() && self.bytes <= max_bytes {
+                self.advance();
+            }
+        }
+        self.bytes <= max_bytes
+    }
+
+    /// Goes on with the innermost table: puts its next value on top and writes it, or leaves the table.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write_result`].
+    unsafe fn advance(&mut self) {
+        let state = self.state;
+        let Some(frame) = self.frames.last_mut() else { return };
+        // SAFETY: as this function demands. `lua_next` gets the key that it gave before.
+        unsafe {
+            let field = match frame {
+                Frame::Array { next, len } => {
+                    let more = *next <= *len;
+                    if more {
+                        lua_rawgeti_(state, -1, *next as c_int);
+                        *next += 1;
+                    }
+                    (!more).then_some(1)
+                }
+                Frame::Map { value } if *value => {
+                    *value = false;
+                    None
+                }
+                Frame::Map { value } => {
+                    *value = lua_next(state, -2) != 0;
+                    if *value {
+                        lua_pushvalue(state, -2);
+                    }
+                    (!*value).then_some(2)
+                }
+                Frame::Set => {
+                    let more = lua_next(state, -2) != 0;
+                    if more {
+                        lua_pop(state, 1);
+                        lua_pushvalue(state, -1);
+                    }
+                    (!more).then_some(2)
+                }
+            };
+            match field {
+                None => self.value(),
+                Some(slots) => {
+                    lua_pop(state, slots);
+                    self.frames.pop();
+                }
+            }
+        }
+    }
+
+    /// Writes the value on top and pops it; or begins with it, if it is a table with values.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write_result`].
+    unsafe fn value(&mut self) {
+        let state = self.state;
+        self.bytes = self.bytes.saturating_add(VALUE_COST);
+        // SAFETY: as this function demands.
+        unsafe {
+            if lua_checkstack(state, SLOTS) == 0 {
+                self.reply.error(b"ERR reached lua stack limit");
+                return lua_pop(state, 1);
+            }
+            match lua_type(state, -1) {
+                LUA_TSTRING => {
+                    let text = ffi::string(state, -1);
+                    self.bytes = self.bytes.saturating_add(text.len());
+                    self.reply.bulk(text);
+                }
+                LUA_TNUMBER => self.reply.integer(truncated(lua_tonumber(state, -1))),
+                LUA_TBOOLEAN => self.boolean(lua_toboolean(state, -1) != 0),
+                LUA_TTABLE => return self.table(),
+                _ => self.reply.null(),
+            }
+            lua_pop(state, 1);
+        }
+    }
+
+    /// A boolean, as the protocol that the script has chosen has it, whatever the client's.
+    fn boolean(&mut self, value: bool) {
+        match (self.protocol, value) {
+            (Protocol::Resp3, value) => self.reply.boolean(value),
+            (Protocol::Resp2, true) => self.reply.integer(1),
+            (Protocol::Resp2, false) => self.reply.null(),
+        }
+    }
+
+    /// As [`value`](Walk::value), for a table: one with a field that says what it stands for, or an array.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write_result`]; a table is on top, with four free slots.
+    unsafe fn table(&mut self) {
+        let state = self.state;
+        // SAFETY: as this function demands.
+        unsafe {
+            if self.field(b"err", LUA_TSTRING) {
+                let text = trim_lines(until_nul(ffi::string(state, -1)));
+                self.bytes = self.bytes.saturating_add(text.len());
+                self.reply.error(&line(text));
+            } else if self.field(b"ok", LUA_TSTRING) {
+                let text = until_nul(ffi::string(state, -1));
+                self.bytes = self.bytes.saturating_add(text.len());
+                self.reply.status(&line(text));
+            } else if self.field(b"double", LUA_TNUMBER) {
+                self.reply.double(lua_tonumber(state, -1));
+            } else if self.field(b"map", LUA_TTABLE) {
+                self.reply.map(count_keys(state));
+                lua_pushnil(state);
+                return self.frames.push(Frame::Map { value: false });
+            } else if self.field(b"set", LUA_TTABLE) {
+                self.reply.set(count_keys(state));
+                lua_pushnil(state);
+                return self.frames.push(Frame::Set);
+            } else if self.field(b"big_number", LUA_TSTRING) {
+                let digits = ffi::string(state, -1);
+                self.bytes = self.bytes.saturating_add(digits.len());
+                self.reply.big_number(&line(digits));
+            } else if !self.verbatim() {
+                let len = count_values(state);
+                self.reply.array(len);
+                return self.frames.push(Frame::Array { next: 1, len });
+            }
+            lua_pop(state, 2);
+        }
+    }
+
+    /// Pushes a field of the table on top if it is of that type.
+    ///
+    /// # Safety
+    ///
+    /// As for [`table`](Walk::table).
+    unsafe fn field(&self, name: &[u8], kind: c_int) -> bool {
+        // SAFETY: as this function demands.
+        unsafe {
+            raw_field(self.state, lua_gettop(self.state), name);
+            let found = lua_type(self.state, -1) == kind;
+            if !found {
+                lua_pop(self.state, 1);
+            }
+            found
+        }
+    }
+
+    /// Writes a verbatim string, if the table on top is one, and pushes something.
+    ///
+    /// # Safety
+    ///
+    /// As for [`table`](Walk::table).
+    unsafe fn verbatim(&mut self) -> bool {
+        let state = self.state;
+        // SAFETY: as this function demands; the strings stay in their table.
+        unsafe {
+            if !self.field(b"verbatim_string", LUA_TTABLE) {
+                return false;
+            }
+            let whole = self.field(b"string", LUA_TSTRING);
+            if whole && self.field_of(b"format", LUA_TSTRING) {
+                let (text, name) = (ffi::string(state, -2), ffi::string(state, -1));
+                let mut format = [b' '; 3];
+                for (slot, byte) in format.iter_mut().zip(until_nul(name)) {
+                    *slot = *byte;
+                }
+                one_line(&mut format);
+                self.bytes = self.bytes.saturating_add(text.len());
+                self.reply.verbatim(format, text);
+                lua_pop(state, 2);
+                return true;
+            }
+            lua_pop(state, 1 + c_int::from(whole));
+            false
+        }
+    }
+
+    /// As [`field`](Walk::field), of the table below the top.
+    ///
+    /// # Safety
+    ///
+    /// As for [`table`](Walk::table).
+    unsafe fn field_of(&self, name: &[u8], kind: c_int) -> bool {
+        // SAFETY: as this function demands.
+        unsafe {
+            raw_field(self.state, lua_gettop(self.state) - 1, name);
+            let found = lua_type(self.state, -1) == kind;
+            if !found {
+                lua_pop(self.state, 1);
+            }
+            found
+        }
+    }
+}
+
+/// Values of the array on top, up to the first nil.
+///
+/// # Safety
+///
+/// A table is on top, with a free slot.
+unsafe fn count_values(state: *mut lua_State) -> usize {
+    let mut len = 0;
+    loop {
+        // SAFETY: as this function demands.
+        unsafe {
+            lua_rawgeti_(state, -1, len + 1);
+            let end = lua_type(state, -1) == LUA_TNIL;
+            lua_pop(state, 1);
+            if end || len == c_int::MAX - 1 {
+                return len as usize;
+            }
+        }
+        len += 1;
+    }
+}
+
+/// Keys of the table on top.
+///
+/// # Safety
+///
+/// A table is on top, with two free slots.
+unsafe fn count_keys(state: *mut lua_State) -> usize {
+    let mut count = 0;
+    // SAFETY: as this function demands.
+    unsafe {
+        lua_pushnil(state);
+        while lua_next(state, -2) != 0 {
+            lua_pop(state, 1);
+            count += 1;
+        }
+    }
+    count
+}
+
+fn line(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut line = Cow::Borrowed(text);
+    if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+        one_line(line.to_mut());
+    }
+    line
+}
+
+/// As C converts it on the machines that Redis runs on: what is out of range becomes the least integer.
+pub(crate) fn truncated(value: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if value >= -LIMIT && value < LIMIT { value as i64 } else { i64::MIN }
+}
+
+/// A sink that takes everything: the walk itself counts.
+struct Measure;
+
+impl Reply for Measure {
+    fn protocol(&self) -> Protocol {
+        Protocol::Resp3
+    }
+    fn status(&mut self, _: &[u8]) {}
+    fn error(&mut self, _: &[u8]) {}
+    fn integer(&mut self, _: i64) {}
+    fn bulk(&mut self, _: &[u8]) {}
+    fn null(&mut self) {}
+    fn null_array(&mut self) {}
+    fn double(&mut self, _: f64) {}
+    fn boolean(&mut self, _: bool) {}
+    fn big_number(&mut self, _: &[u8]) {}
+    fn verbatim(&mut self, _: [u8; 3], _: &[u8]) {}
+    fn array(&mut self, _: usize) {}
+    fn map(&mut self, _: usize) {}
+    fn set(&mut self, _: usize) {}
+    fn push(&mut self, _: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::truncated;
+
+    #[test]
+    fn numbers_are_cut_as_c_does() {
+        for (value, integer) in [
+            (3.99, 3),
+            (-3.99, -3),
+            (1e300, i64::MIN),
+            (-1e300, i64::MIN),
+            (f64::NAN, i64::MIN),
+            (9_223_372_036_854_774_784.0, 9_223_372_036_854_774_784),
+            (-9_223_372_036_854_775_808.0, i64::MIN),
+        ] {
+            assert_eq!(truncated(value), integer);
+        }
+    }
+}

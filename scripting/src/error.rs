@@ -1,0 +1,53 @@
+//! Errors of scripts that cannot be run.
+
+use std::fmt;
+
+/// Why a script was not taken: the whole text of the error reply, with its code and without the leading `-`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Vec<u8>);
+
+impl Error {
+    pub(crate) fn new(text: &str) -> Error {
+        Error::with(text, b"")
+    }
+
+    /// `text` and `detail` in one line: CR and LF become spaces.
+    pub(crate) fn with(text: &str, detail: &[u8]) -> Error {
+        let mut bytes = [text.as_bytes(), detail].concat();
+        one_line(&mut bytes);
+        Error(bytes)
+    }
+
+    /// The text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&String::from_utf8_lossy(&self.0), f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&String::from_utf8_lossy(&self.0), f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Makes text fit for a status or an error reply.
+pub(crate) fn one_line(text: &mut [u8]) {
+    for byte in text {
+        if matches!(byte, b'\r' | b'\n') {
+            *byte = b' ';
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The first line of a script: `#!lua flags=no-writes,allow-oom`.
+
+use crate::Error;
+
+/// What a script's first line says of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Whether there is such a line. A script without one is bound by what its commands do, not by its flags.
+    pub shebang: bool,
+    /// The script must not write.
+    pub no_writes: bool,
+    /// The script may run when memory is short.
+    pub allow_oom: bool,
+    /// The script may run on a replica that has lost its master.
+    pub allow_stale: bool,
+    /// The script must not run in a cluster.
+    pub no_cluster: bool,
+    /// The script may use keys of several slots.
+    pub allow_cross_slot_keys: bool,
+}
+
+/// The flags of a script and the text to compile, which begins at the line's end so that lines keep their numbers.
+/// Errors are Redis', word for word.
+pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {
+    if !body.starts_with(b"#!") {
+        return Ok((Flags::default(), body));
+    }
+    let end = body
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .ok_or_else(|| Error::new("ERR Invalid script shebang"))?;
+    let (line, rest) = body.split_at(end);
+    let words = split(line).ok_or_else(|| Error::new("ERR Invalid engine in script shebang"))?;
+    let mut words = words.iter();
+    let engine = words.next().map(Vec::as_slice).unwrap_or_default();
+    if engine != b"#!lua" {
+        return Err(Error::with("ERR Unexpected engine in script shebang: ", engine));
+    }
+    let mut flags = Flags { shebang: true, ..Flags::default() };
+    for word in words {
+        let list = word.strip_prefix(b"flags=");
+        let list = list.ok_or_else(|| Error::with("ERR Unknown lua shebang option: ", word))?;
+        if !list.is_empty() {
+            list.split(|byte| *byte == b',').try_for_each(|name| flags.set(name))?;
+        }
+    }
+    Ok((flags, rest))
+}
+
+impl Flags {
+    fn set(&mut self, name: &[u8]) -> Result<(), Error> {
+        let flag = match name {
+            b"no-writes" => &mut self.no_writes,
+            b"allow-oom" => &mut self.allow_oom,
+            b"allow-stale" => &mut self.allow_stale,
+            b"no-cluster" => &mut self.no_cluster,
+            b"allow-cross-slot-keys" => &mut self.allow_cross_slot_keys,
+            _ => return Err(Error::with("ERR Unexpected flag in script shebang: ", name)),
+        };
+        *flag = true;
+        Ok(())
+    }
+}
+
+/// Words with quotes, as in Redis' configuration and inline commands. None if a quote is not closed, or is followed
+/// by anything but space.
+fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_ascii_start();
+    while !rest.is_empty() {
+        let mut word = Vec::new();
+        rest = take_word(rest, &mut word)?.trim_ascii_start();
+        words.push(word);
+    }
+    Some(words)
+}
+
+fn take_word<'a>(mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
+    while let [byte, after @ ..] = rest {
+        match byte {
+            b'"' | b'\'' => return take_quoted(*byte, after, word),
+            byte if byte.is_ascii_whitespace() || *byte == 0 => return Some(after),
+            byte => word.push(*byte),
+        }
+        rest = after;
+    }
+    Some(rest)
+}
+
+fn take_quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
+    loop {
+        match rest {
+            [b'\\', b'x', high, low, after @ ..]
+                if quote == b'"' && hex(*high).is_some() && hex(*low).is_some() =>
+            {
+                word.push(hex(*high)? << 4 | hex(*low)?);
+                rest = after;
+            }
+            [b'\\', byte, after @ ..] if quote == b'"' => {
+                word.push(match byte {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 8,
+                    b'a' => 7,
+                    other => *other,
+                });
+                rest = after;
+            }
+            [b'\\', b'\'', after @ ..] if quote == b'\'' => {
+                word.push(b'\'');
+                rest = after;
+            }
+            [byte, after @ ..] if *byte == quote => {
+                let closed = after.first().is_none_or(u8::is_ascii_whitespace);
+                return closed.then_some(after);
+            }
+            [byte, after @ ..] => {
+                word.push(*byte);
+                rest = after;
+            }
+            [] => return None,
+        }
+    }
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(body: &str) -> String {
+        String::from_utf8(parse(body.as_bytes()).unwrap_err().into_bytes()).unwrap()
+    }
+
+    #[test]
+    fn reads_flags_and_keeps_line_numbers() {
+        let (flags, text) = parse(b"return 1").unwrap();
+        assert_eq!((flags, text), (Flags::default(), &b"return 1"[..]));
+        let (flags, text) = parse(b"#!lua flags=no-writes,allow-oom\nreturn 1").unwrap();
+        assert_eq!(text, b"\nreturn 1");
+        assert_eq!(flags, Flags { shebang: true, no_writes: true, allow_oom: true, ..Flags::default() });
+        for body in ["#!lua\n", "#!lua flags=\nx", "#!lua\r\nreturn 1", "#!lua  \"flags=\"\nx"] {
+            assert_eq!(parse(body.as_bytes()).unwrap().0, Flags { shebang: true, ..Flags::default() });
+        }
+        let (flags, _) =
+            parse(b"#!lua\tflags=allow-stale flags=\"no-cluster,allow-cross-slot-keys\"\nx").unwrap();
+        assert!(flags.allow_stale && flags.no_cluster && flags.allow_cross_slot_keys && !flags.no_writes);
+    }
+
+    /// Each read off redis-server 7.0.15.
+    #[test]
+    fn errors_are_those_of_redis() {
+        for (body, text) in [
+            ("#!", "ERR Invalid script shebang"),
+            ("#!lua", "ERR Invalid script shebang"),
+            ("#!python\nx", "ERR Unexpected engine in script shebang: #!python"),
+            ("#!\nx", "ERR Unexpected engine in script shebang: #!"),
+            ("#! lua\nx", "ERR Unexpected engine in script shebang: #!"),
+            ("#!luaflags=no-writes\nx", "ERR Unexpected engine in script shebang: #!luaflags=no-writes"),
+            ("#!lua 'flags=no-writes\nx", "ERR Invalid engine in script shebang"),
+            ("#!lua name=x\nx", "ERR Unknown lua shebang option: name=x"),
+            ("#!lua flags=no-writes allow-oom\nx", "ERR Unknown lua shebang option: allow-oom"),
+            ("#!lua flags=bad\nx", "ERR Unexpected flag in script shebang: bad"),
+            ("#!lua flags=no-writes,\nx", "ERR Unexpected flag in script shebang: "),
+            ("#!lua flags=NO-WRITES\nx", "ERR Unexpected flag in script shebang: NO-WRITES"),
+            ("#!lua flags=a\rb\nx", "ERR Unexpected flag in script shebang: a"),
+        ] {
+            assert_eq!(error(body), text);
+        }
+    }
+}

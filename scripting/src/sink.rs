@@ -1,0 +1,361 @@
+//! Where a command writes its reply when a script calls it: straight to the Lua stack.
+
+use crate::error::one_line;
+use crate::ffi::{self, *};
+use crate::number;
+use lockwheel_resp::{Protocol, Reply};
+use std::ffi::{CStr, c_int};
+
+/// An aggregate that still waits for values. Its table lies on the stack, a map's or a set's inside another one.
+pub(crate) struct Level {
+    kind: Kind,
+    /// Values to come, a map's keys included.
+    left: usize,
+    /// Values that came.
+    came: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// `{a, b}`
+    Array,
+    /// `{map = {k = v}}`
+    Map,
+    /// `{set = {k = true}}`
+    Set,
+}
+
+/// Slots of the stack that one level and the values on top of it need.
+const SLOTS: c_int = 8;
+/// Aggregates beyond this are taken for a mistake of the host's: a table has room for no more keys.
+const MAX_KEYS: usize = 1 << 25;
+
+/// A reply becomes exactly one value on top of the stack, once [`finish`](StackSink::finish) is called.
+///
+/// Replies become Lua values as Redis makes them: RESP2's nil is `false`, statuses and errors are tables with one field.
+/// The limit of memory must be suspended while it is used, so that no call can raise an error.
+pub(crate) struct StackSink<'a> {
+    state: *mut lua_State,
+    protocol: Protocol,
+    levels: &'a mut Vec<Level>,
+    top: c_int,
+    /// The whole reply is there; what still comes is dropped.
+    done: bool,
+    /// Values to drop, which belong to an aggregate that found no room.
+    skip: usize,
+    too_deep: bool,
+    /// Whether the whole reply is an error.
+    pub(crate) is_error: bool,
+}
+
+impl<'a> StackSink<'a> {
+    /// A sink that pushes onto `state`'s stack, with scratch space of the caller's.
+    ///
+    /// # Safety
+    ///
+    /// The state outlives the sink, nobody else changes its stack meanwhile, it has [`SLOTS`] free, and the limit of
+    /// memory is suspended.
+    pub(crate) unsafe fn new(
+        state: *mut lua_State,
+        protocol: Protocol,
+        levels: &'a mut Vec<Level>,
+    ) -> StackSink<'a> {
+        levels.clear();
+        // SAFETY: the state is live.
+        let top = unsafe { lua_gettop(state) };
+        StackSink { state, protocol, levels, top, done: false, skip: 0, too_deep: false, is_error: false }
+    }
+
+    /// Makes sure that there is exactly one value. False if the reply was nested deeper than the stack allows.
+    pub(crate) fn finish(self) -> bool {
+        debug_assert!(self.done, "the host wrote a reply that is not whole");
+        // SAFETY: as `new` demands.
+        unsafe {
+            if !self.done {
+                lua_settop(self.state, self.top);
+                lua_pushboolean(self.state, 0);
+            }
+        }
+        !self.too_deep
+    }
+
+    /// Whether a value that comes now is to be dropped.
+    fn drops(&mut self) -> bool {
+        if self.skip > 0 {
+            self.skip -= 1;
+            if self.skip == 0 {
+                // SAFETY: as `new` demands: the level below has room for a value.
+                unsafe { lua_pushboolean(self.state, 0) };
+                self.settle();
+            }
+            return true;
+        }
+        debug_assert!(!self.done, "the host wrote more than one reply");
+        self.done
+    }
+
+    /// Pushes a value, by a function that leaves exactly one more on the stack, and puts it where it belongs.
+    fn value(&mut self, push: impl FnOnce(*mut lua_State)) {
+        if !self.drops() {
+            push(self.state);
+            self.settle();
+        }
+    }
+
+    /// A table with one text.
+    fn tagged(&mut self, tag: &CStr, value: &[u8]) {
+        self.value(|state| {
+            // SAFETY: as `new` demands.
+            unsafe {
+                lua_createtable(state, 0, 1);
+                ffi::push(state, value);
+                set_field(state, tag);
+            }
+        });
+    }
+
+    /// The value on top is whole: puts it into the aggregate that waits for it, and that one, if whole, into its own.
+    fn settle(&mut self) {
+        while let Some(level) = self.levels.last_mut() {
+            level.came += 1;
+            level.left -= 1;
+            // SAFETY: as `new` demands; below the value lies the level's table, or for a map's value the key.
+            unsafe { level.put(self.state) };
+            if level.left > 0 {
+                return;
+            }
+            let kind = level.kind;
+            self.levels.pop();
+            // SAFETY: the inner table of a map or a set lies above the outer one.
+            unsafe { close(self.state, kind) };
+        }
+        self.done = true;
+    }
+
+    fn aggregate(&mut self, kind: Kind, len: usize) {
+        if self.drops_aggregate(len) {
+            return;
+        }
+        // SAFETY: as `new` demands. Room is made first, before anything is pushed.
+        unsafe {
+            let room = lua_checkstack(self.state, SLOTS) != 0 && len <= MAX_KEYS * 2;
+            if !room {
+                self.too_deep = true;
+                self.skip = len;
+                if len == 0 {
+                    lua_pushboolean(self.state, 0);
+                    self.settle();
+                }
+                return;
+            }
+            if kind == Kind::Array {
+                // A table grows as it is filled; a promise of very many is not believed in advance.
+                lua_createtable(self.state, len.min(1 << 16) as c_int, 0);
+            } else {
+                let keys = if kind == Kind::Map { len / 2 } else { len };
+                lua_createtable(self.state, 0, 1);
+                lua_createtable(self.state, 0, keys.min(1 << 16) as c_int);
+            }
+            if len > 0 {
+                self.levels.push(Level { kind, left: len, came: 0 });
+            } else {
+                close(self.state, kind);
+                self.settle();
+            }
+        }
+    }
+
+    fn drops_aggregate(&mut self, len: usize) -> bool {
+        if self.skip > 0 {
+            self.skip += len;
+            // The header itself counts as one value, which may be the last.
+            return self.drops();
+        }
+        self.done
+    }
+}
+
+/// Makes a map's or a set's inner table a field of the outer one.
+///
+/// # Safety
+///
+/// Both tables lie on top of the stack.
+unsafe fn close(state: *mut lua_State, kind: Kind) {
+    // SAFETY: as this function demands.
+    unsafe {
+        match kind {
+            Kind::Array => {}
+            Kind::Map => set_field(state, c"map"),
+            Kind::Set => set_field(state, c"set"),
+        }
+    }
+}
+
+impl Level {
+    /// Pops the value on top into the table. A map's key stays until its value comes.
+    ///
+    /// # Safety
+    ///
+    /// The level's table lies below the value, or below the key of the value.
+    unsafe fn put(&mut self, state: *mut lua_State) {
+        // SAFETY: as this function demands.
+        unsafe {
+            match self.kind {
+                Kind::Array => lua_rawseti_(state, -2, self.came as c_int),
+                Kind::Set => {
+                    if is_key(state, -1) {
+                        lua_pushboolean(state, 1);
+                        lua_rawset(state, -3);
+                    } else {
+                        lua_pop(state, 1);
+                    }
+                }
+                Kind::Map if self.left % 2 == 1 => {}
+                Kind::Map => {
+                    if is_key(state, -2) {
+                        lua_rawset(state, -3);
+                    } else {
+                        lua_pop(state, 2);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a value can be a table's key: neither nil nor nan.
+///
+/// # Safety
+///
+/// There is a value at `index`.
+unsafe fn is_key(state: *mut lua_State, index: c_int) -> bool {
+    // SAFETY: as this function demands.
+    unsafe {
+        match lua_type(state, index) {
+            LUA_TNIL => false,
+            LUA_TNUMBER => !lua_tonumber(state, index).is_nan(),
+            _ => true,
+        }
+    }
+}
+
+/// Pushes a value by calls of the interpreter.
+macro_rules! pushes {
+    ($self:ident, |$state:ident| $calls:expr) => {
+        // SAFETY: as `StackSink::new` demands: there is room, and nothing raises an error.
+        $self.value(|$state| unsafe { $calls })
+    };
+}
+
+impl Reply for StackSink<'_> {
+    fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    fn status(&mut self, text: &[u8]) {
+        let text = single_line(text);
+        self.tagged(c"ok", &text);
+    }
+
+    fn error(&mut self, text: &[u8]) {
+        let text = single_line(text);
+        self.is_error |= self.levels.is_empty() && !self.done;
+        pushes!(self, |state| {
+            lua_createtable(state, 0, 2);
+            ffi::push(state, &text);
+            set_field(state, c"err");
+            lua_pushboolean(state, 1);
+            set_field(state, c"ignore_error_stats_update");
+        });
+    }
+
+    fn integer(&mut self, value: i64) {
+        pushes!(self, |state| lua_pushnumber(state, value as f64));
+    }
+
+    fn bulk(&mut self, bytes: &[u8]) {
+        pushes!(self, |state| ffi::push(state, bytes));
+    }
+
+    fn null(&mut self) {
+        let resp3 = self.protocol == Protocol::Resp3;
+        pushes!(self, |state| if resp3 {
+            lua_pushnil(state);
+        } else {
+            lua_pushboolean(state, 0);
+        });
+    }
+
+    fn null_array(&mut self) {
+        self.null();
+    }
+
+    fn double(&mut self, value: f64) {
+        if self.protocol == Protocol::Resp3 {
+            pushes!(self, |state| {
+                lua_createtable(state, 0, 1);
+                lua_pushnumber(state, value);
+                set_field(state, c"double");
+            });
+        } else {
+            let mut text = Vec::with_capacity(number::MAX_LEN);
+            number::write_double(&mut text, value);
+            self.bulk(&text);
+        }
+    }
+
+    fn boolean(&mut self, value: bool) {
+        if self.protocol == Protocol::Resp3 {
+            pushes!(self, |state| lua_pushboolean(state, c_int::from(value)));
+        } else {
+            self.integer(i64::from(value));
+        }
+    }
+
+    fn big_number(&mut self, digits: &[u8]) {
+        if self.protocol == Protocol::Resp3 { self.tagged(c"big_number", digits) } else { self.bulk(digits) }
+    }
+
+    fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
+        if self.protocol == Protocol::Resp2 {
+            return self.bulk(text);
+        }
+        pushes!(self, |state| {
+            lua_createtable(state, 0, 1);
+            lua_createtable(state, 0, 2);
+            ffi::push(state, text);
+            set_field(state, c"string");
+            ffi::push(state, &format);
+            set_field(state, c"format");
+            set_field(state, c"verbatim_string");
+        });
+    }
+
+    fn array(&mut self, len: usize) {
+        self.aggregate(Kind::Array, len);
+    }
+
+    fn map(&mut self, pairs: usize) {
+        let kind = if self.protocol == Protocol::Resp3 { Kind::Map } else { Kind::Array };
+        self.aggregate(kind, pairs.saturating_mul(2));
+    }
+
+    fn set(&mut self, len: usize) {
+        let kind = if self.protocol == Protocol::Resp3 { Kind::Set } else { Kind::Array };
+        self.aggregate(kind, len);
+    }
+
+    fn push(&mut self, len: usize) {
+        self.aggregate(Kind::Array, len);
+    }
+}
+
+fn single_line(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+    if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+        let mut text = text.to_vec();
+        one_line(&mut text);
+        text.into()
+    } else {
+        text.into()
+    }
+}

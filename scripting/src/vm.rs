@@ -1,0 +1,289 @@
+//! One interpreter: its state, and how a script is compiled and run in it.
+
+use crate::call::until_nul;
+use crate::context::Context;
+use crate::control::{Control, SIGNAL_MASK};
+use crate::convert::write_result;
+use crate::ffi::{self, *};
+use crate::library::error_handler;
+use crate::sha::Sha;
+use crate::{Host, Options, sandbox};
+use lockwheel_resp::Reply;
+use std::ffi::c_int;
+use std::panic::resume_unwind;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// What lies on the bottom of the stack, always.
+const HANDLER: c_int = 1;
+const KEYS: c_int = 2;
+const ARGV: c_int = 3;
+/// The compiled scripts, by slot.
+const SCRIPTS: c_int = 4;
+/// Above them lies the coroutine on whose stack results are walked.
+const BOTTOM: c_int = 5;
+
+/// The collector waits until memory is four times what was in use, and then keeps up with twice the usual pace: a
+/// script's garbage is small against what the libraries take. Saves a twentieth of a lock script's time.
+const GC_PAUSE: c_int = 400;
+const GC_STEP_MULTIPLIER: c_int = 400;
+/// Garbage of one script beyond this is collected as soon as it ends.
+const LARGE: usize = 8 << 20;
+/// Arguments beyond this are let go of as soon as the script ends.
+const MANY_ARGUMENTS: usize = 256;
+
+pub(crate) struct Vm {
+    state: *mut lua_State,
+    walker: *mut lua_State,
+    context: NonNull<Context>,
+    memory_limit: usize,
+    /// Memory in use at which the next full collection is due.
+    collect_at: usize,
+}
+
+// SAFETY: the state and the context belong to this alone and hold nothing of the thread that made them; the host, which
+// may, is there only while `run` is.
+unsafe impl Send for Vm {}
+
+impl Vm {
+    /// An interpreter with the globals of Redis.
+    pub(crate) fn new(options: Options, control: Arc<Control>) -> Vm {
+        let context = NonNull::from(Box::leak(Box::new(Context::new(options.memory_limit, control))));
+        // SAFETY: the context begins with the allocator, and lives as long as the state; the limit is suspended, so
+        // nothing fails.
+        unsafe {
+            let pointer = context.as_ptr().cast();
+            let state = lua_newstate(crate::alloc::Alloc::call, pointer);
+            assert!(
+                !state.is_null(),
+                "an allocator without a limit ends the process sooner than it returns null"
+            );
+            lua_atpanic(state, panicked);
+            lua_pushcclosure(state, error_handler, 0);
+            lua_createtable(state, 0, 0);
+            lua_createtable(state, 0, 0);
+            lua_createtable(state, 0, 0);
+            let walker = lua_newthread(state);
+            sandbox::open(state, options.redis_version, KEYS, ARGV);
+            debug_assert_eq!(lua_gettop(state), BOTTOM);
+            let word = context.as_ref().control.word();
+            lua_setinterrupt(state, word, SIGNAL_MASK, Context::interrupted, pointer);
+            lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, options.memory_limit);
+            lua_gc(state, LUA_GCCOLLECT, 0);
+            Vm { state, walker, context, memory_limit: options.memory_limit, collect_at: LARGE }
+        }
+    }
+
+    fn context(&self) -> &Context {
+        // SAFETY: it lives until this is dropped, and is only ever shared.
+        unsafe { self.context.as_ref() }
+    }
+
+    /// Bytes in use.
+    pub(crate) fn memory_used(&self) -> usize {
+        self.context().memory_used()
+    }
+
+    /// Compiles a script into a slot; or says why it cannot be, without a trailing line end.
+    pub(crate) fn compile(&mut self, text: &[u8], slot: u32) -> Result<(), Vec<u8>> {
+        // SAFETY: with the limit in force only the protected parser runs, which gives its errors back.
+        unsafe {
+            let state = self.state;
+            self.context().limit_memory();
+            let status = luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), c"@user_script".as_ptr());
+            self.context().free_memory();
+            if status == LUA_OK {
+                lua_rawseti_(state, SCRIPTS, slot as c_int + 1);
+                return Ok(());
+            }
+            let error = until_nul(ffi::string(state, -1)).to_vec();
+            lua_settop(state, BOTTOM);
+            self.tidy();
+            Err(error)
+        }
+    }
+
+    /// Drops a compiled script.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        // SAFETY: the limit is suspended.
+        unsafe {
+            lua_pushnil(self.state);
+            lua_rawseti_(self.state, SCRIPTS, slot as c_int + 1);
+        }
+    }
+
+    /// Drops all compiled scripts, and all garbage.
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: the limit is suspended.
+        unsafe { lua_renewtable(self.state, SCRIPTS, 0) };
+        self.collect();
+    }
+
+    /// Runs the script of a slot, to the end of it, and writes its result or its error. `sha` is asked for errors only.
+    ///
+    /// # Panics
+    ///
+    /// With the host's panic, if it panics.
+    pub(crate) fn run(
+        &mut self,
+        slot: u32,
+        keys: &[&[u8]],
+        args: &[&[u8]],
+        host: &mut dyn Host,
+        sha: impl FnOnce() -> Sha,
+        reply: &mut dyn Reply,
+    ) {
+        // SAFETY: the context leaves the host before this returns. With the limit in force only the protected call
+        // runs; all else cannot fail.
+        let panic = unsafe {
+            let state = self.state;
+            let context = self.context();
+            context.enter(host);
+            fill(state, KEYS, keys);
+            fill(state, ARGV, args);
+            lua_rawgeti_(state, SCRIPTS, slot as c_int + 1);
+            context.limit_memory();
+            let status = lua_pcall(state, 0, 1, HANDLER);
+            context.free_memory();
+            lua_setkilled(state, 0);
+            if status == LUA_OK {
+                self.write(reply);
+            } else {
+                write_error(state, &sha(), reply);
+            }
+            lua_settop(state, BOTTOM);
+            lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
+            for (index, strings) in [(KEYS, keys), (ARGV, args)] {
+                if strings.len() > MANY_ARGUMENTS {
+                    lua_renewtable(state, index, 0);
+                }
+            }
+            context.leave()
+        };
+        self.tidy();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Writes the result on top of the stack.
+    fn write(&self, reply: &mut dyn Reply) {
+        let protocol = self.context().protocol.get();
+        // SAFETY: the states are live, and the limit is suspended.
+        let written =
+            unsafe { write_result(self.state, self.walker, protocol, self.memory_limit / 4, reply) };
+        if !written {
+            reply.error(b"ERR script result is too large");
+        }
+    }
+
+    /// Collects what a large script has left.
+    fn tidy(&mut self) {
+        if self.memory_used() > self.collect_at {
+            self.collect();
+        }
+    }
+
+    fn collect(&mut self) {
+        // SAFETY: the limit is suspended.
+        unsafe { lua_gc(self.state, LUA_GCCOLLECT, 0) };
+        self.context().trim_memory();
+        self.collect_at = self.memory_used().saturating_mul(2).max(LARGE);
+    }
+}
+
+impl Drop for Vm {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses them any more; the state goes first, as it needs the allocator.
+        unsafe {
+            lua_close(self.state);
+            drop(Box::from_raw(self.context.as_ptr()));
+        }
+    }
+}
+
+/// What Lua calls for an error that nobody catches: every call that may raise one is protected, or made with the limit
+/// of memory suspended, so this is a mistake of ours, and the stack cannot be unwound.
+unsafe extern "C-unwind" fn panicked(_: *mut lua_State) -> c_int {
+    std::process::abort()
+}
+
+/// Makes the table at `index` an array of strings, as if it were new.
+///
+/// # Safety
+///
+/// The limit of memory is suspended.
+unsafe fn fill(state: *mut lua_State, index: c_int, strings: &[&[u8]]) {
+    // No client sends as many arguments as an `int` cannot count.
+    let len = c_int::try_from(strings.len()).unwrap_or(c_int::MAX);
+    // SAFETY: as this function demands; the array has as many slots.
+    unsafe {
+        lua_renewtable(state, index, len);
+        for (slot, string) in (0..len).zip(strings) {
+            lua_setarraystring(state, index, slot, string.as_ptr().cast(), string.len());
+        }
+    }
+}
+
+/// Writes the error on top of the stack: the handler's table, or a text where the handler could not run.
+///
+/// # Safety
+///
+/// The limit of memory is suspended, and there are some free slots.
+unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) {
+    let mut text = Vec::new();
+    // SAFETY: as this function demands.
+    unsafe {
+        let error = lua_gettop(state);
+        if lua_type(state, error) == LUA_TTABLE {
+            append_field(state, error, b"err", "", &mut text)
+                .unwrap_or_else(|| text.extend(b"ERR unknown error"));
+            let message = text.len();
+            text.extend(format!(" script: {sha}, on ").bytes());
+            let place = append_field(state, error, b"source", "", &mut text)
+                .and_then(|()| append_field(state, error, b"line", ":", &mut text));
+            match place {
+                Some(()) => text.push(b'.'),
+                None => text.truncate(message),
+            }
+        } else {
+            text.extend(format!("ERR Error running script {sha}, ").bytes());
+            let reason = lua_tolstring(state, error, std::ptr::null_mut());
+            let reason = if reason.is_null() {
+                b"execution failure"
+            } else {
+                std::ffi::CStr::from_ptr(reason).to_bytes()
+            };
+            text.extend_from_slice(&reason[..reason.len().min(100)]);
+        }
+    }
+    crate::error::one_line(&mut text);
+    reply.error(&text);
+}
+
+/// Appends a field that is a string or a number.
+///
+/// # Safety
+///
+/// As for [`write_error`]; there is a table at `index`.
+unsafe fn append_field(
+    state: *mut lua_State,
+    index: c_int,
+    name: &[u8],
+    before: &str,
+    text: &mut Vec<u8>,
+) -> Option<()> {
+    // SAFETY: as this function demands.
+    unsafe {
+        raw_field(state, index, name);
+        let found = lua_isstring(state, -1) != 0;
+        if found {
+            // Makes a string of a number.
+            lua_tolstring(state, -1, std::ptr::null_mut());
+            text.extend_from_slice(before.as_bytes());
+            text.extend_from_slice(until_nul(ffi::string(state, -1)));
+        }
+        lua_pop(state, 1);
+        found.then_some(())
+    }
+}

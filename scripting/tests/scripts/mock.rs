@@ -1,0 +1,306 @@
+//! A host with a few commands, and a sink that keeps replies as text.
+
+use lockwheel_resp::{Protocol, Reply};
+use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A sink that writes RESP, of either version.
+#[derive(Default)]
+pub(crate) struct Wire {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) resp3: bool,
+}
+
+impl Wire {
+    fn line(&mut self, kind: char, text: &[u8]) {
+        self.bytes.push(kind as u8);
+        self.bytes.extend(text.iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte }));
+        self.bytes.extend(b"\r\n");
+    }
+
+    fn sized(&mut self, kind: char, text: &[u8]) {
+        self.line(kind, text.len().to_string().as_bytes());
+        self.bytes.extend(text);
+        self.bytes.extend(b"\r\n");
+    }
+
+    fn header(&mut self, resp2: (char, usize), resp3: (char, usize)) {
+        let (kind, len) = if self.resp3 { resp3 } else { resp2 };
+        self.line(kind, len.to_string().as_bytes());
+    }
+}
+
+impl Reply for Wire {
+    fn protocol(&self) -> Protocol {
+        if self.resp3 { Protocol::Resp3 } else { Protocol::Resp2 }
+    }
+    fn status(&mut self, text: &[u8]) {
+        self.line('+', text);
+    }
+    fn error(&mut self, text: &[u8]) {
+        self.line('-', text);
+    }
+    fn integer(&mut self, value: i64) {
+        self.line(':', value.to_string().as_bytes());
+    }
+    fn bulk(&mut self, bytes: &[u8]) {
+        self.sized('$', bytes);
+    }
+    fn null(&mut self) {
+        if self.resp3 { self.line('_', b"") } else { self.line('$', b"-1") }
+    }
+    fn null_array(&mut self) {
+        if self.resp3 { self.line('_', b"") } else { self.line('*', b"-1") }
+    }
+    fn double(&mut self, value: f64) {
+        let text = if value.is_nan() {
+            "nan".to_owned()
+        } else if value.abs() >= 1e17 && value.is_finite() {
+            let text = format!("{value:e}");
+            if value == 2_f64.powi(62) || value == 1e17 {
+                format!("{value}")
+            } else {
+                text.replace('e', "e+")
+            }
+        } else if value != 0.0 && value.abs() < 1e-6 {
+            format!("{value:e}")
+        } else {
+            format!("{value}")
+        };
+        if self.resp3 { self.line(',', text.as_bytes()) } else { self.bulk(text.as_bytes()) }
+    }
+    fn boolean(&mut self, value: bool) {
+        if self.resp3 {
+            self.line('#', if value { b"t" } else { b"f" })
+        } else {
+            self.integer(i64::from(value))
+        }
+    }
+    fn big_number(&mut self, digits: &[u8]) {
+        if self.resp3 { self.line('(', digits) } else { self.bulk(digits) }
+    }
+    fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
+        let whole = [&format, &b":"[..], text].concat();
+        if self.resp3 { self.sized('=', &whole) } else { self.bulk(text) }
+    }
+    fn array(&mut self, len: usize) {
+        self.header(('*', len), ('*', len));
+    }
+    fn map(&mut self, pairs: usize) {
+        self.header(('*', 2 * pairs), ('%', pairs));
+    }
+    fn set(&mut self, len: usize) {
+        self.header(('*', len), ('~', len));
+    }
+    fn push(&mut self, len: usize) {
+        self.header(('*', len), ('>', len));
+    }
+}
+
+/// A keyspace of strings, and what scripts have logged.
+#[derive(Default)]
+pub(crate) struct Mock {
+    pub(crate) strings: HashMap<Vec<u8>, Vec<u8>>,
+    pub(crate) logged: Vec<(u8, Vec<u8>)>,
+    pub(crate) calls: Vec<Vec<Vec<u8>>>,
+    pub(crate) slow: usize,
+    pub(crate) on_slow: Option<Box<dyn FnMut(usize)>>,
+    pub(crate) control: Option<Arc<Control>>,
+}
+
+/// The commands, and how many arguments each takes, name included; 0 for any number.
+const COMMANDS: &[(&str, usize)] = &[
+    ("ping", 1),
+    ("echo", 2),
+    ("get", 2),
+    ("set", 3),
+    ("incr", 2),
+    ("del", 0),
+    ("lpush", 3),
+    ("lrange", 4),
+    ("reply", 2),
+    ("deep", 2),
+    ("panic", 1),
+];
+
+const WRONG_TYPE: &[u8] = b"WRONGTYPE Operation against a key holding the wrong kind of value";
+
+impl Host for Mock {
+    fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
+        self.calls.push(argv.iter().map(|argument| argument.to_vec()).collect());
+        let name = String::from_utf8_lossy(argv[0]).to_ascii_lowercase();
+        let Some((_, arity)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
+            return reply.error(b"ERR Unknown Redis command called from script");
+        };
+        if *arity != 0 && argv.len() != *arity {
+            return reply.error(b"ERR Wrong number of args calling Redis command from script");
+        }
+        match name.as_str() {
+            "ping" => reply.status(b"PONG"),
+            "echo" => reply.bulk(argv[1]),
+            "get" if argv[1] == b"l" => reply.error(WRONG_TYPE),
+            "get" => match self.strings.get(argv[1]) {
+                Some(value) => reply.bulk(value),
+                None => reply.null(),
+            },
+            "set" => {
+                if let Some(control) = &self.control {
+                    control.mark_write();
+                }
+                self.strings.insert(argv[1].to_vec(), argv[2].to_vec());
+                reply.ok();
+            }
+            "incr" => {
+                let value = self.strings.entry(argv[1].to_vec()).or_default();
+                let next = String::from_utf8_lossy(value).parse().unwrap_or(0_i64) + 1;
+                *value = next.to_string().into_bytes();
+                reply.integer(next);
+            }
+            "del" => reply.integer(0),
+            "lpush" => reply.integer(1),
+            "lrange" => reply.array(0),
+            "reply" => canned(argv[1], reply),
+            "deep" => {
+                let depth: usize = String::from_utf8_lossy(argv[1]).parse().unwrap();
+                (0..depth).for_each(|_| reply.array(1));
+                reply.integer(1);
+            }
+            _ => panic!("the host panics"),
+        }
+    }
+
+    fn log(&mut self, level: u8, message: &[u8]) {
+        self.logged.push((level, message.to_vec()));
+    }
+
+    fn on_slow(&mut self) {
+        self.slow += 1;
+        if let Some(hook) = &mut self.on_slow {
+            hook(self.slow);
+        }
+    }
+
+    fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
+        let name = String::from_utf8_lossy(argv[0]).to_ascii_lowercase();
+        COMMANDS.iter().any(|(known, _)| *known == name).then_some(name != "del")
+    }
+}
+
+fn canned(name: &[u8], reply: &mut dyn Reply) {
+    match name {
+        b"map" => {
+            reply.map(2);
+            reply.bulk(b"a");
+            reply.integer(1);
+            reply.bulk(b"b");
+            reply.array(2);
+            reply.integer(2);
+            reply.null();
+        }
+        b"set" => {
+            reply.set(2);
+            reply.bulk(b"x");
+            reply.null();
+        }
+        b"emptymap" => reply.map(0),
+        b"double" => reply.double(1.5),
+        b"true" => reply.boolean(true),
+        b"big" => reply.big_number(b"123456789012345678901234567890"),
+        b"text" => reply.verbatim(*b"txt", b"some text"),
+        b"null" => reply.null(),
+        b"nullarray" => reply.null_array(),
+        b"status" => reply.status(b"a\r\nb"),
+        b"error" => reply.error(b"CODE a\r\nb"),
+        b"nested" => {
+            reply.array(4);
+            reply.error(b"ERR inner");
+            reply.ok();
+            reply.map(1);
+            reply.bulk(b"k");
+            reply.set(1);
+            reply.double(0.5);
+            reply.array(0);
+        }
+        b"pairs" => {
+            reply.map(1);
+            reply.null();
+            reply.bulk(b"lost: nil is no key");
+        }
+        _ => reply.null(),
+    }
+}
+
+/// A runtime with a small memory, a host, and everything needed to run scripts.
+pub(crate) struct Bench {
+    pub(crate) runtime: Runtime,
+    pub(crate) control: Arc<Control>,
+    pub(crate) host: Mock,
+    pub(crate) resp3: bool,
+}
+
+impl Default for Bench {
+    fn default() -> Bench {
+        Bench::with_memory(64 << 20)
+    }
+}
+
+impl Bench {
+    pub(crate) fn with_memory(memory_limit: usize) -> Bench {
+        let control = Arc::new(Control::new());
+        let options = Options { memory_limit, seed: 1, redis_version: "7.2.5" };
+        let runtime = Runtime::new(options, control.clone());
+        let host = Mock { control: Some(control.clone()), ..Mock::default() };
+        Bench { runtime, control, host, resp3: false }
+    }
+
+    pub(crate) fn run(&mut self, id: ScriptId, keys: &[&[u8]], args: &[&[u8]]) -> Vec<u8> {
+        let mut wire = Wire { resp3: self.resp3, ..Wire::default() };
+        self.control.begin(0);
+        self.runtime.run(id, keys, args, &mut self.host, &mut wire);
+        self.control.end();
+        wire.bytes
+    }
+
+    /// EVAL; the reply escaped as a string literal is, and the script's SHA-1 in it as `SHA`.
+    pub(crate) fn eval_with(&mut self, script: &str, keys: &[&[u8]], args: &[&[u8]]) -> String {
+        let bytes = match self.runtime.intern(script.as_bytes()) {
+            Err(error) => [b"-", error.as_bytes(), b"\r\n"].concat(),
+            Ok(id) => self.run(id, keys, args),
+        };
+        let mut text = escape(&bytes);
+        if text.contains("script") {
+            let id = self.runtime.intern(script.as_bytes());
+            if let Some(sha) = id.ok().and_then(|id| self.runtime.sha(id)) {
+                text = text.replace(&sha.to_string(), "SHA");
+            }
+        }
+        text
+    }
+
+    pub(crate) fn eval(&mut self, script: &str) -> String {
+        self.eval_with(script, &[], &[])
+    }
+}
+
+/// Bytes as text.
+pub(crate) fn escape(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        match byte {
+            b'\r' => text.push_str("\\r"),
+            b'\n' => text.push_str("\\n"),
+            b'\\' => text.push_str("\\\\"),
+            32..=126 => text.push(char::from(*byte)),
+            _ => text.push_str(&format!("\\x{byte:02x}")),
+        }
+        text
+    })
+}
+
+/// Runs a test on a thread with the stack that an engine's thread has.
+pub(crate) fn on_engine_stack(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(test).unwrap();
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}

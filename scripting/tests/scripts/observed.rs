@@ -1,0 +1,31 @@
+//! Scripts whose replies were read off real servers.
+
+use crate::mock::{Bench, on_engine_stack};
+
+#[test]
+fn scripts_answer_as_on_redis() {
+    on_engine_stack(|| {
+        let mut bench = Bench::default();
+        let mut script = "";
+        let (mut count, mut wrong) = (0, Vec::new());
+        for line in include_str!("observed.txt").lines() {
+            if let Some(text) = line.strip_prefix("> ") {
+                script = text;
+            } else if let Some(expected) = line.strip_prefix("< ") {
+                let (arguments, text) =
+                    script.split_once(" | ").filter(|(first, _)| first.len() < 20).unwrap_or((" ", script));
+                let (keys, args) = arguments.split_once(' ').unwrap();
+                let list = |text: &'static str| {
+                    text.split(',').filter(|part| !part.is_empty()).map(str::as_bytes).collect::<Vec<_>>()
+                };
+                let reply = bench.eval_with(text, &list(keys), &list(args));
+                count += 1;
+                if reply != expected {
+                    wrong.push(format!("{text}\n  is    {reply}\n  must  {expected}"));
+                }
+            }
+        }
+        assert!(count > 600, "{count} scripts");
+        assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+    });
+}
