@@ -130,7 +130,7 @@ unsafe fn take_arguments(state: *mut lua_State, arguments: &mut Arguments, count
                         room = true;
                     }
                     let start = text.len();
-                    number::write_argument(text, lua_tonumber(state, index));
+                    number::write_argument(lua_tonumber(state, index), text);
                     argv.push(Argument::of(&text[start..]));
                 }
                 _ => return false,

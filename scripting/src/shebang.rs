@@ -1,6 +1,7 @@
 //! The first line of a script: `#!lua flags=no-writes,allow-oom`.
 
 use crate::Error;
+use lockwheel_resp::split_words;
 
 /// What a script's first line says of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {
         .position(|byte| *byte == b'\n')
         .ok_or_else(|| Error::new("ERR Invalid script shebang"))?;
     let (line, rest) = body.split_at(end);
-    let words = split(line).ok_or_else(|| Error::new("ERR Invalid engine in script shebang"))?;
+    let words = split_words(line).ok_or_else(|| Error::new("ERR Invalid engine in script shebang"))?;
     let mut words = words.iter();
     let engine = words.next().map(Vec::as_slice).unwrap_or_default();
     if engine != b"#!lua" {
@@ -60,72 +61,6 @@ impl Flags {
         *flag = true;
         Ok(())
     }
-}
-
-/// Words with quotes, as in Redis' configuration and inline commands. None if a quote is not closed, or is followed
-/// by anything but space.
-fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut words = Vec::new();
-    let mut rest = line.trim_ascii_start();
-    while !rest.is_empty() {
-        let mut word = Vec::new();
-        rest = take_word(rest, &mut word)?.trim_ascii_start();
-        words.push(word);
-    }
-    Some(words)
-}
-
-fn take_word<'a>(mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
-    while let [byte, after @ ..] = rest {
-        match byte {
-            b'"' | b'\'' => return take_quoted(*byte, after, word),
-            byte if byte.is_ascii_whitespace() || *byte == 0 => return Some(after),
-            byte => word.push(*byte),
-        }
-        rest = after;
-    }
-    Some(rest)
-}
-
-fn take_quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
-    loop {
-        match rest {
-            [b'\\', b'x', high, low, after @ ..]
-                if quote == b'"' && hex(*high).is_some() && hex(*low).is_some() =>
-            {
-                word.push(hex(*high)? << 4 | hex(*low)?);
-                rest = after;
-            }
-            [b'\\', byte, after @ ..] if quote == b'"' => {
-                word.push(match byte {
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    b'b' => 8,
-                    b'a' => 7,
-                    other => *other,
-                });
-                rest = after;
-            }
-            [b'\\', b'\'', after @ ..] if quote == b'\'' => {
-                word.push(b'\'');
-                rest = after;
-            }
-            [byte, after @ ..] if *byte == quote => {
-                let closed = after.first().is_none_or(u8::is_ascii_whitespace);
-                return closed.then_some(after);
-            }
-            [byte, after @ ..] => {
-                word.push(*byte);
-                rest = after;
-            }
-            [] => return None,
-        }
-    }
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
 #[cfg(test)]

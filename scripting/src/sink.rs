@@ -2,7 +2,7 @@
 
 use crate::error::one_line;
 use crate::ffi::{self, *};
-use crate::number;
+use lockwheel_resp::number::format_double;
 use lockwheel_resp::{Protocol, Reply};
 use std::ffi::{CStr, c_int};
 
@@ -298,8 +298,8 @@ impl Reply for StackSink<'_> {
                 set_field(state, c"double");
             });
         } else {
-            let mut text = Vec::with_capacity(number::MAX_LEN);
-            number::write_double(&mut text, value);
+            let mut text = Vec::with_capacity(32);
+            format_double(value, &mut text);
             self.bulk(&text);
         }
     }

@@ -1,102 +1,9 @@
-//! A host with a few commands, and a sink that keeps replies as text.
+//! A host with a few commands.
 
-use lockwheel_resp::{Protocol, Reply};
+use lockwheel_resp::{Protocol, Reply, Writer};
 use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A sink that writes RESP, of either version.
-#[derive(Default)]
-pub(crate) struct Wire {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) resp3: bool,
-}
-
-impl Wire {
-    fn line(&mut self, kind: char, text: &[u8]) {
-        self.bytes.push(kind as u8);
-        self.bytes.extend(text.iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte }));
-        self.bytes.extend(b"\r\n");
-    }
-
-    fn sized(&mut self, kind: char, text: &[u8]) {
-        self.line(kind, text.len().to_string().as_bytes());
-        self.bytes.extend(text);
-        self.bytes.extend(b"\r\n");
-    }
-
-    fn header(&mut self, resp2: (char, usize), resp3: (char, usize)) {
-        let (kind, len) = if self.resp3 { resp3 } else { resp2 };
-        self.line(kind, len.to_string().as_bytes());
-    }
-}
-
-impl Reply for Wire {
-    fn protocol(&self) -> Protocol {
-        if self.resp3 { Protocol::Resp3 } else { Protocol::Resp2 }
-    }
-    fn status(&mut self, text: &[u8]) {
-        self.line('+', text);
-    }
-    fn error(&mut self, text: &[u8]) {
-        self.line('-', text);
-    }
-    fn integer(&mut self, value: i64) {
-        self.line(':', value.to_string().as_bytes());
-    }
-    fn bulk(&mut self, bytes: &[u8]) {
-        self.sized('$', bytes);
-    }
-    fn null(&mut self) {
-        if self.resp3 { self.line('_', b"") } else { self.line('$', b"-1") }
-    }
-    fn null_array(&mut self) {
-        if self.resp3 { self.line('_', b"") } else { self.line('*', b"-1") }
-    }
-    fn double(&mut self, value: f64) {
-        let text = if value.is_nan() {
-            "nan".to_owned()
-        } else if value.abs() >= 1e17 && value.is_finite() {
-            let text = format!("{value:e}");
-            if value == 2_f64.powi(62) || value == 1e17 {
-                format!("{value}")
-            } else {
-                text.replace('e', "e+")
-            }
-        } else if value != 0.0 && value.abs() < 1e-6 {
-            format!("{value:e}")
-        } else {
-            format!("{value}")
-        };
-        if self.resp3 { self.line(',', text.as_bytes()) } else { self.bulk(text.as_bytes()) }
-    }
-    fn boolean(&mut self, value: bool) {
-        if self.resp3 {
-            self.line('#', if value { b"t" } else { b"f" })
-        } else {
-            self.integer(i64::from(value))
-        }
-    }
-    fn big_number(&mut self, digits: &[u8]) {
-        if self.resp3 { self.line('(', digits) } else { self.bulk(digits) }
-    }
-    fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
-        let whole = [&format, &b":"[..], text].concat();
-        if self.resp3 { self.sized('=', &whole) } else { self.bulk(text) }
-    }
-    fn array(&mut self, len: usize) {
-        self.header(('*', len), ('*', len));
-    }
-    fn map(&mut self, pairs: usize) {
-        self.header(('*', 2 * pairs), ('%', pairs));
-    }
-    fn set(&mut self, len: usize) {
-        self.header(('*', len), ('~', len));
-    }
-    fn push(&mut self, len: usize) {
-        self.header(('*', len), ('>', len));
-    }
-}
 
 /// A keyspace of strings, and what scripts have logged.
 #[derive(Default)]
@@ -236,7 +143,7 @@ pub(crate) struct Bench {
     pub(crate) runtime: Runtime,
     pub(crate) control: Arc<Control>,
     pub(crate) host: Mock,
-    pub(crate) resp3: bool,
+    pub(crate) protocol: Protocol,
 }
 
 impl Default for Bench {
@@ -251,15 +158,16 @@ impl Bench {
         let options = Options { memory_limit, seed: 1, redis_version: "7.2.5" };
         let runtime = Runtime::new(options, control.clone());
         let host = Mock { control: Some(control.clone()), ..Mock::default() };
-        Bench { runtime, control, host, resp3: false }
+        Bench { runtime, control, host, protocol: Protocol::Resp2 }
     }
 
     pub(crate) fn run(&mut self, id: ScriptId, keys: &[&[u8]], args: &[&[u8]]) -> Vec<u8> {
-        let mut wire = Wire { resp3: self.resp3, ..Wire::default() };
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes, self.protocol);
         self.control.begin(0);
-        self.runtime.run(id, keys, args, &mut self.host, &mut wire);
+        self.runtime.run(id, keys, args, &mut self.host, &mut writer);
         self.control.end();
-        wire.bytes
+        bytes
     }
 
     /// EVAL; the reply escaped as a string literal is, and the script's SHA-1 in it as `SHA`.
