@@ -7,6 +7,9 @@ use std::hash::BuildHasher;
 /// Below this many entries memory is not given back: it would be re-taken at once.
 const SMALLEST: usize = 32;
 
+/// The most entries that room is made for before they come: a command may name one member a million times.
+const EXPECTED_MAX: usize = 1024;
+
 /// An entry that is found by its key.
 pub(super) trait Keyed {
     /// The key, unique in its table.
@@ -49,8 +52,9 @@ impl Slot {
 }
 
 impl<E: Keyed> Table<E> {
-    /// An empty table with room for `capacity` entries.
+    /// An empty table with room for `capacity` entries, but for no more than [`EXPECTED_MAX`].
     pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
+        let capacity = capacity.min(EXPECTED_MAX);
         Self { entries: Vec::with_capacity(capacity), index: HashTable::with_capacity(capacity), seed }
     }
 
@@ -175,6 +179,13 @@ mod tests {
             let _ = table.insert_with(&key(n), || key(n));
         }
         table
+    }
+
+    #[test]
+    fn what_is_expected_takes_no_more_memory_than_it_may() {
+        let table: Table<Box<[u8]>> = Table::with_capacity(1 << 40, 1);
+        assert!(table.entries.capacity() <= EXPECTED_MAX, "{}", table.entries.capacity());
+        assert!(table.index.capacity() <= 2 * EXPECTED_MAX, "{}", table.index.capacity());
     }
 
     #[test]
