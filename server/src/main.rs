@@ -1,12 +1,13 @@
 //! The `lockwheel` binary: arguments, log, exit codes. 0: ended as asked; 1: wrong arguments, or it cannot start.
 
-use lockwheel::engine::config::{Config, Invocation, LogLevel, Source};
+use lockwheel::engine::config::{Config, Invocation, LogLevel, Source, log_stamp};
 use lockwheel::{Server, StartError};
 use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
@@ -55,14 +56,19 @@ fn run(mut config: Config) -> Result<(), String> {
         .map_err(|error: StartError| error.to_string())?;
     write_file(&pid_file, process::id())?;
     write_file(&port_file, server.port())?;
-    let ready = format!("Ready to accept connections on port {}", server.port());
-    // Whoever started it may not listen.
-    let _unheard = say(&ready);
+    // Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.
+    let _unheard = say(&log_line(&format!("Ready to accept connections tcp, port={}", server.port())));
     server.wait();
     if !pid_file.is_empty() {
         let _already_gone = fs::remove_file(&pid_file);
     }
     Ok(())
+}
+
+/// A line in the shape of Redis' log: process, role, instant in UTC, level, text.
+fn log_line(text: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}:M {} * {text}", process::id(), log_stamp(now.as_millis() as i64))
 }
 
 fn say(text: &str) -> io::Result<()> {

@@ -120,9 +120,10 @@ impl Server {
         Builder::default()
     }
 
-    fn start(config: Config, signals: bool) -> Result<Self, StartError> {
+    fn start(mut config: Config, signals: bool) -> Result<Self, StartError> {
         let listeners = Listeners::bind(&config.bind_addresses(), config.port, config.tcp_backlog)?;
         let port = listeners.port();
+        config.port = port;
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         // One thread more than asked for: while a script holds one, it answers that the server is busy.
         let runtime = runtime::Builder::new_multi_thread()
@@ -132,7 +133,11 @@ impl Server {
             .enable_all()
             .build()?;
         let seed = config.seed.unwrap_or_else(random_seed);
-        let shared = Shared::new(|now| Engine::new(config, seed, now));
+        let shared = Shared::new(|now| {
+            let mut engine = Engine::new(config, seed, now);
+            engine.set_process(net::this_process(port));
+            engine
+        });
         let _guard = runtime.enter();
         listeners.serve(&shared)?;
         runtime.spawn(net::run_timer(shared.clone()));

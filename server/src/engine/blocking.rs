@@ -110,6 +110,7 @@ impl Engine {
             let mut writer = Writer::new(&mut out, session.protocol);
             self.ask_again(slot, &blocked, Args::new(&argv), &mut writer)
         };
+        let command = blocked.command.index;
         let session = self.sessions.get_mut(slot);
         session.out = out;
         session.blocked = Some(blocked);
@@ -117,7 +118,7 @@ impl Engine {
             Ok(Flow::NotYet(_)) => return false,
             Ok(Flow::Done) => {}
             Err(error) => {
-                self.stats.error_replies += 1;
+                self.stats.failed(command, error.as_bytes());
                 self.send(slot, |reply| reply.error(error.as_bytes()));
             }
         }

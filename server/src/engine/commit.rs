@@ -69,7 +69,7 @@ impl Engine {
     pub(super) fn check_output_limit(&mut self, slot: Slot) {
         let now_ms = self.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
-        let pending = session.out.len() + session.in_flight;
+        let pending = session.pending_output();
         if pending <= UNAUTHENTICATED_MAX || session.closing.is_some() {
             session.over_soft_since = None;
             return;

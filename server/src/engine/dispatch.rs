@@ -47,6 +47,9 @@ impl Engine {
     pub fn execute(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return Progress::Close;
+        }
         session.last_seen = self.system;
         let protocol = hello_protocol(args).unwrap_or(session.protocol);
         // The buffer is away while the command writes to it; what the command causes for its own session comes after.
@@ -74,7 +77,8 @@ impl Engine {
         let command = match self.admit(slot, args) {
             Ok(command) => command,
             Err(refusal) => {
-                self.stats.error_replies += 1;
+                let command = self.table.resolve(args).map(|command| command.index);
+                self.stats.rejected(command, refusal.as_bytes());
                 if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
                     multi.aborted = true;
                 }
@@ -111,7 +115,7 @@ impl Engine {
     fn admit(&self, slot: Slot, args: Args<'_>) -> Result<Arc<Command>, Refusal> {
         let session = self.sessions.get(slot);
         let command = self.table.resolve(args).ok_or_else(|| unknown_command(args))?;
-        if command.handler.is_none() && args.len() > 1 {
+        if !command.subcommands.is_empty() && args.len() > 1 {
             return Err(unknown_subcommand(args));
         }
         if !command.row.accepts(args.len()) {
@@ -151,7 +155,7 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Option<crate::table::Wait> {
-        self.stats.commands_processed += 1;
+        self.stats.called(command.index);
         let outcome = match command.handler {
             Some(handler) => self.invoke(call, handler, args, reply),
             None => Err(CommandError::arity(&command.name)),
@@ -164,7 +168,7 @@ impl Engine {
                 None
             }
             Err(error) => {
-                self.stats.error_replies += 1;
+                self.stats.failed(command.index, error.as_bytes());
                 reply.error(error.as_bytes());
                 None
             }

@@ -5,14 +5,21 @@
 //! one instant, and the same inputs give the same bytes out.
 
 mod blocking;
+mod client;
+mod client_filter;
 mod clock;
+mod command;
+mod command_info;
 mod commit;
 pub mod config;
 mod connection;
 mod dispatch;
+mod info;
+mod process;
 mod pubsub;
 mod request;
 mod scripts;
+mod server;
 mod session;
 mod sessions;
 mod stats;
@@ -22,6 +29,7 @@ mod turning;
 mod waits;
 
 pub use dispatch::{BUSY, Progress};
+pub use process::{Process, Usage};
 pub use scripts::{BusyPort, kill_error};
 pub use session::{Closing, Peer, Session};
 pub use sessions::Slot;
@@ -36,13 +44,24 @@ use pubsub::PubSub;
 use sessions::Sessions;
 use stats::Stats;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The version of Redis whose answers are given.
 pub const REDIS_VERSION: &str = "7.2.7";
 
 /// The rows of this room, a slice a file.
-const ROWS: &[&[Row<Handler>]] =
-    &[connection::ROWS, pubsub::ROWS, scripts::ROWS, transactions::ROWS, turning::ROWS, waits::ROWS];
+const ROWS: &[&[Row<Handler>]] = &[
+    client::ROWS,
+    command::ROWS,
+    connection::ROWS,
+    info::ROWS,
+    pubsub::ROWS,
+    scripts::ROWS,
+    server::ROWS,
+    transactions::ROWS,
+    turning::ROWS,
+    waits::ROWS,
+];
 
 /// How a command came to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +117,9 @@ pub struct Engine {
     woken: Vec<u64>,
     /// What the connection of the running command is to do instead of going on.
     pending_progress: Option<Progress>,
+    process: Process,
     run_id: String,
+    replication_id: String,
 }
 
 /// What a timer of a blocked client stands for.
@@ -125,13 +146,14 @@ impl Engine {
         let control = Arc::new(Control::new());
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
-        let run_id = run_id(keyspace.rng());
+        let (run_id, replication_id) = (hex_id(keyspace.rng()), hex_id(keyspace.rng()));
+        let table = Arc::new(CommandTable::new());
         Engine {
             keyspace,
-            table: Arc::new(CommandTable::new()),
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
-            stats: Stats::default(),
+            stats: Stats::new(table.count_all()),
+            table,
             clock,
             now,
             system,
@@ -146,13 +168,26 @@ impl Engine {
             woken: Vec::new(),
             pending_progress: None,
             config,
+            process: Process::default(),
             run_id,
+            replication_id,
         }
     }
 
     /// What other threads may see of a running script, and how they stop it.
     pub fn control(&self) -> &Arc<Control> {
         &self.control
+    }
+
+    /// What INFO tells of the process around the engine.
+    pub fn set_process(&mut self, process: Process) {
+        self.process = process;
+    }
+
+    /// A client was turned away, because there are too many.
+    pub fn reject_connection(&mut self) {
+        self.stats.rejected_connections += 1;
+        self.stats.answered_error(b"ERR max number of clients reached");
     }
 
     /// Who serves other clients while a script is slow.
@@ -187,13 +222,18 @@ impl Engine {
     pub fn take_output(&mut self, slot: Slot, into: &mut Vec<u8>) {
         let session = self.sessions.get_mut(slot);
         std::mem::swap(&mut session.out, into);
-        session.in_flight = into.len();
+        session.unwritten.store(into.len(), Ordering::Relaxed);
         session.woken = false;
     }
 
-    /// What was taken of a session's output last has been written.
-    pub fn output_written(&mut self, slot: Slot) {
-        self.sessions.get_mut(slot).in_flight = 0;
+    /// The connection has heard that there is news, and will come back for the output.
+    pub fn heard(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).woken = false;
+    }
+
+    /// Where the connection says how many bytes of what it has taken are not yet written.
+    pub fn unwritten(&self, slot: Slot) -> Arc<AtomicUsize> {
+        self.sessions.get(slot).unwritten.clone()
     }
 
     /// Takes the ids of the sessions that have output or news which their own requests did not cause.
@@ -208,6 +248,6 @@ impl Engine {
 }
 
 /// Forty random hexadecimal digits, as INFO's `run_id`.
-fn run_id(rng: &mut crate::keyspace::Rng) -> String {
+fn hex_id(rng: &mut crate::keyspace::Rng) -> String {
     (0..40).map(|_| char::from_digit(rng.below(16) as u32, 16).unwrap_or('0')).collect()
 }

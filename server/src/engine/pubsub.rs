@@ -21,6 +21,16 @@ impl PubSub {
         self.subscribers(channel) + self.matching(channel).map(|(_, ids)| ids.len()).sum::<usize>()
     }
 
+    /// How many channels have subscribers.
+    pub(crate) fn channels(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// How many patterns have subscribers.
+    pub(crate) fn patterns(&self) -> usize {
+        self.patterns.len()
+    }
+
     /// Subscribers of the channel itself.
     pub(crate) fn subscribers(&self, channel: &[u8]) -> usize {
         self.channels.get(channel).map_or(0, BTreeSet::len)

@@ -44,6 +44,7 @@ const EVAL_ERRORS: &[&str] = &[
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("eval", -3, Handler::Engine(eval))
         .flags(EVAL_FLAGS)
+        .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
         .about("scripting", "2.6.0", "Depends on the script")
         .summary("Runs a script.")
@@ -51,6 +52,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(EVAL_ERRORS),
     Row::new("eval_ro", -3, Handler::Engine(eval_ro))
         .flags(EVAL_RO_FLAGS)
+        .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
         .about("scripting", "7.0.0", "Depends on the script")
         .summary("Runs a script that may not write.")
@@ -58,6 +60,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(EVAL_ERRORS),
     Row::new("evalsha", -3, Handler::Engine(evalsha))
         .flags(EVAL_FLAGS)
+        .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
         .about("scripting", "2.6.0", "Depends on the script")
         .summary("Runs a script by its SHA-1 digest.")
@@ -65,6 +68,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(EVAL_ERRORS),
     Row::new("evalsha_ro", -3, Handler::Engine(evalsha_ro))
         .flags(EVAL_RO_FLAGS)
+        .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
         .about("scripting", "7.0.0", "Depends on the script")
         .summary("Runs a script by its SHA-1 digest; it may not write.")
@@ -193,7 +197,7 @@ impl Host for ScriptHost<'_> {
         let Some(command) = self.engine.table.resolve(args).cloned() else {
             return reply.error(b"ERR Unknown Redis command called from script");
         };
-        if command.handler.is_none() && args.len() > 1 {
+        if !command.subcommands.is_empty() && args.len() > 1 {
             return reply.error(b"ERR Unknown Redis command called from script");
         }
         if !command.row.accepts(args.len()) {

@@ -8,7 +8,9 @@ use crate::table::Wait;
 use crate::time::Now;
 use lockwheel_resp::Protocol;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where a client comes from, as CLIENT LIST shows it.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +21,13 @@ pub struct Peer {
     pub laddr: String,
     /// The number of its socket, or 0.
     pub fd: i32,
+}
+
+impl Peer {
+    /// Whether it is on this machine: it came from the loopback interface.
+    pub fn is_local(&self) -> bool {
+        self.addr.parse().is_ok_and(|addr: SocketAddr| addr.ip().to_canonical().is_loopback())
+    }
 }
 
 /// What CLIENT REPLY has asked for.
@@ -99,9 +108,10 @@ pub struct Session {
     pub(crate) blocked: Option<Blocked>,
     /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
     pub(crate) closing: Option<Closing>,
-    /// Replies not yet taken for writing, and how many bytes were taken last.
+    /// Replies not yet taken for writing.
     pub(crate) out: Vec<u8>,
-    pub(crate) in_flight: usize,
+    /// How many bytes of those that were taken are not yet written: whoever writes them counts them down.
+    pub(crate) unwritten: Arc<AtomicUsize>,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
     /// It is already among those to be woken.
@@ -143,7 +153,7 @@ impl Session {
             blocked: None,
             closing: None,
             out: Vec::new(),
-            in_flight: 0,
+            unwritten: Arc::default(),
             over_soft_since: None,
             woken: false,
         }
@@ -152,6 +162,11 @@ impl Session {
     /// How many channels and patterns it is subscribed to.
     pub fn subscriptions(&self) -> usize {
         self.channels.len() + self.patterns.len()
+    }
+
+    /// Bytes of output that the client has not been sent.
+    pub(crate) fn pending_output(&self) -> usize {
+        self.out.len() + self.unwritten.load(Ordering::Relaxed)
     }
 
     /// Whether it waits for a key or a state.

@@ -1,6 +1,6 @@
 //! All sessions, by slot and by id.
 
-use super::session::Session;
+use super::session::{Closing, Session};
 use std::collections::BTreeMap;
 
 /// Where a session is kept: its handle from connect to disconnect.
@@ -59,7 +59,8 @@ impl Sessions {
         self.by_id.values().copied()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
+    /// All clients but those that are being cut off, oldest first.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Session> {
+        self.slots().map(|slot| self.get(slot)).filter(|session| session.closing != Some(Closing::Now))
     }
 }

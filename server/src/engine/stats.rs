@@ -1,5 +1,10 @@
 //! Counters that INFO shows.
 
+use std::collections::BTreeMap;
+
+/// More kinds of errors than this are not told apart: a script may make up any.
+const ERROR_KINDS_MAX: usize = 128;
+
 /// Counters since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
@@ -12,4 +17,104 @@ pub(crate) struct Stats {
     pub(crate) blocked_clients: usize,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
+    /// How often each command was run and refused, by [`super::Command::index`].
+    commands: Vec<CommandStats>,
+    /// How many replies began with each error code.
+    errors: BTreeMap<Box<[u8]>, u64>,
+}
+
+/// The counters of one command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CommandStats {
+    /// Its handler ran.
+    pub(crate) calls: u64,
+    /// It was refused before its handler.
+    pub(crate) rejected: u64,
+    /// Its handler answered an error.
+    pub(crate) failed: u64,
+}
+
+impl Stats {
+    /// For a table of so many commands and subcommands.
+    pub(super) fn new(commands: usize) -> Self {
+        Stats { commands: vec![CommandStats::default(); commands], ..Stats::default() }
+    }
+
+    /// A command is run.
+    pub(super) fn called(&mut self, command: usize) {
+        self.commands_processed += 1;
+        self.commands[command].calls += 1;
+    }
+
+    /// A command was refused before its handler saw it, or was none at all.
+    pub(super) fn rejected(&mut self, command: Option<usize>, error: &[u8]) {
+        if let Some(command) = command {
+            self.commands[command].rejected += 1;
+        }
+        self.answered_error(error);
+    }
+
+    /// A command was answered with an error.
+    pub(super) fn failed(&mut self, command: usize, error: &[u8]) {
+        self.commands[command].failed += 1;
+        self.answered_error(error);
+    }
+
+    /// An error was answered.
+    pub(super) fn answered_error(&mut self, error: &[u8]) {
+        self.error_replies += 1;
+        let code = error.split(|&byte| byte == b' ').next().unwrap_or_default();
+        if let Some(count) = self.errors.get_mut(code) {
+            *count += 1;
+        } else if self.errors.len() < ERROR_KINDS_MAX {
+            self.errors.insert(code.into(), 1);
+        }
+    }
+
+    /// The counters of a command.
+    pub(super) fn of(&self, command: usize) -> CommandStats {
+        self.commands[command]
+    }
+
+    /// How many replies began with each error code, in the order of the codes.
+    pub(super) fn errors(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.errors.iter().map(|(code, &count)| (&**code, count))
+    }
+
+    /// CONFIG RESETSTAT: all begin anew, but for what counts clients that are there now.
+    pub(super) fn reset(&mut self) {
+        *self = Stats { blocked_clients: self.blocked_clients, ..Stats::new(self.commands.len()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_by_their_code_up_to_a_limit() {
+        let mut stats = Stats::new(2);
+        stats.called(1);
+        stats.failed(1, b"WRONGTYPE Operation against a key");
+        stats.rejected(Some(0), b"ERR x");
+        stats.rejected(None, b"ERR");
+        assert_eq!(stats.errors().collect::<Vec<_>>(), [(&b"ERR"[..], 2), (b"WRONGTYPE", 1)]);
+        assert_eq!(stats.of(0), CommandStats { calls: 0, rejected: 1, failed: 0 });
+        assert_eq!(stats.of(1), CommandStats { calls: 1, rejected: 0, failed: 1 });
+        for kind in 0..1000 {
+            stats.failed(0, format!("K{kind} x").as_bytes());
+        }
+        assert_eq!(stats.errors().count(), ERROR_KINDS_MAX);
+        assert_eq!(stats.error_replies, 1003);
+    }
+
+    #[test]
+    fn a_reset_forgets_all_but_who_is_there() {
+        let mut stats = Stats::new(1);
+        stats.called(0);
+        stats.blocked_clients = 3;
+        stats.reset();
+        assert_eq!((stats.commands_processed, stats.blocked_clients), (0, 3));
+        assert_eq!(stats.of(0), CommandStats::default());
+    }
 }

@@ -28,6 +28,8 @@ pub enum Handler {
 pub struct Command {
     /// Its full name in lower case: `get`, `client|list`.
     pub name: String,
+    /// Its number among all commands and subcommands, from 0.
+    pub index: usize,
     /// The row, but for its handler and subcommands.
     pub row: Row<()>,
     /// What runs it; none for a container.
@@ -37,13 +39,21 @@ pub struct Command {
 }
 
 impl Command {
-    fn new<H: Copy>(row: &'static Row<H>, parent: Option<&str>, wrap: fn(H) -> Handler) -> Self {
+    /// `count` is the number of commands so far, and goes on with this one and its subcommands.
+    fn new<H: Copy>(
+        row: &'static Row<H>,
+        parent: Option<&str>,
+        wrap: fn(H) -> Handler,
+        count: &mut usize,
+    ) -> Self {
+        let index = *count;
+        *count += 1;
         let name = match parent {
             Some(parent) => format!("{parent}|{}", row.name),
             None => row.name.to_owned(),
         };
         let subcommands =
-            row.subcommands.iter().map(|sub| Arc::new(Self::new(sub, Some(&name), wrap))).collect();
+            row.subcommands.iter().map(|sub| Arc::new(Self::new(sub, Some(&name), wrap, count))).collect();
         let bare = Row {
             name: row.name,
             arity: row.arity,
@@ -60,7 +70,7 @@ impl Command {
             subcommands: &[],
             handler: None,
         };
-        Command { name, row: bare, handler: row.handler.map(wrap), subcommands }
+        Command { name, index, row: bare, handler: row.handler.map(wrap), subcommands }
     }
 
     /// Whether it has all of these flags.
@@ -79,6 +89,8 @@ impl Command {
 pub struct CommandTable {
     commands: Vec<Arc<Command>>,
     by_name: HashMap<Box<[u8]>, usize, foldhash::fast::FixedState>,
+    /// Commands and subcommands.
+    count: usize,
 }
 
 /// The longest name that is looked up.
@@ -87,17 +99,18 @@ const NAME_MAX: usize = 64;
 impl CommandTable {
     /// The rows of all families. A name that stands twice is a mistake that the first test finds.
     pub(super) fn new() -> Self {
-        let mut table = CommandTable { commands: Vec::new(), by_name: HashMap::default() };
+        let mut table = CommandTable { commands: Vec::new(), by_name: HashMap::default(), count: 0 };
         for row in crate::commands::ROWS.iter().chain(crate::locks::ROWS).chain(crate::control::ROWS) {
-            row.iter().for_each(|row| table.add(Command::new(row, None, Handler::Data)));
+            row.iter().for_each(|row| table.add(row, Handler::Data));
         }
         for row in super::ROWS.iter() {
-            row.iter().for_each(|row| table.add(Command::new(row, None, |handler| handler)));
+            row.iter().for_each(|row| table.add(row, |handler| handler));
         }
         table
     }
 
-    fn add(&mut self, command: Command) {
+    fn add<H: Copy>(&mut self, row: &'static Row<H>, wrap: fn(H) -> Handler) {
+        let command = Command::new(row, None, wrap, &mut self.count);
         let taken = self.by_name.insert(command.name.as_bytes().into(), self.commands.len());
         assert!(taken.is_none(), "the command '{}' has two rows", command.name);
         self.commands.push(Arc::new(command));
@@ -122,8 +135,26 @@ impl CommandTable {
         Some(sub.unwrap_or(command))
     }
 
+    /// The command or subcommand of this full name, `get` or `client|list`, in any case.
+    pub fn find_full(&self, name: &[u8]) -> Option<&Arc<Command>> {
+        let Some(bar) = name.iter().position(|&byte| byte == b'|') else { return self.find(name) };
+        let word = &name[bar + 1..];
+        let command = self.find(&name[..bar])?;
+        command.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.row.name.as_bytes()))
+    }
+
     /// All commands, in the order of their families.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
         self.commands.iter()
+    }
+
+    /// All commands and subcommands, each container before its own.
+    pub fn iter_all(&self) -> impl Iterator<Item = &Arc<Command>> {
+        self.commands.iter().flat_map(|command| std::iter::once(command).chain(&command.subcommands))
+    }
+
+    /// The number of commands and subcommands: one more than the greatest [`Command::index`].
+    pub fn count_all(&self) -> usize {
+        self.count
     }
 }

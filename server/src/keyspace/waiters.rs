@@ -40,6 +40,11 @@ pub struct Waiters {
 }
 
 impl Waiters {
+    /// How many keys are waited for.
+    pub fn keys(&self) -> usize {
+        self.queues.len()
+    }
+
     /// A number for a client that begins to wait; it keeps it on all its keys. O(1).
     pub fn arrive(&mut self) -> u64 {
         self.arrivals += 1;

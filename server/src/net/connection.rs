@@ -2,7 +2,7 @@
 
 use super::busy::{self, Answer};
 use super::output::Output;
-use super::shared::{Busy, Shared};
+use super::shared::{Busy, Seat, Shared};
 use crate::engine::{BUSY, Closing, Engine, Peer, Progress, Slot, kill_error};
 use bytes::{Buf, BytesMut};
 use lockwheel_resp::{Batch, Limits, Parser, ProtocolError, Reply, Writer};
@@ -67,8 +67,8 @@ impl News {
     }
 }
 
-/// Serves a connection until either side closes it or the server ends.
-pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
+/// Serves a connection until either side closes it or the server ends. It keeps its seat as long.
+pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, _seat: Seat) {
     let Ok(Some(mut connection)) = Connection::open(shared.clone(), stream).await else { return };
     tokio::select! {
         result = connection.run() => if let Err(error) = result {
@@ -89,9 +89,9 @@ impl Connection {
         };
         let opened = shared.on_sessions(|engine| {
             let slot = engine.connect(peer);
-            (slot, engine.session(slot).id, engine.session(slot).authenticated)
+            (slot, engine.session(slot).id, engine.session(slot).authenticated, engine.unwritten(slot))
         });
-        let Some((slot, id, authenticated)) = opened.await else { return Ok(None) };
+        let Some((slot, id, authenticated, unwritten)) = opened.await else { return Ok(None) };
         let news = Arc::new(Notify::new());
         shared.wakers.insert(id, news.clone());
         Ok(Some(Connection {
@@ -105,7 +105,7 @@ impl Connection {
             batch: Batch::new(),
             limits: Limits { unauthenticated: !authenticated, ..Limits::default() },
             query_buffer_limit: usize::MAX,
-            output: Output::default(),
+            output: Output::new(unwritten),
             woken: Vec::new(),
             blocked: false,
             authenticated,
@@ -205,9 +205,6 @@ impl Connection {
             Ok(engine) => engine,
             Err(Busy) => return self.run_while_busy(),
         };
-        if self.output.is_empty() {
-            engine.output_written(self.slot);
-        }
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < self.batch.len() && progress == Progress::Continue {
@@ -223,7 +220,7 @@ impl Connection {
         }
         if let Progress::Sleep(us) = progress {
             // DEBUG SLEEP stops the whole server: the lock stays taken.
-            std::thread::sleep(Duration::from_micros(us));
+            shared.sleep(Duration::from_micros(us));
             progress = Progress::Continue;
         }
         self.learn(News::of(&engine, self.slot));
@@ -265,21 +262,24 @@ impl Connection {
     /// The session has output or news that its own requests did not cause.
     async fn news(&mut self) -> io::Result<()> {
         self.output.write(&self.stream)?;
-        if !self.output.is_empty() {
-            self.news_left = true;
-            return Ok(());
-        }
+        // A client that does not read has its next output wait; but what else is new it is told at once.
+        let takes = self.output.is_empty();
         let (slot, mut buffer) = (self.slot, std::mem::take(&mut self.output.bytes));
         let looked = self.shared.on_sessions(move |engine| {
-            engine.take_output(slot, &mut buffer);
+            match takes {
+                true => engine.take_output(slot, &mut buffer),
+                false => engine.heard(slot),
+            }
             (News::of(engine, slot), buffer)
         });
         if let Some((news, buffer)) = looked.await {
             self.learn(news);
             self.output.bytes = buffer;
         }
-        self.news_left = false;
-        self.output.write(&self.stream)?;
+        self.news_left = !takes;
+        if takes {
+            self.output.write(&self.stream)?;
+        }
         self.work()
     }
 

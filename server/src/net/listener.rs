@@ -2,6 +2,7 @@
 
 use super::connection;
 use super::shared::Shared;
+use crate::engine::Engine;
 use crate::engine::config::{BindAddress, Host};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
@@ -152,8 +153,13 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener) {
         tokio::select! {
             () = shared.ended() => return,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if shared.connections() >= shared.max_clients() => refuse(stream),
-                Ok((stream, _)) => drop(tokio::spawn(connection::serve(shared.clone(), stream))),
+                Ok((stream, _)) => match shared.take_seat() {
+                    Some(seat) => drop(tokio::spawn(connection::serve(shared.clone(), stream, seat))),
+                    None => {
+                        refuse(stream);
+                        shared.on_sessions_later(Engine::reject_connection);
+                    }
+                },
                 Err(error) => {
                     // Out of descriptors, most likely: go on when some may be free again.
                     tracing::warn!(%error, "accepting a connection failed");

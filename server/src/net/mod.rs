@@ -8,12 +8,14 @@ mod connection;
 mod listener;
 mod os_clock;
 mod output;
+mod process;
 mod shared;
 mod signals;
 mod timer;
 
 pub use listener::BindError;
 pub(crate) use listener::Listeners;
+pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 pub(crate) use signals::watch as watch_signals;
 pub(crate) use timer::run as run_timer;

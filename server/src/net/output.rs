@@ -1,25 +1,41 @@
 //! Output on its way to the socket.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpStream;
 
 /// Bytes taken from the session and how many of them are written.
-#[derive(Default)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
     written: usize,
+    /// Where the session is told how much is left to write.
+    unwritten: Arc<AtomicUsize>,
 }
 
 /// A buffer that has grown beyond this is given back once it is written.
 const KEEP: usize = 64 * 1024;
 
 impl Output {
+    pub(super) fn new(unwritten: Arc<AtomicUsize>) -> Self {
+        Output { bytes: Vec::new(), written: 0, unwritten }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Writes as much as the socket takes now.
     pub(super) fn write(&mut self, stream: &TcpStream) -> io::Result<()> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let result = self.try_write(stream);
+        self.unwritten.store(self.bytes.len() - self.written, Ordering::Relaxed);
+        result
+    }
+
+    fn try_write(&mut self, stream: &TcpStream) -> io::Result<()> {
         while self.written < self.bytes.len() {
             match stream.try_write(&self.bytes[self.written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

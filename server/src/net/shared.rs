@@ -8,7 +8,7 @@ use lockwheel_scripting::Control;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot, watch};
 
 /// No deadline.
@@ -28,8 +28,9 @@ pub(crate) struct Shared {
     pub(super) timer_wakes: AtomicU64,
     /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
-    /// `maxclients`.
+    /// `maxclients`, and how many clients there are.
     max_clients: AtomicUsize,
+    clients: AtomicUsize,
     jobs: Jobs,
     /// There are jobs, or somebody waits for the engine to be free again.
     waited_for: AtomicBool,
@@ -38,6 +39,15 @@ pub(crate) struct Shared {
     ending: watch::Sender<bool>,
     /// A first signal or SHUTDOWN has been seen.
     pub(super) end_asked: AtomicBool,
+}
+
+/// A client's place among `maxclients`, until dropped.
+pub(super) struct Seat(Arc<Shared>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The engine is held by a script that has run for longer than `busy-reply-threshold`.
@@ -57,6 +67,7 @@ impl Shared {
             control: engine.control().clone(),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             max_clients: AtomicUsize::new(engine.config.maxclients),
+            clients: AtomicUsize::new(0),
             engine: Mutex::new(engine),
             wakers: DashMap::new(),
             timer_at: AtomicU64::new(NEVER),
@@ -185,14 +196,26 @@ impl Shared {
         }
     }
 
-    /// How many clients there are.
-    pub(super) fn connections(&self) -> usize {
-        self.wakers.len()
+    /// A place for one more client, if `maxclients` leaves one.
+    pub(super) fn take_seat(self: &Arc<Self>) -> Option<Seat> {
+        let most = self.max_clients.load(Ordering::Relaxed);
+        let taken = self.clients.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(self.clone());
+        // A seat too many is given back at once, by being dropped.
+        (taken < most).then_some(seat)
     }
 
-    /// How many there may be.
-    pub(super) fn max_clients(&self) -> usize {
-        self.max_clients.load(Ordering::Relaxed)
+    /// Sleeps on this thread, but not beyond the end of the server.
+    pub(super) fn sleep(&self, time: Duration) {
+        const STEP: Duration = Duration::from_millis(20);
+        let end = Instant::now().checked_add(time);
+        while !self.end_asked.load(Ordering::Relaxed) {
+            let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(STEP));
+        }
     }
 
     /// How often the timer has woken the process since the start.

@@ -29,6 +29,17 @@ pub(super) fn format(ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
 }
 
+/// The instant in UTC as the lines of Redis' log begin: `21 Nov 2026 10:24:16.301`.
+pub fn log_stamp(ms: i64) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (days, of_day) = (ms.div_euclid(MS_PER_DAY), ms.rem_euclid(MS_PER_DAY));
+    let (year, month, day) = date(days);
+    let month = MONTHS[month as usize - 1];
+    let (hour, minute, second) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1000 % 60);
+    format!("{day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02}.{:03}", of_day % 1000)
+}
+
 /// Year, month, day, hour, minute and second of `YYYY-MM-DDTHH:MM:SS`.
 fn fields(text: &[u8]) -> Option<[i64; 6]> {
     for (at, separators) in [(4, "-"), (7, "-"), (10, "Tt "), (13, ":"), (16, ":")] {
@@ -116,6 +127,12 @@ fn date(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_line_of_the_log_begins_with_its_instant() {
+        assert_eq!(log_stamp(1_795_256_656_301), "21 Nov 2026 10:24:16.301");
+        assert_eq!(log_stamp(0), "01 Jan 1970 00:00:00.000");
+    }
 
     #[test]
     fn instants_are_read() {

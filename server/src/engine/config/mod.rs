@@ -19,6 +19,7 @@ pub use access::{Pair, SetError};
 pub use arguments::{Invocation, Source};
 pub use fields::{LogLevel, Permission};
 pub use file::LoadError;
+pub use instant::log_stamp;
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, Kind, Parameter, Value};
 

@@ -1,0 +1,217 @@
+//! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, WAIT.
+
+use super::client::unknown_or_arity;
+use super::dispatch::{BUSY, Progress};
+use super::table::Handler;
+use super::{Call, Engine, Origin};
+use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use lockwheel_resp::{Reply, number};
+
+const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::container("config", -2, CONFIG)
+        .about("server", "2.0.0", "Depends on the subcommand.")
+        .summary("Reads and changes the server's parameters."),
+    Row::new("debug", -2, Handler::Engine(debug))
+        .flags(CONFIG_FLAGS)
+        .about("server", "1.0.0", "O(1)")
+        .summary("Does what a test needs and nobody else should: stops the whole server for a while.")
+        .syntax("(SLEEP seconds | HELP)")
+        .errors(&[
+            "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try DEBUG HELP.",
+            "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from \
+             a local connection, otherwise you need to set this option in the configuration file, and then restart the \
+             server.",
+        ]),
+    Row::new("role", 1, Handler::Engine(role))
+        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST)
+        .categories(&["admin", "dangerous"])
+        .about("server", "2.8.12", "O(1)")
+        .summary("Tells the server's part in replication: always the master's."),
+    Row::new("shutdown", -1, Handler::Engine(shutdown))
+        .flags(CONFIG_FLAGS | flags::NO_MULTI | flags::ALLOW_BUSY)
+        .about("server", "1.0.0", "O(1)")
+        .summary("Ends the server.")
+        .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
+        .errors(&["ERR No shutdown in progress.", "ERR syntax error"]),
+    Row::new("wait", 3, Handler::Engine(wait))
+        .flags(flags::BLOCKING)
+        .categories(&["connection"])
+        .about("generic", "3.0.0", "O(1)")
+        .summary("Tells how many replicas have this client's writes: none, at once, as there are none.")
+        .syntax("numreplicas timeout")
+        .tips(&["request_policy:all_shards", "response_policy:agg_min"])
+        .errors(&[
+            "ERR timeout is negative",
+            "ERR timeout is not an integer or out of range",
+            "ERR value is not an integer or out of range",
+        ]),
+];
+
+const fn config_row(name: &'static str, arity: i32, handler: super::table::EngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::Engine(handler)).flags(CONFIG_FLAGS)
+}
+
+const CONFIG: &[Row<Handler>] = &[
+    config_row("get", -3, config_get)
+        .about("server", "2.0.0", "O(N), N the named parameters and patterns")
+        .summary("Gives the values of parameters.")
+        .syntax("parameter [parameter ...]"),
+    config_row("help", 2, config_help)
+        .flags(flags::LOADING | flags::STALE)
+        .about("server", "5.0.0", "O(1)")
+        .summary("Explains the subcommands."),
+    config_row("resetstat", 2, config_resetstat)
+        .about("server", "2.0.0", "O(N), N the commands")
+        .summary("Begins the counters of INFO anew.")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
+    config_row("set", -4, config_set)
+        .about("server", "2.0.0", "O(N), N the named parameters")
+        .summary("Changes parameters, all that are named or none.")
+        .syntax("parameter value [parameter value ...]")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
+        .errors(&[
+            "ERR syntax error",
+            "ERR Unknown option or number of arguments for CONFIG SET - 'parameter'",
+            "ERR CONFIG SET failed (possibly related to argument 'parameter') - reason",
+        ]),
+];
+
+fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let pairs = engine.config.get(args.from(2));
+    reply.map(pairs.len());
+    for (name, value) in pairs {
+        reply.bulk(&name);
+        reply.bulk(&value);
+    }
+    Ok(Flow::Done)
+}
+
+fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let words = args.from(2);
+    if words.len() % 2 != 0 {
+        return Err(errors::SYNTAX);
+    }
+    let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let local = engine.session(call.slot).peer.is_local();
+    engine.config.set(&pairs, local).map_err(|error| CommandError::new(error.as_bytes()))?;
+    engine.config.apply_to(&mut engine.keyspace);
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.stats.reset();
+    let dirty = engine.keyspace.counters.dirty;
+    engine.keyspace.counters = crate::keyspace::Counters { dirty, ..Default::default() };
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn config_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    super::help::write("CONFIG", CONFIG_HELP, reply);
+    Ok(Flow::Done)
+}
+
+const CONFIG_HELP: &[&str] = &[
+    "GET <pattern>",
+    "    Return parameters matching the glob-like <pattern> and their values.",
+    "SET <directive> <value>",
+    "    Set the configuration <directive> to <value>.",
+    "RESETSTAT",
+    "    Reset statistics reported by the INFO command.",
+];
+
+/// Refused unless `enable-debug-command` allows it to the client.
+fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let local = engine.session(call.slot).peer.is_local();
+    if !engine.config.enable_debug_command.allows(local) {
+        return Err(CommandError::text(
+            "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from \
+             a local connection, otherwise you need to set this option in the configuration file, and then restart the \
+             server.",
+        ));
+    }
+    if args.is(1, "help") && args.len() == 2 {
+        super::help::write("DEBUG", DEBUG_HELP, reply);
+        return Ok(Flow::Done);
+    }
+    if !args.is(1, "sleep") || args.len() != 3 {
+        return Err(unknown_or_arity(args));
+    }
+    // What is no number counts as none, as in Redis.
+    let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
+    // A cast from a float stays within the range of the integer.
+    engine.pending_progress = Some(Progress::Sleep((seconds * 1e6) as u64));
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+const DEBUG_HELP: &[&str] = &["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."];
+
+fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.array(3);
+    reply.bulk(b"master");
+    reply.integer(0);
+    reply.array(0);
+    Ok(Flow::Done)
+}
+
+fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    args.int(1)?;
+    let timeout = args.int(2).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
+    if timeout < 0 {
+        return Err(errors::TIMEOUT_NEGATIVE);
+    }
+    reply.integer(0);
+    Ok(Flow::Done)
+}
+
+/// The words of SHUTDOWN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ShutdownOptions {
+    save: bool,
+    nosave: bool,
+    now: bool,
+    force: bool,
+    abort: bool,
+}
+
+impl ShutdownOptions {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut options = ShutdownOptions::default();
+        for at in 1..args.len() {
+            let option = match &*args[at].to_ascii_lowercase() {
+                b"save" => &mut options.save,
+                b"nosave" => &mut options.nosave,
+                b"now" => &mut options.now,
+                b"force" => &mut options.force,
+                b"abort" => &mut options.abort,
+                _ => return Err(errors::SYNTAX),
+            };
+            *option = true;
+        }
+        let others = options.save || options.nosave || options.now || options.force;
+        if (options.abort && others) || (options.save && options.nosave) {
+            return Err(errors::SYNTAX);
+        }
+        Ok(options)
+    }
+}
+
+/// There is nothing to save and nobody to wait for: every form but ABORT ends the server at once.
+fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
+    let options = ShutdownOptions::parse(args)?;
+    if options.abort {
+        return Err(CommandError::text("ERR No shutdown in progress."));
+    }
+    // A slow script is running, and this request came in through the busy port.
+    if engine.scripts.is_none() && !options.nosave {
+        return Err(BUSY);
+    }
+    debug_assert_eq!(call.origin, Origin::Client, "SHUTDOWN is refused in transactions and scripts");
+    engine.pending_progress = Some(Progress::Shutdown);
+    Ok(Flow::Done)
+}
