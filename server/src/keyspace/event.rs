@@ -128,6 +128,7 @@ pub mod events {
         HSET = HASH "hset";
         INCRBY = STRING "incrby";
         INCRBYFLOAT = STRING "incrbyfloat";
+        KEYMISS = KEY_MISS "keymiss";
         LINSERT = LIST "linsert";
         LPOP = LIST "lpop";
         LPUSH = LIST "lpush";

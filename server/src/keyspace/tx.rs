@@ -3,7 +3,7 @@
 use super::database::Database;
 use super::effects::Effect;
 use super::entry::Entry;
-use super::event::{Event, events};
+use super::event::{Event, EventClasses, events};
 use super::holds::{EndCause, Holds};
 use super::rng::Rng;
 use super::typed::Typed;
@@ -37,6 +37,13 @@ pub struct Tx<'a> {
     db: usize,
     now: Now,
     waited_ms: Option<u64>,
+}
+
+/// Adds an event to the effects, if its class is published.
+fn tell(effects: &mut Vec<Effect>, published: EventClasses, db: usize, key: &[u8], event: Event) {
+    if published.wants(event.class) {
+        effects.push(Effect::Notify { db, event, key: key.into() });
+    }
 }
 
 fn hash_of(hasher: &foldhash::quality::FixedState, key: &[u8]) -> u64 {
@@ -119,13 +126,17 @@ impl<'a> Tx<'a> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The value of a key that a command reads. O(1).
+    /// The value of a key that a command reads; a miss is told by its event. O(1).
     pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
         let hash = self.hash(key);
-        let found = self.keyspace.databases[self.db].find(hash, key);
+        let Keyspace { databases, counters, effects, notify, .. } = &mut *self.keyspace;
+        let found = databases[self.db].find(hash, key);
         match found {
-            Some(_) => self.keyspace.counters.keyspace_hits += 1,
-            None => self.keyspace.counters.keyspace_misses += 1,
+            Some(_) => counters.keyspace_hits += 1,
+            None => {
+                counters.keyspace_misses += 1;
+                tell(effects, *notify, self.db, key, events::KEYMISS);
+            }
         }
         found.map(|entry| &entry.value)
     }
@@ -173,8 +184,16 @@ impl<'a> Tx<'a> {
     /// The caller puts something in, or takes the key away again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
         let hash = self.hash(key);
-        let Keyspace { databases, encodings, rng, hasher, .. } = &mut *self.keyspace;
-        let entry = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), T::empty);
+        let Keyspace { databases, encodings, rng, hasher, effects, notify, .. } = &mut *self.keyspace;
+        let mut new = false;
+        let make = || {
+            new = true;
+            T::empty()
+        };
+        let entry = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), make);
+        if new {
+            tell(effects, *notify, self.db, key, events::NEW);
+        }
         match T::of_mut(&mut entry.value) {
             None => Err(WrongType),
             Some(value) => Ok(Edit { value, encodings, rng }),
@@ -203,6 +222,8 @@ impl<'a> Tx<'a> {
         }
         if overwritten {
             self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
+        } else {
+            self.notify(key, events::NEW);
         }
     }
 
@@ -280,9 +301,7 @@ impl<'a> Tx<'a> {
 
     /// Tells an event without saying that the key has changed.
     pub fn notify(&mut self, key: &[u8], event: Event) {
-        if self.keyspace.notify.wants(event.class) {
-            self.keyspace.effects.push(Effect::Notify { db: self.db, event, key: key.into() });
-        }
+        tell(&mut self.keyspace.effects, self.keyspace.notify, self.db, key, event);
     }
 
     /// Sends a message to a channel when the command ends.
