@@ -1,0 +1,8 @@
+//! Strings, keys, deadlines, SCAN and whole databases: line by line in both protocols, and beside a real redis-server.
+
+mod beside;
+mod databases;
+mod expiry;
+mod generic;
+mod scan;
+mod strings;
