@@ -2,6 +2,7 @@
 
 use crate::check::{Endpoint, Scenario};
 use lockwheel::engine::{CommandTable, Engine};
+use lockwheel::keyspace::EventClasses;
 use lockwheel::time::Now;
 use lockwheel::{Config, Server, Time};
 use std::net::SocketAddr;
@@ -23,6 +24,17 @@ pub const SEED: u64 = 7;
 #[track_caller]
 pub fn server() -> Server {
     Server::builder().port(0).seed(SEED).start().expect("loopback has a free port")
+}
+
+/// A server on a free port, in real time, that tells every keyspace event.
+///
+/// # Panics
+/// When it cannot start.
+#[track_caller]
+pub fn eventful_server() -> Server {
+    let mut config = Config::default();
+    config.notify_keyspace_events = EventClasses::parse(b"KEA").expect("known letters");
+    Server::builder().config(config).port(0).seed(SEED).start().expect("loopback has a free port")
 }
 
 /// A server on a free port whose time moves only when told.

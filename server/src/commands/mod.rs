@@ -12,6 +12,7 @@ mod sample;
 mod scan;
 mod set_options;
 mod sets;
+mod sorted_sets;
 mod string_ranges;
 mod strings;
 #[cfg(test)]
@@ -35,6 +36,10 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     sets::algebra::ROWS,
     sets::change::ROWS,
     sets::read::ROWS,
+    sorted_sets::change::ROWS,
+    sorted_sets::pop::ROWS,
+    sorted_sets::range::ROWS,
+    sorted_sets::read::ROWS,
     string_ranges::ROWS,
     strings::ROWS,
 ];

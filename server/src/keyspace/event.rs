@@ -153,7 +153,9 @@ pub mod events {
         ZINCR = ZSET "zincr";
         ZPOPMAX = ZSET "zpopmax";
         ZPOPMIN = ZSET "zpopmin";
+        ZRANGESTORE = ZSET "zrangestore";
         ZREM = ZSET "zrem";
+        ZREMRANGEBYLEX = ZSET "zremrangebylex";
         ZREMRANGEBYRANK = ZSET "zremrangebyrank";
         ZREMRANGEBYSCORE = ZSET "zremrangebyscore";
     }

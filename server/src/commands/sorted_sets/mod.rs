@@ -1,0 +1,8 @@
+//! Sorted sets.
+
+mod bounds;
+pub(super) mod change;
+mod pairs;
+pub(super) mod pop;
+pub(super) mod range;
+pub(super) mod read;
