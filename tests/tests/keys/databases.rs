@@ -35,24 +35,24 @@ fn time_is_the_wall_hand() {
 
 #[test]
 fn databases_answer_as_the_real_server() {
-    check_beside_real(
-        r#"
-        DBSIZE
-        MSET a 1 b 2 c 3
-        DBSIZE
-        DBSIZE x
-        FLUSHDB FOO
-        FLUSHDB ASYNC SYNC
-        FLUSHDB SYNC
-        DBSIZE
-        SET a 1
-        FLUSHALL x
-        FLUSHALL x y
-        DBSIZE
-        FLUSHALL async
-        DBSIZE
-        TIME
-        TIME x
-        "#,
-    );
+    check_beside_real(DATABASES);
 }
+
+const DATABASES: &str = r#"
+    DBSIZE
+    MSET a 1 b 2 c 3
+    DBSIZE
+    DBSIZE x
+    FLUSHDB FOO
+    FLUSHDB ASYNC SYNC
+    FLUSHDB SYNC
+    DBSIZE
+    SET a 1
+    FLUSHALL x
+    FLUSHALL x y
+    DBSIZE
+    FLUSHALL async
+    DBSIZE
+    TIME
+    TIME x
+"#;

@@ -56,89 +56,89 @@ fn a_huge_pattern_ends() {
 
 #[test]
 fn keys_answer_as_the_real_server() {
-    check_beside_real(
-        r#"
-        MSET a 1 b 2 s 3
-        LPUSH l x
-        DEL a b c
-        DEL b b
-        UNLINK s s
-        DEL
-        SET a 1
-        EXISTS a a zz
-        TOUCH a a zz
-        TYPE a
-        TYPE zz
-        TYPE l
-        RENAME zz a
-        RENAME zz zz
-        RENAME a a
-        RENAMENX a a
-        RENAMENX zz zz
-        RENAMENX a l
-        RENAME a l
-        TYPE l
-        EXPIRE l 100000
-        RENAME l q
-        TTL q
-        EXISTS l
-        SET w 1 EX 100000
-        SET v 2
-        RENAME v w
-        TTL w
-        RENAMENX w nn
-        COPY nn nn
-        COPY zz zz
-        COPY nn nn DB 0
-        COPY nn nn DB 1
-        COPY nn nn DB 1
-        COPY nn nn DB 1 REPLACE
-        COPY nn c2
-        COPY nn c2
-        COPY nn c2 REPLACE
-        COPY zz c2 REPLACE
-        COPY nn c2 DB 16
-        COPY nn c2 DB -1
-        COPY nn c2 DB x
-        COPY nn c2 DB 01
-        COPY nn c2 DB
-        COPY nn c2 FOO
-        COPY nn c2 replace REPLACE
-        COPY nn c2 DB 16 FOO
-        COPY nn c2 DB 1 DB 0 REPLACE
-        COPY nn c2 DB 9223372036854775808
-        COPY nn c2 DB 4294967296
-        COPY nn c2 DB 2147483648
-        COPY nn c2 DB -2147483649
-        COPY nn c4 DB 2 DB
-        EXPIRE nn 100000
-        COPY nn c3
-        TTL c3
-        RPUSH list a b c
-        COPY list list2
-        RPUSH list d
-        LRANGE list2 0 -1
-        OBJECT ENCODING zz
-        OBJECT ENCODING nn
-        OBJECT ENCODING
-        OBJECT
-        OBJECT FOO
-        OBJECT HELP x
-        KEYS *
-        KEYS **
-        KEYS l*
-        KEYS [a-
-        KEYS c[23]
-        KEYS c?
-        KEYS [^c]*
-        KEYS ""
-        SET "" x
-        KEYS ""
-        KEYS *
-        KEYS **
-        KEYS
-        RANDOMKEY
-        DBSIZE
-        "#,
-    );
+    check_beside_real(KEYS);
 }
+
+const KEYS: &str = r#"
+    MSET a 1 b 2 s 3
+    LPUSH l x
+    DEL a b c
+    DEL b b
+    UNLINK s s
+    DEL
+    SET a 1
+    EXISTS a a zz
+    TOUCH a a zz
+    TYPE a
+    TYPE zz
+    TYPE l
+    RENAME zz a
+    RENAME zz zz
+    RENAME a a
+    RENAMENX a a
+    RENAMENX zz zz
+    RENAMENX a l
+    RENAME a l
+    TYPE l
+    EXPIRE l 100000
+    RENAME l q
+    TTL q
+    EXISTS l
+    SET w 1 EX 100000
+    SET v 2
+    RENAME v w
+    TTL w
+    RENAMENX w nn
+    COPY nn nn
+    COPY zz zz
+    COPY nn nn DB 0
+    COPY nn nn DB 1
+    COPY nn nn DB 1
+    COPY nn nn DB 1 REPLACE
+    COPY nn c2
+    COPY nn c2
+    COPY nn c2 REPLACE
+    COPY zz c2 REPLACE
+    COPY nn c2 DB 16
+    COPY nn c2 DB -1
+    COPY nn c2 DB x
+    COPY nn c2 DB 01
+    COPY nn c2 DB
+    COPY nn c2 FOO
+    COPY nn c2 replace REPLACE
+    COPY nn c2 DB 16 FOO
+    COPY nn c2 DB 1 DB 0 REPLACE
+    COPY nn c2 DB 9223372036854775808
+    COPY nn c2 DB 4294967296
+    COPY nn c2 DB 2147483648
+    COPY nn c2 DB -2147483649
+    COPY nn c4 DB 2 DB
+    EXPIRE nn 100000
+    COPY nn c3
+    TTL c3
+    RPUSH list a b c
+    COPY list list2
+    RPUSH list d
+    LRANGE list2 0 -1
+    OBJECT ENCODING zz
+    OBJECT ENCODING nn
+    OBJECT ENCODING
+    OBJECT
+    OBJECT FOO
+    OBJECT HELP x
+    KEYS *
+    KEYS **
+    KEYS l*
+    KEYS [a-
+    KEYS c[23]
+    KEYS c?
+    KEYS [^c]*
+    KEYS ""
+    SET "" x
+    KEYS ""
+    KEYS *
+    KEYS **
+    KEYS
+    RANDOMKEY
+    DBSIZE
+"#;

@@ -80,51 +80,51 @@ fn a_scan_of_what_does_not_change_gives_each_key_once() {
 
 #[test]
 fn pages_answer_as_the_real_server() {
-    check_beside_real(
-        r#"
-        SCAN 0
-        MSET k 1 key 2 "" 3
-        LPUSH l a
-        SCAN 0
-        SCAN x
-        SCAN -1
-        SCAN 18446744073709551615
-        SCAN 18446744073709551616
-        SCAN -18446744073709551616
-        SCAN " 0"
-        SCAN "0 "
-        SCAN "0\x00x"
-        SCAN 0x
-        SCAN +
-        SCAN -
-        SCAN --1
-        SCAN +0
-        SCAN 01
-        SCAN -0
-        SCAN 0 COUNT 0
-        SCAN 0 COUNT -1
-        SCAN 0 COUNT x
-        SCAN 0 COUNT
-        SCAN 0 MATCH
-        SCAN 0 TYPE
-        SCAN 0 FOO 1
-        SCAN 0 COUNT 9223372036854775807
-        SCAN 0 COUNT 9223372036854775808
-        SCAN 0 COUNT 100 COUNT 0
-        SCAN 0 COUNT x COUNT 1
-        SCAN 0 COUNT 0 FOO 1
-        SCAN x FOO
-        SCAN 0 TYPE string
-        SCAN 0 type LIST
-        SCAN 0 TYPE foo
-        SCAN 0 TYPE ""
-        SCAN 0 TYPE "string\x00"
-        SCAN 0 TYPE foo TYPE string
-        SCAN 0 MATCH *
-        SCAN 0 MATCH **
-        SCAN 0 MATCH k* MATCH l*
-        SCAN 0 MATCH k* COUNT 100 TYPE string
-        SCAN 0 MATCH ""
-        "#,
-    );
+    check_beside_real(PAGES);
 }
+
+const PAGES: &str = r#"
+    SCAN 0
+    MSET k 1 key 2 "" 3
+    LPUSH l a
+    SCAN 0
+    SCAN x
+    SCAN -1
+    SCAN 18446744073709551615
+    SCAN 18446744073709551616
+    SCAN -18446744073709551616
+    SCAN " 0"
+    SCAN "0 "
+    SCAN "0\x00x"
+    SCAN 0x
+    SCAN +
+    SCAN -
+    SCAN --1
+    SCAN +0
+    SCAN 01
+    SCAN -0
+    SCAN 0 COUNT 0
+    SCAN 0 COUNT -1
+    SCAN 0 COUNT x
+    SCAN 0 COUNT
+    SCAN 0 MATCH
+    SCAN 0 TYPE
+    SCAN 0 FOO 1
+    SCAN 0 COUNT 9223372036854775807
+    SCAN 0 COUNT 9223372036854775808
+    SCAN 0 COUNT 100 COUNT 0
+    SCAN 0 COUNT x COUNT 1
+    SCAN 0 COUNT 0 FOO 1
+    SCAN x FOO
+    SCAN 0 TYPE string
+    SCAN 0 type LIST
+    SCAN 0 TYPE foo
+    SCAN 0 TYPE ""
+    SCAN 0 TYPE "string\x00"
+    SCAN 0 TYPE foo TYPE string
+    SCAN 0 MATCH *
+    SCAN 0 MATCH **
+    SCAN 0 MATCH k* MATCH l*
+    SCAN 0 MATCH k* COUNT 100 TYPE string
+    SCAN 0 MATCH ""
+"#;
