@@ -2,7 +2,7 @@
 //! refused here and works in Redis.
 
 use super::parameter::{Reason, Value};
-use super::values::{c_integer, choice, integer, no_choice};
+use super::values::{c_integer, choice, integer, no_choice, size_in};
 use super::{Config, Parameter, TimeMode, instant};
 use crate::keyspace::EventClasses;
 use lockwheel_resp::number;
@@ -117,6 +117,13 @@ pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
         Value::Integer(hz) => Ok(Value::Integer(hz.clamp(1, 500))),
         other => Ok(other),
     }
+}
+
+/// `repl-backlog-size`: at least 16 KiB, whatever is asked for.
+pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+    const LEAST: u64 = 16 << 10;
+    let bytes = size_in(words[0], 1, i64::MAX as u64)?;
+    Ok(Value::Size(bytes.max(LEAST)))
 }
 
 /// `dir`: a directory. Quotes around it are dropped: some clients' test suites start a server with them, and no

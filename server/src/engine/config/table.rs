@@ -193,7 +193,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("rdb-save-incremental-fsync", "yes"),
     flag("rdbchecksum", "yes").at_start(),
     flag("rdbcompression", "yes"),
-    size("repl-backlog-size", 1, LONG, "1048576"),
+    special("repl-backlog-size", ONE, special::backlog, "1048576"),
     integer("repl-backlog-ttl", 0, i64::MAX, "3600"),
     flag("repl-disable-tcp-nodelay", "no"),
     choice("repl-diskless-load", &["disabled", "on-empty-db", "swapdb"], "disabled"),

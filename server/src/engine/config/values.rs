@@ -32,10 +32,7 @@ impl Parameter {
         match self.kind {
             Kind::Flag => flag(word),
             Kind::Integer { min, max } => integer(word, min, max),
-            Kind::Size { min, max } => {
-                let bytes = size(word).ok_or(NOT_A_SIZE)?;
-                in_range(bytes, min, max).map(Value::Size)
-            }
+            Kind::Size { min, max } => size_in(word, min, max).map(Value::Size),
             Kind::Octal { max } => octal(word, max),
             Kind::SizeOrPercent => size_or_percent(word),
             Kind::Choice(words) => choice(word, words).map(Value::Choice),
@@ -76,6 +73,11 @@ pub(super) fn no_choice(words: &[&str]) -> Reason {
     format!("argument(s) must be one of the following: {}", words.join(", ")).into()
 }
 
+/// A number of bytes between two bounds.
+pub(super) fn size_in(word: &[u8], min: u64, max: u64) -> Result<u64, Reason> {
+    in_range(size(word).ok_or(NOT_A_SIZE)?, min, max)
+}
+
 fn octal(word: &[u8], max: i64) -> Result<Value, Reason> {
     let digits = std::str::from_utf8(word).ok();
     let number = digits.and_then(|digits| i64::from_str_radix(digits, 8).ok()).ok_or(NOT_OCTAL)?;
@@ -97,7 +99,10 @@ fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
     }
     let bytes = size(word).ok_or(NOT_A_SIZE_OR_PERCENT)?;
     // Redis keeps percentages as negative numbers, so that sizes beyond the signed range turn into some.
-    Ok(Value::Integer(bytes as i64))
+    match bytes as i64 {
+        ..-100 => Err(PERCENT_TOO_HIGH.into()),
+        number => Ok(Value::Integer(number)),
+    }
 }
 
 /// A number of bytes: digits, none of which are 0, and a unit in either case. `k`, `m`, `g` are powers of 1000; `kb`,
