@@ -5,7 +5,7 @@ use crate::error::one_line;
 use crate::ffi::{self, *};
 use crate::number::{self, MAX_LEN};
 use crate::sink::StackSink;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 /// What a function that scripts call says instead of a count of results: raise the value on top as an error.
 const RAISE: c_int = -1;
@@ -237,6 +237,9 @@ unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> C
     called
 }
 
+/// The text of a kill, as the patched interpreter has it.
+pub(crate) const KILLED: &CStr = c"Script killed by user with SCRIPT KILL...";
+
 /// Ends the script by an error that nothing catches.
 ///
 /// # Safety
@@ -246,7 +249,7 @@ pub(crate) unsafe fn kill(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live, with a free slot.
     unsafe {
         lua_setkilled(state, 1);
-        lua_pushliteral(state, c"Script killed by user with SCRIPT KILL...");
+        lua_pushliteral(state, KILLED);
         RAISE
     }
 }

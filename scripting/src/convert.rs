@@ -334,7 +334,7 @@ fn line(text: &[u8]) -> Cow<'_, [u8]> {
 /// As C converts it on the machines that Redis runs on: what is out of range becomes the least integer.
 pub(crate) fn truncated(value: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if value >= -LIMIT && value < LIMIT { value as i64 } else { i64::MIN }
+    if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 /// A sink that takes everything: the walk itself counts.

@@ -26,6 +26,8 @@ unsafe extern "C-unwind" {
         ask: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
         context: *mut c_void,
     );
+    /// Whether the run was ended so.
+    pub(crate) fn lua_iskilled(state: *mut lua_State) -> c_int;
     /// Says that errors are to pass through everything that catches them, or no longer.
     pub(crate) fn lua_setkilled(state: *mut lua_State, on: c_int);
     /// Sets the collector's pace, and the limit of memory that it keeps below; starts it if it was stopped.
