@@ -1,7 +1,8 @@
-//! The real Redisson, four versions of it, against a real redis-server; and which of its scenarios notice that a
+//! The real Redisson, four versions of it, against a real redis-server and against ours; and which of its scenarios notice that a
 //! server is broken.
 
 use lockwheel_tests::broken::{BrokenServer, Fault};
+use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::redisson::{Redisson, Run, Version};
 use std::path::Path;
@@ -50,6 +51,12 @@ fn passes_on_redis(version: Version, resp3: bool) {
     all_pass(version, resp3, "redis-server", &servers.iter().map(RealServer::port).collect::<Vec<_>>());
 }
 
+#[track_caller]
+fn passes_on_lockwheel(version: Version, resp3: bool) {
+    let servers: Vec<_> = (0..SERVERS).map(|_| ours::server()).collect();
+    all_pass(version, resp3, "Lockwheel", &servers.iter().map(|server| server.port()).collect::<Vec<_>>());
+}
+
 #[test]
 fn redisson_3_6_on_redis() {
     passes_on_redis(V3_6, false);
@@ -73,6 +80,31 @@ fn redisson_4_7_on_redis() {
 #[test]
 fn redisson_4_7_in_resp3_on_redis() {
     passes_on_redis(V4_7, true);
+}
+
+#[test]
+fn redisson_3_6_on_lockwheel() {
+    passes_on_lockwheel(V3_6, false);
+}
+
+#[test]
+fn redisson_3_17_on_lockwheel() {
+    passes_on_lockwheel(V3_17, false);
+}
+
+#[test]
+fn redisson_3_24_on_lockwheel() {
+    passes_on_lockwheel(V3_24, false);
+}
+
+#[test]
+fn redisson_4_7_on_lockwheel() {
+    passes_on_lockwheel(V4_7, false);
+}
+
+#[test]
+fn redisson_4_7_in_resp3_on_lockwheel() {
+    passes_on_lockwheel(V4_7, true);
 }
 
 /// Scenarios that use neither messages nor nil in scripts: they show that all else works on the broken server.
