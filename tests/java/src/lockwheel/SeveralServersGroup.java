@@ -64,7 +64,7 @@ final class SeveralServersGroup implements Groups.Group {
         ofB[2].lock(Scene.NEVER, TimeUnit.MILLISECONDS);
         Task<Boolean> waiter = scene.start(() -> {
             RedissonMultiLock multi = new RedissonMultiLock(locks(scene, true));
-            boolean locked = multi.tryLock(scene.patience(), Scene.NEVER, TimeUnit.MILLISECONDS);
+            boolean locked = multi.tryLock(Scene.NEVER, Scene.NEVER, TimeUnit.MILLISECONDS);
             if (locked) {
                 multi.unlock();
             }
