@@ -1,8 +1,8 @@
 //! Every shape of loop ends when it is killed.
 
-use crate::mock::{Bench, Mock, escape, on_engine_stack};
+use crate::mock::{Bench, escape, on_engine_stack};
 use lockwheel_resp::{Protocol, Writer};
-use lockwheel_scripting::{Control, KillError};
+use lockwheel_scripting::KillError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -154,11 +154,9 @@ fn after_a_write_only_force_ends_it() {
 
 #[test]
 fn a_killed_script_calls_no_more_commands() {
-    let control = Arc::new(Control::new());
     let mut bench = Bench::default();
-    bench.host = Mock::default();
-    let inner = bench.control.clone();
-    bench.host.on_slow = Some(Box::new(move |_| inner.kill().unwrap()));
+    let control = bench.control.clone();
+    bench.host.on_slow = Some(Box::new(move |_| control.kill().unwrap()));
     let script = "for i = 1, 1e6 do end for i = 1, 10 do pcall(redis.call, 'set', 'k', 'v') end";
     let id = bench.runtime.intern(script.as_bytes()).unwrap();
     let mut bytes = Vec::new();
@@ -167,5 +165,5 @@ fn a_killed_script_calls_no_more_commands() {
     bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     bench.control.end();
     assert!(bench.host.calls.is_empty());
-    assert_eq!(control.kill(), Err(KillError::NotBusy));
+    assert_eq!(bench.control.kill(), Err(KillError::NotBusy));
 }
