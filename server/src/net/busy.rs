@@ -21,6 +21,10 @@ impl Jobs {
         self.0.lock().push_back(job);
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// Does what is queued. The script's own thread calls it from the hook; and whoever holds the engine next, for
     /// what the script left behind when it ended.
     pub(super) fn drain(&self, engine: &mut Engine) {
@@ -36,7 +40,12 @@ pub(super) struct Port(pub(super) Jobs);
 
 impl BusyPort for Port {
     fn serve(&mut self, engine: &mut Engine) {
-        self.0.drain(engine);
+        if self.0.is_empty() {
+            return;
+        }
+        // Those who are answered are woken here. A worker keeps whom it has woken last for itself, and this one is
+        // busy with the script: others take its place.
+        tokio::task::block_in_place(|| self.0.drain(engine));
     }
 }
 
