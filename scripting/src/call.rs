@@ -5,7 +5,7 @@ use crate::error::one_line;
 use crate::ffi::{self, *};
 use crate::number::{self, MAX_LEN};
 use crate::sink::StackSink;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 /// What a function that scripts call says instead of a count of results: raise the value on top as an error.
 const RAISE: c_int = -1;
@@ -115,29 +115,39 @@ impl Arguments {
 /// The function's arguments stay on the stack while the taken ones are used, and so does the scratch text.
 unsafe fn take_arguments(state: *mut lua_State, arguments: &mut Arguments, count: c_int) -> bool {
     let Arguments { argv, text } = arguments;
+    let len = count.max(0) as usize;
     argv.clear();
-    text.clear();
-    // So that the text does not move: numbers lie in it.
-    let mut room = false;
-    for index in 1..=count {
-        // SAFETY: there are `count` values, and a string's bytes stay where they are.
-        unsafe {
-            match lua_type(state, index) {
-                LUA_TSTRING => argv.push(Argument::of(ffi::string(state, index))),
-                LUA_TNUMBER => {
-                    if !room {
-                        text.reserve(MAX_LEN * (count - index + 1) as usize);
-                        room = true;
-                    }
-                    let start = text.len();
-                    number::write_argument(lua_tonumber(state, index), text);
-                    argv.push(Argument::of(&text[start..]));
-                }
-                _ => return false,
-            }
+    argv.reserve(len);
+    // SAFETY: there are `count` arguments, and room for as many; all are written when the call says so.
+    unsafe {
+        if lua_arguments(state, argv.as_mut_ptr(), count) == 0 {
+            return false;
         }
+        argv.set_len(len);
+    }
+    if argv.iter().any(|argument| argument.is_number()) {
+        // SAFETY: as this function demands.
+        unsafe { write_numbers(state, argv, text) };
     }
     true
+}
+
+/// Writes the arguments that are numbers to `text`, which does not move.
+///
+/// # Safety
+///
+/// As for [`take_arguments`].
+unsafe fn write_numbers(state: *mut lua_State, argv: &mut [Argument], text: &mut Vec<u8>) {
+    text.clear();
+    text.reserve(MAX_LEN * argv.len());
+    for (index, argument) in (1..).zip(argv) {
+        if argument.is_number() {
+            let start = text.len();
+            // SAFETY: as this function demands.
+            number::write_argument(unsafe { lua_tonumber(state, index) }, text);
+            *argument = Argument::of(&text[start..]);
+        }
+    }
 }
 
 /// The taken arguments as slices.
@@ -217,9 +227,8 @@ unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> C
     let called = unsafe {
         if !take_arguments(state, &mut arguments, count) {
             Called::BadArgument
-        } else if lua_checkstack(state, LUA_MINSTACK) == 0 {
-            Called::NoRoom
         } else {
+            // The interpreter keeps 20 slots free above a function's arguments.
             let mut sink = StackSink::new(state, context.protocol.get(), &mut levels);
             let argv = &arguments.argv;
             let called = context.with_host(|host| with_arguments(argv, |argv| host.call(argv, &mut sink)));
@@ -237,6 +246,9 @@ unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> C
     called
 }
 
+/// The text of a kill, as the patched interpreter has it.
+pub(crate) const KILLED: &CStr = c"Script killed by user with SCRIPT KILL...";
+
 /// Ends the script by an error that nothing catches.
 ///
 /// # Safety
@@ -246,7 +258,7 @@ pub(crate) unsafe fn kill(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live, with a free slot.
     unsafe {
         lua_setkilled(state, 1);
-        lua_pushliteral(state, c"Script killed by user with SCRIPT KILL...");
+        lua_pushliteral(state, KILLED);
         RAISE
     }
 }

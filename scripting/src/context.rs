@@ -43,8 +43,9 @@ pub(crate) struct Context {
     polls: Cell<u32>,
 }
 
-/// An argument of a command: bytes of a Lua string, or of the scratch text.
+/// An argument of a command: bytes of a Lua string, or of the scratch text. As the patched interpreter has it.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Argument {
     start: *const u8,
     len: usize,
@@ -53,6 +54,11 @@ pub(crate) struct Argument {
 impl Argument {
     pub(crate) fn of(bytes: &[u8]) -> Argument {
         Argument { start: bytes.as_ptr(), len: bytes.len() }
+    }
+
+    /// Whether it is a number, whose text is still to be written.
+    pub(crate) fn is_number(self) -> bool {
+        self.start.is_null()
     }
 
     /// # Safety

@@ -41,25 +41,22 @@ pub(crate) unsafe fn write_result(
 ) -> bool {
     // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
     unsafe {
+        if lua_type(from, -1) != LUA_TTABLE {
+            Walk::new(from, protocol, reply).value();
+            return true;
+        }
         lua_settop(walker, 0);
         lua_pushnil(walker);
-        if lua_type(from, -1) == LUA_TTABLE {
-            lua_xmove(from, walker, 1);
-            lua_pushvalue(walker, -1);
-            let measured = Walk::new(walker, protocol, &mut Measure).run(max_bytes);
-            // The copy, and whatever lies on it if the walk was broken off, goes.
-            lua_settop(walker, 2);
-            if measured {
-                Walk::new(walker, protocol, reply).run(usize::MAX);
-            }
-            lua_settop(walker, 0);
-            measured
-        } else {
-            lua_xmove(from, walker, 1);
+        lua_xmove(from, walker, 1);
+        lua_pushvalue(walker, -1);
+        let measured = Walk::new(walker, protocol, &mut Measure).run(max_bytes);
+        // The copy, and whatever lies on it if the walk was broken off, goes.
+        lua_settop(walker, 2);
+        if measured {
             Walk::new(walker, protocol, reply).run(usize::MAX);
-            lua_settop(walker, 0);
-            true
         }
+        lua_settop(walker, 0);
+        measured
     }
 }
 
@@ -334,7 +331,7 @@ fn line(text: &[u8]) -> Cow<'_, [u8]> {
 /// As C converts it on the machines that Redis runs on: what is out of range becomes the least integer.
 pub(crate) fn truncated(value: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if value >= -LIMIT && value < LIMIT { value as i64 } else { i64::MIN }
+    if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 /// A sink that takes everything: the walk itself counts.

@@ -2,6 +2,8 @@
 
 pub(crate) use mlua::ffi::*;
 
+use crate::context::Argument;
+
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 unsafe extern "C-unwind" {
@@ -17,6 +19,9 @@ unsafe extern "C-unwind" {
         text: *const c_char,
         len: usize,
     );
+    /// Writes the function's first `count` arguments to `out`: strings, and a null for a number. 0 if there is anything
+    /// else among them.
+    pub(crate) fn lua_arguments(state: *mut lua_State, out: *mut Argument, count: c_int) -> c_int;
     /// Has every loop call `ask(context)` while `*word & mask` is not 0; if it says 1 the run ends with an error that
     /// nothing catches. `ask` must not raise an error nor unwind.
     pub(crate) fn lua_setinterrupt(
@@ -26,6 +31,8 @@ unsafe extern "C-unwind" {
         ask: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
         context: *mut c_void,
     );
+    /// Whether the run was ended so.
+    pub(crate) fn lua_iskilled(state: *mut lua_State) -> c_int;
     /// Says that errors are to pass through everything that catches them, or no longer.
     pub(crate) fn lua_setkilled(state: *mut lua_State, on: c_int);
     /// Sets the collector's pace, and the limit of memory that it keeps below; starts it if it was stopped.

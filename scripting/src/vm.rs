@@ -1,6 +1,6 @@
 //! One interpreter: its state, and how a script is compiled and run in it.
 
-use crate::call::until_nul;
+use crate::call::{KILLED, until_nul};
 use crate::context::Context;
 use crate::control::{Control, SIGNAL_MASK};
 use crate::convert::write_result;
@@ -145,12 +145,12 @@ impl Vm {
             context.limit_memory();
             let status = lua_pcall(state, 0, 1, HANDLER);
             context.free_memory();
-            lua_setkilled(state, 0);
             if status == LUA_OK {
                 self.write(reply);
             } else {
                 write_error(state, &sha(), reply);
             }
+            lua_setkilled(state, 0);
             lua_settop(state, BOTTOM);
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
             for (index, strings) in [(KEYS, keys), (ARGV, args)] {
@@ -236,8 +236,13 @@ unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) {
     unsafe {
         let error = lua_gettop(state);
         if lua_type(state, error) == LUA_TTABLE {
-            append_field(state, error, b"err", "", &mut text)
-                .unwrap_or_else(|| text.extend(b"ERR unknown error"));
+            if lua_iskilled(state) != 0 {
+                // Whatever became of the error on its way, in handlers that were ended by it in turn.
+                text.extend_from_slice(b"ERR ");
+                text.extend_from_slice(KILLED.to_bytes());
+            } else if append_field(state, error, b"err", "", &mut text).is_none() {
+                text.extend_from_slice(b"ERR unknown error");
+            }
             let message = text.len();
             text.extend(format!(" script: {sha}, on ").bytes());
             let place = append_field(state, error, b"source", "", &mut text)

@@ -141,6 +141,7 @@ impl Server {
         let _guard = runtime.enter();
         listeners.serve(&shared)?;
         runtime.spawn(net::run_timer(shared.clone()));
+        net::start_watchdog(shared.clone(), runtime.handle().clone())?;
         if signals {
             net::watch_signals(shared.clone())?;
         }

@@ -2,6 +2,7 @@
 //! sells exactly that, on a real redis-server as on ours.
 
 use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::redisson::{Redisson, Version};
 use std::net::Ipv4Addr;
@@ -15,6 +16,9 @@ const BUYERS: u32 = PROCESSES * BUYERS_A_PROCESS;
 
 /// Kinds of lock that a real redis-server has, too.
 const LOCKS_ANYWHERE: [&str; 2] = ["set", "rlock"];
+
+/// Kinds of lock that ours has; `mixed` is RLock and `LOCK.ACQUIRE` on one key, excluding each other.
+const LOCKS_OF_OURS: [&str; 4] = ["set", "rlock", "native", "mixed"];
 
 fn key(lock: &str, what: &str) -> String {
     format!("shop:{lock}:{what}")
@@ -74,4 +78,10 @@ fn shop(port: u16, locks: &[&str]) {
 fn a_shop_oversells_on_redis_unless_it_locks() {
     let Some(server) = RealServer::start(Kind::Redis, &[]) else { return };
     shop(server.port(), &LOCKS_ANYWHERE);
+}
+
+#[test]
+fn a_shop_oversells_on_lockwheel_unless_it_locks() {
+    let server = ours::server();
+    shop(server.port(), &LOCKS_OF_OURS);
 }

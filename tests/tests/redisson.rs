@@ -1,7 +1,9 @@
-//! The real Redisson, four versions of it, against a real redis-server; and which of its scenarios notice that a
-//! server is broken.
+//! The real Redisson, four versions of it, against a real redis-server and against ours; and which of its
+//! scenarios notice that a server is broken.
 
+use lockwheel::Server;
 use lockwheel_tests::broken::{BrokenServer, Fault};
+use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::redisson::{Redisson, Run, Version};
 use std::path::Path;
@@ -23,6 +25,10 @@ fn prepared(version: Version) -> Option<Redisson> {
 
 fn real_servers() -> Option<Vec<RealServer>> {
     (0..SERVERS).map(|_| RealServer::start(Kind::Redis, &[])).collect()
+}
+
+fn our_servers() -> Vec<Server> {
+    (0..SERVERS).map(|_| ours::server()).collect()
 }
 
 /// The groups of scenarios that a version has no classes for.
@@ -50,6 +56,12 @@ fn passes_on_redis(version: Version, resp3: bool) {
     all_pass(version, resp3, "redis-server", &servers.iter().map(RealServer::port).collect::<Vec<_>>());
 }
 
+#[track_caller]
+fn passes_on_lockwheel(version: Version, resp3: bool) {
+    let servers = our_servers();
+    all_pass(version, resp3, "Lockwheel", &servers.iter().map(Server::port).collect::<Vec<_>>());
+}
+
 #[test]
 fn redisson_3_6_on_redis() {
     passes_on_redis(V3_6, false);
@@ -75,6 +87,31 @@ fn redisson_4_7_in_resp3_on_redis() {
     passes_on_redis(V4_7, true);
 }
 
+#[test]
+fn redisson_3_6_on_lockwheel() {
+    passes_on_lockwheel(V3_6, false);
+}
+
+#[test]
+fn redisson_3_17_on_lockwheel() {
+    passes_on_lockwheel(V3_17, false);
+}
+
+#[test]
+fn redisson_3_24_on_lockwheel() {
+    passes_on_lockwheel(V3_24, false);
+}
+
+#[test]
+fn redisson_4_7_on_lockwheel() {
+    passes_on_lockwheel(V4_7, false);
+}
+
+#[test]
+fn redisson_4_7_in_resp3_on_lockwheel() {
+    passes_on_lockwheel(V4_7, true);
+}
+
 /// Scenarios that use neither messages nor nil in scripts: they show that all else works on the broken server.
 const UNTOUCHED: [&str; 5] =
     ["bucket.values", "list.all", "scored-sorted-set.all", "queue.order", "blocking-queue.take"];
@@ -86,7 +123,7 @@ type Noticed = (&'static str, &'static str);
 #[track_caller]
 fn notices(version: Version, fault: Fault, noticed: &[Noticed], untouched: &[&str]) {
     let Some(client) = prepared(version) else { return };
-    let Some(sound) = real_servers() else { return };
+    let sound = our_servers();
     let broken: Vec<_> = sound.iter().map(|server| BrokenServer::start(server.addr(), fault)).collect();
     let only: Vec<&str> = noticed.iter().map(|(name, _)| *name).chain(untouched.iter().copied()).collect();
     let ports: Vec<u16> = broken.iter().map(BrokenServer::port).collect();
@@ -111,7 +148,7 @@ const NEED_MESSAGES: [Noticed; 12] = [
     ("fair-lock.order", "still waiting"),
     ("fair-lock.gives-up", "still waiting"),
     ("read-write-lock.writer-woken", "still waiting"),
-    ("multi-lock.waits", "the last part becomes free"),
+    ("multi-lock.waits", "still waiting"),
     ("semaphore.woken-by-message", "still waiting"),
     ("permit-semaphore.woken-by-message", "still waiting"),
     ("latch.woken-by-message", "still waiting"),

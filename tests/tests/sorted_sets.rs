@@ -81,6 +81,7 @@ fn what_zadd_is_asked_is_checked_in_the_order_of_the_real_server() {
          ZADD z CH CH 0x1p1 a
          ZINCRBY z nan a
          ZINCRBY z x a
+         ZINCRBY z nx a
          ZRANGE z 0 -1",
     );
 }
@@ -461,4 +462,10 @@ fn what_happens_is_told_in_the_order_of_the_real_server() {
                     zremrangebylex z, del z, zadd z, zrangestore d, del d, zpopmax z, del z";
         expect_events(scenario, told);
     });
+}
+
+#[test]
+fn random_commands_agree_with_the_real_servers() {
+    // Redis 7.0 has no WITHSCORE and writes 17 digits.
+    family::compare_on(&[Kind::Valkey], &["sorted-set"], &["bzpopmin", "bzpopmax", "bzmpop"]);
 }

@@ -10,8 +10,7 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     reply.array(10);
     reply.bulk(command.name.as_bytes());
     reply.integer(row.arity.into());
-    // Redis keeps this one to itself.
-    write_flags(row.flags & !flags::MAY_REPLICATE, flags::NAMES, reply);
+    write_flags(row.flags, flags::NAMES, reply);
     let range = KeyRange::of(row.keys);
     reply.integer(range.first);
     reply.integer(range.last);

@@ -7,45 +7,63 @@
 use crate::engine::{BusyPort, Engine};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
 
-/// Something to be done with the engine that does not disturb the running script: it touches sessions only.
-pub(super) type Job = Box<dyn FnOnce(&mut Engine) + Send>;
+/// Something to be done with the engine that does not disturb the running script: it touches sessions only. It comes
+/// back with how to tell the one who waits for it.
+pub(super) type Job = Box<dyn FnOnce(&mut Engine) -> Answered + Send>;
+/// Tells somebody that a job is done.
+pub(super) type Answered = Box<dyn FnOnce() + Send>;
 
 /// The queue of such work.
-#[derive(Clone, Default)]
-pub(super) struct Jobs(Arc<Mutex<VecDeque<Job>>>);
+#[derive(Default)]
+pub(super) struct Jobs {
+    waiting: Mutex<VecDeque<Job>>,
+    /// Jobs that are done and whose owners have not been told. The watchdog tells them: a task that the script's own
+    /// worker woke would wait for that worker.
+    done: Mutex<Vec<Answered>>,
+    watchdog: OnceLock<Thread>,
+}
 
 impl Jobs {
     pub(super) fn push(&self, job: Job) {
-        self.0.lock().push_back(job);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        self.waiting.lock().push_back(job);
     }
 
     /// Does what is queued. The script's own thread calls it from the hook; and whoever holds the engine next, for
     /// what the script left behind when it ended.
     pub(super) fn drain(&self, engine: &mut Engine) {
         loop {
-            let Some(job) = self.0.lock().pop_front() else { return };
-            job(engine);
+            let Some(job) = self.waiting.lock().pop_front() else { break };
+            let answered = job(engine);
+            self.done.lock().push(answered);
         }
+        if !self.done.lock().is_empty()
+            && let Some(thread) = self.watchdog.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    /// Tells those whose jobs are done. Called by the watchdog alone.
+    pub(super) fn tell(&self) {
+        let done = std::mem::take(&mut *self.done.lock());
+        done.into_iter().for_each(|answered| answered());
+    }
+
+    /// The current thread is the watchdog.
+    pub(super) fn told_by_this_thread(&self) {
+        self.watchdog.get_or_init(thread::current);
     }
 }
 
 /// The engine's end of the queue.
-pub(super) struct Port(pub(super) Jobs);
+pub(super) struct Port(pub(super) Arc<Jobs>);
 
 impl BusyPort for Port {
     fn serve(&mut self, engine: &mut Engine) {
-        if self.0.is_empty() {
-            return;
-        }
-        // Those who are answered are woken here. A worker keeps whom it has woken last for itself, and this one is
-        // busy with the script: others take its place.
-        tokio::task::block_in_place(|| self.0.drain(engine));
+        self.0.drain(engine);
     }
 }
 

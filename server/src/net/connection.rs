@@ -89,33 +89,31 @@ impl Connection {
         };
         let opened = shared.on_sessions(|engine| {
             let slot = engine.connect(peer);
-            (slot, engine.session(slot).id, News::of(engine, slot), engine.unwritten(slot))
+            (slot, engine.session(slot).id, engine.session(slot).authenticated, engine.unwritten(slot))
         });
-        let Some((slot, id, news, unwritten)) = opened.await else { return Ok(None) };
-        let waker = Arc::new(Notify::new());
-        shared.wakers.insert(id, waker.clone());
-        let mut connection = Connection {
+        let Some((slot, id, authenticated, unwritten)) = opened.await else { return Ok(None) };
+        let news = Arc::new(Notify::new());
+        shared.wakers.insert(id, news.clone());
+        Ok(Some(Connection {
             shared,
             stream,
             slot,
             id,
-            news: waker,
+            news,
             input: BytesMut::new(),
             parser: Parser::new(),
             batch: Batch::new(),
-            limits: Limits::default(),
+            limits: Limits { unauthenticated: !authenticated, ..Limits::default() },
             query_buffer_limit: usize::MAX,
             output: Output::new(unwritten),
             woken: Vec::new(),
             blocked: false,
-            authenticated: false,
+            authenticated,
             closing: None,
             refused: false,
             news_left: false,
             queued: None,
-        };
-        connection.learn(news);
-        Ok(Some(connection))
+        }))
     }
 
     fn close(self) {
@@ -207,6 +205,7 @@ impl Connection {
             Ok(engine) => engine,
             Err(Busy) => return self.run_while_busy(),
         };
+        let running = shared.batches.begin();
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < self.batch.len() && progress == Progress::Continue {
@@ -225,6 +224,7 @@ impl Connection {
             shared.sleep(Duration::from_micros(us));
             progress = Progress::Continue;
         }
+        drop(running);
         self.learn(News::of(&engine, self.slot));
         self.news_left = !self.output.is_empty();
         if !self.news_left {
@@ -310,7 +310,8 @@ impl Connection {
                     let mut out = Vec::new();
                     engine.take_output(slot, &mut out);
                     // A connection that is gone meanwhile needs no answer.
-                    let _ = done.send((News::of(engine, slot), out, progress));
+                    let answer = (News::of(engine, slot), out, progress);
+                    Box::new(move || drop(done.send(answer)))
                 }));
                 self.queued = Some(answer);
             }
@@ -330,7 +331,7 @@ impl Connection {
     }
 
     fn protocol_error(&mut self, error: &ProtocolError) {
-        let text = format!("ERR {error}");
+        let text = format!("ERR Protocol error: {error}");
         Writer::new(&mut self.output.bytes, Default::default()).error(text.as_bytes());
         self.closing = Some(Closing::AfterOutput);
     }

@@ -12,6 +12,7 @@ mod process;
 mod shared;
 mod signals;
 mod timer;
+mod watchdog;
 
 pub use listener::BindError;
 pub(crate) use listener::Listeners;
@@ -19,3 +20,4 @@ pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 pub(crate) use signals::watch as watch_signals;
 pub(crate) use timer::run as run_timer;
+pub(crate) use watchdog::start as start_watchdog;

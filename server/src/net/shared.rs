@@ -2,6 +2,7 @@
 
 use super::busy::{Job, Jobs, Port};
 use super::os_clock::OsClock;
+use super::watchdog::Batches;
 use crate::engine::{CommandTable, Engine};
 use dashmap::DashMap;
 use lockwheel_scripting::Control;
@@ -31,7 +32,8 @@ pub(crate) struct Shared {
     /// `maxclients`, and how many clients there are.
     max_clients: AtomicUsize,
     clients: AtomicUsize,
-    jobs: Jobs,
+    pub(super) batches: Batches,
+    pub(super) jobs: Arc<Jobs>,
     /// There are jobs, or somebody waits for the engine to be free again.
     waited_for: AtomicBool,
     free_again: Notify,
@@ -59,7 +61,7 @@ impl Shared {
     pub(crate) fn new(make: impl FnOnce(crate::time::Now) -> Engine) -> Arc<Self> {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
-        let jobs = Jobs::default();
+        let jobs = Arc::new(Jobs::default());
         engine.set_busy_port(Box::new(Port(jobs.clone())));
         let engine_table = engine.table.clone();
         Arc::new(Shared {
@@ -73,6 +75,7 @@ impl Shared {
             timer_at: AtomicU64::new(NEVER),
             timer_moved: Notify::new(),
             timer_wakes: AtomicU64::new(0),
+            batches: Batches::default(),
             jobs,
             waited_for: AtomicBool::new(false),
             free_again: Notify::new(),
@@ -113,8 +116,10 @@ impl Shared {
 
     fn hold<T>(&self, mut engine: MutexGuard<'_, Engine>, work: impl FnOnce(&mut Engine) -> T) -> T {
         let mut woken = Vec::new();
+        let running = self.batches.begin();
         engine.begin(self.clock.now());
         let result = work(&mut engine);
+        drop(running);
         self.settle(&mut engine, &mut woken);
         drop(engine);
         self.wake(&woken);
@@ -131,7 +136,10 @@ impl Shared {
             Err(work) => {
                 let (done, answer) = oneshot::channel();
                 // A caller that is gone meanwhile needs no answer.
-                self.push_job(Box::new(move |engine| drop(done.send(work(engine)))));
+                self.push_job(Box::new(move |engine| {
+                    let result = work(engine);
+                    Box::new(move || drop(done.send(result)))
+                }));
                 answer.await.ok()
             }
         }
@@ -140,7 +148,10 @@ impl Shared {
     /// The same, without waiting for it.
     pub(super) fn on_sessions_later(&self, work: impl FnOnce(&mut Engine) + Send + 'static) {
         if let Err(work) = self.try_hold(work) {
-            self.push_job(Box::new(work));
+            self.push_job(Box::new(move |engine| {
+                work(engine);
+                Box::new(|| ())
+            }));
         }
     }
 
@@ -227,6 +238,7 @@ impl Shared {
     pub(crate) fn end(&self) {
         self.end_asked.store(true, Ordering::Relaxed);
         self.control.force_kill();
+        self.batches.wake();
         self.ending.send_replace(true);
     }
 

@@ -3,15 +3,28 @@
 use super::shared::Shared;
 use std::io;
 use std::sync::Arc;
-use tokio::task::JoinHandle;
+use std::thread;
+use tokio::runtime;
 
-/// Ends the server on SIGTERM and SIGINT. Must be called within a tokio runtime.
-pub(crate) fn watch(shared: Arc<Shared>) -> io::Result<JoinHandle<()>> {
-    let mut signals = Signals::new()?;
-    Ok(tokio::spawn(async move {
-        signals.recv().await;
-        shared.end();
-    }))
+/// Ends the server on SIGTERM and SIGINT.
+///
+/// They are waited for on a thread of their own: every worker may be held by a slow script or wait for it.
+pub(crate) fn watch(shared: Arc<Shared>) -> io::Result<()> {
+    let own = runtime::Builder::new_current_thread().enable_io().build()?;
+    let mut signals = {
+        let _guard = own.enter();
+        Signals::new()?
+    };
+    let wait = move || {
+        own.block_on(async {
+            tokio::select! {
+                () = signals.recv() => shared.end(),
+                () = shared.ended() => {}
+            }
+        });
+    };
+    thread::Builder::new().name("lockwheel-signal".to_owned()).spawn(wait)?;
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -84,7 +84,7 @@ pub(super) const CHANGES: &[Change] = &[
         edit: Replace(
             "#define dojump(L,pc,i)	{(pc) += (i); luai_threadyield(L);}\n",
             "#define dojump(L,pc,i)	{ int jump_ = (i); (pc) += jump_; \\
-  if (jump_ < 0 && luai_pending(L)) { L->savedpc = (pc); luaD_poll(L); } }\n",
+  if (jump_ < 0 && luai_pending(L)) { L->savedpc = (pc) - jump_; luaD_poll(L); } }\n",
         ),
     },
     Change {
@@ -178,6 +178,14 @@ LUA_API void lua_setkilled (lua_State *L, int on) {
         edit: After(
             "  status = lua_pcall(L, 0, LUA_MULTRET, 1);\n",
             "  if (status != 0 && lua_iskilled(L)) lua_error(L);\n  lua_checkstack(L, 1);\n",
+        ),
+    },
+    Change {
+        file: "lbaselib.c",
+        why: "a kill passes through load, which protects the script's own reader",
+        edit: After(
+            "static int load_aux (lua_State *L, int status) {\n",
+            "  if (status != 0 && lua_iskilled(L)) lua_error(L);\n",
         ),
     },
     Change {

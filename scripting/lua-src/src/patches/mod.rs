@@ -5,10 +5,17 @@ mod interrupt;
 mod matching;
 mod memory;
 mod readonly;
+mod speed;
 
 /// All changes, in the order they are applied.
-pub(crate) const PATCHES: &[&[Change]] =
-    &[readonly::CHANGES, interrupt::CHANGES, matching::CHANGES, bounds::CHANGES, memory::CHANGES];
+pub(crate) const PATCHES: &[&[Change]] = &[
+    readonly::CHANGES,
+    interrupt::CHANGES,
+    matching::CHANGES,
+    bounds::CHANGES,
+    memory::CHANGES,
+    speed::CHANGES,
+];
 
 /// One change of one file. All of `why` is for the reader.
 #[derive(Clone, Copy)]

@@ -34,7 +34,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("sorted-set", "1.2.0", "O(log N), N the members of the set")
         .summary("Adds to the score of a member, 0 if there is none, and returns it.")
         .syntax("key increment member")
-        .errors(&["ERR value is not a valid float", "ERR resulting score is not a number (NaN)"]),
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is not a valid float",
+            "ERR resulting score is not a number (NaN)",
+        ]),
     Row::new("zrem", -3, zrem as DataHandler)
         .flags(flags::WRITE | flags::FAST)
         .categories(&["sortedset"])
@@ -171,7 +175,8 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return Ok(Flow::Done);
     }
     let mut set = tx.write_or_new::<ZSet>(&args[1])?;
-    expect(&mut set, pairs.len(), &args[first + 1]);
+    let longest = args.from(first + 1).iter().step_by(2).map(|member| member.len()).max();
+    set.value.expect(pairs.len(), longest.unwrap_or(0), set.encodings);
     let (mut added, mut updated) = (0, 0);
     for pair in pairs {
         let (score, member) = pair?;
@@ -188,16 +193,12 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(Flow::Done)
 }
 
-/// Chooses the encoding of a set by what is about to come: the number of members, and of a new one the first.
-fn expect(set: &mut Edit<'_, ZSet>, members: usize, first: &[u8]) {
-    let longest = if set.value.is_empty() { first.len() } else { 0 };
-    set.value.expect(members, longest, set.encodings);
-}
-
 fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let increment = args.float(2)?;
-    let policy = Policy { incr: true, ..Policy::default() };
-    add_to_score(tx, &args[1], increment, &args[3], policy, reply)
+    // Redis reads it as it reads ZADD: an increment that is the name of an option is one.
+    let (first, policy, _) = parse_zadd(args)?;
+    let policy = Policy { incr: true, ..policy };
+    let increment = args.float(first)?;
+    add_to_score(tx, &args[1], increment, &args[first + 1], policy, reply)
 }
 
 fn add_to_score(
@@ -213,7 +214,7 @@ fn add_to_score(
         return Ok(Flow::Done);
     }
     let mut set = tx.write_or_new::<ZSet>(key)?;
-    expect(&mut set, 1, member);
+    set.value.expect(1, member.len(), set.encodings);
     match policy.put(&mut set, member, increment)? {
         Fate::Refused => reply.null(),
         Fate::Same(score) => reply.double(score),

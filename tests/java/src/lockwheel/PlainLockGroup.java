@@ -102,9 +102,6 @@ final class PlainLockGroup implements Groups.Group {
         Check.that(!b.tryLock(limit, TimeUnit.MILLISECONDS), "the lock is held all the time");
         long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
         Check.that(waited >= limit - Scene.ROUNDING, "it waited " + limit + " ms, got " + waited);
-        Raw raw = scene.raw();
-        String channel = CHANNEL + "{" + scene.name() + "}";
-        scene.until("who gave up has unsubscribed", () -> raw.subscribers(channel) == 0);
         a.unlock();
     }
 
@@ -143,7 +140,7 @@ final class PlainLockGroup implements Groups.Group {
         waiter.untilItWaitsForAMessage();
         Raw raw = scene.raw();
         String channel = CHANNEL + "{" + scene.name() + "}";
-        Check.equal(1L, raw.subscribers(channel));
+        scene.untilSubscribed(channel);
         a.unlock();
         Check.that(waiter.get(), "the waiter holds it");
         scene.until("the waiter has unsubscribed", () -> raw.subscribers(channel) == 0);

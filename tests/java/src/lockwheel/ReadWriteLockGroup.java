@@ -71,7 +71,7 @@ final class ReadWriteLockGroup implements Groups.Group {
             return true;
         });
         writer.untilItWaitsForAMessage();
-        Check.equal(1L, scene.raw().subscribers("redisson_rwlock:{" + scene.name() + "}"));
+        scene.untilSubscribed("redisson_rwlock:{" + scene.name() + "}");
         a.readLock().unlock();
         Check.that(writer.get(), "the writer is woken by the last reader");
     }

@@ -102,6 +102,12 @@ final class Scene implements AutoCloseable {
         }
     }
 
+    /** Waits until somebody is subscribed to a channel. */
+    void untilSubscribed(String channel) throws Exception {
+        Raw raw = raw();
+        until("somebody is subscribed to " + channel, () -> raw.subscribers(channel) > 0);
+    }
+
     @Override
     public void close() throws IOException {
         for (Task<?> task : tasks) {

@@ -41,7 +41,7 @@ final class SemaphoreGroup implements Groups.Group {
             return true;
         });
         waiter.untilItWaitsForAMessage();
-        Check.equal(1L, scene.raw().subscribers("redisson_sc:{" + scene.name() + "}"));
+        scene.untilSubscribed("redisson_sc:{" + scene.name() + "}");
         a.release();
         Check.that(waiter.get(), "the waiter is woken");
         Check.equal("0", scene.raw().text("GET", scene.name()));

@@ -64,7 +64,7 @@ final class SeveralServersGroup implements Groups.Group {
         ofB[2].lock(Scene.NEVER, TimeUnit.MILLISECONDS);
         Task<Boolean> waiter = scene.start(() -> {
             RedissonMultiLock multi = new RedissonMultiLock(locks(scene, true));
-            boolean locked = multi.tryLock(scene.patience(), Scene.NEVER, TimeUnit.MILLISECONDS);
+            boolean locked = multi.tryLock(Scene.NEVER, Scene.NEVER, TimeUnit.MILLISECONDS);
             if (locked) {
                 multi.unlock();
             }
@@ -81,13 +81,13 @@ final class SeveralServersGroup implements Groups.Group {
         RLock[] ofB = locks(scene, false);
         RedissonRedLock red = new RedissonRedLock(locks(scene, true));
         Check.that(ofB[0].tryLock(), "one part");
-        Check.that(red.tryLock(200, Scene.NEVER, TimeUnit.MILLISECONDS), "two of three are enough");
+        Check.that(red.tryLock(), "two of three are enough");
         Check.equal(SERVERS, held(scene));
         red.unlock();
         scene.until("only the foreign part is left", () -> !ofB[1].isLocked() && !ofB[2].isLocked());
         Check.that(ofB[0].isHeldByCurrentThread(), "the foreign part is not touched");
         Check.that(ofB[1].tryLock(), "a second part");
-        Check.that(!red.tryLock(200, Scene.NEVER, TimeUnit.MILLISECONDS), "one of three is not enough");
+        Check.that(!red.tryLock(), "one of three is not enough");
         scene.until("the third part is given back", () -> !ofB[2].isLocked());
         ofB[0].unlock();
         ofB[1].unlock();

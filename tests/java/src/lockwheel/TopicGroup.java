@@ -17,7 +17,7 @@ final class TopicGroup implements Groups.Group {
         return received.poll(scene.patience(), TimeUnit.MILLISECONDS);
     }
 
-    /** Two listeners of two clients get every message in order; the count of receivers is right; then they leave. */
+    /** Two listeners of two clients get every message; the count of receivers is right; then they leave. */
     private static void messages(Scene scene) throws Throwable {
         BlockingQueue<String> atA = new LinkedBlockingQueue<>();
         BlockingQueue<String> atB = new LinkedBlockingQueue<>();
@@ -26,9 +26,12 @@ final class TopicGroup implements Groups.Group {
         Raw raw = scene.raw();
         Check.equal(2L, raw.subscribers(scene.name()));
         Check.equal(2L, Versions.publish(scene.a(), scene.name(), "one"));
-        Check.equal(2L, raw.number("PUBLISH", scene.name(), "two"));
         for (BlockingQueue<String> received : List.of(atA, atB)) {
             Check.equal(scene.name() + " one", next(scene, received));
+        }
+        // Not before the first has come: some versions hand two at once to their listeners in any order.
+        Check.equal(2L, raw.number("PUBLISH", scene.name(), "two"));
+        for (BlockingQueue<String> received : List.of(atA, atB)) {
             Check.equal(scene.name() + " two", next(scene, received));
         }
         stopA.run();
@@ -43,8 +46,8 @@ final class TopicGroup implements Groups.Group {
                 Versions.listenToPattern(scene.b(), scene.name("*"), (channel, text) -> received.add(channel + " " + text));
         Check.equal(1L, Versions.publish(scene.a(), scene.name("red"), "one"));
         Check.equal(0L, Versions.publish(scene.a(), scene.name(), "not matched"));
-        Check.equal(1L, Versions.publish(scene.a(), scene.name("blue"), "two"));
         Check.equal(scene.name("red") + " one", next(scene, received));
+        Check.equal(1L, Versions.publish(scene.a(), scene.name("blue"), "two"));
         Check.equal(scene.name("blue") + " two", next(scene, received));
         stop.run();
         scene.until("the pattern is left", () -> Versions.publish(scene.a(), scene.name("red"), "three") == 0);
