@@ -10,7 +10,8 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     reply.array(10);
     reply.bulk(command.name.as_bytes());
     reply.integer(row.arity.into());
-    write_flags(row.flags, flags::NAMES, reply);
+    // Redis keeps this one to itself.
+    write_flags(row.flags & !flags::MAY_REPLICATE, flags::NAMES, reply);
     let range = KeyRange::of(row.keys);
     reply.integer(range.first);
     reply.integer(range.last);

@@ -57,7 +57,9 @@ impl Engine {
         let before = out.len();
         let progress = self.dispatch(slot, args, &mut Writer::new(&mut out, protocol));
         let session = self.sessions.get_mut(slot);
-        if !session.reply_mode.after_command() {
+        if session.closing == Some(Closing::Now) {
+            out = Vec::new();
+        } else if !session.reply_mode.after_command() {
             out.truncate(before);
         }
         session.out = out;
@@ -77,12 +79,7 @@ impl Engine {
         let command = match self.admit(slot, args) {
             Ok(command) => command,
             Err(refusal) => {
-                let command = self.table.resolve(args).map(|command| command.index);
-                self.stats.rejected(command, refusal.as_bytes());
-                if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
-                    multi.aborted = true;
-                }
-                reply.error(refusal.as_bytes());
+                self.refuse(slot, args, &refusal, reply);
                 return Progress::Continue;
             }
         };
@@ -102,6 +99,26 @@ impl Engine {
                 Progress::Blocked
             }
         }
+    }
+
+    /// Answers a request that has not passed the checks. An open transaction will not run without it; an EXEC that is
+    /// refused itself discards the transaction.
+    fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: &Refusal, reply: &mut dyn Reply) {
+        let command = self.table.resolve(args).map(|command| command.index);
+        if args.is(0, "exec") {
+            self.sessions.get_mut(slot).multi = None;
+            self.unwatch(slot);
+            let reason = refusal.as_bytes();
+            let reason = reason.strip_prefix(b"ERR ").unwrap_or(reason);
+            let text = [b"EXECABORT Transaction discarded because of: ", reason].concat();
+            self.stats.rejected(command, &text);
+            return reply.error(&text);
+        }
+        self.stats.rejected(command, refusal.as_bytes());
+        if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
+            multi.aborted = true;
+        }
+        reply.error(refusal.as_bytes());
     }
 
     fn after_run(&mut self, slot: Slot) -> Progress {

@@ -89,31 +89,33 @@ impl Connection {
         };
         let opened = shared.on_sessions(|engine| {
             let slot = engine.connect(peer);
-            (slot, engine.session(slot).id, engine.session(slot).authenticated, engine.unwritten(slot))
+            (slot, engine.session(slot).id, News::of(engine, slot), engine.unwritten(slot))
         });
-        let Some((slot, id, authenticated, unwritten)) = opened.await else { return Ok(None) };
-        let news = Arc::new(Notify::new());
-        shared.wakers.insert(id, news.clone());
-        Ok(Some(Connection {
+        let Some((slot, id, news, unwritten)) = opened.await else { return Ok(None) };
+        let waker = Arc::new(Notify::new());
+        shared.wakers.insert(id, waker.clone());
+        let mut connection = Connection {
             shared,
             stream,
             slot,
             id,
-            news,
+            news: waker,
             input: BytesMut::new(),
             parser: Parser::new(),
             batch: Batch::new(),
-            limits: Limits { unauthenticated: !authenticated, ..Limits::default() },
+            limits: Limits::default(),
             query_buffer_limit: usize::MAX,
             output: Output::new(unwritten),
             woken: Vec::new(),
             blocked: false,
-            authenticated,
+            authenticated: false,
             closing: None,
             refused: false,
             news_left: false,
             queued: None,
-        }))
+        };
+        connection.learn(news);
+        Ok(Some(connection))
     }
 
     fn close(self) {
@@ -331,7 +333,7 @@ impl Connection {
     }
 
     fn protocol_error(&mut self, error: &ProtocolError) {
-        let text = format!("ERR Protocol error: {error}");
+        let text = format!("ERR {error}");
         Writer::new(&mut self.output.bytes, Default::default()).error(text.as_bytes());
         self.closing = Some(Closing::AfterOutput);
     }

@@ -1,0 +1,439 @@
+//! The program as a process: its arguments, its ready line, its signals, its exit codes.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The longest wait for anything. A safety net, not part of a test's meaning.
+const SAFETY_NET: Duration = Duration::from_secs(30);
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockwheel"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env_remove("RUST_LOG");
+    command
+}
+
+/// A running server, killed when dropped.
+struct Process {
+    child: Child,
+    /// What it said up to the ready line.
+    ready: String,
+    port: u16,
+}
+
+impl Process {
+    /// Starts it on a free port and waits for the ready line.
+    fn start(arguments: &[&str]) -> Process {
+        Self::from(program().args(["--port", "0"]).args(arguments))
+    }
+
+    fn from(command: &mut Command) -> Process {
+        let mut child = command.spawn().expect("the program starts");
+        let mut out = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
+        let mut ready = String::new();
+        out.read_line(&mut ready).expect("standard output is text");
+        let port = ready.trim_end().rsplit("port=").next().and_then(|port| port.parse().ok());
+        let Some(port) = port else { panic!("not ready: {ready}{:?}", child.wait_with_output()) };
+        Process { child, ready, port }
+    }
+
+    fn client(&self) -> Client {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("it listens");
+        stream.set_read_timeout(Some(SAFETY_NET)).expect("the time is not zero");
+        Client(BufReader::new(stream))
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(sent.expect("there is a kill").success());
+    }
+
+    /// Waits for its end. How it ended, and after how long.
+    fn wait(&mut self) -> (ExitStatus, Duration) {
+        let begin = Instant::now();
+        (self.child.wait().expect("it is our child"), begin.elapsed())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Errors mean that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    /// Sends an inline request and returns the reply as it comes, for replies of one line or one bulk string, or an
+    /// array of these.
+    fn ask(&mut self, line: &str) -> String {
+        self.send(line);
+        self.read()
+    }
+
+    fn send(&mut self, line: &str) {
+        self.0.get_mut().write_all(format!("{line}\r\n").as_bytes()).expect("the server listens");
+    }
+
+    fn read(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).expect("the server answers");
+        let line = line.trim_end().to_owned();
+        if let Some(count) = line.strip_prefix('*').and_then(|count| count.parse::<usize>().ok()) {
+            return (0..count).map(|_| self.read()).collect::<Vec<_>>().join(" ");
+        }
+        match line.strip_prefix('$').and_then(|len| len.parse::<usize>().ok()) {
+            Some(len) => {
+                let mut text = vec![0; len + 2];
+                self.0.read_exact(&mut text).expect("the bulk string comes whole");
+                String::from_utf8_lossy(&text[..len]).into_owned()
+            }
+            None => line,
+        }
+    }
+
+    fn parameter(&mut self, name: &str) -> String {
+        let pair = self.ask(&format!("CONFIG GET {name}"));
+        pair.strip_prefix(name).unwrap_or_else(|| panic!("{name}: {pair}")).trim_start().to_owned()
+    }
+}
+
+/// An empty directory of its own, removed when dropped.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("lockwheel process {} {number}", std::process::id()));
+        fs::create_dir_all(&path).expect("the system has a place for temporary files");
+        Directory(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("the path is text").to_owned()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Requires that a process ends with 0 within a second of a signal. A busy machine gets three tries.
+#[track_caller]
+fn ends_at_once(signal: &str, start: impl Fn() -> Process) {
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let mut process = start();
+        process.signal(signal);
+        let (status, took) = process.wait();
+        assert_eq!(status.code(), Some(0));
+        if took < Duration::from_secs(1) {
+            return;
+        }
+        times.push(took);
+    }
+    panic!("it took {times:?}");
+}
+
+/// Runs it to its end.
+fn run(arguments: &[&str]) -> Output {
+    program().args(arguments).output().expect("the program starts")
+}
+
+/// Requires that it ends with exit code 1, nothing on standard output, and these words on standard error.
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
+    let output = run(arguments);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{arguments:?}");
+    for word in words {
+        assert!(told.contains(word), "{arguments:?}: no {word:?} in {told:?}");
+    }
+}
+
+#[test]
+fn the_ready_line_has_the_shape_of_redis_and_says_the_port() {
+    let process = Process::start(&[]);
+    let id = process.child.id();
+    assert!(process.ready.starts_with(&format!("{id}:M ")), "{}", process.ready);
+    let (stamp, text) = process.ready.split_once(" * ").expect("a line of the log has a level");
+    assert_eq!(stamp.split(' ').count(), 5, "{stamp}");
+    assert_eq!(text, format!("Ready to accept connections tcp, port={}\n", process.port));
+    assert_ne!(process.port, 0);
+    assert_eq!(process.client().ask("PING"), "+PONG");
+    assert_eq!(process.client().parameter("port"), process.port.to_string());
+}
+
+#[test]
+fn the_port_and_the_process_are_written_to_files() {
+    let directory = Directory::new();
+    let (port, pid) = (directory.file("port"), directory.file("pid"));
+    let mut process = Process::start(&["--port-file", &port, "--pidfile", &pid]);
+    assert_eq!(
+        fs::read_to_string(&port).expect("it is there before the ready line").trim(),
+        process.port.to_string()
+    );
+    assert_eq!(fs::read_to_string(&pid).expect("it is there").trim(), process.child.id().to_string());
+    process.signal("-TERM");
+    assert_eq!(process.wait().0.code(), Some(0));
+    assert!(!fs::exists(&pid).expect("the directory can be read"));
+}
+
+#[test]
+fn signals_end_it_with_0_within_a_second() {
+    for signal in ["-TERM", "-INT"] {
+        ends_at_once(signal, || {
+            let process = Process::start(&[]);
+            process.client().ask("PING");
+            process
+        });
+    }
+}
+
+#[test]
+fn a_signal_ends_it_while_a_script_runs_or_it_sleeps() {
+    for request in [
+        "EVAL \"while true do end\" 0",
+        "EVAL \"redis.call('SET', 'k', 1) while true do end\" 0",
+        "DEBUG SLEEP 1000",
+    ] {
+        ends_at_once("-TERM", || {
+            let arguments = ["--enable-debug-command", "yes", "--busy-reply-threshold", "10"];
+            let process = Process::start(&arguments);
+            process.client().send(request);
+            if request.starts_with("EVAL") {
+                // The script runs once others are told so.
+                let mut other = process.client();
+                while !other.ask("GET k").starts_with("-BUSY") {}
+            }
+            process
+        });
+    }
+}
+
+#[test]
+fn shutdown_ends_it_with_0() {
+    for request in ["SHUTDOWN", "SHUTDOWN NOSAVE", "SHUTDOWN SAVE NOW FORCE"] {
+        let mut process = Process::start(&[]);
+        let mut client = process.client();
+        client.send(request);
+        let mut rest = Vec::new();
+        // The connection just ends.
+        let _ = client.0.read_to_end(&mut rest);
+        assert_eq!(rest, b"");
+        assert_eq!(process.wait().0.code(), Some(0), "{request}");
+    }
+}
+
+#[test]
+fn shutdown_nosave_ends_a_script_that_has_written() {
+    let mut process = Process::start(&["--busy-reply-threshold", "10"]);
+    process.client().send("EVAL \"redis.call('SET', 'k', 1) while true do end\" 0");
+    let mut client = process.client();
+    while !client.ask("GET k").starts_with("-BUSY") {}
+    assert!(client.ask("SCRIPT KILL").starts_with("-UNKILLABLE"));
+    assert!(client.ask("SHUTDOWN").starts_with("-BUSY"));
+    client.send("SHUTDOWN NOSAVE");
+    assert_eq!(process.wait().0.code(), Some(0));
+}
+
+#[test]
+fn it_starts_again_on_the_port_that_it_had() {
+    let mut process = Process::start(&[]);
+    let port = process.port.to_string();
+    // Connections that the server closes first stay around for a while after its end.
+    let mut clients: Vec<Client> = (0..4).map(|_| process.client()).collect();
+    clients.iter_mut().for_each(|client| drop(client.ask("PING")));
+    process.signal("-TERM");
+    assert_eq!(process.wait().0.code(), Some(0));
+    let again = Process::from(program().args(["--port", &port]));
+    assert_eq!(again.client().ask("PING"), "+PONG");
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+    let port = holder.local_addr().expect("it is bound").port().to_string();
+    refused(
+        &["--port", &port],
+        &["Could not create server TCP listening socket", &port, "bind: Address already in use"],
+    );
+}
+
+#[test]
+fn wrong_parameters_are_told_as_redis_tells_them() {
+    refused(
+        &["--nonsense", "1"],
+        &[
+            "*** FATAL CONFIG FILE ERROR",
+            "Reading the configuration file, at line",
+            ">>> 'nonsense \"1\"'",
+            "Bad directive or wrong number of arguments",
+        ],
+    );
+    refused(&["--port", "70000"], &["argument must be between 0 and 65535 inclusive"]);
+    refused(&["--databases", "0"], &["FATAL CONFIG FILE ERROR"]);
+    refused(&["--appendonly", "maybe"], &["argument must be 'yes' or 'no'"]);
+    refused(&["/no/such/file.conf"], &["can't open config file '/no/such/file.conf'"]);
+    refused(&["--time", "yesterday"], &["FATAL CONFIG FILE ERROR"]);
+    refused(&["--bind", "192.0.2.1"], &["192.0.2.1"]);
+}
+
+#[test]
+fn it_tells_its_version_as_redis_does() {
+    for argument in ["--version", "-v"] {
+        let output = run(&[argument]);
+        assert_eq!(output.status.code(), Some(0));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.starts_with("Redis server v=7.2."), "{text}");
+        assert!(text.contains(" build=lockwheel-"), "{text}");
+    }
+    let help = run(&["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&help.stdout).starts_with("Usage: lockwheel"));
+}
+
+#[test]
+fn arguments_are_read_as_redis_server_reads_them() {
+    let directory = Directory::new();
+    let dir = directory.0.to_str().expect("the path is text");
+    let process = Process::start(&[
+        "--requirepass",
+        "a b",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        dir,
+        "--notify-keyspace-events",
+        "Egx",
+        "--databases 8",
+        "--maxclients",
+        "100",
+    ]);
+    let mut client = process.client();
+    assert_eq!(client.ask("PING"), "-NOAUTH Authentication required.");
+    assert_eq!(client.ask("AUTH \"a b\""), "+OK");
+    for (name, value) in [
+        ("requirepass", "a b"),
+        ("save", ""),
+        ("appendonly", "no"),
+        ("dir", dir),
+        ("notify-keyspace-events", "gxE"),
+        ("databases", "8"),
+        ("maxclients", "100"),
+    ] {
+        assert_eq!(client.parameter(name), value, "{name}");
+    }
+    assert_eq!(client.ask("SELECT 8"), "-ERR DB index is out of range");
+}
+
+#[test]
+fn what_test_harnesses_pass_is_accepted() {
+    let directory = Directory::new();
+    let log = directory.file("log");
+    let process = Process::start(&[
+        "--daemonize",
+        "no",
+        "--rdbcompression",
+        "yes",
+        "--rdbchecksum",
+        "no",
+        "--appendonly",
+        "no",
+        "--databases",
+        "8",
+        "--timeout",
+        "0",
+        "--dbfilename",
+        "dump.rdb",
+        "--logfile",
+        &log,
+        "--loglevel",
+        "notice",
+        "--syslog-enabled",
+        "no",
+        "--bind",
+        "127.0.0.1",
+        "--save 900 1",
+        "--enable-debug-command",
+        "yes",
+    ]);
+    let mut client = process.client();
+    assert_eq!(client.parameter("save"), "900 1");
+    assert_eq!(client.parameter("bind"), "127.0.0.1");
+    assert_eq!(client.ask("DEBUG SLEEP 0"), "+OK");
+}
+
+#[test]
+fn parameters_come_from_a_file_and_from_standard_input() {
+    let directory = Directory::new();
+    let file = directory.file("redis.conf");
+    fs::write(&file, "# a comment\nport 0\nmaxclients 77\nhash-max-listpack-entries 5\n")
+        .expect("it can be written");
+    // What follows the file counts.
+    let process = Process::from(program().arg(&file).args(["--maxclients", "78"]));
+    let mut client = process.client();
+    assert_eq!(client.parameter("maxclients"), "78");
+    assert_eq!(client.parameter("hash-max-listpack-entries"), "5");
+
+    let input = directory.file("input");
+    fs::write(&input, "port 0\nmaxclients 79\n").expect("it can be written");
+    let process = Process::from(program().arg("-").stdin(fs::File::open(&input).expect("it is there")));
+    assert_eq!(process.client().parameter("maxclients"), "79");
+}
+
+#[test]
+fn time_stands_and_chance_repeats_when_asked() {
+    let numbers = |seed: &str| {
+        let process = Process::start(&["--time", "manual", "--seed", seed]);
+        let mut client = process.client();
+        assert_eq!(client.ask("TIME"), client.ask("TIME"), "time stands");
+        client.ask("SADD s a b c d e f g h i j k l m n o p");
+        (0..8).map(|_| client.ask("SRANDMEMBER s")).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers("1"), numbers("1"));
+    assert_ne!(numbers("1"), numbers("2"));
+    let process = Process::start(&["--time", "2030-01-01T00:00:00Z"]);
+    assert_eq!(process.client().ask("TIME"), "1893456000 0");
+}
+
+#[test]
+fn it_serves_with_any_number_of_threads() {
+    for threads in ["1", "2", "8"] {
+        let process = Process::start(&["--threads", threads]);
+        let mut clients: Vec<Client> = (0..20).map(|_| process.client()).collect();
+        clients.iter_mut().for_each(|client| client.send("INCR n"));
+        clients.iter_mut().for_each(|client| drop(client.read()));
+        assert_eq!(clients[0].ask("GET n"), "20", "{threads}");
+    }
+}
+
+#[test]
+fn control_can_be_left_out() {
+    let process = Process::start(&["--control", "no"]);
+    assert!(process.client().ask("CLOCK.INFO").starts_with("-ERR unknown command 'CLOCK.INFO'"));
+}
+
+#[test]
+fn it_is_quiet() {
+    let mut process = Process::from(program().args(["--port", "0"]).stdout(Stdio::piped()));
+    process.client().ask("nonsense");
+    process.signal("-TERM");
+    process.wait();
+    let mut told = String::new();
+    let mut err = process.child.stderr.take().expect("standard error is a pipe");
+    err.read_to_string(&mut told).expect("it is text");
+    assert_eq!(told, "");
+}

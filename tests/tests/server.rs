@@ -1,0 +1,549 @@
+//! The commands about the server and its clients, as a client sees them.
+
+use lockwheel::Server;
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::reply::Reply;
+use lockwheel_tests::{family, ours};
+
+/// The text of a bulk or verbatim reply.
+fn text(reply: &Reply) -> String {
+    String::from_utf8_lossy(reply.as_bytes().unwrap_or_else(|| panic!("no text: {reply}"))).into_owned()
+}
+
+/// The fields of a line of CLIENT LIST, in order.
+fn fields(line: &str) -> Vec<(&str, &str)> {
+    line.trim_end().split(' ').map(|field| field.split_once('=').expect("name=value")).collect()
+}
+
+fn field<'a>(line: &'a str, name: &str) -> &'a str {
+    let found = fields(line).into_iter().find(|(field, _)| *field == name);
+    found.unwrap_or_else(|| panic!("no {name} in {line}")).1
+}
+
+/// The value of a line `name:value` of INFO.
+fn info(client: &mut Client, section: &str, name: &str) -> String {
+    let text = text(&client.line(&format!("INFO {section}")));
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::to_owned));
+    value.unwrap_or_else(|| panic!("no {name} in {text}"))
+}
+
+#[test]
+fn a_client_tells_and_changes_what_it_is() {
+    family::same_everywhere(|s| {
+        s.check("CLIENT GETNAME", "(nil)")
+            .check("CLIENT SETNAME me", "+OK")
+            .check("CLIENT GETNAME", "\"me\"")
+            .check("CLIENT SETNAME ''", "+OK")
+            .check("CLIENT GETNAME", "(nil)")
+            .check(
+                "CLIENT SETNAME 'a b'",
+                "-ERR Client names cannot contain spaces, newlines or special characters.",
+            )
+            .check("CLIENT NO-EVICT on", "+OK")
+            .check("CLIENT NO-EVICT OFF", "+OK")
+            .check("CLIENT NO-EVICT maybe", "-ERR syntax error")
+            .check("CLIENT REPLY ON", "+OK")
+            .check("CLIENT REPLY maybe", "-ERR syntax error")
+            .check("CLIENT nonsense", "-ERR unknown subcommand 'nonsense'. Try CLIENT HELP.")
+            .check("CLIENT ID x", "-ERR wrong number of arguments for 'client|id' command")
+            .check("CLIENT", "-ERR wrong number of arguments for 'client' command")
+            .check("CLIENT LIST TYPE nonsense", "-ERR Unknown client type 'nonsense'")
+            .check("CLIENT LIST TYPE", "-ERR syntax error")
+            .check("CLIENT LIST nonsense", "-ERR syntax error")
+            .check("CLIENT LIST ID", "-ERR syntax error")
+            .check3("CLIENT LIST TYPE replica", "\"\"", "=txt:\"\"")
+            .check3("CLIENT LIST TYPE MASTER", "\"\"", "=txt:\"\"")
+            .check_that("CLIENT ID", |reply| reply.as_int().is_some_and(|id| id > 0));
+    });
+}
+
+#[test]
+fn a_client_tells_of_its_library() {
+    family::same_on(&[Kind::Valkey], |s| {
+        s.check("CLIENT SETINFO LIB-NAME name(1.2;x)", "+OK")
+            .check("CLIENT SETINFO lib-ver 7.2.1", "+OK")
+            .check_that("CLIENT INFO", |reply| text(reply).contains(" lib-name=name(1.2;x) lib-ver=7.2.1"))
+            .check(
+                "CLIENT SETINFO LIB-NAME 'a b'",
+                "-ERR LIB-NAME cannot contain spaces, newlines or special characters.",
+            )
+            .check("CLIENT SETINFO other x", "-ERR Unrecognized option 'other'")
+            .check("CLIENT SETINFO lib-name", "-ERR wrong number of arguments for 'client|setinfo' command")
+            .check("CLIENT NO-TOUCH on", "+OK")
+            .check("CLIENT NO-TOUCH off", "+OK")
+            .check("CLIENT NO-TOUCH maybe", "-ERR syntax error");
+    });
+}
+
+#[test]
+fn the_list_has_the_fields_of_redis_7_2() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    client.line("SELECT 3");
+    client.line("CLIENT SETNAME me");
+    let line = text(&client.line("CLIENT INFO"));
+    let names: Vec<&str> = fields(&line).into_iter().map(|(name, _)| name).collect();
+    let expected = "id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem rbs \
+                    rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver";
+    assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
+    let wanted = [
+        ("addr", client.local().to_string()),
+        ("laddr", server.addr().to_string()),
+        ("name", "me".into()),
+        ("flags", "N".into()),
+        ("db", "3".into()),
+        ("multi", "-1".into()),
+        ("cmd", "client|info".into()),
+        ("user", "default".into()),
+        ("resp", "2".into()),
+    ];
+    for (name, value) in wanted {
+        assert_eq!(field(&line, name), value, "{name}");
+    }
+}
+
+#[test]
+fn the_list_tells_what_each_client_does() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut others: Vec<Client> = (0..4).map(|_| Client::connect(server.addr())).collect();
+    let ids: Vec<i64> = others.iter_mut().map(|other| other.line("CLIENT ID").as_int().unwrap()).collect();
+    others[0].line("SUBSCRIBE a b");
+    others[1].send_line("BLPOP list 0");
+    client.line("AWAIT.BLOCKED 1");
+    for line in ["WATCH k", "MULTI", "GET k"] {
+        others[2].line(line);
+    }
+    client.line("SET k v");
+    others[3].line("CLIENT NO-EVICT on");
+    others[3].line("CLIENT NO-TOUCH on");
+    let line_of = |client: &mut Client, id: i64| text(&client.line(&format!("CLIENT LIST ID {id}")));
+    let flags: Vec<String> =
+        ids.iter().map(|&id| field(&line_of(&mut client, id), "flags").to_owned()).collect();
+    assert_eq!(flags, ["P", "b", "xd", "eT"]);
+    assert_eq!(field(&line_of(&mut client, ids[0]), "sub"), "2");
+    assert_eq!(field(&line_of(&mut client, ids[1]), "cmd"), "blpop");
+    assert_eq!(field(&line_of(&mut client, ids[2]), "multi"), "1");
+    let pubsub = text(&client.line("CLIENT LIST TYPE PUBSUB"));
+    assert_eq!(field(&pubsub, "id"), ids[0].to_string());
+    assert_eq!(text(&client.line("CLIENT LIST TYPE normal")).lines().count(), 4);
+    assert_eq!(text(&client.line(&format!("CLIENT LIST ID {} 0 -1 {}", ids[3], ids[0]))).lines().count(), 2);
+    assert_eq!(client.line("CLIENT LIST ID x").to_string(), "-ERR Invalid client ID");
+}
+
+#[test]
+fn kill_refuses_what_redis_refuses() {
+    family::same_everywhere(|s| {
+        s.check("CLIENT KILL 127.0.0.1:1", "-ERR No such client")
+            .check("CLIENT KILL ID", "-ERR No such client")
+            .check("CLIENT KILL ID 0", "-ERR client-id should be greater than 0")
+            .check("CLIENT KILL ID 999999", ":0")
+            .check("CLIENT KILL ID 9 ADDR", "-ERR syntax error")
+            .check("CLIENT KILL TYPE nonsense", "-ERR Unknown client type 'nonsense'")
+            .check("CLIENT KILL TYPE SLAVE", ":0")
+            .check("CLIENT KILL TYPE replica", ":0")
+            .check("CLIENT KILL TYPE master", ":0")
+            .check("CLIENT KILL USER nobody", "-ERR No such user 'nobody'")
+            .check("CLIENT KILL SKIPME maybe", "-ERR syntax error")
+            .check("CLIENT KILL ADDR x LADDR y SKIPME no", ":0")
+            .check("CLIENT KILL nonsense x", "-ERR syntax error")
+            .check("CLIENT KILL USER default SKIPME yes", ":0");
+    });
+}
+
+#[test]
+fn kill_closes_the_clients_that_are_meant() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let connect = || Client::connect(server.addr());
+    let closed = |client: &mut Client| client.read_to_close().is_empty();
+
+    let mut by_address = connect();
+    by_address.line("PING");
+    let address = by_address.local();
+    assert_eq!(client.line(&format!("CLIENT KILL {address}")).to_string(), "+OK");
+    assert!(closed(&mut by_address));
+
+    let mut by_id = connect();
+    let id = by_id.line("CLIENT ID").as_int().unwrap();
+    assert_eq!(client.line(&format!("CLIENT KILL ID {id} USER default")).to_string(), ":1");
+    assert!(closed(&mut by_id));
+
+    // Who is gone hears nothing more and waits for nothing more, from that instant on.
+    let (mut listener, mut waiter) = (connect(), connect());
+    listener.line("SUBSCRIBE c");
+    waiter.send_line("BLPOP list 0");
+    client.line("AWAIT.BLOCKED 1");
+    assert_eq!(client.line("CLIENT KILL TYPE pubsub").to_string(), ":1");
+    assert_eq!(client.line("PUBLISH c m").to_string(), ":0");
+    assert_eq!(client.line("CLIENT KILL TYPE normal").to_string(), ":1");
+    assert_eq!(client.line("RPUSH list x").to_string(), ":1");
+    assert_eq!(client.line("LLEN list").to_string(), ":1");
+    assert_eq!(text(&client.line("CLIENT LIST")).lines().count(), 1);
+    assert!(closed(&mut listener) && closed(&mut waiter));
+
+    assert_eq!(client.line(&format!("CLIENT KILL LADDR {} SKIPME NO", server.addr())).to_string(), ":1");
+    assert!(closed(&mut client));
+}
+
+#[test]
+fn a_client_that_does_not_read_can_be_killed() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut deaf = Client::connect(server.addr());
+    let id = deaf.line("CLIENT ID").as_int().unwrap();
+    client.cmd(&[b"SET".to_vec(), b"large".to_vec(), vec![b'x'; 8 << 20]]);
+    for _ in 0..4 {
+        deaf.send_line("GET large");
+    }
+    // It has not read what it asked for, so the server has bytes to write for as long as it lives.
+    loop {
+        let line = text(&client.line(&format!("CLIENT LIST ID {id}")));
+        if field(&line, "events") == "rw" {
+            break;
+        }
+    }
+    assert_eq!(client.line(&format!("CLIENT KILL ID {id}")).to_string(), ":1");
+    assert!(deaf.read_to_close().len() < 32 << 20);
+    assert_eq!(text(&client.line("CLIENT LIST")).lines().count(), 1);
+}
+
+#[test]
+fn a_wait_is_ended_from_outside() {
+    family::same_everywhere(|s| {
+        s.check("CLIENT UNBLOCK nonsense", "-ERR value is not an integer or out of range")
+            .check("CLIENT UNBLOCK 999999", ":0")
+            .check("CLIENT UNBLOCK -1 TIMEOUT", ":0")
+            .check("CLIENT UNBLOCK 999999 nonsense", "-ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+    });
+    let mut s = ours::scenario();
+    let unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK";
+    for (how, expected) in [("", "(nil)"), (" TIMEOUT", "(nil)"), (" error", unblocked)] {
+        let ids = s.on("waiter").run("CLIENT ID").map(|reply| reply.as_int().unwrap());
+        assert_eq!(ids[0], ids[1], "both servers number alike");
+        s.on("waiter").send("BLPOP list 0");
+        s.check("AWAIT.BLOCKED 1", ":1");
+        s.check(&format!("CLIENT UNBLOCK {}{how}", ids[0]), ":1");
+        s.check(&format!("CLIENT UNBLOCK {}{how}", ids[0]), ":0");
+        s.on("waiter").expect(expected);
+    }
+}
+
+#[test]
+fn replies_are_left_out_as_asked() {
+    let run = |address| {
+        let mut client = Client::connect(address);
+        for line in
+            ["CLIENT REPLY SKIP", "SET a 1", "GET a", "CLIENT REPLY OFF", "GET a", "CLIENT REPLY SKIP"]
+        {
+            client.send_line(line);
+        }
+        for line in ["GET a", "CLIENT REPLY ON", "PING", "QUIT"] {
+            client.send_line(line);
+        }
+        client.read_to_close()
+    };
+    let server = ours::server();
+    assert_eq!(run(server.addr()), b"$1\r\n1\r\n+OK\r\n+PONG\r\n+OK\r\n");
+    if let Some(real) = RealServer::start(Kind::Redis, &[]) {
+        assert_eq!(run(real.addr()), run(server.addr()));
+    }
+}
+
+/// Each entry is that of Redis 7.0 or of the descendant of 7.2: 7.2 itself stands between them.
+#[test]
+fn command_tells_what_the_real_servers_tell() {
+    let [Some(redis), Some(valkey)] = [Kind::Redis, Kind::Valkey].map(|kind| RealServer::start(kind, &[]))
+    else {
+        return;
+    };
+    let server = ours::server();
+    let mut clients = [redis.addr(), valkey.addr(), Endpoint::addr(&server)].map(Client::connect);
+    let mut problems = Vec::new();
+    for command in ours::commands().iter_all() {
+        let replies = clients.each_mut().map(|client| client.cmd(&["COMMAND", "INFO", &command.name]));
+        let [redis, valkey, own] = replies.map(entry);
+        let own = own.expect("our own table has it");
+        let real: Vec<Vec<String>> = redis.into_iter().chain(valkey).collect();
+        if !real.is_empty() && !real.contains(&own) {
+            problems.push(format!("{}\n  real: {real:?}\n  ours: {own:?}", command.name));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What an entry of COMMAND INFO says, the people's notes and the subcommands left out.
+fn entry(reply: Reply) -> Option<Vec<String>> {
+    let Reply::Array(mut entries) = reply else { panic!("no array: {reply}") };
+    let Reply::Array(mut fields) = entries.remove(0) else { return None };
+    fields.truncate(9);
+    let mut texts: Vec<String> = fields[..8]
+        .iter()
+        .map(|field| match field {
+            // The order of flags, categories and tips means nothing.
+            Reply::Array(_) => field.clone().sorted().to_string(),
+            other => other.to_string(),
+        })
+        .collect();
+    // What a slow script lets through grew after 7.2.
+    if texts[0].starts_with("\"client|") {
+        texts[2] = texts[2].replace("+allow_busy, ", "");
+    }
+    let Reply::Array(specs) = fields.remove(8) else { panic!("no specs") };
+    for spec in specs {
+        let Reply::Array(mut parts) = spec else { panic!("no spec") };
+        if parts[0].as_bytes() == Some(b"notes") {
+            parts.drain(..2);
+        }
+        texts.push(Reply::Array(parts).to_string());
+    }
+    Some(texts)
+}
+
+#[test]
+fn keys_are_picked_out_of_requests() {
+    family::same_everywhere(|s| {
+        s.check("COMMAND GETKEYS get a", r#"["a"]"#)
+            .check("COMMAND GETKEYS MSET a 1 b 2", r#"["a", "b"]"#)
+            .check("COMMAND GETKEYS eval x 2 a b c", r#"["a", "b"]"#)
+            .check("COMMAND GETKEYS eval x 0 a", "[]")
+            .check("COMMAND GETKEYS eval x 5 a", "[]")
+            .check("COMMAND GETKEYS eval x -1 a", "[]")
+            .check("COMMAND GETKEYS lmpop 2 a b LEFT", r#"["a", "b"]"#)
+            .check("COMMAND GETKEYS lmpop 9 a b LEFT", "-ERR Invalid arguments specified for command")
+            .check("COMMAND GETKEYS lmpop x a b LEFT", "-ERR Invalid arguments specified for command")
+            .check("COMMAND GETKEYS get a b", "-ERR Invalid number of arguments specified for command")
+            .check("COMMAND GETKEYS nonsense a", "-ERR Invalid command specified")
+            .check("COMMAND GETKEYS config nonsense x", "-ERR Invalid command specified")
+            .check("COMMAND GETKEYS ping a", "-ERR The command has no key arguments")
+            .check("COMMAND GETKEYS config get x", "-ERR The command has no key arguments")
+            .check3(
+                "COMMAND GETKEYSANDFLAGS get a",
+                r#"[["a", [+RO, +access]]]"#,
+                r#"[["a", ~[+RO, +access]]]"#,
+            )
+            .check3(
+                "COMMAND GETKEYSANDFLAGS set a b",
+                r#"[["a", [+OW, +update]]]"#,
+                r#"[["a", ~[+OW, +update]]]"#,
+            )
+            .check3(
+                "COMMAND GETKEYSANDFLAGS set a b px 5 get",
+                r#"[["a", [+RW, +access, +update]]]"#,
+                r#"[["a", ~[+RW, +access, +update]]]"#,
+            )
+            .check("COMMAND LIST FILTERBY nonsense x", "-ERR syntax error")
+            .check("COMMAND LIST FILTERBY", "-ERR syntax error")
+            .check("COMMAND LIST nonsense", "-ERR syntax error")
+            .check("COMMAND LIST FILTERBY MODULE nonsense", "[]")
+            .check("COMMAND LIST FILTERBY ACLCAT nonsense", "[]")
+            .check("COMMAND LIST FILTERBY PATTERN xyz*", "[]")
+            .check("COMMAND LIST filterby pattern HINCRBYF*", r#"["hincrbyfloat"]"#)
+            .check_sorted(
+                "COMMAND LIST FILTERBY ACLCAT transaction",
+                r#"["discard", "exec", "multi", "unwatch", "watch"]"#,
+                r#"["discard", "exec", "multi", "unwatch", "watch"]"#,
+            )
+            .check("COMMAND INFO nonsense", "[(nil)]")
+            .check("COMMAND nonsense", "-ERR unknown subcommand 'nonsense'. Try COMMAND HELP.")
+            .check("COMMAND COUNT x", "-ERR wrong number of arguments for 'command|count' command")
+            .check("MULTI", "+OK")
+            .check("COMMAND nonsense", "-ERR unknown subcommand 'nonsense'. Try COMMAND HELP.")
+            .check("EXEC", "-EXECABORT Transaction discarded because of previous errors.")
+            .check("MULTI", "+OK")
+            .check(
+                "EXEC x",
+                "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command",
+            )
+            .check("EXEC", "-ERR EXEC without MULTI");
+    });
+}
+
+#[test]
+fn command_counts_and_lists_the_table() {
+    let (server, table) = (ours::server(), ours::commands());
+    let mut client = Client::connect(server.addr());
+    let count = table.iter().len();
+    assert_eq!(client.line("COMMAND COUNT").as_int(), Some(count as i64));
+    for line in ["COMMAND", "COMMAND INFO"] {
+        assert_eq!(client.line(line).into_elements().map(|entries| entries.len()), Some(count));
+    }
+    let listed = client.line("COMMAND LIST").into_elements().unwrap();
+    assert_eq!(listed.len(), table.count_all());
+    assert!(listed.contains(&Reply::Bulk(b"client|kill".to_vec())));
+}
+
+#[test]
+fn the_server_is_a_master_alone() {
+    family::same_everywhere(|s| {
+        s.check_that("ROLE", |reply| reply.to_string().starts_with("[\"master\", :"))
+            .check("WAIT 0 0", ":0")
+            .check("WAIT -1 0", ":0")
+            .check("WAIT 1 1", ":0")
+            .check("WAIT x 0", "-ERR value is not an integer or out of range")
+            .check("WAIT 0 x", "-ERR timeout is not an integer or out of range")
+            .check("WAIT 0 -1", "-ERR timeout is negative")
+            .check("SHUTDOWN nonsense", "-ERR syntax error")
+            .check("SHUTDOWN NOSAVE SAVE", "-ERR syntax error")
+            .check("SHUTDOWN ABORT NOW", "-ERR syntax error")
+            .check("SHUTDOWN ABORT FORCE", "-ERR syntax error")
+            .check("SHUTDOWN abort", "-ERR No shutdown in progress.")
+            .check("CONFIG nonsense", "-ERR unknown subcommand 'nonsense'. Try CONFIG HELP.")
+            .check("CONFIG SET maxmemory 1 x", "-ERR syntax error");
+    });
+    family::same_on(&[Kind::Redis], |s| {
+        s.check("MULTI", "+OK").check("SHUTDOWN", "-ERR Command not allowed inside a transaction");
+    });
+}
+
+#[test]
+fn shutdown_ends_an_embedded_server() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    client.send_line("SHUTDOWN NOSAVE NOW FORCE");
+    assert_eq!(client.read_to_close(), b"");
+    server.wait();
+}
+
+#[test]
+fn a_changed_parameter_takes_effect() {
+    family::same_everywhere(|s| {
+        s.check3(
+            "CONFIG GET hash-max-listpack-entries",
+            r#"["hash-max-listpack-entries", "512"]"#,
+            r#"{"hash-max-listpack-entries": "512"}"#,
+        )
+        .check("DEL h", ":0");
+        s.check("CONFIG SET hash-max-listpack-entries 2 set-max-intset-entries 1", "+OK")
+            .check("HSET h a 1 b 2", ":2")
+            .check("OBJECT ENCODING h", "\"listpack\"")
+            .check("HSET h c 3", ":1")
+            .check("OBJECT ENCODING h", "\"hashtable\"")
+            .check("CONFIG SET proto-max-bulk-len 1mb", "+OK")
+            .check("SETRANGE long 1048576 x", "-ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+            .check("CONFIG SET notify-keyspace-events Kg$", "+OK");
+        s.on("listener").send("PSUBSCRIBE __keyspace@0__:*");
+        s.on("listener").expect_push(r#"["psubscribe", "__keyspace@0__:*", :1]"#);
+        s.check("SET key v", "+OK");
+        s.on("listener").expect_push(r#"["pmessage", "__keyspace@0__:*", "__keyspace@0__:key", "set"]"#);
+        s.check("CONFIG SET maxmemory nonsense",
+            "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value")
+            .check("CONFIG SET databases 3",
+                "-ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config")
+            .check("CONFIG SET requirepass secret", "+OK")
+            .check("GET key", "\"v\"");
+        s.check("CONFIG SET requirepass ''", "+OK");
+    });
+}
+
+#[test]
+fn a_password_holds_for_those_who_come_after_it() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    client.line("CONFIG SET requirepass secret");
+    assert_eq!(client.line("PING").to_string(), "+PONG");
+    let mut other = Client::connect(server.addr());
+    assert_eq!(other.line("PING").to_string(), "-NOAUTH Authentication required.");
+    assert_eq!(
+        other.line("AUTH nonsense").to_string(),
+        "-WRONGPASS invalid username-password pair or user is disabled."
+    );
+    assert_eq!(other.line("AUTH secret").to_string(), "+OK");
+    assert_eq!(other.line("PING").to_string(), "+PONG");
+}
+
+#[test]
+fn debug_is_refused_unless_allowed() {
+    let refused = "-ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run \
+                   it from a local connection, otherwise you need to set this option in the configuration file, and \
+                   then restart the server.";
+    ours::scenario().check("DEBUG SLEEP 0", refused).check("DEBUG nonsense", refused);
+}
+
+#[test]
+fn info_has_sections_and_counts() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let headings = |client: &mut Client, line: &str| -> Vec<String> {
+        let text = text(&client.line(line));
+        text.lines().filter_map(|line| line.strip_prefix("# ").map(str::to_owned)).collect()
+    };
+    let default = ["Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules"];
+    assert_eq!(headings(&mut client, "INFO")[..8], default);
+    assert_eq!(headings(&mut client, "INFO default"), headings(&mut client, "INFO"));
+    assert_eq!(headings(&mut client, "INFO keyspace SERVER nonsense"), ["Server", "Keyspace"]);
+    assert!(headings(&mut client, "INFO all").contains(&"Commandstats".to_owned()));
+    assert!(!headings(&mut client, "INFO all").contains(&"Modules".to_owned()));
+    assert_eq!(text(&client.line("INFO cluster")), "# Cluster\r\ncluster_enabled:0\r\n");
+    assert_eq!(text(&client.line("INFO nonsense")), "");
+    assert_eq!(
+        text(&client.line("INFO cluster errorstats")),
+        "# Errorstats\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n"
+    );
+
+    client.line("SET k v");
+    client.line("SET with deadline PX 100000");
+    client.line("LPUSH k x");
+    client.line("SET k");
+    assert_eq!(info(&mut client, "keyspace", "db0"), "keys=2,expires=1,avg_ttl=0");
+    let calls = "usec=0,usec_per_call=0.00";
+    assert_eq!(
+        info(&mut client, "commandstats", "cmdstat_set"),
+        format!("calls=2,{calls},rejected_calls=1,failed_calls=0")
+    );
+    assert_eq!(
+        info(&mut client, "commandstats", "cmdstat_lpush"),
+        format!("calls=1,{calls},rejected_calls=0,failed_calls=1")
+    );
+    assert_eq!(info(&mut client, "errorstats", "errorstat_WRONGTYPE"), "count=1");
+    assert_eq!(info(&mut client, "stats", "total_error_replies"), "2");
+    let mut waiter = Client::connect(server.addr());
+    waiter.send_line("BLPOP none 0");
+    client.line("AWAIT.BLOCKED 1");
+    assert_eq!(info(&mut client, "clients", "blocked_clients"), "1");
+    assert_eq!(info(&mut client, "clients", "connected_clients"), "2");
+    assert_eq!(info(&mut client, "server", "tcp_port"), server.addr().port().to_string());
+    assert_eq!(client.line("CONFIG RESETSTAT").to_string(), "+OK");
+    assert_eq!(info(&mut client, "stats", "total_error_replies"), "0");
+    assert_eq!(info(&mut client, "clients", "blocked_clients"), "1");
+}
+
+#[test]
+fn info_has_what_clients_read() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let text = text(&client.line("INFO"));
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_else(|| panic!("no {name}"))
+    };
+    for (name, expected) in [
+        ("redis_version", "7.2.7"),
+        ("redis_mode", "standalone"),
+        ("role", "master"),
+        ("connected_slaves", "0"),
+        ("loading", "0"),
+        ("aof_enabled", "0"),
+        ("maxmemory_policy", "noeviction"),
+        ("cluster_enabled", "0"),
+    ] {
+        assert_eq!(value(name), expected, "{name}");
+    }
+    let _: u64 = value("process_id").parse().unwrap();
+    assert_eq!(value("run_id").len(), 40);
+}
+
+#[test]
+fn every_help_answers() {
+    let server: Server = ours::server();
+    let mut client = Client::connect(server.addr());
+    for command in ours::commands().iter_all() {
+        let Some((container, "help")) = command.name.split_once('|') else { continue };
+        let lines = client.line(&format!("{container} HELP")).into_elements().unwrap();
+        let heading = format!("+{} <subcommand> [<arg>", container.to_uppercase());
+        assert!(lines[0].to_string().starts_with(&heading), "{}", lines[0]);
+        assert_eq!(lines.last().unwrap().to_string(), "+    Print this help.");
+    }
+}
