@@ -148,7 +148,7 @@ fn little_is_believed_before_the_password() {
             &after_auth,
             b"PING\r\nGET a\r\nnonsense\r\nGET\r\n",
             b"MULTI\r\nEXEC\r\nSUBSCRIBE c\r\n",
-            b"HELLO 3\r\nHELLO 3 AUTH default wrong\r\nHELLO 9\r\n",
+            b"HELLO 3 AUTH default wrong\r\nHELLO 9\r\nHELLO x\r\n",
             b"AUTH wrong\r\nAUTH default wrong\r\nAUTH nobody secret\r\nAUTH a b c\r\nAUTH secret\r\nDBSIZE\r\n",
             b"AUTH secret\r\nRESET\r\nDBSIZE\r\n",
         ],

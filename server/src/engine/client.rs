@@ -42,8 +42,8 @@ const CLIENT: &[Row<Handler>] = &[
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Closes connections.")
         .syntax(
-            "(ip:port | ([ID client-id] | [TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB)] | [USER username] | \
-             [ADDR ip:port] | [LADDR ip:port] | [SKIPME (YES | NO)]) ...)",
+            "(ip:port | (ID client-id | TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB) | USER username | \
+             ADDR ip:port | LADDR ip:port | SKIPME (YES | NO)) ...)",
         )
         .errors(&[
             "ERR No such client",

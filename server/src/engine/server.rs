@@ -9,6 +9,10 @@ use lockwheel_resp::{Reply, number};
 
 const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
 
+const DEBUG_REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", \
+                             you can run it from a local connection, otherwise you need to set this option in the \
+                             configuration file, and then restart the server.";
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::container("config", -2, CONFIG)
@@ -21,9 +25,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("(SLEEP seconds | HELP)")
         .errors(&[
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try DEBUG HELP.",
-            "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from \
-             a local connection, otherwise you need to set this option in the configuration file, and then restart the \
-             server.",
+            DEBUG_REFUSED,
         ]),
     Row::new("role", 1, Handler::Engine(role))
         .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST)
@@ -128,11 +130,7 @@ const CONFIG_HELP: &[&str] = &[
 fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let local = engine.session(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
-        return Err(CommandError::text(
-            "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from \
-             a local connection, otherwise you need to set this option in the configuration file, and then restart the \
-             server.",
-        ));
+        return Err(CommandError::text(DEBUG_REFUSED));
     }
     if args.is(1, "help") && args.len() == 2 {
         super::help::write("DEBUG", DEBUG_HELP, reply);
