@@ -183,10 +183,10 @@ fn a_thousand_waiters_cost_one_wake_a_release() {
         assert_eq!(main.line(&format!("AWAIT.BLOCKED {} KEY l", n + 1)).to_string(), ":1");
     }
     let before = server.unblocked_clients();
-    for n in 0..10 {
+    for (n, waiter) in waiters.iter_mut().enumerate().take(10) {
         let owner = if n == 0 { "holder".to_owned() } else { format!("w{}", n - 1) };
         assert_eq!(main.line(&format!("LOCK.RELEASE l {owner}")).to_string(), ":0");
-        assert!(waiters[n].read_reply().to_string().contains("released"), "waiter {n} is next");
+        assert!(waiter.read_reply().to_string().contains("released"), "waiter {n} is next");
         assert_eq!(server.unblocked_clients() - before, n as u64 + 1, "one wake a release");
         let left = 999 - n;
         assert_eq!(main.line(&format!("AWAIT.BLOCKED {left} KEY l")).to_string(), ":1");

@@ -135,7 +135,7 @@ fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("uptime_in_days", uptime / 86_400);
     lines.field("hz", parameter(&engine.config, "hz"));
     lines.field("configured_hz", parameter(&engine.config, "hz"));
-    lines.field("lru_clock", engine.now.wall_ms() / 1000 & 0xff_ffff);
+    lines.field("lru_clock", (engine.now.wall_ms() / 1000) & 0xff_ffff);
     lines.field("executable", &process.executable);
     lines.field("config_file", &process.config_file);
     lines.field("io_threads_active", 0);

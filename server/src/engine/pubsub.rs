@@ -259,8 +259,9 @@ fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn
         return Err(CommandError::arity("pubsub|channels"));
     }
     let pattern = args.get(2);
-    let listed = |channel: &&Box<[u8]>| pattern.is_none_or(|pattern| glob::matches(pattern, channel, false));
-    let channels: Vec<_> = engine.pubsub.channels.keys().filter(listed).collect();
+    let channels = engine.pubsub.channels.keys().map(|channel| &**channel);
+    let listed = |channel: &&[u8]| pattern.is_none_or(|pattern| glob::matches(pattern, channel, false));
+    let channels: Vec<&[u8]> = channels.filter(listed).collect();
     reply.array(channels.len());
     channels.iter().for_each(|channel| reply.bulk(channel));
     Ok(Flow::Done)

@@ -93,7 +93,7 @@ fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Repl
 
 fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(2);
-    if words.len() % 2 != 0 {
+    if !words.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();

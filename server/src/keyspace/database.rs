@@ -155,6 +155,6 @@ impl Database {
     }
 
     fn cursor_after(&self, position: u64) -> u64 {
-        if position + 1 >> POSITION_BITS == 0 { position + 1 } else { 0 }
+        if (position + 1) >> POSITION_BITS == 0 { position + 1 } else { 0 }
     }
 }
