@@ -165,7 +165,7 @@ impl Client {
 
     /// The reply to a command that was sent, following the protocol where HELLO and RESET change it.
     #[track_caller]
-    fn reply_to<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Reply {
+    pub(crate) fn reply_to<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Reply {
         let name = arguments.first().map_or(&[][..], AsRef::as_ref).to_ascii_uppercase();
         match name.as_slice() {
             b"HELLO" => self.read_greeting(),

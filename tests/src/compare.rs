@@ -20,13 +20,12 @@ pub enum Comparison {
     },
     /// The type and the number of elements are, the values are not.
     Shape,
-    /// An integer that moves with the time: within this distance.
-    Near(u64),
+    /// An integer that moves with the time, in units of so many milliseconds.
+    Near {
+        /// Milliseconds in a unit.
+        unit_ms: u64,
+    },
 }
-
-/// Two servers are asked one after the other, on a machine that may be busy: the unit's own factor is what a test
-/// of times is to see, so generated times lie far apart.
-const SECONDS_APART_MAX: u64 = 300;
 
 /// The comparison for a command with its arguments.
 pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
@@ -44,18 +43,20 @@ pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
         (b"SPOP" | b"SRANDMEMBER" | b"RANDOMKEY" | b"HRANDFIELD" | b"ZRANDMEMBER", _)
         | (b"TIME" | b"INFO" | b"HELLO", _)
         | (b"CLIENT", b"ID" | b"INFO" | b"LIST")
+        | (b"COMMAND", b"COUNT")
         | (b"LASTSAVE", _)
         | (b"MEMORY", _) => Comparison::Shape,
-        (b"TTL" | b"EXPIRETIME", _) => Comparison::Near(SECONDS_APART_MAX),
-        (b"PTTL" | b"PEXPIRETIME", _) => Comparison::Near(SECONDS_APART_MAX * 1000),
-        (b"OBJECT", b"IDLETIME" | b"FREQ") => Comparison::Near(SECONDS_APART_MAX),
+        (b"TTL" | b"EXPIRETIME", _) | (b"OBJECT", b"IDLETIME" | b"FREQ") => {
+            Comparison::Near { unit_ms: 1000 }
+        }
+        (b"PTTL" | b"PEXPIRETIME", _) => Comparison::Near { unit_ms: 1 },
         _ => Comparison::Exact,
     }
 }
 
 impl Comparison {
-    /// Whether two replies agree as far as this goes.
-    pub fn agree(self, real: &Reply, ours: &Reply) -> bool {
+    /// Whether two replies agree as far as this goes, times within `skew_ms` and a unit's rounding.
+    pub fn agree(self, real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
         if real == ours {
             return true;
         }
@@ -68,9 +69,11 @@ impl Comparison {
             Comparison::UnorderedPairs => real.clone().sorted_pairs() == ours.clone().sorted_pairs(),
             Comparison::Scan { pairs, from_start } => scans_agree(real, ours, pairs, from_start),
             Comparison::Shape => shapes_agree(real, ours),
-            Comparison::Near(distance) => match (real.as_int(), ours.as_int()) {
+            Comparison::Near { unit_ms } => match (real.as_int(), ours.as_int()) {
                 // Negative values are codes: no key, no deadline.
-                (Some(real), Some(ours)) => real >= 0 && ours >= 0 && real.abs_diff(ours) <= distance,
+                (Some(real), Some(ours)) => {
+                    real >= 0 && ours >= 0 && real.abs_diff(ours) <= skew_ms / unit_ms + 1
+                }
                 _ => false,
             },
         }
@@ -122,7 +125,7 @@ mod tests {
     #[track_caller]
     fn agree(line: &str, real: &str, ours: &str, expected: bool) {
         let comparison = comparison_of(&split(line));
-        assert_eq!(comparison.agree(&reply(real), &reply(ours)), expected, "{line}: {comparison:?}");
+        assert_eq!(comparison.agree(&reply(real), &reply(ours), 1000), expected, "{line}: {comparison:?}");
     }
 
     #[test]
@@ -159,7 +162,10 @@ mod tests {
 
     #[test]
     fn times_are_near_and_codes_are_exact() {
-        agree("PTTL k", ":100000000\r\n", ":99999990\r\n", true);
+        agree("PTTL k", ":100000000\r\n", ":99999000\r\n", true);
+        agree("PTTL k", ":100000000\r\n", ":99998900\r\n", false);
+        agree("TTL k", ":100000\r\n", ":99999\r\n", true);
+        agree("TTL k", ":100000\r\n", ":99997\r\n", false);
         agree("PTTL k", ":100000000\r\n", ":100000\r\n", false);
         agree("TTL k", ":-1\r\n", ":-2\r\n", false);
         agree("TTL k", ":-1\r\n", ":0\r\n", false);

@@ -8,6 +8,8 @@ pub mod check;
 pub mod client;
 pub mod compare;
 pub mod coverage;
+pub mod differences;
+pub mod differential;
 pub mod family;
 pub mod generate;
 pub mod line;

@@ -7,6 +7,9 @@ use crate::client::{Client, split};
 use crate::compare::{Comparison, comparison_of};
 use crate::reply::{Reply, quoted};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// One answer: what it means and its bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,13 +31,28 @@ pub struct Exchange<'a> {
     pub ours: &'a Answer,
 }
 
-/// A difference on purpose: a line of the one committed list.
+/// Why two servers may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Redis 7.2 answers as we do; the older server does not. Tested against a server of the 7.2 line.
+    Redis72,
+    /// The other server is newer than 7.2, or not Redis, and differs from 7.2; 7.0.15 answers as we do.
+    Newer,
+    /// Ours differs from every Redis, on purpose.
+    OnPurpose,
+}
+
+/// A difference that is known: a line of the one committed list.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
     /// A short name, shown where it applies.
     pub name: &'static str,
     /// Why we differ.
     pub reason: &'static str,
+    /// On what ground.
+    pub claim: Claim,
+    /// Lines that show it on empty servers, the last one by its answer.
+    pub example: &'static [&'static str],
     /// Whether this is the difference seen in an exchange whose answers disagree.
     pub applies: fn(&Exchange<'_>) -> bool,
 }
@@ -50,6 +68,26 @@ pub enum Verdict {
     Mismatch(String),
 }
 
+/// Calls the command in ARGV and raises its error.
+pub const CALL: &str = "return redis.call(unpack(ARGV))";
+/// Calls the command in ARGV and returns its error.
+pub const PCALL: &str = "return redis.pcall(unpack(ARGV))";
+
+/// The command that a script calls, where the script is [`CALL`] or [`PCALL`]; else the command itself.
+pub fn called(arguments: &[Vec<u8>]) -> &[Vec<u8>] {
+    match arguments {
+        [name, script, keys, inner @ ..]
+            if name.eq_ignore_ascii_case(b"EVAL")
+                && (script == CALL.as_bytes() || script == PCALL.as_bytes())
+                && keys == b"0"
+                && !inner.is_empty() =>
+        {
+            inner
+        }
+        _ => arguments,
+    }
+}
+
 /// Two connections that are sent the same commands.
 #[derive(Debug)]
 pub struct Pair {
@@ -59,14 +97,43 @@ pub struct Pair {
     /// How often each declared difference was met.
     met: BTreeMap<&'static str, u64>,
     /// The commands of an open transaction, whose answers come with EXEC.
-    queued: Vec<Vec<Vec<u8>>>,
+    queued: Option<Vec<Vec<Vec<u8>>>>,
+    /// The answers to the last command: the real server's, ours.
+    last: Option<[Answer; 2]>,
+    skew: Skew,
 }
+
+/// How far apart in time two servers may have seen one command, as measured.
+///
+/// Clones share the measure: a deadline set through one connection is read through another.
+#[derive(Clone, Debug, Default)]
+pub struct Skew(Arc<AtomicU64>);
+
+impl Skew {
+    /// Milliseconds that two deadlines, or two readings of one, may lie apart.
+    pub fn ms(&self) -> u64 {
+        // One exchange set the deadline, another reads it.
+        SKEW_MS_MIN + 2 * self.0.load(Ordering::Relaxed)
+    }
+
+    fn took(&self, time: Duration) {
+        self.0.fetch_max(time.as_millis().try_into().unwrap_or(u64::MAX / 4), Ordering::Relaxed);
+    }
+}
+
+/// Far below any unit's factor between generated times, and above a clock tick of either server.
+const SKEW_MS_MIN: u64 = 20;
 
 impl Pair {
     /// Pairs two connections; both should speak the same protocol.
     pub fn new(real: Client, ours: Client, differences: &'static [Difference]) -> Pair {
+        Pair::with_skew(real, ours, differences, Skew::default())
+    }
+
+    /// As [`Pair::new`], with the measure of time that other pairs to the same servers share.
+    pub fn with_skew(real: Client, ours: Client, differences: &'static [Difference], skew: Skew) -> Pair {
         assert_eq!(real.protocol(), ours.protocol(), "both sides speak one protocol");
-        Pair { real, ours, differences, met: BTreeMap::new(), queued: Vec::new() }
+        Pair { real, ours, differences, met: BTreeMap::new(), queued: None, last: None, skew }
     }
 
     /// Sends a command to both and compares the answers.
@@ -75,19 +142,20 @@ impl Pair {
     /// has to bring them together.
     #[track_caller]
     pub fn run(&mut self, arguments: &[Vec<u8>]) -> Verdict {
-        let real = ask(&mut self.real, arguments);
-        let ours = ask(&mut self.ours, arguments);
-        let agrees = self.agree(arguments, &real, &ours);
+        let begin = Instant::now();
+        // Both work at the same time; what they do cannot depend on which is first.
+        self.real.send(arguments);
+        self.ours.send(arguments);
+        let real = answer(&mut self.real, arguments);
+        let ours = answer(&mut self.ours, arguments);
+        self.skew.took(begin.elapsed());
+        let verdict = self.judge(arguments, &real, &ours);
+        if let Verdict::Declared(name) = verdict {
+            *self.met.entry(name).or_default() += 1;
+        }
         self.follow_transaction(arguments, &real.reply);
-        if agrees {
-            return Verdict::Equal;
-        }
-        let exchange = Exchange { arguments, real: &real, ours: &ours };
-        if let Some(difference) = self.differences.iter().find(|difference| (difference.applies)(&exchange)) {
-            *self.met.entry(difference.name).or_default() += 1;
-            return Verdict::Declared(difference.name);
-        }
-        Verdict::Mismatch(describe(&exchange))
+        self.last = Some([real, ours]);
+        verdict
     }
 
     /// Runs a line and requires that the answers agree, or differ as declared.
@@ -97,6 +165,24 @@ impl Pair {
             panic!("{text}");
         }
         self
+    }
+
+    /// The answers to the last command: the real server's, ours.
+    ///
+    /// # Panics
+    /// Before the first command.
+    pub fn last(&self) -> &[Answer; 2] {
+        self.last.as_ref().expect("a command was run")
+    }
+
+    /// Says that no transaction is open: for a caller that has reset the connections behind this pair's back.
+    pub fn forget_transaction(&mut self) {
+        self.queued = None;
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        self.queued.is_some()
     }
 
     /// How often each declared difference was met. One never met is out of date, or its test is.
@@ -109,54 +195,100 @@ impl Pair {
         (&mut self.real, &mut self.ours)
     }
 
-    fn agree(&self, arguments: &[Vec<u8>], real: &Answer, ours: &Answer) -> bool {
+    /// Whether two answers agree, element by element where they are those of a transaction.
+    fn judge(&self, arguments: &[Vec<u8>], real: &Answer, ours: &Answer) -> Verdict {
         if real.raw == ours.raw {
-            return true;
+            return Verdict::Equal;
         }
         let is_exec = arguments.first().is_some_and(|name| name.eq_ignore_ascii_case(b"EXEC"));
-        match (&real.reply, &ours.reply) {
-            (Reply::Status(text), _) if text == b"QUEUED" => false,
-            (Reply::Array(real), Reply::Array(ours)) if is_exec => {
-                let enough = real.len() == ours.len() && real.len() == self.queued.len();
-                let mut each = self.queued.iter().zip(real.iter().zip(ours));
-                enough && each.all(|(command, (real, ours))| comparison_of(command).agree(real, ours))
+        if let (true, Reply::Array(reals), Reply::Array(ours_all)) = (is_exec, &real.reply, &ours.reply)
+            && let Some(queued) = &self.queued
+            && reals.len() == ours_all.len()
+            && reals.len() == queued.len()
+        {
+            let mut declared = Verdict::Equal;
+            for (command, (real, ours)) in queued.iter().zip(reals.iter().zip(ours_all)) {
+                match self.judge_one(command, &Answer::nested(real), &Answer::nested(ours)) {
+                    Verdict::Equal => {}
+                    // What follows has met another state.
+                    Verdict::Declared(name) if real.is_error() != ours.is_error() => {
+                        return Verdict::Declared(name);
+                    }
+                    Verdict::Declared(name) => declared = Verdict::Declared(name),
+                    mismatch => return mismatch,
+                }
             }
-            // The bytes differ: where only exact bytes will do, equal meaning is not enough.
-            (real, ours) => {
-                comparison_of(arguments) != Comparison::Exact && comparison_of(arguments).agree(real, ours)
-            }
+            return declared;
+        }
+        let exact = comparison_of(called(arguments)) == Comparison::Exact;
+        if exact && real.reply == ours.reply {
+            // Equal in meaning only: another null, a simple string for a bulk.
+            return self.declared_or_mismatch(arguments, real, ours);
+        }
+        self.judge_one(arguments, real, ours)
+    }
+
+    fn judge_one(&self, arguments: &[Vec<u8>], real: &Answer, ours: &Answer) -> Verdict {
+        if comparison_of(called(arguments)).agree(&real.reply, &ours.reply, self.skew.ms()) {
+            return Verdict::Equal;
+        }
+        self.declared_or_mismatch(arguments, real, ours)
+    }
+
+    fn declared_or_mismatch(&self, arguments: &[Vec<u8>], real: &Answer, ours: &Answer) -> Verdict {
+        let exchange = Exchange { arguments: called(arguments), real, ours };
+        match self.differences.iter().find(|difference| (difference.applies)(&exchange)) {
+            Some(difference) => Verdict::Declared(difference.name),
+            None => Verdict::Mismatch(describe(&Exchange { arguments, ..exchange })),
         }
     }
 
     /// Keeps the list of queued commands as the real server sees it.
     fn follow_transaction(&mut self, arguments: &[Vec<u8>], reply: &Reply) {
-        match reply {
-            Reply::Status(text) if text == b"QUEUED" => self.queued.push(arguments.to_vec()),
-            _ => {
-                let name = arguments.first().map_or(&[][..], Vec::as_slice).to_ascii_uppercase();
-                if matches!(name.as_slice(), b"MULTI" | b"EXEC" | b"DISCARD" | b"RESET") {
-                    self.queued.clear();
-                }
+        let name = arguments.first().map_or(&[][..], Vec::as_slice).to_ascii_uppercase();
+        match (name.as_slice(), reply) {
+            (b"MULTI", reply) if !reply.is_error() => self.queued = Some(Vec::new()),
+            (b"DISCARD" | b"RESET", reply) if !reply.is_error() => self.queued = None,
+            // Refused or not, it ends the transaction.
+            (b"EXEC", _) => self.queued = None,
+            (_, Reply::Status(text)) if text == b"QUEUED" => {
+                self.queued.get_or_insert_default().push(arguments.to_vec());
             }
+            _ => {}
         }
     }
 }
 
+impl Answer {
+    /// An element of a transaction's answer, whose own bytes are not at hand.
+    fn nested(reply: &Reply) -> Answer {
+        Answer { reply: reply.clone(), raw: Vec::new() }
+    }
+}
+
 #[track_caller]
-fn ask(client: &mut Client, arguments: &[Vec<u8>]) -> Answer {
-    let reply = client.cmd(arguments);
+fn answer(client: &mut Client, arguments: &[Vec<u8>]) -> Answer {
+    let reply = client.reply_to(arguments);
     Answer { reply, raw: client.raw().to_vec() }
 }
 
 fn describe(exchange: &Exchange<'_>) -> String {
-    let line: Vec<String> = exchange.arguments.iter().map(|argument| word(argument)).collect();
-    let mut text =
-        format!("{}\n real: {}\n ours: {}", line.join(" "), exchange.real.reply, exchange.ours.reply);
+    let mut text = format!(
+        "{}\n real: {}\n ours: {}",
+        typed(exchange.arguments),
+        exchange.real.reply,
+        exchange.ours.reply
+    );
     if exchange.real.reply == exchange.ours.reply {
         let raw = [exchange.real, exchange.ours].map(|answer| quoted(&answer.raw));
         text.push_str(&format!("\n bytes: {}\n   and: {}", raw[0], raw[1]));
     }
     text
+}
+
+/// A command as it would be typed.
+pub fn typed(arguments: &[Vec<u8>]) -> String {
+    arguments.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")
 }
 
 /// An argument as it would be typed: bare where that is possible.
@@ -175,6 +307,8 @@ mod tests {
     const DIFFERENCES: &[Difference] = &[Difference {
         name: "lolwut",
         reason: "each server draws its own picture",
+        claim: Claim::OnPurpose,
+        example: &["LOLWUT"],
         applies: |exchange| exchange.arguments[0].eq_ignore_ascii_case(b"LOLWUT"),
     }];
 

@@ -30,16 +30,26 @@ pub struct Snapshot {
 pub const DEADLINE_APART_MS_MAX: u64 = 300_000;
 
 impl Snapshot {
-    /// Reads the state through the given connection, key by key; linear in the data.
+    /// Reads the state through the given connection; linear in the data.
     #[track_caller]
     pub fn read(client: &mut Client) -> Snapshot {
         let names = client.cmd(&["KEYS", "*"]).into_elements().unwrap_or_default();
+        let names: Vec<Vec<u8>> = names.iter().filter_map(Reply::as_bytes).map(<[u8]>::to_vec).collect();
+        let questions: Vec<_> = names.iter().flat_map(|name| about(name)).collect();
+        let answers = client.pipeline(&questions);
+        let kinds: Vec<String> = answers.chunks(ABOUT).map(|about| text(&about[0])).collect();
+        let contents: Vec<_> = names.iter().zip(&kinds).map(|(name, kind)| content(name, kind)).collect();
+        let contents = client.pipeline(&contents);
         let mut keys = BTreeMap::new();
-        for name in names.iter().filter_map(Reply::as_bytes) {
-            let state = read_key(client, name);
-            // Gone between the two commands: it expired, and is not part of the state.
-            if state.kind != "none" {
-                keys.insert(name.to_vec(), state);
+        for (((name, kind), content), about) in
+            names.into_iter().zip(kinds).zip(contents).zip(answers.chunks(ABOUT))
+        {
+            // Gone between the two questions: it expired, and is not part of the state.
+            if kind != "none" {
+                let encoding = text(&about[1]);
+                let deadline_ms = about[2].as_int().unwrap_or(-1);
+                let content = in_order(&kind, content);
+                keys.insert(name, KeyState { kind, encoding, content, deadline_ms });
             }
         }
         Snapshot { keys }
@@ -48,11 +58,16 @@ impl Snapshot {
     /// Where two states differ, a line a key; empty when they agree. Deadlines may lie
     /// [`DEADLINE_APART_MS_MAX`] apart.
     pub fn differences(&self, ours: &Snapshot) -> Vec<String> {
+        self.differences_within(ours, DEADLINE_APART_MS_MAX)
+    }
+
+    /// As [`Snapshot::differences`], with deadlines at most so many milliseconds apart.
+    pub fn differences_within(&self, ours: &Snapshot, apart_ms: u64) -> Vec<String> {
         let mut lines = Vec::new();
         for (name, real_state) in &self.keys {
             match ours.keys.get(name) {
                 None => lines.push(format!("{}: real has {real_state:?}, ours has no such key", word(name))),
-                Some(our_state) => compare_keys(name, real_state, our_state, &mut lines),
+                Some(our_state) => compare_keys(name, real_state, our_state, apart_ms, &mut lines),
             }
         }
         for (name, state) in ours.keys.iter().filter(|(name, _)| !self.keys.contains_key(*name)) {
@@ -62,7 +77,7 @@ impl Snapshot {
     }
 }
 
-fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, lines: &mut Vec<String>) {
+fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, lines: &mut Vec<String>) {
     let mut text = String::new();
     let mut note = |what: &str, real: &dyn std::fmt::Display, ours: &dyn std::fmt::Display| {
         // Writing to a String cannot fail.
@@ -74,12 +89,13 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, lines: &mut Vec<S
     if real.encoding != ours.encoding {
         note("encoding", &real.encoding, &ours.encoding);
     }
-    if real.content.to_string() != ours.content.to_string() {
+    // By value: a small sorted set forgets the sign of zero, and how small is for the version to say.
+    if real.content != ours.content {
         note("content", &real.content, &ours.content);
     }
     let has_deadline = |state: &KeyState| state.deadline_ms >= 0;
     let apart = real.deadline_ms.abs_diff(ours.deadline_ms);
-    if has_deadline(real) != has_deadline(ours) || apart > DEADLINE_APART_MS_MAX {
+    if has_deadline(real) != has_deadline(ours) || apart > apart_ms {
         note("deadline", &real.deadline_ms, &ours.deadline_ms);
     }
     if !text.is_empty() {
@@ -87,20 +103,36 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, lines: &mut Vec<S
     }
 }
 
-fn read_key(client: &mut Client, name: &[u8]) -> KeyState {
-    let kind = text(&client.cmd(&[b"TYPE", name]));
-    let encoding = text(&client.cmd(&[b"OBJECT".as_slice(), b"ENCODING", name]));
-    let content = match kind.as_str() {
-        "string" => client.cmd(&[b"GET", name]),
-        "hash" => client.cmd(&[b"HGETALL", name]).sorted_pairs(),
-        "set" => client.cmd(&[b"SMEMBERS", name]).sorted(),
-        "list" => client.cmd(&[b"LRANGE".as_slice(), name, b"0", b"-1"]),
-        "zset" => client.cmd(&[b"ZRANGE".as_slice(), name, b"0", b"-1", b"WITHSCORES"]),
-        "stream" => client.cmd(&[b"XRANGE".as_slice(), name, b"-", b"+"]),
-        _ => Reply::Null,
+/// How many questions [`about`] asks.
+const ABOUT: usize = 3;
+
+/// What is asked about a key of any type: its type, encoding and deadline.
+fn about(name: &[u8]) -> [Vec<Vec<u8>>; ABOUT] {
+    let question = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
+    [question(&[b"TYPE", name]), question(&[b"OBJECT", b"ENCODING", name]), question(&[b"PEXPIRETIME", name])]
+}
+
+/// The command that reads a key of this type whole.
+fn content(name: &[u8], kind: &str) -> Vec<Vec<u8>> {
+    let words: &[&[u8]] = match kind {
+        "string" => &[b"GET", name],
+        "hash" => &[b"HGETALL", name],
+        "set" => &[b"SMEMBERS", name],
+        "list" => &[b"LRANGE", name, b"0", b"-1"],
+        "zset" => &[b"ZRANGE", name, b"0", b"-1", b"WITHSCORES"],
+        "stream" => &[b"XRANGE", name, b"-", b"+"],
+        _ => &[b"TYPE", name],
     };
-    let deadline_ms = client.cmd(&[b"PEXPIRETIME", name]).as_int().unwrap_or(-1);
-    KeyState { kind, encoding, content, deadline_ms }
+    words.iter().map(|word| word.to_vec()).collect()
+}
+
+/// Content in an order of its own where the type has none.
+fn in_order(kind: &str, content: Reply) -> Reply {
+    match kind {
+        "hash" => content.sorted_pairs(),
+        "set" => content.sorted(),
+        _ => content,
+    }
 }
 
 fn text(reply: &Reply) -> String {

@@ -169,8 +169,3 @@ fn a_scan_of_a_large_hash_goes_through_all_of_it() {
     }
     assert_eq!((seen.len(), pages), (1000, 20));
 }
-
-#[test]
-fn random_commands_are_answered_as_redis_answers_them() {
-    family::compare(&["hash"], &[]);
-}

@@ -390,9 +390,3 @@ fn who_is_served_is_told_behind_the_push() {
         expect_events(scenario, "lpush k, rpop k, del k");
     });
 }
-
-#[test]
-fn random_commands_agree_with_the_real_servers() {
-    // Redis 7.0 takes the lowest integer as a rank and as a number of elements.
-    family::compare_on(&[Kind::Valkey], &["list"], &["blpop", "brpop", "blmove", "blmpop", "brpoplpush"]);
-}

@@ -211,9 +211,3 @@ fn random_members_of_a_large_set_are_distinct_unless_repetition_is_asked_for() {
         .check("SRANDMEMBER s -4194305", "-ERR value is out of range")
         .check("SRANDMEMBER s -9223372036854775807", "-ERR value is out of range");
 }
-
-#[test]
-fn random_commands_are_answered_as_redis_answers_them() {
-    // What SPOP takes is not what it takes elsewhere.
-    family::compare(&["set", "hash"], &["spop"]);
-}

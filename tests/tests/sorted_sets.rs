@@ -463,9 +463,3 @@ fn what_happens_is_told_in_the_order_of_the_real_server() {
         expect_events(scenario, told);
     });
 }
-
-#[test]
-fn random_commands_agree_with_the_real_servers() {
-    // Redis 7.0 has no WITHSCORE and writes 17 digits.
-    family::compare_on(&[Kind::Valkey], &["sorted-set"], &["bzpopmin", "bzpopmax", "bzmpop"]);
-}

@@ -143,7 +143,8 @@ const PUBSUB: &[Row<Handler>] = &[
         .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Lists the channels that somebody listens to.")
-        .syntax("[pattern]"),
+        .syntax("[pattern]")
+        .errors(&["ERR unknown subcommand or wrong number of arguments for *"]),
     Row::new("help", 2, Handler::Engine(pubsub_help))
         .flags(flags::LOADING | flags::STALE)
         .about("pubsub", "6.2.0", "O(1)")
@@ -256,7 +257,10 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
 
 fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
-        return Err(CommandError::arity("pubsub|channels"));
+        let word = String::from_utf8_lossy(&args[1]);
+        return Err(CommandError::new(format!(
+            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try PUBSUB HELP."
+        )));
     }
     let pattern = args.get(2);
     let channels = engine.pubsub.channels.keys().map(|channel| &**channel);
@@ -274,7 +278,8 @@ fn pubsub_numpat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Repl
 
 fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let channels = args.from(2);
-    reply.map(channels.len());
+    // Flat in RESP3 too.
+    reply.array(channels.len() * 2);
     for channel in channels {
         reply.bulk(channel);
         reply.integer(engine.pubsub.subscribers(channel) as i64);

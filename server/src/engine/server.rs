@@ -77,7 +77,7 @@ const CONFIG: &[Row<Handler>] = &[
         .errors(&[
             "ERR syntax error",
             "ERR Unknown option or number of arguments for CONFIG SET - 'parameter'",
-            "ERR CONFIG SET failed (possibly related to argument 'parameter') - reason",
+            "ERR CONFIG SET failed (possibly related to argument 'parameter') - *",
         ]),
 ];
 

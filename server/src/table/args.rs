@@ -1,7 +1,7 @@
 //! The arguments of a request.
 
 use super::error::{CommandError, errors};
-use lockwheel_resp::number;
+use lockwheel_resp::number::{self, Extended};
 use std::ops::Index;
 
 /// The arguments of one request, the command's name first. Cheap to copy; the bytes stay where they came from.
@@ -76,8 +76,16 @@ impl<'a> Index<usize> for Args<'a> {
 /// `None` is for ever. Errors as Redis': `timeout is not a float or out of range`, `timeout is negative`,
 /// `timeout is out of range`.
 pub fn parse_timeout_ms(arg: &[u8]) -> Result<Option<u64>, CommandError> {
-    let seconds = number::parse_f64(arg).ok_or(errors::TIMEOUT_NOT_A_FLOAT)?;
-    if seconds.is_nan() || seconds * 1000.0 > i64::MAX as f64 {
+    let seconds = match number::parse_f64(arg) {
+        Some(seconds) => seconds,
+        // Redis reads a `long double`, which holds what a double cannot.
+        None => match Extended::parse(arg) {
+            Some(_) if arg.starts_with(b"-") => return Err(errors::TIMEOUT_NEGATIVE),
+            Some(_) => return Err(errors::TIMEOUT_OUT_OF_RANGE),
+            None => return Err(errors::TIMEOUT_NOT_A_FLOAT),
+        },
+    };
+    if seconds * 1000.0 > i64::MAX as f64 {
         return Err(errors::TIMEOUT_OUT_OF_RANGE);
     }
     if seconds < 0.0 {

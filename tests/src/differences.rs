@@ -1,0 +1,408 @@
+//! The one list of differences between our answers and a real server's, each with its reason.
+//!
+//! What is not in this list and not in [`crate::compare`] (which says what Redis itself leaves open) has to be equal
+//! byte for byte. A difference that is claimed to be Redis 7.2's is shown by its example, which a server of the 7.2
+//! line has to answer as ours does.
+
+use crate::client::Client;
+use crate::pair::{Claim, Difference, Exchange};
+use crate::redis_server::Kind;
+use crate::reply::Reply;
+use crate::state::Snapshot;
+
+/// The differences that are known against a server of this kind.
+pub fn against(kind: Kind) -> &'static [Difference] {
+    match kind {
+        Kind::Redis => REDIS_7_0,
+        Kind::Valkey => VALKEY,
+    }
+}
+
+/// Against redis-server 7.0.15.
+pub const REDIS_7_0: &[Difference] = &[
+    Difference {
+        name: "small lists are listpacks",
+        reason: "Redis 7.2 keeps a small list in one listpack; 7.0 always in a quicklist",
+        claim: Claim::Redis72,
+        example: &["RPUSH l a", "OBJECT ENCODING l"],
+        applies: |exchange| encodings(exchange) == Some(("quicklist", "listpack")),
+    },
+    Difference {
+        name: "small sets are listpacks",
+        reason: "Redis 7.2 keeps a small set of strings in a listpack; 7.0 in a table",
+        claim: Claim::Redis72,
+        example: &["SADD s a", "OBJECT ENCODING s"],
+        applies: |exchange| encodings(exchange) == Some(("hashtable", "listpack")),
+    },
+    Difference {
+        name: "minus zero",
+        reason: "a sorted set in a listpack forgets the sign of zero; one that is made for a long member never is one in \
+                 7.2, and in 7.0 only from that member on",
+        claim: Claim::Redis72,
+        example: &[
+            "ZADD z -0 a 0 long.member:123456789.123456789.123456789.123456789.123456789.123456789",
+            "ZSCORE z a",
+        ],
+        applies: |exchange| {
+            let has_minus_zero = exchange.ours.reply.to_string().contains("-0");
+            has_minus_zero
+                && is_about_doubles(exchange)
+                && same_doubles(&exchange.real.reply, &exchange.ours.reply)
+        },
+    },
+    Difference {
+        name: "doubles have their shortest digits",
+        reason: "Redis 7.2 writes a double with the fewest digits that read back as the same; 7.0 with seventeen",
+        claim: Claim::Redis72,
+        example: &["ZADD z 0.1 a", "ZSCORE z a"],
+        applies: |exchange| {
+            is_about_doubles(exchange) && same_doubles(&exchange.real.reply, &exchange.ours.reply)
+        },
+    },
+    Difference {
+        name: "scripts may call commands that block",
+        reason: "Redis 7.2 lets scripts call them, and they do not block there; 7.0 refuses",
+        claim: Claim::Redis72,
+        example: &["EVAL \"return redis.call(unpack(ARGV))\" 0 BLPOP l 0"],
+        applies: |exchange| {
+            may_block(exchange.arguments)
+                && is_error(&exchange.real.reply, "ERR This Redis command is not allowed")
+        },
+    },
+    Difference {
+        name: "timeouts beyond a float's range",
+        reason: "Redis 7.2 calls a timeout too long what 7.0 calls negative",
+        claim: Claim::Redis72,
+        example: &["BLPOP l inf"],
+        applies: |exchange| {
+            is_error(&exchange.real.reply, "ERR timeout is negative")
+                && is_error(&exchange.ours.reply, "ERR timeout is out of range")
+        },
+    },
+    Difference {
+        name: "ranks with scores",
+        reason: "Redis 7.2 added WITHSCORE",
+        claim: Claim::Redis72,
+        example: &["ZRANK z m WITHSCORE"],
+        applies: |exchange| {
+            let word = &exchange.arguments[0];
+            let is_rank = word.eq_ignore_ascii_case(b"ZRANK") || word.eq_ignore_ascii_case(b"ZREVRANK");
+            is_rank && exchange.arguments.len() > 3 && is_about_arity(&exchange.real.reply)
+        },
+    },
+    Difference {
+        name: "keys of a bare name",
+        reason: "COMMAND GETKEYS takes a command without arguments since Redis 7.2",
+        claim: Claim::Redis72,
+        example: &["COMMAND GETKEYS ping"],
+        applies: |exchange| {
+            let is_command = exchange.arguments[0].eq_ignore_ascii_case(b"COMMAND");
+            is_command && exchange.arguments.len() == 3 && is_about_arity(&exchange.real.reply)
+        },
+    },
+    Difference {
+        name: "what clients say of themselves",
+        reason: "Redis 7.2 added CLIENT SETINFO and CLIENT NO-TOUCH",
+        claim: Claim::Redis72,
+        example: &["CLIENT NO-TOUCH ON"],
+        applies: |exchange| {
+            exchange.arguments[0].eq_ignore_ascii_case(b"CLIENT")
+                && is_error(&exchange.real.reply, "ERR unknown subcommand")
+        },
+    },
+    Difference {
+        name: "the least integer as a count",
+        reason: "Redis 7.2 refuses the one count that has no opposite",
+        claim: Claim::Redis72,
+        example: &["RPUSH l a", "LREM l -9223372036854775808 a"],
+        applies: |exchange| {
+            exchange.arguments.iter().any(|word| word == b"-9223372036854775808")
+                && is_error(&exchange.ours.reply, "ERR value is out of range, value must between")
+        },
+    },
+    Difference {
+        name: "what has expired is gone",
+        reason: "ours deletes a key at its deadline; Redis counts it until something touches it",
+        claim: Claim::OnPurpose,
+        example: &["SET k v EXAT 1", "DBSIZE"],
+        applies: |exchange| {
+            let counts_keys = exchange.arguments[0].eq_ignore_ascii_case(b"DBSIZE");
+            counts_keys && exchange.real.reply.as_int() > exchange.ours.reply.as_int()
+        },
+    },
+];
+
+/// What a client that publishes to itself was told, in the order of Redis 7.2: the answer first, then the message. In
+/// RESP3, where a subscriber may publish, 7.0 writes the message before the answer or in the middle of EXEC's.
+/// (Whether 7.2 does is shown by the comparison with Valkey, where nothing is moved.)
+pub fn own_messages_last(kind: Kind, frames: &mut [Reply]) {
+    if kind == Kind::Redis {
+        frames.sort_by_key(is_message);
+    }
+}
+
+fn is_message(frame: &Reply) -> bool {
+    let Reply::Push(items) = frame else { return false };
+    matches!(items.first().and_then(Reply::as_bytes), Some(b"message" | b"pmessage"))
+}
+
+/// Whether a command may wait for others.
+pub fn may_block(arguments: &[Vec<u8>]) -> bool {
+    let name = arguments.first().map_or(Vec::new(), |name| name.to_ascii_uppercase());
+    matches!(
+        name.as_slice(),
+        b"BLPOP" | b"BRPOP" | b"BLMOVE" | b"BLMPOP" | b"BRPOPLPUSH" | b"BZPOPMIN" | b"BZPOPMAX" | b"BZMPOP"
+    )
+}
+
+fn is_about_arity(reply: &Reply) -> bool {
+    is_error(reply, "ERR wrong number of arguments") || is_error(reply, "ERR Wrong number of args")
+}
+
+fn is_error(reply: &Reply, beginning: &str) -> bool {
+    matches!(reply, Reply::Error(text) if text.starts_with(beginning))
+}
+
+/// Against valkey-server 9, which grew out of Redis 7.2.
+pub const VALKEY: &[Difference] = &[
+    Difference {
+        name: "more strings are embedded",
+        reason: "Valkey embeds strings of more than 44 bytes, and integers that some commands set, in their key's entry",
+        claim: Claim::Newer,
+        example: &["SET k 123456789.123456789.123456789.123456789.12345", "OBJECT ENCODING k"],
+        applies: |exchange| matches!(encodings(exchange), Some(("embstr", "raw" | "int"))),
+    },
+    Difference {
+        name: "scripts' errors are worded otherwise",
+        reason: "Valkey names itself where Redis names Redis, and leaves the digest out",
+        claim: Claim::Newer,
+        example: &["EVAL \"return redis.call('GET')\" 0"],
+        applies: |exchange| {
+            let text =
+                |reply: &Reply| reply.as_bytes().map(|text| String::from_utf8_lossy(text).into_owned());
+            match (text(&exchange.real.reply), text(&exchange.ours.reply)) {
+                (Some(real), Some(ours)) => in_redis_words(&real) == without_digest(&ours),
+                _ => false,
+            }
+        },
+    },
+    Difference {
+        name: "unknown engines of scripts",
+        reason: "Valkey 9 has a text of its own for a shebang that names none of its engines",
+        claim: Claim::Newer,
+        example: &["EVAL \"#!python\\nreturn 1\" 0"],
+        applies: |exchange| is_error(&exchange.real.reply, "ERR Could not find scripting engine"),
+    },
+    Difference {
+        name: "odd cursors",
+        reason: "Redis 7 reads cursors as C does: -1 is the largest, nothing is 0; Valkey 9 refuses them",
+        claim: Claim::Newer,
+        example: &["SCAN -1"],
+        applies: |exchange| is_error(&exchange.real.reply, "ERR invalid cursor"),
+    },
+    Difference {
+        name: "floats have no spaces and no hexadecimal digits",
+        reason: "Valkey 9 reads floats more strictly than Redis 7",
+        claim: Claim::Newer,
+        example: &["ZADD z 0x10 m"],
+        applies: |exchange| {
+            let odd = |word: &Vec<u8>| {
+                let word = word.strip_prefix(b"(").unwrap_or(word);
+                word.starts_with(b" ") || word.starts_with(b"0x") || word.is_empty()
+            };
+            let refused = is_error(&exchange.real.reply, "ERR value is not a valid float")
+                || is_error(&exchange.real.reply, "ERR min or max is not a float");
+            refused && exchange.arguments.iter().any(odd)
+        },
+    },
+    Difference {
+        name: "GETEX reads its options first",
+        reason: "Valkey 9 refuses an impossible time even when the key does not exist",
+        claim: Claim::Newer,
+        example: &["GETEX k EX -1"],
+        applies: |exchange| {
+            let is_getex = exchange.arguments[0].eq_ignore_ascii_case(b"GETEX");
+            is_getex && exchange.real.reply.is_error() && exchange.ours.reply == Reply::Null
+        },
+    },
+    Difference {
+        name: "unknown types",
+        reason: "SCAN in Redis 7 finds nothing of a type that does not exist; Valkey 9 refuses it",
+        claim: Claim::Newer,
+        example: &["SCAN 0 TYPE none"],
+        applies: |exchange| is_error(&exchange.real.reply, "ERR unknown type name"),
+    },
+    Difference {
+        name: "the greeting",
+        reason: "Valkey greets with its own name, version and modules",
+        claim: Claim::Newer,
+        example: &["HELLO"],
+        applies: |exchange| {
+            exchange.arguments[0].eq_ignore_ascii_case(b"HELLO")
+                && !exchange.real.reply.is_error()
+                && !exchange.ours.reply.is_error()
+        },
+    },
+    Difference {
+        name: "client ids that are none",
+        reason: "Valkey 9 refuses them in CLIENT LIST too, and calls some a syntax error",
+        claim: Claim::Newer,
+        example: &["CLIENT KILL ID x"],
+        applies: |exchange| {
+            let is_client = exchange.arguments[0].eq_ignore_ascii_case(b"CLIENT");
+            let refused = |text| is_error(&exchange.real.reply, text);
+            is_client && (refused("ERR syntax error") || refused("ERR client-id should be greater than 0"))
+        },
+    },
+    Difference {
+        name: "more commands",
+        reason: "Valkey 9 has commands that Redis 7.2 has not",
+        claim: Claim::Newer,
+        example: &["COMMAND LIST FILTERBY ACLCAT hash"],
+        applies: |exchange| {
+            let [name, sub, ..] = exchange.arguments else { return false };
+            let is_list = name.eq_ignore_ascii_case(b"COMMAND") && sub.eq_ignore_ascii_case(b"LIST");
+            is_list
+                && matches!((&exchange.real.reply, &exchange.ours.reply), (Reply::Array(_), Reply::Array(_)))
+        },
+    },
+    Difference {
+        name: "nested transactions",
+        reason: "Valkey 9 has one text for all commands that a transaction refuses; Redis 7 has one each",
+        claim: Claim::Newer,
+        example: &["MULTI", "MULTI"],
+        applies: |exchange| {
+            matches!(&exchange.real.reply, Reply::Error(text) if text.ends_with("not allowed inside a transaction"))
+                && exchange.ours.reply.is_error()
+        },
+    },
+    Difference {
+        name: "indices of 64 bits",
+        reason: "Valkey cuts the index of LSET to 32 bits on small lists; ours is out of range, as in Redis 7.0",
+        claim: Claim::OnPurpose,
+        example: &["RPUSH l a", "LSET l -9223372036854775808 b"],
+        applies: |exchange| {
+            exchange.arguments[0].eq_ignore_ascii_case(b"LSET")
+                && is_error(&exchange.ours.reply, "ERR index out of range")
+        },
+    },
+];
+
+/// An error of Valkey's as Redis would have put it.
+fn in_redis_words(text: &str) -> String {
+    text.replace("Valkey command", "Redis command")
+        .replace("Unknown command", "Unknown Redis command")
+        .replace("ERR Command arguments must", "ERR Lua redis lib command arguments must")
+        .replace("args calling command", "args calling Redis command")
+        .replace("argument for this call", "argument for this redis lib call")
+        .replace("No matching script.", "No matching script. Please use EVAL.")
+}
+
+/// An error from a script without the script's SHA-1.
+fn without_digest(text: &str) -> String {
+    match text.split_once(" script: ") {
+        Some((before, after)) => {
+            format!("{before} script: {}", after.split_once(", ").map_or(after, |(_, place)| place))
+        }
+        None => text.to_string(),
+    }
+}
+
+/// Where the list declares a difference of encodings, the real state gets ours.
+pub fn declare_encodings(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
+    for (name, state) in &mut real.keys {
+        let Some(our_state) = ours.keys.get(name) else { continue };
+        let encodings = (state.encoding.as_str(), our_state.encoding.as_str());
+        let declared = match (kind, state.kind.as_str()) {
+            (Kind::Redis, "list") => encodings == ("quicklist", "listpack"),
+            (Kind::Redis, "set") => encodings == ("hashtable", "listpack"),
+            (Kind::Valkey, "string") => matches!(encodings, ("embstr", "raw" | "int")),
+            _ => false,
+        };
+        if declared {
+            state.encoding.clone_from(&our_state.encoding);
+        }
+    }
+}
+
+/// Tells a real server to delete expired keys only when they are touched: when it does so by itself is chance.
+pub fn keep_expired(client: &mut Client) {
+    assert_eq!(client.line("DEBUG SET-ACTIVE-EXPIRE 0").to_string(), "+OK");
+}
+
+/// The two encodings that OBJECT ENCODING answered.
+fn encodings<'a>(exchange: &'a Exchange<'_>) -> Option<(&'a str, &'a str)> {
+    let [name, sub, ..] = exchange.arguments else { return None };
+    if !name.eq_ignore_ascii_case(b"OBJECT") || !sub.eq_ignore_ascii_case(b"ENCODING") {
+        return None;
+    }
+    let text = |reply: &'a Reply| std::str::from_utf8(reply.as_bytes()?).ok();
+    Some((text(&exchange.real.reply)?, text(&exchange.ours.reply)?))
+}
+
+/// Whether the command's answer has doubles in it.
+fn is_about_doubles(exchange: &Exchange<'_>) -> bool {
+    let name = exchange.arguments.first().map_or(Vec::new(), |name| name.to_ascii_uppercase());
+    name.starts_with(b"Z") || name.starts_with(b"BZ")
+}
+
+/// Whether two replies are the same but for the digits of their doubles.
+fn same_doubles(real: &Reply, ours: &Reply) -> bool {
+    match (real, ours) {
+        (Reply::Double(real), Reply::Double(ours)) => real == ours,
+        (Reply::Array(real), Reply::Array(ours)) => {
+            real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| same_doubles(real, ours))
+        }
+        (Reply::Bulk(real_text), Reply::Bulk(our_text)) if real_text != our_text => {
+            double(real_text).is_some_and(|real| double(our_text) == Some(real))
+        }
+        _ => real == ours,
+    }
+}
+
+fn double(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Protocol, split};
+    use crate::pair::{Pair, Verdict};
+    use crate::redis_server::RealServer;
+    use crate::{check::Endpoint, ours};
+
+    /// The last line's verdict, on empty servers.
+    fn shown(kind: Kind, example: &[&str]) -> Option<Verdict> {
+        let (real, ours) = (RealServer::start(kind, &[])?, ours::server());
+        let connect = |addr| Client::connect_with(addr, Protocol::Resp2);
+        let mut pair = Pair::new(connect(real.addr()), connect(Endpoint::addr(&ours)), against(kind));
+        keep_expired(pair.clients().0);
+        example.iter().map(|line| pair.run(&split(line))).last()
+    }
+
+    #[test]
+    fn every_difference_of_7_2_is_one() {
+        for difference in REDIS_7_0.iter().filter(|difference| difference.claim == Claim::Redis72) {
+            let name = difference.name;
+            if let Some(verdict) = shown(Kind::Redis, difference.example) {
+                assert_eq!(verdict, Verdict::Declared(name));
+            }
+            if let Some(verdict) = shown(Kind::Valkey, difference.example) {
+                assert_eq!(verdict, Verdict::Equal, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_other_difference_is_still_there() {
+        let of = |kind| against(kind).iter().map(move |difference| (kind, difference));
+        for (kind, difference) in of(Kind::Redis).chain(of(Kind::Valkey)) {
+            if difference.claim != Claim::Redis72
+                && let Some(verdict) = shown(kind, difference.example)
+            {
+                assert_eq!(verdict, Verdict::Declared(difference.name));
+            }
+        }
+    }
+}

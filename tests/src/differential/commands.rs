@@ -1,0 +1,168 @@
+//! Which commands of the table are compared, and which are not, with the reason.
+
+use crate::ours;
+use lockwheel::engine::Command;
+use lockwheel::table::Args;
+use lockwheel::table::syntax::Syntax;
+use std::sync::Arc;
+
+/// Groups of commands that no Redis has.
+pub const OWN_GROUPS: &[&str] = &["lock", "control"];
+
+/// Commands that are not sent at random: their name, and what tests them instead. A container's name means all of
+/// its subcommands.
+pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("shutdown", "ends the server: the tests of the process"),
+    ("quit", "ends the connection: the tests of the connection"),
+    ("hello", "changes how replies are read: directed lines, the tests of the connection"),
+    ("reset", "changes how replies are read: directed lines, and the end of every sequence"),
+    ("auth", "its errors depend on a password: the tests of the connection"),
+    ("debug|help", "each server explains what it has"),
+    ("debug", "its subcommands belong to one server: the tests of the server"),
+    ("client", "its answers are about this connection: directed lines, the tests of clients"),
+    ("config", "each server has its own parameters: directed lines, the tests of parameters"),
+    ("command", "each server has its own commands: directed lines, the tests of the table"),
+    ("pubsub|help", "each server explains what it has"),
+    ("object|help", "each server explains what it has"),
+    ("script|help", "each server explains what it has"),
+    ("wait", "0 milliseconds are for ever: directed lines"),
+    ("role", "its answer is about this server: directed lines"),
+    ("info", "its answer is about this server: the tests of the server"),
+    ("subscribe", "answers more than once: compare_messages"),
+    ("unsubscribe", "answers more than once: compare_messages"),
+    ("psubscribe", "answers more than once: compare_messages"),
+    ("punsubscribe", "answers more than once: compare_messages"),
+    (
+        "eval",
+        "its words are a program: every other command is called from it, and directed lines, Redisson's scripts",
+    ),
+    ("eval_ro", "its words are a program: directed lines, Redisson's scripts"),
+    ("evalsha", "its words are a program: directed lines, Redisson's scripts"),
+    ("evalsha_ro", "its words are a program: directed lines, Redisson's scripts"),
+    ("script|kill", "needs a script that runs: the tests of slow scripts"),
+];
+
+/// Commands that queue or that a transaction refuses: sent at random by the family `transactions` only.
+const OF_TRANSACTIONS: &[&str] = &["multi", "exec", "discard", "watch", "unwatch"];
+
+/// Commands that choose at random and change what they chose. Their keys are deleted afterwards on both sides.
+const CHOOSES: &[&str] = &["spop"];
+
+/// A command that is compared.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The command or subcommand.
+    pub command: Arc<Command>,
+    /// Its synopsis.
+    pub syntax: Syntax<'static>,
+}
+
+impl Subject {
+    fn new(command: &Arc<Command>) -> Subject {
+        let syntax = Syntax::parse(command.row.syntax)
+            .unwrap_or_else(|error| panic!("the synopsis of {}: {error}", command.name));
+        Subject { command: Arc::clone(command), syntax }
+    }
+
+    /// Its full name in lower case: `get`, `object|encoding`.
+    pub fn name(&self) -> &str {
+        &self.command.name
+    }
+
+    /// Whether it may be sent at random.
+    pub fn at_random(&self) -> bool {
+        !LEFT_OUT.iter().any(|(name, _)| {
+            self.name() == *name || self.name().strip_prefix(name).is_some_and(|rest| rest.starts_with('|'))
+        })
+    }
+
+    /// Whether it opens, closes or guards a transaction.
+    pub fn is_of_transactions(&self) -> bool {
+        OF_TRANSACTIONS.contains(&self.name())
+    }
+
+    /// Whether it leaves the two servers in different states.
+    pub fn chooses(&self) -> bool {
+        CHOOSES.contains(&self.name())
+    }
+
+    /// The keys in a request of this command; empty when it is malformed.
+    pub fn keys(&self, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let words: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        let positions = self.command.key_positions(Args::new(&words));
+        positions.into_iter().filter_map(|at| arguments.get(at).cloned()).collect()
+    }
+
+    /// The tokens of the synopsis among these words, in upper case.
+    pub fn tokens_in(&self, arguments: &[Vec<u8>]) -> Vec<String> {
+        let mut tokens: Vec<String> = self.syntax.tokens().iter().map(|token| token.to_uppercase()).collect();
+        tokens.retain(|token| arguments.iter().any(|word| word.eq_ignore_ascii_case(token.as_bytes())));
+        tokens
+    }
+}
+
+/// All commands that a Redis has too.
+#[derive(Clone, Debug)]
+pub struct Commands(Vec<Subject>);
+
+impl Commands {
+    /// Reads them from the table.
+    pub fn all() -> Commands {
+        fn walk(command: &Arc<Command>, subjects: &mut Vec<Subject>) {
+            if command.handler.is_some() {
+                subjects.push(Subject::new(command));
+            }
+            command.subcommands.iter().for_each(|sub| walk(sub, subjects));
+        }
+        let mut subjects = Vec::new();
+        for command in ours::commands().iter().filter(|command| !OWN_GROUPS.contains(&command.row.group)) {
+            walk(command, &mut subjects);
+        }
+        Commands(subjects)
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Subject> {
+        self.0.iter()
+    }
+
+    /// Those of one group.
+    pub fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Subject> {
+        self.0.iter().filter(move |subject| subject.command.row.group == group)
+    }
+
+    /// The command that a request names, if it is one of these.
+    pub fn find(&self, arguments: &[Vec<u8>]) -> Option<&Subject> {
+        let lower = |index: usize| {
+            let word = arguments.get(index).map_or(&[][..], Vec::as_slice);
+            String::from_utf8_lossy(word).to_lowercase()
+        };
+        let named = |name: &str| self.0.iter().find(|subject| subject.name() == name);
+        named(&format!("{}|{}", lower(0), lower(1))).or_else(|| named(&lower(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_exists_or_is_yet_to_come() {
+        let commands = Commands::all();
+        assert!(commands.iter().any(|subject| subject.name() == "set" && subject.at_random()));
+        let evals: Vec<&Subject> = commands.of_group("scripting").filter(|each| !each.at_random()).collect();
+        assert!(evals.iter().any(|subject| subject.name() == "script|kill"));
+    }
+
+    #[test]
+    fn a_request_finds_its_row_keys_and_tokens() {
+        let commands = Commands::all();
+        let words = |line: &str| crate::client::split(line);
+        let set = commands.find(&words("SeT k v nx")).unwrap();
+        assert_eq!(set.name(), "set");
+        assert_eq!(set.keys(&words("SET k v nx")), [b"k"]);
+        assert_eq!(set.tokens_in(&words("SET k v nx")), ["NX"]);
+        assert_eq!(commands.find(&words("OBJECT encoding k")).unwrap().name(), "object|encoding");
+        assert!(commands.find(&words("NO such")).is_none());
+    }
+}

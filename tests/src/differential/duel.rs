@@ -1,0 +1,226 @@
+//! A real server and ours, with connections to both that see the same commands.
+
+use super::sequence::{Sent, Step, Way};
+use crate::client::{Client, Protocol};
+use crate::coverage::Coverage;
+use crate::differences;
+use crate::ours;
+use crate::pair::{Claim, Difference, Pair, Skew, Verdict};
+use crate::redis_server::{Kind, RealServer};
+use crate::reply::Reply;
+use crate::state::Snapshot;
+use lockwheel::Server;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a difference of states begins.
+pub const STATE_DIFFERS: &str = "state of database";
+
+/// How many databases both servers have.
+const DATABASES: usize = 16;
+
+/// Two servers and the connections to them.
+#[derive(Debug)]
+pub struct Duel {
+    real: RealServer,
+    ours: Server,
+    sessions: Vec<Pair>,
+    /// What each session speaks when a sequence begins.
+    protocols: Vec<Protocol>,
+    /// Read the states: the real server's, ours. RESP3, where doubles are numbers whatever their digits.
+    observers: [Client; 2],
+    differences: &'static [Difference],
+    skew: Skew,
+}
+
+impl Duel {
+    /// Starts both servers and a connection of each protocol given; `None`, after one line, when the real server
+    /// is not installed.
+    pub fn start(kind: Kind, protocols: &[Protocol]) -> Option<Duel> {
+        let real = RealServer::start(kind, &[])?;
+        let ours = ours::server();
+        let (skew, differences) = (Skew::default(), differences::against(kind));
+        let pair = |&protocol: &Protocol| {
+            let [theirs, own] = [real.addr(), ours.addr()].map(|addr| Client::connect_with(addr, protocol));
+            Pair::with_skew(theirs, own, differences, skew.clone())
+        };
+        let sessions = protocols.iter().map(pair).collect();
+        let mut observers = [real.addr(), ours.addr()].map(Client::connect_resp3);
+        differences::keep_expired(&mut observers[0]);
+        Some(Duel { real, ours, sessions, protocols: protocols.to_vec(), observers, differences, skew })
+    }
+
+    /// Which real server it is.
+    pub fn kind(&self) -> Kind {
+        self.real.kind()
+    }
+
+    /// Our server.
+    pub fn ours(&self) -> &Server {
+        &self.ours
+    }
+
+    /// The connection of this number.
+    pub fn session(&mut self, index: usize) -> &mut Pair {
+        &mut self.sessions[index]
+    }
+
+    /// How often each declared difference was met, on all connections.
+    pub fn met(&self) -> BTreeMap<&'static str, u64> {
+        let mut met = BTreeMap::new();
+        for (name, count) in self.sessions.iter().flat_map(|session| session.met()) {
+            *met.entry(*name).or_default() += count;
+        }
+        met
+    }
+
+    /// Empties both servers and makes every connection as new.
+    pub fn reset(&mut self) {
+        for (session, &protocol) in self.sessions.iter_mut().zip(&self.protocols) {
+            let (real, ours) = session.clients();
+            for client in [real, ours] {
+                client.line("RESET");
+                if protocol == Protocol::Resp3 {
+                    client.line("HELLO 3");
+                }
+            }
+            session.forget_transaction();
+        }
+        for observer in &mut self.observers {
+            observer.line("FLUSHALL");
+            observer.line("SCRIPT FLUSH");
+        }
+    }
+
+    /// Runs steps on empty servers and compares the states at the end.
+    ///
+    /// A declared difference by which one server has written and the other refused leaves different states: there
+    /// the sequence ends.
+    ///
+    /// # Errors
+    /// The number of steps run and what differs, at the first difference that is not declared.
+    pub fn run(&mut self, steps: &[Step], coverage: &mut Coverage) -> Result<(), (usize, String)> {
+        self.reset();
+        for (index, step) in steps.iter().enumerate() {
+            match self.step(step, coverage) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(text) => return Err((index + 1, text)),
+            }
+        }
+        let lines = self.state_differences();
+        if lines.is_empty() { Ok(()) } else { Err((steps.len(), lines.join("\n"))) }
+    }
+
+    /// Runs one step and compares the answers. Whether the states are still to be the same.
+    fn step(&mut self, step: &Step, coverage: &mut Coverage) -> Result<bool, String> {
+        let session = &mut self.sessions[step.session];
+        let mut queued = Vec::new();
+        for (index, request) in step.requests().iter().enumerate() {
+            let verdict = session.run(request);
+            if let Verdict::Mismatch(text) = verdict {
+                return Err(text);
+            }
+            if matches!(verdict, Verdict::Declared(_)) {
+                // One may have queued what the other has refused, or written what the other has not.
+                let writes = step.commands.iter().any(Sent::may_write);
+                if session.in_transaction() || writes && one_refused(session) {
+                    return Ok(false);
+                }
+            }
+            let reply = reply_that_counts(session, &verdict, self.differences);
+            let sent = match step.way {
+                Way::Transaction => index.checked_sub(1).and_then(|index| step.commands.get(index)),
+                Way::Plain => step.commands.get(index),
+                // Errors in scripts have the script's name in them.
+                Way::Call | Way::ProtectedCall => step.commands.get(index).filter(|_| !reply.is_error()),
+            };
+            match sent.and_then(|sent| Some((sent.subject.as_ref()?, &sent.generated))) {
+                Some(_) if is_queued(&reply) => queued.extend(index.checked_sub(1)),
+                Some((subject, generated)) => coverage.record(subject.name(), generated, &reply),
+                None => record_transaction(step, &queued, reply, coverage),
+            }
+        }
+        self.mend(step);
+        Ok(true)
+    }
+
+    /// Deletes on both sides what a random choice made different.
+    fn mend(&mut self, step: &Step) {
+        for sent in &step.commands {
+            let Some(subject) = sent.subject.as_ref().filter(|subject| subject.chooses()) else { continue };
+            for key in subject.keys(&sent.generated.arguments) {
+                let (real, ours) = self.sessions[step.session].clients();
+                for client in [real, ours] {
+                    client.cmd(&[b"DEL".as_slice(), &key]);
+                }
+            }
+        }
+    }
+
+    /// Where the states of all databases differ, a line a key.
+    pub fn state_differences(&mut self) -> Vec<String> {
+        let used: BTreeSet<usize> = self.observers.iter_mut().flat_map(used_databases).collect();
+        let mut lines = Vec::new();
+        for db in used {
+            let [mut real, ours] = self.observers.each_mut().map(|observer| {
+                observer.line(&format!("SELECT {db}"));
+                Snapshot::read(observer)
+            });
+            differences::declare_encodings(self.real.kind(), &mut real, &ours);
+            let found = real.differences_within(&ours, self.skew.ms());
+            lines.extend(found.into_iter().map(|line| format!("{STATE_DIFFERS} {db}: {line}")));
+        }
+        lines
+    }
+}
+
+/// Whether one of the two servers refused the last command and the other did not, also within a transaction.
+fn one_refused(session: &Pair) -> bool {
+    fn refused(real: &Reply, ours: &Reply) -> bool {
+        match (real, ours) {
+            (Reply::Array(real), Reply::Array(ours)) => {
+                real.iter().zip(ours).any(|(real, ours)| refused(real, ours))
+            }
+            _ => real.is_error() != ours.is_error(),
+        }
+    }
+    let [real, ours] = session.last();
+    refused(&real.reply, &ours.reply)
+}
+
+fn is_queued(reply: &Reply) -> bool {
+    matches!(reply, Reply::Status(text) if text == b"QUEUED")
+}
+
+/// The reply that counts as produced: where they differ because the real server is older, ours.
+fn reply_that_counts(session: &Pair, verdict: &Verdict, differences: &[Difference]) -> Reply {
+    let [real, ours] = session.last();
+    let claim = match verdict {
+        Verdict::Declared(name) => differences.iter().find(|each| each.name == *name).map(|each| each.claim),
+        _ => None,
+    };
+    match claim {
+        Some(Claim::Redis72 | Claim::OnPurpose) => ours.reply.clone(),
+        _ => real.reply.clone(),
+    }
+}
+
+/// Notes the answers of a transaction's commands, which came with EXEC's.
+fn record_transaction(step: &Step, queued: &[usize], reply: Reply, coverage: &mut Coverage) {
+    let (Way::Transaction, Reply::Array(replies)) = (step.way, reply) else { return };
+    for (&index, reply) in queued.iter().zip(&replies) {
+        if let Some(subject) = &step.commands[index].subject {
+            coverage.record(subject.name(), &step.commands[index].generated, reply);
+        }
+    }
+}
+
+fn used_databases(observer: &mut Client) -> Vec<usize> {
+    let word = |text: &str| text.as_bytes().to_vec();
+    let questions: Vec<Vec<Vec<u8>>> = (0..DATABASES)
+        .flat_map(|db| [vec![word("SELECT"), word(&db.to_string())], vec![word("DBSIZE")]])
+        .collect();
+    let answers = observer.pipeline(&questions);
+    let sizes = answers.chunks(2).map(|pair| pair[1].as_int());
+    sizes.enumerate().filter(|(_, size)| *size != Some(0)).map(|(db, _)| db).collect()
+}

@@ -1,0 +1,169 @@
+//! Who is told what: subscriptions and messages on two connections, frame by frame.
+
+use crate::client::{Client, Protocol};
+use crate::differences;
+use crate::ours;
+use crate::pair::typed;
+use crate::redis_server::{Kind, RealServer};
+use crate::reply::Reply;
+use crate::rng::Rng;
+
+/// Connections to each server.
+const SESSIONS: usize = 3;
+
+/// Ends what a connection was told: the answer to PING with it.
+const MARKER: &[u8] = b"(that is all)";
+
+/// The words of a random line; a channel or pattern follows, or several.
+const COMMANDS: &[&str] = &[
+    "SUBSCRIBE",
+    "SUBSCRIBE",
+    "PSUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "PUBLISH",
+    "PUBLISH",
+    "PUBLISH",
+    "EVAL \"return redis.call('publish', ARGV[1], ARGV[2])\" 0",
+    "PUBSUB NUMSUB",
+    "PUBSUB NUMPAT",
+    "PUBSUB CHANNELS",
+    "PING",
+    "ECHO",
+    "RESET",
+];
+const CHANNELS: &[&str] = &["c1", "c2", "news.x", "news.y", ""];
+const PATTERNS: &[&str] = &["*", "c?", "news.*", "c[12]", "none", "news.x"];
+
+/// Sends random lines of subscribing and publishing to a real server and to ours, and requires that every connection
+/// is told the same. Does nothing, and says so, where the real server is not installed.
+///
+/// # Panics
+/// At the first difference, with the lines before it.
+#[track_caller]
+pub fn compare_messages(kind: Kind, protocol: Protocol, seed: u64, lines: usize) {
+    let Some(real) = RealServer::start(kind, &[]) else { return };
+    let ours = ours::server();
+    let mut rng = Rng::new(seed);
+    let mut servers =
+        [real.addr(), ours.addr()].map(|addr| [(); SESSIONS].map(|()| Client::connect_with(addr, protocol)));
+    let mut sent = String::new();
+    for _ in 0..lines {
+        let session = rng.below(SESSIONS);
+        let arguments = line(&mut rng);
+        sent.push_str(&format!("{session}> {}\n", typed(&arguments)));
+        let told = servers.each_mut().map(|clients| told(kind, clients, session, &arguments));
+        let [real, ours] =
+            told.map(|frames| if leaves_all(&arguments) { in_any_order(frames) } else { frames });
+        assert!(real == ours, "{protocol:?}, seed {seed}\n{sent} real: {real:?}\n ours: {ours:?}");
+        if arguments[0] == b"RESET" && protocol == Protocol::Resp3 {
+            servers.iter_mut().for_each(|clients| drop(clients[session].line("HELLO 3")));
+        }
+    }
+}
+
+fn line(rng: &mut Rng) -> Vec<Vec<u8>> {
+    let command = *rng.pick(COMMANDS);
+    let mut words = crate::client::split(command);
+    let channel = |rng: &mut Rng| rng.pick(CHANNELS).as_bytes().to_vec();
+    match command {
+        "SUBSCRIBE" | "UNSUBSCRIBE" | "PUBSUB NUMSUB" => {
+            (0..rng.below(4)).for_each(|_| words.push(channel(rng)));
+        }
+        "PSUBSCRIBE" | "PUNSUBSCRIBE" => {
+            (0..rng.below(4)).for_each(|_| words.push(rng.pick(PATTERNS).as_bytes().to_vec()));
+        }
+        "PUBSUB NUMPAT" | "PUBSUB CHANNELS" | "RESET" => {}
+        "PING" | "ECHO" => words.push(b"x".to_vec()),
+        _ => words.extend([channel(rng), format!("m{}", rng.below(100)).into_bytes()]),
+    }
+    words
+}
+
+/// What every connection is told because of a command of one of them.
+fn told(
+    kind: Kind,
+    clients: &mut [Client; SESSIONS],
+    session: usize,
+    arguments: &[Vec<u8>],
+) -> Vec<Vec<Reply>> {
+    clients[session].send(arguments);
+    if arguments[0] == b"RESET" {
+        // Until it is answered, the connection speaks as before.
+        let reply = clients[session].read_reply();
+        clients[session].set_protocol(Protocol::Resp2);
+        return vec![vec![reply]];
+    }
+    let mut all = Vec::new();
+    // The sender first: when it is answered, everybody's messages are on their way.
+    for index in (session..SESSIONS).chain(0..session) {
+        all.push(until_marker(&mut clients[index]));
+    }
+    // The marker stays the last.
+    if let [frames @ .., _] = all[0].as_mut_slice() {
+        differences::own_messages_last(kind, frames);
+    }
+    all
+}
+
+fn until_marker(client: &mut Client) -> Vec<Reply> {
+    client.send(&[b"PING".as_slice(), MARKER]);
+    let mut frames = Vec::new();
+    loop {
+        let frame = client.read_frame();
+        let is_marker = match &frame {
+            Reply::Bulk(text) => text == MARKER,
+            Reply::Array(items) => items.last().and_then(Reply::as_bytes) == Some(MARKER),
+            _ => false,
+        };
+        if is_marker {
+            // Its form says whether the connection counts as a subscriber.
+            frames.push(frame);
+            sort_patterns(&mut frames);
+            return frames;
+        }
+        frames.push(frame);
+    }
+}
+
+/// One message by several patterns: which pattern comes first is not promised.
+fn sort_patterns(frames: &mut [Reply]) {
+    let kind = |frame: &Reply| match frame {
+        Reply::Array(items) | Reply::Push(items) => items.first().cloned(),
+        _ => None,
+    };
+    for run in frames.chunk_by_mut(|a, b| kind(a) == kind(b)) {
+        if kind(&run[0]).and_then(|kind| kind.as_bytes().map(<[u8]>::to_vec)).as_deref() == Some(b"pmessage")
+        {
+            run.sort_by_cached_key(Reply::to_string);
+        }
+    }
+}
+
+fn is_confirmation(items: &[Reply]) -> bool {
+    let kind = items.first().and_then(Reply::as_bytes).unwrap_or_default();
+    items.len() == 3 && kind.ends_with(b"unsubscribe")
+}
+
+/// Whether a command's answers come in an order that Redis does not promise.
+fn leaves_all(arguments: &[Vec<u8>]) -> bool {
+    matches!(arguments, [name] if name.ends_with(b"UNSUBSCRIBE"))
+        || matches!(arguments, [name, sub] if name == b"PUBSUB" && sub == b"CHANNELS")
+}
+
+/// The sender's frames with the names that are told in an order of their own; the counts stay where they are.
+fn in_any_order(mut told: Vec<Vec<Reply>>) -> Vec<Vec<Reply>> {
+    let Some(frames) = told.first_mut() else { return told };
+    let mut names = Vec::new();
+    for frame in frames.iter_mut() {
+        match frame {
+            Reply::Array(items) | Reply::Push(items) if is_confirmation(items) => {
+                names.push(std::mem::replace(&mut items[1], Reply::Null).to_string());
+            }
+            other => *other = other.clone().sorted(),
+        }
+    }
+    names.sort();
+    frames.extend(names.into_iter().map(|name| Reply::Bulk(name.into_bytes())));
+    told
+}

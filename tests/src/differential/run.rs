@@ -1,0 +1,203 @@
+//! Running a family of commands against the real servers, and telling what differs.
+
+use super::commands::{Commands, Subject};
+use super::directed;
+use super::duel::{Duel, STATE_DIFFERS};
+use super::sequence::{Mix, Step, Way};
+use super::shrink::shrink;
+use crate::client::Protocol;
+use crate::coverage::Coverage;
+use crate::generate::Generator;
+use crate::redis_server::Kind;
+
+/// Steps of a random sequence, after those that make keys.
+const SEQUENCE: usize = 25;
+
+/// After so many different failures a run ends.
+const FAILURES_MAX: usize = 8;
+
+/// The ways that random commands go.
+const WAYS: &[Way] =
+    &[Way::Plain, Way::Plain, Way::Plain, Way::Plain, Way::Transaction, Way::Call, Way::ProtectedCall];
+
+/// How much is run: the number of random sequences against each server.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure {
+    /// In RESP2 and RESP3 each, against redis-server 7.0.15.
+    pub redis: usize,
+    /// In RESP2, against valkey-server.
+    pub valkey: usize,
+}
+
+/// A family of commands under test.
+#[derive(Debug)]
+pub struct Family<'a> {
+    /// Its name, for failures.
+    pub name: &'a str,
+    /// What is compared, and has to be produced whole.
+    pub subjects: Vec<&'a Subject>,
+    /// What else is sent now and then.
+    pub others: Vec<&'a Subject>,
+    /// How many connections send.
+    pub sessions: usize,
+    /// The ways that random commands go.
+    pub ways: &'static [Way],
+}
+
+impl<'a> Family<'a> {
+    /// The commands of a group, met by those of all others.
+    pub fn of_group(commands: &'a Commands, group: &'a str) -> Family<'a> {
+        let others = commands
+            .iter()
+            .filter(|subject| subject.at_random() && !subject.is_of_transactions())
+            .filter(|subject| !empties(subject));
+        Family {
+            name: group,
+            subjects: commands.of_group(group).collect(),
+            // What scripts and messages are is not random commands' to find out.
+            others: others
+                .filter(|subject| !matches!(subject.command.row.group, "scripting" | "pubsub"))
+                .collect(),
+            sessions: 2,
+            ways: WAYS,
+        }
+    }
+}
+
+/// Whether it leaves little for others to meet.
+fn empties(subject: &Subject) -> bool {
+    matches!(subject.name(), "flushall" | "flushdb" | "swapdb")
+}
+
+/// The seed: of the environment's `LOCKWHEEL_SEED`, else always the same.
+fn seed() -> u64 {
+    std::env::var("LOCKWHEEL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// How many times as long a run is than usual: of the environment's `LOCKWHEEL_ROUNDS`, else 1.
+fn rounds() -> usize {
+    std::env::var("LOCKWHEEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// Runs a family's directed lines and random sequences against both real servers, as far as they are installed.
+///
+/// # Panics
+/// With the shrunk sequences, when answers or states differ; with a list, when an option or an error of a row was
+/// never produced.
+#[track_caller]
+pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
+    let mut coverage = Coverage::new();
+    let mut failures = Vec::new();
+    let runs = [
+        (Kind::Redis, Protocol::Resp2, measure.redis),
+        (Kind::Redis, Protocol::Resp3, measure.redis),
+        (Kind::Valkey, Protocol::Resp2, measure.valkey),
+    ];
+    let mut compared = false;
+    for (number, (kind, protocol, sequences)) in runs.into_iter().enumerate() {
+        let Some(mut duel) = Duel::start(kind, &vec![protocol; family.sessions]) else { continue };
+        compared = true;
+        let mut run = Run { duel: &mut duel, coverage: &mut coverage, failures: Vec::new() };
+        run.directed(commands, family);
+        run.at_random(family, seed().wrapping_mul(31).wrapping_add(number as u64), sequences * rounds());
+        let title = format!("{} against {}, {protocol:?}", family.name, kind.program());
+        failures.extend(run.failures.into_iter().map(|text| format!("{title}\n{text}")));
+    }
+    if !compared {
+        return;
+    }
+    assert!(failures.is_empty(), "LOCKWHEEL_SEED={}\n\n{}", seed(), failures.join("\n\n"));
+    let missing = missing(family, &coverage);
+    assert!(missing.is_empty(), "never produced, by the seed {}:\n{}", seed(), missing.join("\n"));
+}
+
+/// What of the family's rows was never produced.
+fn missing(family: &Family<'_>, coverage: &Coverage) -> Vec<String> {
+    let mut lines = Vec::new();
+    for subject in family.subjects.iter().filter(|subject| !directed::is_elsewhere(subject.name())) {
+        let errors: Vec<&str> = subject
+            .command
+            .row
+            .errors
+            .iter()
+            .copied()
+            .filter(|error| !directed::is_error_elsewhere(subject.name(), error))
+            .collect();
+        lines.extend(coverage.missing(subject.name(), &subject.syntax, &errors));
+    }
+    lines
+}
+
+/// One run against one server.
+struct Run<'a> {
+    duel: &'a mut Duel,
+    coverage: &'a mut Coverage,
+    failures: Vec<String>,
+}
+
+impl Run<'_> {
+    /// The lines that chance would find too late.
+    fn directed(&mut self, commands: &Commands, family: &Family<'_>) {
+        for lines in directed::lines_of(family.subjects.iter().map(|subject| subject.name())) {
+            let steps: Vec<Step> = lines.iter().map(|line| Step::written(commands, line)).collect();
+            self.sequence(&steps);
+        }
+    }
+
+    fn at_random(&mut self, family: &Family<'_>, seed: u64, sequences: usize) {
+        let subjects: Vec<&Subject> =
+            family.subjects.iter().copied().filter(|subject| subject.at_random()).collect();
+        if subjects.is_empty() {
+            return;
+        }
+        let mix = Mix {
+            subjects,
+            others: family.others.clone(),
+            sessions: family.sessions,
+            ways: family.ways,
+            blocks_in_scripts: self.duel.kind() != Kind::Redis,
+        };
+        let mut generator = Generator::new(seed);
+        for _ in 0..sequences {
+            if self.failures.len() >= FAILURES_MAX {
+                return;
+            }
+            let steps = mix.sequence(&mut generator, SEQUENCE);
+            self.sequence(&steps);
+        }
+    }
+
+    /// Runs a sequence; when it fails, finds the lines that matter. A failure that ends as one before is not told
+    /// again.
+    fn sequence(&mut self, steps: &[Step]) {
+        let Err((count, _)) = self.duel.run(steps, self.coverage) else { return };
+        let kept = self.shrunk(&steps[..count]);
+        let text = match self.duel.run(&kept, &mut Coverage::new()) {
+            Ok(()) => "differs, but not a second time".to_string(),
+            Err((_, text)) => text,
+        };
+        let last = kept.last().and_then(|step| step.commands.last()).and_then(|sent| sent.subject.as_ref());
+        let kind = if text.starts_with(STATE_DIFFERS) { "leaves another state" } else { "answers otherwise" };
+        let title = format!("[{} {kind}]", last.map_or("", Subject::name));
+        if !self.failures.iter().any(|known| known.starts_with(&title)) {
+            let lines: Vec<String> = kept.iter().map(Step::text).collect();
+            self.failures.push(format!("{title}\n{}\n{text}", lines.join("\n")));
+        }
+    }
+
+    /// The steps of a failing sequence, and of those the commands, that matter.
+    fn shrunk(&mut self, steps: &[Step]) -> Vec<Step> {
+        let mut ignored = Coverage::new();
+        let mut kept = shrink(steps, |fewer| self.duel.run(fewer, &mut ignored).is_err());
+        for index in 0..kept.len() {
+            let commands = kept[index].commands.clone();
+            let needed = shrink(&commands, |fewer| {
+                let mut tried = kept.clone();
+                tried[index].commands = fewer.to_vec();
+                self.duel.run(&tried, &mut ignored).is_err()
+            });
+            kept[index].commands = needed;
+        }
+        kept
+    }
+}
