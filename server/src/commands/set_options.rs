@@ -166,7 +166,7 @@ mod tests {
     fn an_option_may_be_repeated_but_not_contradicted() {
         let found = set("nx GET ex 1 NX Ex 2").unwrap();
         let expected =
-            SetOptions { condition: Some(Condition::Absent), get: true, ttl: Ttl::Set(TimeForm::SECONDS, 8) };
+            SetOptions { condition: Some(Condition::Absent), get: true, ttl: Ttl::Set(TimeForm::SECONDS, 9) };
         assert_eq!(found, expected);
         assert_eq!(set("KEEPTTL keepttl").unwrap().ttl, Ttl::Keep);
         assert_eq!(getex("pxat 5"), Ok(Ttl::Set(TimeForm::UNIX_MILLISECONDS, 3)));
