@@ -1,6 +1,7 @@
 //! The commands about the server and its clients, as a client sees them.
 
-use lockwheel::Server;
+use lockwheel::engine::config::Permission;
+use lockwheel::{Config, Server};
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::redis_server::{Kind, RealServer};
@@ -455,11 +456,17 @@ fn a_password_holds_for_those_who_come_after_it() {
 }
 
 #[test]
-fn debug_is_refused_unless_allowed() {
+fn debug_is_for_local_clients_unless_refused_to_all() {
+    ours::scenario().check("DEBUG SLEEP 0", "+OK");
     let refused = "-ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run \
                    it from a local connection, otherwise you need to set this option in the configuration file, and \
                    then restart the server.";
-    ours::scenario().check("DEBUG SLEEP 0", refused).check("DEBUG nonsense", refused);
+    let mut config = Config::default();
+    config.enable_debug_command = Permission::No;
+    let server = Server::builder().config(config).port(0).start().expect("a server starts on a free port");
+    let mut client = Client::connect(server.addr());
+    assert_eq!(client.line("DEBUG SLEEP 0").to_string(), refused);
+    assert_eq!(client.line("DEBUG nonsense").to_string(), refused);
 }
 
 #[test]

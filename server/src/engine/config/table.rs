@@ -120,7 +120,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     special("dir", ONE, special::dir, ".").protected().field(field!(dir)),
     flag("disable-thp", "yes").at_start(),
     flag("dynamic-hz", "yes"),
-    choice("enable-debug-command", Permission::NAMES, "no").at_start().field(field!(enable_debug_command)),
+    choice("enable-debug-command", Permission::NAMES, "local").at_start().field(field!(enable_debug_command)),
     choice("enable-module-command", Permission::NAMES, "no").at_start(),
     choice("enable-protected-configs", Permission::NAMES, "no")
         .at_start()

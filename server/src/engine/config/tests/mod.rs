@@ -108,7 +108,10 @@ fn fields_take_the_values_of_their_parameters() {
         (_, Kind::Integer { max, .. }) => max.to_string(),
         (_, Kind::Size { max, .. }) => max.to_string(),
         (_, Kind::Octal { max }) => format!("{max:o}"),
-        (_, Kind::Choice(words)) => words[words.len() - 1].to_owned(),
+        (_, Kind::Choice(words)) => {
+            let mut others = words.iter().rev().filter(|word| **word != parameter.default);
+            (*others.next().expect("a choice has two words at least")).to_owned()
+        }
         (name, Kind::Text) => format!("other {name}"),
         (name, kind) => panic!("say what else {name} can be: {kind:?}"),
     };
