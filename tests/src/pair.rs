@@ -51,7 +51,7 @@ pub struct Difference {
     pub reason: &'static str,
     /// On what ground.
     pub claim: Claim,
-    /// Lines that show it on empty servers, the last one by its answer.
+    /// Lines that show it on empty servers, the last one by its answer; none where chance decides.
     pub example: &'static [&'static str],
     /// Whether this is the difference seen in an exchange whose answers disagree.
     pub applies: fn(&Exchange<'_>) -> bool,

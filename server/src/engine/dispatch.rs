@@ -177,6 +177,7 @@ impl Engine {
             Some(handler) => self.invoke(call, handler, args, reply),
             None => Err(CommandError::arity(&command.name)),
         };
+        self.keyspace.expire_overdue(self.now);
         match outcome {
             Ok(Flow::Done) => None,
             Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),

@@ -88,6 +88,8 @@ pub struct Keyspace {
     pub counters: Counters,
     effects: Vec<Effect>,
     last_order: Order,
+    /// Whether a deadline has been set that was past already.
+    overdue: bool,
 }
 
 impl Keyspace {
@@ -107,6 +109,7 @@ impl Keyspace {
             counters: Counters::default(),
             effects: Vec::new(),
             last_order: Order::default(),
+            overdue: false,
         }
     }
 
@@ -157,6 +160,14 @@ impl Keyspace {
         self.gone(db, &entry.key, EndCause::Expired, now);
         Tx::new(self, db, now).changed(&entry.key, events::EXPIRED);
         true
+    }
+
+    /// Removes the keys whose deadlines were set in the past since the last call, so that not even the next command of
+    /// the same transaction or script finds them. O(1) when there are none.
+    pub fn expire_overdue(&mut self, now: Now) {
+        if std::mem::take(&mut self.overdue) {
+            while self.expire_next(now) {}
+        }
     }
 
     /// Takes what has been caused since the last call, in its order.

@@ -46,6 +46,21 @@ fn a_key_goes_at_its_millisecond_with_its_event() {
 }
 
 #[test]
+fn a_deadline_set_in_the_past_is_due_when_the_command_ends() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    put(&mut keyspace, b"later");
+    keyspace.tx(0, at(10)).set_deadline(b"later", 11);
+    keyspace.expire_overdue(at(10));
+    keyspace.tx(0, at(10)).set_deadline(b"k", 10);
+    assert!(keyspace.tx(0, at(10)).exists(b"k"));
+    keyspace.expire_overdue(at(10));
+    assert!(!keyspace.tx(0, at(10)).exists(b"k"));
+    assert!(keyspace.tx(0, at(10)).exists(b"later"));
+    assert_eq!(effects(&mut keyspace), ["0 expired k"]);
+}
+
+#[test]
 fn overwriting_takes_the_deadline_unless_kept() {
     let mut keyspace = keyspace();
     put(&mut keyspace, b"k");

@@ -260,8 +260,9 @@ impl<'a> Tx<'a> {
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) {
         let hash = self.hash(key);
         let order = self.keyspace.next_order();
-        let Keyspace { databases, deadlines, .. } = &mut *self.keyspace;
+        let Keyspace { databases, deadlines, overdue, .. } = &mut *self.keyspace;
         let Some(entry) = databases[self.db].find_mut(hash, key) else { return };
+        *overdue |= deadline_ms <= self.now.wall_ms();
         let timer = KeyTimer { db: self.db as u32, order, hash };
         match entry.timer {
             Some(id) => {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 /// Lines on empty servers, by the command that they are for.
 const LINES: &[(&str, &[&str])] = &[
+    ("set", &["MULTI", "SET s v PXAT 1", "GET s", "SET t v EXAT 1 GET", "RENAMENX t u", "EXEC"]),
     ("append", &["SETRANGE s 536870911 x", "APPEND s yy", "STRLEN s", "DEL s"]),
     (
         "expire",

@@ -5,7 +5,7 @@ use crate::client::{Client, Protocol};
 use crate::coverage::Coverage;
 use crate::differences;
 use crate::ours;
-use crate::pair::{Claim, Difference, Pair, Skew, Verdict};
+use crate::pair::{Claim, Difference, Pair, Skew, Verdict, word};
 use crate::redis_server::{Kind, RealServer};
 use crate::reply::Reply;
 use crate::state::Snapshot;
@@ -120,7 +120,13 @@ impl Duel {
             if let Verdict::Mismatch(text) = verdict {
                 return Err(text);
             }
-            if matches!(verdict, Verdict::Declared(_)) {
+            if let Verdict::Declared(name) = verdict {
+                if name == differences::LEX_AMONG_SCORES {
+                    return match self.key_of_equal_scores(step) {
+                        Some(key) => Err(format!("{}\nall scores of {} are equal", step.text(), word(&key))),
+                        None => Ok(false),
+                    };
+                }
                 // One may have queued what the other has refused, or written what the other has not.
                 let writes = step.commands.iter().any(Sent::may_write);
                 if session.in_transaction() || writes && one_refused(session) {
@@ -142,6 +148,26 @@ impl Duel {
         }
         self.mend(step);
         Ok(true)
+    }
+
+    /// A sorted set in which the step's ranges of members are well defined: whose scores are all equal.
+    fn key_of_equal_scores(&mut self, step: &Step) -> Option<Vec<u8>> {
+        let keys = step.commands.iter().filter_map(|sent| {
+            let subject = sent.subject.as_ref().filter(|subject| subject.name().contains("lex"))?;
+            subject.keys(&sent.generated.arguments).into_iter().next()
+        });
+        let keys: Vec<Vec<u8>> = keys.collect();
+        keys.into_iter().find(|key| {
+            let ends = ["0", "-1"].map(|end| {
+                let end = end.as_bytes();
+                let found = self.observers[0].cmd(&[b"ZRANGE", key.as_slice(), end, end, b"WITHSCORES"]);
+                found
+                    .into_elements()
+                    .and_then(|items| items.first().cloned())
+                    .and_then(|pair| pair.into_elements().and_then(|pair| pair.get(1).map(Reply::to_string)))
+            });
+            ends[0].is_some() && ends[0] == ends[1]
+        })
     }
 
     /// Deletes on both sides what a random choice made different.
