@@ -15,8 +15,8 @@ const KEPT_SPANS: usize = 32;
 /// A header's integer, if it is one, and the length of its line with the two bytes that end it.
 type Header = (Option<i64>, usize);
 
-/// The integer and the length of the header that `line` begins with, if it is complete and has one to nine digits and no leading zero: one pass,
-/// without a search for the line's end.
+/// The integer and the length of the header that `line` begins with, if it is complete and has one to nine digits and
+/// no leading zero: one pass, without a search for the line's end.
 #[inline]
 fn usual_header(line: &[u8]) -> Option<(usize, usize)> {
     let digit = |byte: u8| byte.wrapping_sub(b'0');

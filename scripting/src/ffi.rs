@@ -6,6 +6,8 @@ use crate::context::Argument;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+// SAFETY: the parameters and results are those of the functions that the patches in scripting/lua-src append to lapi.c;
+// `Argument` is laid out as their `Slice` is.
 unsafe extern "C-unwind" {
     /// Makes a table read-only, or writable again. Needs a table at `index`.
     pub(crate) fn lua_setreadonly(state: *mut lua_State, index: c_int, on: c_int);

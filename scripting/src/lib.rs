@@ -92,8 +92,8 @@ impl Runtime {
         Ok(Sha::of(body))
     }
 
-    /// EVAL: the script with this text, compiled if it is not cached. No SHA-1 is made. Among scripts that came this way
-    /// those not used for longest are forgotten when they are very many. O(length).
+    /// EVAL: the script with this text, compiled if it is not cached. No SHA-1 is made. Among scripts that came this
+    /// way those not used for longest are forgotten when they are very many. O(length).
     pub fn intern(&mut self, body: &[u8]) -> Result<ScriptId, Error> {
         if let Some(id) = self.cache.by_text(body) {
             return Ok(id);

@@ -32,8 +32,8 @@ const MAX_KEYS: usize = 1 << 25;
 
 /// A reply becomes exactly one value on top of the stack, once [`finish`](StackSink::finish) is called.
 ///
-/// Replies become Lua values as Redis makes them: RESP2's nil is `false`, statuses and errors are tables with one field.
-/// The limit of memory must be suspended while it is used, so that no call can raise an error.
+/// Replies become Lua values as Redis makes them: RESP2's nil is `false`, statuses and errors are tables with one
+/// field. The limit of memory must be suspended while it is used, so that no call can raise an error.
 pub(crate) struct StackSink<'a> {
     state: *mut lua_State,
     protocol: Protocol,

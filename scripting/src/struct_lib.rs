@@ -1,8 +1,8 @@
 //! The library `struct`: numbers and strings to and from bytes, as the copy of it in Redis does.
 //!
-//! Formats: `>` `<` order of bytes, `!n` alignment, `b` `B` `h` `H` `i` `In` `l` `L` `T` integers of 1, 2, 4 or n, and 8
-//! bytes, `f` `d` floats, `s` string to a NUL, `cn` string of n bytes, `c0` of as many as the number before says, `x` a
-//! byte of padding. All texts of errors and all corner cases were read off a running server.
+//! Formats: `>` `<` order of bytes, `!n` alignment, `b` `B` `h` `H` `i` `In` `l` `L` `T` integers of 1, 2, 4 or n, and
+//! 8 bytes, `f` `d` floats, `s` string to a NUL, `cn` string of n bytes, `c0` of as many as the number before says, `x`
+//! a byte of padding. All texts of errors and all corner cases were read off a running server.
 
 use crate::call::lua_function;
 use crate::context::Context;

@@ -203,9 +203,14 @@ impl Drop for Vm {
 }
 
 /// What Lua calls for an error that nobody catches: every call that may raise one is protected, or made with the limit
-/// of memory suspended, so this is a mistake of ours, and the stack cannot be unwound.
-unsafe extern "C-unwind" fn panicked(_: *mut lua_State) -> c_int {
-    std::process::abort()
+/// of memory suspended, so this is a mistake of ours.
+extern "C-unwind" fn panicked(_: *mut lua_State) -> c_int {
+    unprotected()
+}
+
+/// Ends the process: Lua's frames cannot be unwound, and a panic that would leave a function of the C ABI aborts.
+extern "C" fn unprotected() -> ! {
+    panic!("an error was raised in Lua outside a protected call")
 }
 
 /// Makes the table at `index` an array of strings, as if it were new.

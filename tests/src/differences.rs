@@ -54,8 +54,8 @@ pub const REDIS_7_0: &[Difference] = &[
     },
     Difference {
         name: "minus zero",
-        reason: "a sorted set in a listpack forgets the sign of zero; one that is made for a long member never is one in \
-                 7.2, and in 7.0 only from that member on",
+        reason: "a sorted set in a listpack forgets the sign of zero; one that is made for a long member never is one \
+                 in 7.2, and in 7.0 only from that member on",
         claim: Claim::Redis72,
         example: &[
             "ZADD z -0 a 0 long.member:123456789.123456789.123456789.123456789.123456789.123456789",
@@ -186,7 +186,8 @@ pub const VALKEY: &[Difference] = &[
     LEX,
     Difference {
         name: "more strings are embedded",
-        reason: "Valkey embeds strings of more than 44 bytes, and integers that some commands set, in their key's entry",
+        reason: "Valkey embeds strings of more than 44 bytes, and integers that some commands set, in their key's \
+                 entry",
         claim: Claim::Newer,
         example: &["SET k 123456789.123456789.123456789.123456789.12345", "OBJECT ENCODING k"],
         applies: |exchange| matches!(encodings(exchange), Some(("embstr", "raw" | "int"))),

@@ -276,7 +276,8 @@ fn an_idle_server_wakes_at_its_first_deadline_and_not_before() {
     let mut client = Client::connect(server.addr());
     client.line("CLOCK.FREEZE");
     let filled = client.line(
-        "EVAL \"for i = 1, ARGV[1] do redis.call('set', 'k' .. i, 'v', 'px', 60000 + i % 1000) end return redis.call('dbsize')\" 0 1000000",
+        "EVAL \"for i = 1, ARGV[1] do redis.call('set', 'k' .. i, 'v', 'px', 60000 + i % 1000) end \
+         return redis.call('dbsize')\" 0 1000000",
     );
     assert_eq!(filled.to_string(), ":1000000");
     client.line("SET first v PX 50");

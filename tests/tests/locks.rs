@@ -5,14 +5,17 @@ use lockwheel_tests::ours;
 
 /// What LOCK.ACQUIRE answers, in RESP2 and RESP3.
 fn granted(token: i64, holds: i64, ttl: i64, waited: i64, predecessor: &str) -> [String; 2] {
-    [
-        format!(
-            r#"["token", :{token}, "holds", :{holds}, "ttl", :{ttl}, "waited", :{waited}, "predecessor", "{predecessor}"]"#
-        ),
-        format!(
-            r#"{{"token": :{token}, "holds": :{holds}, "ttl": :{ttl}, "waited": :{waited}, "predecessor": "{predecessor}"}}"#
-        ),
-    ]
+    let fields = [
+        ("token", format!(":{token}")),
+        ("holds", format!(":{holds}")),
+        ("ttl", format!(":{ttl}")),
+        ("waited", format!(":{waited}")),
+        ("predecessor", format!("\"{predecessor}\"")),
+    ];
+    let written = |between: &str| {
+        fields.each_ref().map(|(name, value)| format!("\"{name}\"{between}{value}")).join(", ")
+    };
+    [format!("[{}]", written(", ")), format!("{{{}}}", written(": "))]
 }
 
 macro_rules! check_granted {
@@ -86,8 +89,16 @@ fn waiters_are_served_first_come_first_served() {
     }
     s.check3(
         "LOCK.INFO l",
-        r#"["mode", "exclusive", "layout", "hash", "ttl", :30000, "holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1]], "waiters", ["b", "c", "d"]]"#,
-        r#"{"mode": "exclusive", "layout": "hash", "ttl": :30000, "holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1}], "waiters": ["b", "c", "d"]}"#,
+        concat!(
+            r#"["mode", "exclusive", "layout", "hash", "ttl", :30000, "#,
+            r#""holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1]], "#,
+            r#""waiters", ["b", "c", "d"]]"#,
+        ),
+        concat!(
+            r#"{"mode": "exclusive", "layout": "hash", "ttl": :30000, "#,
+            r#""holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1}], "#,
+            r#""waiters": ["b", "c", "d"]}"#,
+        ),
     );
     s.run("CLOCK.ADVANCE 10");
     s.check("LOCK.RELEASE l a", ":0");

@@ -71,8 +71,8 @@ impl Big {
         (top, below as u32 * 32, self.limbs[..below].iter().any(|&limb| limb != 0))
     }
 
-    /// `self` · 2^k / `divisor` for the k that gives the quotient 80 or 81 bits: the quotient, k, and whether there is a
-    /// remainder. Neither may be zero. O(size).
+    /// `self` · 2^k / `divisor` for the k that gives the quotient 80 or 81 bits: the quotient, k, and whether there is
+    /// a remainder. Neither may be zero. O(size).
     pub(super) fn divide(mut self, mut divisor: Self) -> (u128, i64, bool) {
         const BITS: u32 = 80;
         let shift = i64::from(divisor.bits()) - i64::from(self.bits());

@@ -1,3 +1,5 @@
+//! Requests, whole and in pieces, and what is wrong with them.
+
 use super::*;
 use crate::{Protocol, Writer};
 use proptest::prelude::*;
@@ -284,7 +286,10 @@ fn stretch() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn requests_come_back_as_they_were_sent(
-        requests in prop::collection::vec(prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..8), 0..20),
+        requests in prop::collection::vec(
+            prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..8),
+            0..20,
+        ),
     ) {
         let stream: Vec<u8> = requests.iter().flat_map(|request| encode(request)).collect();
         prop_assert_eq!(read(&stream), Read { requests, error: None });
@@ -318,7 +323,12 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(stream in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"*$\r\n0123 '\"\\"[..])], 0..200)) {
+    fn no_bytes_panic(
+        stream in prop::collection::vec(
+            prop_oneof![any::<u8>(), prop::sample::select(&b"*$\r\n0123 '\"\\"[..])],
+            0..200,
+        ),
+    ) {
         let limits = Limits { max_bulk: 100, unauthenticated: true };
         let whole = read_pieces([&stream[..]], &limits);
         prop_assert_eq!(read_pieces(stream.chunks(1), &limits), whole);

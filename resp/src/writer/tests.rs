@@ -1,3 +1,5 @@
+//! Replies, read back by another implementation of the protocol.
+
 use super::*;
 use proptest::prelude::*;
 use redis_protocol::{resp2, resp3, resp3::types::VerbatimStringFormat};

@@ -26,7 +26,8 @@ const ENDLESS: &[&str] = &[
     "for x in coroutine.wrap(function() while true do coroutine.yield(1) end end) do end",
     "local function f() return coroutine.wrap(f)() end while true do pcall(f) end",
     "for x in function() return 1 end do end",
-    "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) while true do pcall(function() return t[1] end) end",
+    "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) \
+     while true do pcall(function() return t[1] end) end",
     "local t = setmetatable({}, {__lt = function() while true do end end}) return t < t",
     "table.sort({3, 2, 1}, function() while true do end end)",
     "table.foreach({1}, function() while true do end end)",

@@ -30,7 +30,8 @@ fn memory_is_limited_and_the_interpreter_stays_usable() {
             "local t = {} while true do t[#t + 1] = function() return t end end",
             "local s = string.rep('a', 1e6) local t = {} for i = 1, 5000 do t[i] = s end return table.concat(t)",
             "local s = string.rep('a', 1e6) return (s:gsub('a', s))",
-            "local s = string.rep('a', 1e6) local t = {} for i = 1, 5000 do t[i] = s end return struct.pack(string.rep('s', 5000), unpack(t))",
+            "local s = string.rep('a', 1e6) local t = {} for i = 1, 5000 do t[i] = s end \
+             return struct.pack(string.rep('s', 5000), unpack(t))",
             "local s = string.rep('x', 1e6) return loadstring('return \"' .. string.rep(s, 100) .. '\"')",
             "local t = {} for i = 1, 1e9 do t[i] = redis.call('echo', string.rep('x', 1e5) .. i) end",
             "local t = {} while true do t[#t + 1] = redis.pcall('nosuch') end",
@@ -93,7 +94,9 @@ fn patterns_are_bounded() {
         }
         fails(&mut bench, "return string.find('a', string.rep('(', 50000))", "too many captures");
         // The bound is on all matches in progress together, and goes back with errors.
-        let nested = "local function f(n) return (('a'):gsub(string.rep('b?', 20) .. 'a', function() if n > 0 then return f(n - 1) end end)) end return f(150)";
+        let nested = "local function f(n) \
+            return (('a'):gsub(string.rep('b?', 20) .. 'a', function() if n > 0 then return f(n - 1) end end)) end \
+            return f(150)";
         assert_eq!(bench.eval(nested), "$1\\r\\na\\r\\n");
         let again =
             "for i = 1, 100 do pcall(string.find, string.rep('a', 6000), string.rep('a?', 6000) .. 'b') end
@@ -200,9 +203,11 @@ fn long_brackets_are_bounded() {
         local f, e = loadstring('return [' .. level .. '[x]' .. level .. ']')
         return e:match('invalid long string delimiter')";
     assert!(bench.eval(script).contains("invalid long string delimiter"), "{}", bench.eval(script).len());
-    let script = "local level = string.rep('=', 100000) return loadstring('return [' .. level .. '[x]' .. level .. ']')()";
+    let script = "local level = string.rep('=', 100000) \
+        return loadstring('return [' .. level .. '[x]' .. level .. ']')()";
     assert_eq!(bench.eval(script), "$1\\r\\nx\\r\\n");
-    let script = "local f, e = loadstring('return [=' .. string.rep('=', 100)) return e:match('invalid long string delimiter')";
+    let script = "local f, e = loadstring('return [=' .. string.rep('=', 100)) \
+        return e:match('invalid long string delimiter')";
     assert_eq!(bench.eval(script), "$29\\r\\ninvalid long string delimiter\\r\\n");
 }
 

@@ -43,7 +43,8 @@ fn replies_become_values() {
         (
             "nested",
             "{1={err=\"ERR inner\" ignore_error_stats_update=true} 2={ok=\"OK\"} 3={1=\"k\" 2={1=\"0.5\"}} 4={}}",
-            "{1={err=\"ERR inner\" ignore_error_stats_update=true} 2={ok=\"OK\"} 3={map={k={set={{double=0.5}=true}}}} 4={}}",
+            "{1={err=\"ERR inner\" ignore_error_stats_update=true} 2={ok=\"OK\"} \
+              3={map={k={set={{double=0.5}=true}}}} 4={}}",
         ),
     ] {
         assert_eq!(shown(&mut bench, 2, name), resp2, "{name}");
@@ -132,7 +133,8 @@ fn what_redisson_packs_it_unpacks() {
     ] {
         // A `c0` takes the number before it away.
         let script = format!(
-            "local given = {{{values}}} local got = {{struct.unpack('{format}', struct.pack('{format}', unpack(given)))}}
+            "local given = {{{values}}}
+            local got = {{struct.unpack('{format}', struct.pack('{format}', unpack(given)))}}
             local left = {{}}
             for i = 1, #given do if type(given[i + 1]) ~= 'string' then left[#left + 1] = given[i] end end
             for i = 1, #left do assert(got[i] == left[i], i .. ': ' .. tostring(got[i]) .. ' ' .. tostring(left[i])) end

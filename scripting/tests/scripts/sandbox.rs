@@ -14,19 +14,20 @@ fn globals_are_those_of_redis() {
         end
         walk('', _G) table.sort(names) return table.concat(names, ' ')";
     let names = "ARGV KEYS _G _VERSION __redis__err__handler assert collectgarbage coroutine coroutine.create \
-        coroutine.resume coroutine.running coroutine.status coroutine.wrap coroutine.yield error gcinfo getmetatable \
-        ipairs load loadstring math math.abs math.acos math.asin math.atan math.atan2 math.ceil math.cos math.cosh \
-        math.deg math.exp math.floor math.fmod math.frexp math.huge math.ldexp math.log math.log10 math.max math.min \
-        math.mod math.modf math.pi math.pow math.rad math.random math.randomseed math.sin math.sinh math.sqrt math.tan \
-        math.tanh next os os.clock pairs pcall rawequal rawget rawset redis redis.LOG_DEBUG redis.LOG_NOTICE \
-        redis.LOG_VERBOSE redis.LOG_WARNING redis.REDIS_VERSION redis.REDIS_VERSION_NUM redis.REPL_ALL redis.REPL_AOF \
-        redis.REPL_NONE redis.REPL_REPLICA redis.REPL_SLAVE redis.acl_check_cmd redis.breakpoint redis.call redis.debug \
-        redis.error_reply redis.log redis.pcall redis.replicate_commands redis.set_repl redis.setresp redis.sha1hex \
-        redis.status_reply select setmetatable string string.byte string.char string.dump string.find string.format \
-        string.gfind string.gmatch string.gsub string.len string.lower string.match string.rep string.reverse \
-        string.sub string.upper struct struct.pack struct.size struct.unpack table table.concat table.foreach \
-        table.foreachi table.getn table.insert table.maxn table.remove table.setn table.sort tonumber tostring type \
-        unpack xpcall";
+        coroutine.resume coroutine.running coroutine.status coroutine.wrap coroutine.yield error gcinfo \
+        getmetatable ipairs load loadstring math math.abs math.acos math.asin math.atan math.atan2 math.ceil \
+        math.cos math.cosh math.deg math.exp math.floor math.fmod math.frexp math.huge math.ldexp math.log \
+        math.log10 math.max math.min math.mod math.modf math.pi math.pow math.rad math.random \
+        math.randomseed math.sin math.sinh math.sqrt math.tan math.tanh next os os.clock pairs pcall \
+        rawequal rawget rawset redis redis.LOG_DEBUG redis.LOG_NOTICE redis.LOG_VERBOSE redis.LOG_WARNING \
+        redis.REDIS_VERSION redis.REDIS_VERSION_NUM redis.REPL_ALL redis.REPL_AOF redis.REPL_NONE \
+        redis.REPL_REPLICA redis.REPL_SLAVE redis.acl_check_cmd redis.breakpoint redis.call redis.debug \
+        redis.error_reply redis.log redis.pcall redis.replicate_commands redis.set_repl redis.setresp \
+        redis.sha1hex redis.status_reply select setmetatable string string.byte string.char string.dump \
+        string.find string.format string.gfind string.gmatch string.gsub string.len string.lower \
+        string.match string.rep string.reverse string.sub string.upper struct struct.pack struct.size \
+        struct.unpack table table.concat table.foreach table.foreachi table.getn table.insert table.maxn \
+        table.remove table.setn table.sort tonumber tostring type unpack xpcall";
     assert_eq!(bench.eval(script), format!("${}\\r\\n{names}\\r\\n", names.len()));
     let script = "return {redis.REDIS_VERSION, redis.REDIS_VERSION_NUM, redis.LOG_WARNING, redis.REPL_ALL}";
     assert_eq!(bench.eval(script), "*4\\r\\n$5\\r\\n7.2.5\\r\\n:459269\\r\\n:3\\r\\n:3\\r\\n");

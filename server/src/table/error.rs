@@ -74,11 +74,12 @@ pub mod errors {
         NUMKEYS_TOO_LARGE = "ERR Number of keys can't be greater than number of args";
         OFFSET_OUT_OF_RANGE = "ERR offset is out of range";
         OUT_OF_INT_RANGE = "ERR value is out of range, value must between -2147483648 and 2147483647";
-        OUT_OF_LONG_RANGE = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
+        OUT_OF_LONG_RANGE = "ERR value is out of range, value must between -9223372036854775807 and \
+                             9223372036854775807";
         OUT_OF_RANGE = "ERR value is out of range";
         OUT_OF_RANGE_POSITIVE = "ERR value is out of range, must be positive";
-        RANK_ZERO = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to \
-                     start from the end of the list";
+        RANK_ZERO = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use \
+                     negative to start from the end of the list";
         SAME_OBJECT = "ERR source and destination objects are the same";
         SCORES_BY_LEX = "ERR syntax error, WITHSCORES not supported in combination with BYLEX";
         SCORE_IS_NAN = "ERR resulting score is not a number (NaN)";

@@ -155,7 +155,8 @@ const LINES: &[(&str, &[&str])] = &[
             "EVAL \"redis.call('set', 'k', 1761234597890) return redis.call('get', 'k')\" 0",
             "EVAL \"return tostring(1/3)\" 0",
             "EVAL \"redis.setresp(3) redis.call('hset', 'h', 'f', 'v') return redis.call('hgetall', 'h')\" 0",
-            "EVAL \"redis.setresp(3) return redis.call('zadd', 'z', 1.5, 'm') + redis.call('zscore', 'z', 'm')['double']\" 0",
+            "EVAL \"redis.setresp(3) \
+             return redis.call('zadd', 'z', 1.5, 'm') + redis.call('zscore', 'z', 'm')['double']\" 0",
             "EVAL \"redis.setresp(3) return type(redis.call('get', 'none'))\" 0",
             "EVAL \"redis.setresp(4)\" 0",
             "EVAL \"return {double=1.5}\" 0",

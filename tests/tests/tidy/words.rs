@@ -67,8 +67,10 @@ pub(crate) fn ambient(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| is_below_net(&source.path)) {
         for (word, why) in AMBIENT {
-            let places = occurrences(&source.shipped, word);
-            findings.extend(places.into_iter().map(|at| source.finding(at, format!("`{word}`: {why}"))));
+            // `&'static mut T` is a reference to something, not a static that can change.
+            let places = occurrences(&source.shipped, word).into_iter();
+            let places = places.filter(|&at| !is_lifetime(&source.shipped, at));
+            findings.extend(places.map(|at| source.finding(at, format!("`{word}`: {why}"))));
         }
         findings.extend(ambient_maps(source));
         findings.extend(mutable_statics(source));
@@ -92,14 +94,20 @@ fn ambient_maps(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Whether the word at this offset is the name of a lifetime.
+fn is_lifetime(code: &str, at: usize) -> bool {
+    at > 0 && code.as_bytes()[at - 1] == b'\''
+}
+
 /// Statics that can change.
 fn mutable_statics(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for start in occurrences(&source.shipped, "static") {
-        let is_lifetime = start > 0 && source.shipped.as_bytes()[start - 1] == b'\'';
         let end = body_or_end(&source.shipped, start).unwrap_or(source.shipped.len());
         let declared = source.shipped[start..end].split('=').next().unwrap_or_default();
-        if !is_lifetime && MUTABLE_INSIDE.iter().any(|inside| declared.contains(inside)) {
+        if !is_lifetime(&source.shipped, start)
+            && MUTABLE_INSIDE.iter().any(|inside| declared.contains(inside))
+        {
             findings.push(
                 source.finding(start, "a `static` that changes: no state beside the engine".to_string()),
             );
@@ -167,6 +175,7 @@ fn ambient_state_is_found_below_net_only() {
         ("use std::sync::{Arc, Mutex};", "`Mutex`: no locks"),
         ("thread_local! {}", "`thread_local`: no state beside the engine"),
         ("use std::collections::{BTreeMap, HashMap};", "std's `HashMap` hashes by the system's randomness"),
+        ("static mut N: u64 = 0;", "`static mut`: no state beside the engine"),
         ("static N: AtomicU64 = AtomicU64::new(0);", "a `static` that changes: no state beside the engine"),
     ];
     for (code, problem) in bad {
@@ -179,7 +188,9 @@ fn ambient_state_is_found_below_net_only() {
             assert_eq!(crate::findings(ambient, path, code), [""; 0]);
         }
     }
-    let good = "// no tokio\nconst A: &'static str = \"Mutex\"; static T: [u8; 2] = [1, 2]; use hashbrown::HashMap;\n\
+    let good = "// no tokio\nfn f(_: &'static mut u8) {}\n\
+                const A: &'static str = \"Mutex\"; static T: [u8; 2] = [1, 2];\n\
+                use hashbrown::HashMap;\n\
                 #[cfg(test)]\nmod tests { use std::collections::HashMap; }";
     assert_eq!(crate::findings(ambient, "server/src/engine/x.rs", good), [""; 0]);
 }

@@ -146,8 +146,8 @@ LUA_API void lua_setkilled (lua_State *L, int on) {
     },
     Change {
         file: "lbaselib.c",
-        why: "a kill passes through pcall; Redis' pcall gives the text of an error reply, not its table; and the place of \
-              the status is taken first, as many results may leave no room for it",
+        why: "a kill passes through pcall; Redis' pcall gives the text of an error reply, not its table; and the place \
+              of the status is taken first, as many results may leave no room for it",
         edit: Replace(
             "  luaL_checkany(L, 1);
   status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);

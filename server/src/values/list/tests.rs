@@ -145,7 +145,11 @@ fn apply(op: Op, list: &mut List, model: &mut Vec<Vec<u8>>, enc: &Encodings) -> 
 
 proptest! {
     #[test]
-    fn is_a_vector(ops in ops(), size in prop_oneof![Just(-2_i64), Just(-1), 0_i64..20], cut in any::<prop::sample::Index>()) {
+    fn is_a_vector(
+        ops in ops(),
+        size in prop_oneof![Just(-2_i64), Just(-1), 0_i64..20],
+        cut in any::<prop::sample::Index>(),
+    ) {
         let enc = Encodings { list_max_listpack_size: size, ..Encodings::default() };
         let (mut list, mut model) = (List::new(), Vec::new());
         for op in ops {
