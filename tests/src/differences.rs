@@ -215,7 +215,8 @@ pub const VALKEY: &[Difference] = &[
     },
     Difference {
         name: "odd cursors",
-        reason: "Redis 7 reads cursors as C does: -1 is the largest, nothing is 0, a space is an error; Valkey 9 has its own rules",
+        reason: "Redis 7 reads cursors as C does: -1 is the largest, nothing is 0, a space is an error; \
+                 Valkey 9 has its own rules",
         claim: Claim::Newer,
         example: &["SCAN -1"],
         applies: |exchange| {
