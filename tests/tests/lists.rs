@@ -390,3 +390,20 @@ fn who_is_served_is_told_behind_the_push() {
         expect_events(scenario, "lpush k, rpop k, del k");
     });
 }
+
+#[test]
+fn a_waiter_is_served_by_the_key_that_is_ready_and_not_by_another() {
+    let mut s = ours::manual_scenario();
+    s.on("first").send("BLPOP x 0");
+    s.check("AWAIT.BLOCKED 1", ":1");
+    s.on("second").send("BLPOP y x 0");
+    s.check("AWAIT.BLOCKED 2", ":1");
+    s.run("MULTI");
+    s.run("RPUSH y 1");
+    s.run("RPUSH x 2");
+    s.run("LPOP y");
+    s.check("EXEC", r#"[:1, :1, "1"]"#);
+    s.on("first").expect(r#"["x", "2"]"#);
+    s.check("AWAIT.BLOCKED 1", ":1").check("RPUSH y 3", ":1");
+    s.on("second").expect(r#"["y", "3"]"#);
+}

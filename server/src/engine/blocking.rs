@@ -8,6 +8,7 @@ use super::table::{Command, Handler};
 use super::{Call, Engine, Origin, Timeout, Waiting};
 use crate::keyspace::{ReadyKey, Waiter};
 use crate::table::{Args, CommandError, Flow, Outcome, Wait, WaitClass};
+use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
 use std::sync::Arc;
 
@@ -76,6 +77,10 @@ impl Engine {
         while let Some((arrival, waiter)) = self.keyspace.waiters.next_after(ready, after) {
             after = arrival;
             let (id, class) = (waiter.id, usize::from(waiter.class));
+            // The key may be gone again, or something else: then it is another key's turn to serve this waiter.
+            if !self.is_ready(ready, class) {
+                continue;
+            }
             if unserved[class] {
                 if unserved.iter().all(|&unserved| unserved) {
                     break;
@@ -85,6 +90,17 @@ impl Engine {
             if !self.retry(id) && class != WaitClass::State as usize {
                 unserved[class] = true;
             }
+        }
+    }
+
+    /// Whether a signalled key is what a class of waiters waits for; locks and states are asked in any case.
+    fn is_ready(&mut self, ready: &ReadyKey, class: usize) -> bool {
+        let tx = self.keyspace.tx(ready.db, self.now);
+        let value = tx.peek(&ready.key);
+        match class {
+            _ if class == WaitClass::List as usize => matches!(value, Some(Value::List(_))),
+            _ if class == WaitClass::SortedSet as usize => matches!(value, Some(Value::ZSet(_))),
+            _ => true,
         }
     }
 

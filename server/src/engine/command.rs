@@ -85,7 +85,7 @@ fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     for name in names {
         match engine.table.find_full(name) {
             Some(command) => command_info::write(command, reply),
-            None => reply.null_array(),
+            None => reply.null(),
         }
     }
     Ok(Flow::Done)

@@ -172,16 +172,6 @@ fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     Ok(Flow::Done)
 }
 
-/// A RESP2 client cannot tell a message from a reply, so it may not listen while its replies are collected.
-fn refuse_in_resp2_transaction(engine: &Engine, call: Call) -> Result<(), CommandError> {
-    let session = engine.session(call.slot);
-    let collected = call.origin == super::Origin::Transaction;
-    if collected && session.protocol == lockwheel_resp::Protocol::Resp2 {
-        return Err(CommandError::text("ERR SUBSCRIBE isn't allowed for a DENY BLOCKING client"));
-    }
-    Ok(())
-}
-
 fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
     reply.push(3);
     reply.bulk(what);
@@ -193,7 +183,6 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
 }
 
 fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    refuse_in_resp2_transaction(engine, call)?;
     for &channel in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
         if session.channels.insert(channel.into()) {
@@ -205,7 +194,6 @@ fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Re
 }
 
 fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    refuse_in_resp2_transaction(engine, call)?;
     for &pattern in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
         if session.patterns.insert(pattern.into()) {

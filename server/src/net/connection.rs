@@ -7,6 +7,7 @@ use crate::engine::{BUSY, Closing, Engine, Peer, Progress, Slot, kill_error};
 use bytes::{Buf, BytesMut};
 use lockwheel_resp::{Batch, Limits, Parser, ProtocolError, Reply, Writer};
 use smallvec::SmallVec;
+use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,8 @@ use tokio::sync::{Notify, oneshot};
 
 /// Free room for each read.
 const READ: usize = 16 * 1024;
+/// How long a connection is silent before the system asks whether its client is still there: Redis' `tcp-keepalive`.
+const KEEP_ALIVE: Duration = Duration::from_secs(300);
 /// A read buffer that has grown beyond this is given back once it is empty.
 const KEEP: usize = 64 * 1024;
 /// Requests run at one instant: a longer pipeline reads the clock again.
@@ -82,6 +85,7 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, _seat: Seat) {
 impl Connection {
     async fn open(shared: Arc<Shared>, stream: TcpStream) -> io::Result<Option<Self>> {
         stream.set_nodelay(true)?;
+        keep_alive(&stream)?;
         let peer = Peer {
             addr: stream.peer_addr()?.to_string(),
             laddr: stream.local_addr()?.to_string(),
@@ -337,6 +341,11 @@ impl Connection {
         Writer::new(&mut self.output.bytes, Default::default()).error(text.as_bytes());
         self.closing = Some(Closing::AfterOutput);
     }
+}
+
+/// Finds out about clients that are gone without a word.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    SockRef::from(stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))
 }
 
 #[cfg(unix)]

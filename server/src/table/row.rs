@@ -8,7 +8,7 @@ pub mod flags {
     pub const WRITE: u32 = 1;
     /// Only reads keys.
     pub const READONLY: u32 = 1 << 1;
-    /// Refused when memory is over `maxmemory`.
+    /// May make memory grow.
     pub const DENYOOM: u32 = 1 << 2;
     /// For administrators.
     pub const ADMIN: u32 = 1 << 3;
