@@ -332,8 +332,9 @@ fn without_digest(text: &str) -> String {
     }
 }
 
-/// Where the list declares a difference of encodings, the real state gets ours.
-pub fn declare_encodings(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
+/// Where the list declares a difference of encodings, or of the digits that a script gave to a double, the real state
+/// gets ours.
+pub fn declare_states(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
     for (name, state) in &mut real.keys {
         let Some(our_state) = ours.keys.get(name) else { continue };
         let encodings = (state.encoding.as_str(), our_state.encoding.as_str());
@@ -345,6 +346,12 @@ pub fn declare_encodings(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
         };
         if declared {
             state.encoding.clone_from(&our_state.encoding);
+        }
+        if kind == Kind::Redis
+            && state.content != our_state.content
+            && same_but_digits(&state.content, &our_state.content)
+        {
+            state.content.clone_from(&our_state.content);
         }
     }
 }
@@ -379,6 +386,31 @@ fn same_doubles(real: &Reply, ours: &Reply) -> bool {
         }
         (Reply::Bulk(real_text), Reply::Bulk(our_text)) if real_text != our_text => {
             double(real_text).is_some_and(|real| double(our_text) == Some(real))
+        }
+        _ => real == ours,
+    }
+}
+
+/// Digits that 7.0 writes of a double that is no short decimal.
+const DIGITS_OF_7_0: usize = 17;
+
+/// Whether two replies or contents are the same but for doubles that 7.0 wrote with seventeen digits, anywhere in them.
+pub fn same_but_digits(real: &Reply, ours: &Reply) -> bool {
+    let all = |real: &[Reply], ours: &[Reply]| {
+        real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| same_but_digits(real, ours))
+    };
+    match (real, ours) {
+        (Reply::Array(real), Reply::Array(ours)) | (Reply::Set(real), Reply::Set(ours)) => all(real, ours),
+        (Reply::Map(real), Reply::Map(ours)) => {
+            let pairs = real.iter().zip(ours);
+            real.len() == ours.len()
+                && pairs.clone().all(|(real, ours)| {
+                    same_but_digits(&real.0, &ours.0) && same_but_digits(&real.1, &ours.1)
+                })
+        }
+        (Reply::Bulk(real_text), Reply::Bulk(our_text)) if real_text != our_text => {
+            let long = real_text.iter().filter(|byte| byte.is_ascii_digit()).count() >= DIGITS_OF_7_0;
+            long && double(real_text).is_some_and(|real| double(our_text) == Some(real))
         }
         _ => real == ours,
     }

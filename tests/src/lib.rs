@@ -17,6 +17,7 @@ pub mod ours;
 pub mod pair;
 pub mod redis_server;
 pub mod redisson;
+pub mod redisson_scripts;
 pub mod reply;
 pub mod rng;
 pub mod state;

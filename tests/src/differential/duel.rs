@@ -11,6 +11,7 @@ use crate::reply::Reply;
 use crate::state::Snapshot;
 use lockwheel::Server;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 /// How a difference of states begins.
 pub const STATE_DIFFERS: &str = "state of database";
@@ -185,18 +186,39 @@ impl Duel {
 
     /// Where the states of all databases differ, a line a key.
     pub fn state_differences(&mut self) -> Vec<String> {
+        let skew = self.skew.ms();
+        let states = self.states().into_iter();
+        let lines = states.flat_map(|(db, real, ours)| {
+            let found = real.differences_within(&ours, skew);
+            found.into_iter().map(move |line| format!("{STATE_DIFFERS} {db}: {line}"))
+        });
+        lines.collect()
+    }
+
+    /// The states of all databases that are not empty on both sides: the number, the real server's state, ours.
+    /// Where they differ as declared, the real one has got ours.
+    pub fn states(&mut self) -> Vec<(usize, Snapshot, Snapshot)> {
         let used: BTreeSet<usize> = self.observers.iter_mut().flat_map(used_databases).collect();
-        let mut lines = Vec::new();
+        let mut states = Vec::new();
         for db in used {
             let [mut real, ours] = self.observers.each_mut().map(|observer| {
                 observer.line(&format!("SELECT {db}"));
                 Snapshot::read(observer)
             });
-            differences::declare_encodings(self.real.kind(), &mut real, &ours);
-            let found = real.differences_within(&ours, self.skew.ms());
-            lines.extend(found.into_iter().map(|line| format!("{STATE_DIFFERS} {db}: {line}")));
+            differences::declare_states(self.real.kind(), &mut real, &ours);
+            states.push((db, real, ours));
         }
-        lines
+        states
+    }
+
+    /// Where both servers listen: the real one, ours.
+    pub fn addresses(&self) -> [SocketAddr; 2] {
+        [self.real.addr(), self.ours.addr()]
+    }
+
+    /// How far apart in time both may have seen a command.
+    pub fn skew_ms(&self) -> u64 {
+        self.skew.ms()
     }
 }
 

@@ -1,0 +1,46 @@
+//! The scripts of four versions of Redisson against redis-server.
+
+use lockwheel_tests::redisson_scripts::{compare, scripts_of};
+use std::io::Write;
+use std::path::Path;
+
+/// Compares a version's scripts. `scripts` is how many distinct ones its sources hold at least, `succeeded` how many
+/// have to come to an end without an error, both as measured.
+#[track_caller]
+fn version(version: &str, scripts: usize, succeeded: usize) {
+    let Some((found, mixed)) = scripts_of(version, Path::new(env!("CARGO_TARGET_TMPDIR"))) else { return };
+    assert!(found.len() >= scripts, "{} scripts in {version}, of {scripts}", found.len());
+    let seed = std::env::var("LOCKWHEEL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let Some(outcome) = compare(&found, seed) else { return };
+    let _ = writeln!(
+        std::io::stderr(),
+        "Redisson {version}: {} scripts (and {mixed} put together in Java), {} run, {} succeeded; not run, for want of: {}",
+        outcome.scripts,
+        outcome.run,
+        outcome.succeeded,
+        outcome.missing()
+    );
+    let failed: Vec<String> =
+        outcome.only_failed.iter().map(|(class, error)| format!("{class}: {error}")).collect();
+    assert!(outcome.succeeded >= succeeded, "only {} succeeded\n{}", outcome.succeeded, failed.join("\n"));
+}
+
+#[test]
+fn redisson_3_6_5() {
+    version("3.6.5", 261, 253);
+}
+
+#[test]
+fn redisson_3_17_0() {
+    version("3.17.0", 338, 315);
+}
+
+#[test]
+fn redisson_3_24_3() {
+    version("3.24.3", 399, 349);
+}
+
+#[test]
+fn redisson_4_7_0() {
+    version("4.7.0", 477, 406);
+}
