@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 /// Connections that hold deadlines, beside the one that turns the clock and the one that listens.
 const CONNECTIONS: usize = 48;
 /// Keys with a deadline that each of them sets.
-const KEYS: usize = 19;
+const KEYS: usize = 21;
 /// All deadlines lie within so many milliseconds: far fewer than there are deadlines, so that many tie.
 const SPAN_MS: u64 = 400;
 /// Locks that the connections contend for.
