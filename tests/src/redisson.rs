@@ -84,6 +84,8 @@ pub struct Run<'a> {
     pub patience: Option<u64>,
     /// Whether the clients are to speak RESP3, which versions since 3.25 can.
     pub resp3: bool,
+    /// Whether the servers are Lockwheel, so that the scenarios with native locks run too.
+    pub native: bool,
 }
 
 /// How the scenarios went.
@@ -140,6 +142,7 @@ impl Redisson {
         let mut arguments =
             vec![format!("ports={}", ports.join(",")), format!("only={}", run.only.join(","))];
         arguments.push(format!("resp3={}", run.resp3));
+        arguments.push(format!("native={}", run.native));
         arguments.extend(run.patience.map(|millis| format!("patience={millis}")));
         let output = self.java("lockwheel.Main", &arguments);
         let text = String::from_utf8_lossy(&output.stdout);

@@ -42,9 +42,9 @@ fn absent(version: Version) -> Vec<&'static str> {
 
 /// Every scenario that the version has passes.
 #[track_caller]
-fn all_pass(version: Version, resp3: bool, server: &str, ports: &[u16]) {
+fn all_pass(version: Version, server: &str, run: &Run<'_>) {
     let Some(client) = prepared(version) else { return };
-    let report = client.run(&Run { ports, resp3, ..Run::default() });
+    let report = client.run(run);
     assert!(report.failed.is_empty(), "Redisson {version} on {server}:\n{}", report.failures());
     assert!(report.absent.iter().eq(absent(version)), "Redisson {version} lacks {:?}", report.absent);
     assert!(!report.ok.is_empty());
@@ -53,13 +53,15 @@ fn all_pass(version: Version, resp3: bool, server: &str, ports: &[u16]) {
 #[track_caller]
 fn passes_on_redis(version: Version, resp3: bool) {
     let Some(servers) = real_servers() else { return };
-    all_pass(version, resp3, "redis-server", &servers.iter().map(RealServer::port).collect::<Vec<_>>());
+    let ports: Vec<u16> = servers.iter().map(RealServer::port).collect();
+    all_pass(version, "redis-server", &Run { ports: &ports, resp3, ..Run::default() });
 }
 
 #[track_caller]
 fn passes_on_lockwheel(version: Version, resp3: bool) {
     let servers = our_servers();
-    all_pass(version, resp3, "Lockwheel", &servers.iter().map(Server::port).collect::<Vec<_>>());
+    let ports: Vec<u16> = servers.iter().map(Server::port).collect();
+    all_pass(version, "Lockwheel", &Run { ports: &ports, resp3, native: true, ..Run::default() });
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn notices(version: Version, fault: Fault, noticed: &[Noticed], untouched: &[&st
     let only: Vec<&str> = noticed.iter().map(|(name, _)| *name).chain(untouched.iter().copied()).collect();
     let ports: Vec<u16> = broken.iter().map(BrokenServer::port).collect();
     let patience = Some(PATIENCE_WITH_THE_BROKEN);
-    let report = client.run(&Run { ports: &ports, only: &only, patience, ..Run::default() });
+    let report = client.run(&Run { ports: &ports, only: &only, patience, native: true, ..Run::default() });
     let what = format!("Redisson {version} with {fault:?}");
     for name in untouched {
         assert!(report.ok.contains(*name), "{what}: {name} is to pass:\n{}", report.failures());
@@ -141,10 +143,11 @@ fn notices(version: Version, fault: Fault, noticed: &[Noticed], untouched: &[&st
 }
 
 /// What needs a message, and what becomes of it without.
-const NEED_MESSAGES: [Noticed; 12] = [
+const NEED_MESSAGES: [Noticed; 13] = [
     ("lock.woken-by-message", "still waiting"),
     ("lock.force-unlock", "still waiting"),
     ("lock.unlock-publishes", "SocketTimeoutException"),
+    ("native.release-wakes", "still waiting"),
     ("fair-lock.order", "still waiting"),
     ("fair-lock.gives-up", "still waiting"),
     ("read-write-lock.writer-woken", "still waiting"),
@@ -155,6 +158,9 @@ const NEED_MESSAGES: [Noticed; 12] = [
     ("topic.messages", "got null"),
     ("topic.pattern", "got null"),
 ];
+
+/// Who waits natively waits for the key, not for a message.
+const NATIVE_WAITS: [&str; 2] = ["native.granted-on-unlock", "native.granted-on-force-unlock"];
 
 /// What needs nil to be `false` in scripts, in all versions.
 const NEED_FALSE: [Noticed; 5] = [
@@ -170,7 +176,8 @@ const UNLOCK: [&str; 4] = ["lock.layout", "lock.reentry", "lock.excludes", "lock
 
 #[track_caller]
 fn notices_lost_messages(version: Version) {
-    notices(version, Fault::LosePublish, &NEED_MESSAGES, &UNTOUCHED);
+    let untouched = [&UNTOUCHED[..], &NATIVE_WAITS].concat();
+    notices(version, Fault::LosePublish, &NEED_MESSAGES, &untouched);
 }
 
 #[track_caller]

@@ -17,8 +17,11 @@ final class Groups {
 
     private Groups() {}
 
-    /** The scenarios of this version, the long ones first; says which optional groups it does not have. */
-    static List<Scenario> scenarios(Consumer<String> absent) {
+    /**
+     * The scenarios of this version, the long ones first; those with native locks only if asked for. Says which
+     * optional groups the version does not have.
+     */
+    static List<Scenario> scenarios(boolean nativeLocks, Consumer<String> absent) {
         List<Scenario> scenarios = new ArrayList<>();
         List<Group> groups = new ArrayList<>(List.of(
                 new TwoProcessesGroup(),
@@ -34,6 +37,9 @@ final class Groups {
                 new ValueGroup(),
                 new CollectionGroup(),
                 new ScriptGroup()));
+        if (nativeLocks) {
+            groups.add(new NativeGroup());
+        }
         for (String name : OPTIONAL) {
             Group group = optional(name);
             if (group == null) {

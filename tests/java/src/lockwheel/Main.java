@@ -45,7 +45,7 @@ public final class Main {
     /** See {@link Options}. */
     public static void main(String[] args) throws Exception {
         World world = new World(new Options(args));
-        Main main = new Main(world, choose(world.options().only()));
+        Main main = new Main(world, choose(world.options()));
         boolean hung = main.runAll();
         if (!hung) {
             world.close();
@@ -56,8 +56,9 @@ public final class Main {
         Runtime.getRuntime().halt(main.failed == 0 ? 0 : 1);
     }
 
-    private static List<Scenario> choose(Set<String> only) {
-        List<Scenario> all = Groups.scenarios(group -> say("absent " + group));
+    private static List<Scenario> choose(Options options) {
+        List<Scenario> all = Groups.scenarios(options.nativeLocks(), group -> say("absent " + group));
+        Set<String> only = options.only();
         if (only.isEmpty()) {
             return all;
         }

@@ -13,7 +13,8 @@ import java.util.TreeSet;
  *
  * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
  * only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
- * has to happen before it fails; {@code resp3=true} lets the clients speak that.
+ * has to happen before it fails; {@code resp3=true} lets the clients speak that; {@code
+ * native=true} adds the scenarios that only Lockwheel can pass.
  */
 final class Options {
     private final Map<String, String> words = new HashMap<>();
@@ -51,6 +52,11 @@ final class Options {
     /** Whether the clients are to speak RESP3; RESP2 unless told. */
     boolean resp3() {
         return Boolean.parseBoolean(words.getOrDefault("resp3", "false"));
+    }
+
+    /** Whether the servers are Lockwheel, whose native locks are to be tried too; not unless told. */
+    boolean nativeLocks() {
+        return Boolean.parseBoolean(words.getOrDefault("native", "false"));
     }
 
     /** The value of a word that must be there. */

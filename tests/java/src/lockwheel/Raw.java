@@ -58,6 +58,21 @@ final class Raw implements AutoCloseable {
         return hash;
     }
 
+    /** A reply that is a map, flattened, or null. */
+    Map<String, Object> map(String... words) throws IOException {
+        List<?> flat = (List<?>) call(words);
+        return flat == null ? null : mapped(flat);
+    }
+
+    /** A flattened map, with its keys in the server's order. */
+    static Map<String, Object> mapped(List<?> flat) {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (int i = 0; i < flat.size(); i += 2) {
+            map.put((String) flat.get(i), flat.get(i + 1));
+        }
+        return map;
+    }
+
     /** How many clients are subscribed to a channel. */
     long subscribers(String channel) throws IOException {
         return (Long) ((List<?>) call("PUBSUB", "NUMSUB", channel)).get(1);
