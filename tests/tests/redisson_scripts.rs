@@ -14,7 +14,8 @@ fn version(version: &str, scripts: usize, succeeded: usize) {
     let Some(outcome) = compare(&found, seed) else { return };
     let _ = writeln!(
         std::io::stderr(),
-        "Redisson {version}: {} scripts (and {mixed} put together in Java), {} run, {} succeeded; not run, for want of: {}",
+        "Redisson {version}: {} scripts (and {mixed} put together in Java), {} run, {} succeeded; \
+         not run, for want of: {}",
         outcome.scripts,
         outcome.run,
         outcome.succeeded,

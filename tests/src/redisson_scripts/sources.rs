@@ -23,7 +23,8 @@ pub struct Script {
 }
 
 /// The distinct scripts of a version that its sources hold as literals, by class, and how many it puts together from
-/// literals and other values, which are left out; unpacked below `directory` once. `None`, after one line on standard error, where Maven or a JDK is not installed.
+/// literals and other values, which are left out; unpacked below `directory` once. `None`, after one line on standard
+/// error, where Maven or a JDK is not installed.
 ///
 /// # Panics
 /// When a tool is missing and the environment says `CI=true`; when Maven fails.
