@@ -8,7 +8,8 @@ use std::path::Path;
 /// have to come to an end without an error, both as measured.
 #[track_caller]
 fn version(version: &str, scripts: usize, succeeded: usize) {
-    let Some((found, mixed)) = scripts_of(version, Path::new(env!("CARGO_TARGET_TMPDIR"))) else { return };
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let Some((found, mixed)) = scripts_of(version, directory) else { return };
     assert!(found.len() >= scripts, "{} scripts in {version}, of {scripts}", found.len());
     let seed = std::env::var("LOCKWHEEL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let Some(outcome) = compare(&found, seed) else { return };

@@ -30,9 +30,8 @@ pub struct Script {
 /// When a tool is missing and the environment says `CI=true`; when Maven fails.
 pub fn scripts_of(version: &str, directory: &Path) -> Option<(Vec<Script>, usize)> {
     let (Some(maven), Some(_)) = (find_in_path("mvn"), find_in_path("java")) else {
-        skip(&format!(
-            "the scripts of Redisson {version} need Maven and a JDK (apt-get install openjdk-17-jdk maven)"
-        ));
+        let remedy = "apt-get install openjdk-17-jdk maven";
+        skip(&format!("the scripts of Redisson {version} need Maven and a JDK ({remedy})"));
         return None;
     };
     let sources = unpacked(version, &maven, directory);
