@@ -14,7 +14,7 @@ const COLUMNS_MAX: usize = 120;
 const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[];
 
 /// Directories of the machines that this was written on.
-const MACHINE_PATHS: &[&str] = &["/work/", "/tmp/lw", "/root/", "/home/"];
+const MACHINE_PATHS: &[&str] = &["/root/", "/home/"];
 
 /// Each file is short enough, and each Rust file says what it is.
 pub(crate) fn files(sources: &[Source]) -> Vec<Finding> {
