@@ -16,7 +16,8 @@ use tokio::sync::{Notify, oneshot};
 
 /// Free room for each read.
 const READ: usize = 16 * 1024;
-/// How long a connection is silent before the system asks whether its client is still there: Redis' `tcp-keepalive`.
+/// How long a connection is silent before the system asks whether its client is still there: the
+/// default of Redis' `tcp-keepalive`, which is not read yet.
 const KEEP_ALIVE: Duration = Duration::from_secs(300);
 /// A read buffer that has grown beyond this is given back once it is empty.
 const KEEP: usize = 64 * 1024;
