@@ -1,5 +1,7 @@
 //! What the measurements share: an engine in this process, and Redisson's way with a lock in words of its own.
 
+pub mod stream;
+
 use lockwheel::Config;
 use lockwheel::engine::{Engine, Peer, Progress, Slot};
 use lockwheel::time::Now;

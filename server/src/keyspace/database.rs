@@ -35,6 +35,8 @@ pub(super) struct Database {
     tables: Vec<HashTable<Entry>>,
     len: usize,
     with_deadline: usize,
+    /// The most keys since the tables were last given back.
+    peak: usize,
 }
 
 impl Database {
@@ -70,6 +72,7 @@ impl Database {
             Slot::Occupied(slot) => slot.into_mut(),
             Slot::Vacant(slot) => {
                 self.len += 1;
+                self.peak = self.peak.max(self.len);
                 slot.insert(Entry { key: key.into(), value: value(), timer: None }).into_mut()
             }
         }
@@ -91,8 +94,9 @@ impl Database {
         if entry.timer.is_some() {
             self.with_deadline -= 1;
         }
-        if self.len == 0 {
-            self.tables = Vec::new();
+        // Making the tables anew costs more than a command: a lock that comes and goes alone does not pay it.
+        if self.len == 0 && self.peak > TABLES {
+            (self.tables, self.peak) = (Vec::new(), 0);
         }
         Some(entry)
     }

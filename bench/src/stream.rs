@@ -1,0 +1,178 @@
+//! Pipelined requests for an engine in this process, and the way a connection feeds them to it.
+
+use crate::{LOCK, UNLOCK};
+use lockwheel::Config;
+use lockwheel::engine::{Engine, Peer, Progress, Slot};
+use lockwheel::time::Now;
+use lockwheel_resp::{Batch, Limits, Parser};
+use smallvec::SmallVec;
+
+/// The names that [`Stream::new`] knows.
+pub const NAMES: &[&str] =
+    &["ping", "set", "get", "hset", "lock_pair_evalsha", "lock_pair_eval", "lock_pair_native"];
+
+/// Requests that the client sends before it waits for their answers.
+pub const PIPELINE: usize = 16;
+/// Keys that a stream touches, one after another.
+const KEYS: usize = 1000;
+/// Time that passes between two batches, so that deadlines move as they do in a server.
+const STEP_US: u32 = 20;
+const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+
+/// One request and the start of its answer.
+type Operation = (Vec<u8>, &'static str);
+
+/// Requests that go round and round.
+pub struct Stream {
+    batches: Vec<Pipeline>,
+}
+
+struct Pipeline {
+    requests: Vec<u8>,
+    /// How the answers to the first and to the last request begin.
+    first: &'static str,
+    last: &'static str,
+}
+
+impl Stream {
+    /// The stream of this name, for which `client` gets ready; none if there is no such name.
+    pub fn new(name: &str, client: &mut Client) -> Option<Self> {
+        let set = |n: usize| request(&["SET", &key(n), "value:1234"]);
+        let hset = |n: usize| request(&["HSET", &key(n), "field", "value:1234"]);
+        match name {
+            "get" => (0..KEYS).for_each(|n| client.prepare(&set(n), "+OK\r\n")),
+            "hset" => (0..KEYS).for_each(|n| client.prepare(&hset(n), ":1\r\n")),
+            _ => {}
+        }
+        Some(match name {
+            "ping" => Self::of(|_| (request(&["PING"]), "+PONG\r\n")),
+            "set" => Self::of(|n| (set(n), "+OK\r\n")),
+            "get" => Self::of(|n| (request(&["GET", &key(n)]), "$10\r\nvalue:1234\r\n")),
+            "hset" => Self::of(|n| (hset(n), ":0\r\n")),
+            "lock_pair_evalsha" => {
+                let [lock, unlock] = [LOCK, UNLOCK].map(|script| client.load(script));
+                Self::of(|n| script("EVALSHA", [&lock, &unlock], n))
+            }
+            "lock_pair_eval" => Self::of(|n| script("EVAL", [LOCK, UNLOCK], n)),
+            "lock_pair_native" => Self::of(|n| match n % 2 {
+                0 => (request(&["LOCK.ACQUIRE", &lock(n), OWNER]), "*10\r\n$5\r\ntoken\r\n:"),
+                _ => (request(&["LOCK.RELEASE", &lock(n), OWNER]), ":0\r\n"),
+            }),
+            _ => return None,
+        })
+    }
+
+    /// Two operations for each key.
+    fn of(operation: impl Fn(usize) -> Operation) -> Self {
+        let operations: Vec<Operation> = (0..2 * KEYS).map(operation).collect();
+        let batches = operations.chunks_exact(PIPELINE).map(|operations| Pipeline {
+            requests: operations.iter().flat_map(|(request, _)| request).copied().collect(),
+            first: operations.first().map_or("", |(_, answer)| answer),
+            last: operations.last().map_or("", |(_, answer)| answer),
+        });
+        Stream { batches: batches.collect() }
+    }
+}
+
+/// Locks, and at the next operation unlocks, by a script.
+fn script(command: &str, [take, give]: [&str; 2], n: usize) -> Operation {
+    let lock = lock(n);
+    let channel = format!("redisson_lock__channel:{{{lock}}}");
+    match n % 2 {
+        0 => (request(&[command, take, "1", &lock, "30000", OWNER]), "$-1\r\n"),
+        _ => (request(&[command, give, "2", &lock, &channel, "0", "30000", OWNER]), ":1\r\n"),
+    }
+}
+
+fn key(n: usize) -> String {
+    format!("key:{:012}", n % KEYS)
+}
+
+/// The lock of operation `n`, and of the next one if `n` is even.
+fn lock(n: usize) -> String {
+    format!("lock:{}", n / 2)
+}
+
+/// A request as it is on the wire.
+pub fn request(words: &[&str]) -> Vec<u8> {
+    let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
+    format!("*{}\r\n{}", words.len(), words.iter().map(bulk).collect::<String>()).into_bytes()
+}
+
+/// An engine without sockets, and a connection to it.
+pub struct Client {
+    engine: Engine,
+    slot: Slot,
+    parser: Parser,
+    batch: Batch,
+    now: Now,
+    output: Vec<u8>,
+}
+
+impl Client {
+    /// Of an empty engine.
+    pub fn new() -> Self {
+        let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
+        let mut engine = Engine::new(Config::default(), 7, now);
+        let slot = engine.connect(Peer::default());
+        Client { engine, slot, parser: Parser::new(), batch: Batch::new(), now, output: Vec::new() }
+    }
+
+    /// Runs `operations` requests of a stream, rounded up to whole pipelines.
+    ///
+    /// # Errors
+    /// A request was not answered as it should be.
+    pub fn run(&mut self, stream: &Stream, operations: usize) -> Result<(), String> {
+        for pipeline in stream.batches.iter().cycle().take(operations.div_ceil(PIPELINE)) {
+            let answers = self.send(&pipeline.requests);
+            let ends = answers.get(answers.len().saturating_sub(pipeline.last.len())..).unwrap_or_default();
+            if !answers.starts_with(pipeline.first.as_bytes()) || ends != pipeline.last.as_bytes() {
+                return Err(format!("not {}: {}", pipeline.first, answers.escape_ascii()));
+            }
+        }
+        let errors = self.send(&request(&["INFO", "errorstats"]));
+        match errors.windows(10).any(|word| word == b"errorstat_") {
+            true => Err(format!("errors: {}", errors.escape_ascii())),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs the requests of one read; their answers, until the next call.
+    pub fn send(&mut self, input: &[u8]) -> &[u8] {
+        self.now.wall_us += i64::from(STEP_US);
+        self.now.monotonic_us += u64::from(STEP_US);
+        let Client { engine, slot, parser, batch, now, output } = self;
+        output.clear();
+        let parsed = parser.parse(input, &Limits::default(), batch);
+        debug_assert!(parsed.is_ok() && batch.consumed() == input.len(), "the streams are whole requests");
+        engine.begin(*now);
+        for index in 0..batch.len() {
+            let arguments: SmallVec<[&[u8]; 16]> = batch.arguments(index, input).collect();
+            let progress = engine.execute(*slot, &arguments);
+            debug_assert_eq!(progress, Progress::Continue);
+        }
+        engine.take_output(*slot, output);
+        output
+    }
+
+    /// Loads a script; its digest.
+    fn load(&mut self, script: &str) -> String {
+        let answer = self.send(&request(&["SCRIPT", "LOAD", script]));
+        String::from_utf8_lossy(answer).chars().skip(5).take(40).collect()
+    }
+
+    /// Runs a request before the measurement.
+    ///
+    /// # Panics
+    /// When its answer does not begin so.
+    fn prepare(&mut self, request: &[u8], answer: &str) {
+        let got = self.send(request);
+        assert!(got.starts_with(answer.as_bytes()), "{}", got.escape_ascii());
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new()
+    }
+}
