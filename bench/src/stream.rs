@@ -146,8 +146,10 @@ impl Client {
         let parsed = parser.parse(input, &Limits::default(), batch);
         debug_assert!(parsed.is_ok() && batch.consumed() == input.len(), "the streams are whole requests");
         engine.begin(*now);
+        let mut arguments: SmallVec<[&[u8]; 16]> = SmallVec::new();
         for index in 0..batch.len() {
-            let arguments: SmallVec<[&[u8]; 16]> = batch.arguments(index, input).collect();
+            arguments.clear();
+            arguments.extend(batch.arguments(index, input));
             let progress = engine.execute(*slot, &arguments);
             debug_assert_eq!(progress, Progress::Continue);
         }

@@ -4,17 +4,16 @@ use super::dispatch::write_null;
 use super::request::Request;
 use super::session::Blocked;
 use super::sessions::Slot;
-use super::table::{Command, Handler};
+use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin, Timeout, Waiting};
 use crate::keyspace::{ReadyKey, Waiter};
 use crate::table::{Args, CommandError, Flow, Outcome, Wait, WaitClass};
 use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
-use std::sync::Arc;
 
 impl Engine {
     /// Parks a request until one of its keys is ready or its time is over.
-    pub(super) fn block(&mut self, slot: Slot, command: Arc<Command>, request: Request, wait: Wait) {
+    pub(super) fn block(&mut self, slot: Slot, command: CommandId, request: Request, wait: Wait) {
         let arrival = self.keyspace.waiters.arrive();
         let session = self.sessions.get_mut(slot);
         let (id, db) = (session.id, session.db);
@@ -106,9 +105,6 @@ impl Engine {
 
     /// Asks clients that wait for a state of the server.
     pub(super) fn serve_state_watchers(&mut self) {
-        if self.watching_state.is_empty() {
-            return;
-        }
         for id in self.watching_state.clone() {
             self.retry(id);
         }
@@ -126,7 +122,7 @@ impl Engine {
             let mut writer = Writer::new(&mut out, session.protocol);
             self.ask_again(slot, &blocked, Args::new(&argv), &mut writer)
         };
-        let command = blocked.command.index;
+        let command = blocked.command;
         let session = self.sessions.get_mut(slot);
         session.out = out;
         session.blocked = Some(blocked);
@@ -146,13 +142,15 @@ impl Engine {
     }
 
     fn ask_again(&mut self, slot: Slot, blocked: &Blocked, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-        match blocked.command.handler {
+        match self.table.get(blocked.command).handler {
             Some(Handler::Data(run)) => {
                 let waited = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
                 run(&mut self.keyspace.tx(blocked.db, self.now).after_waiting(waited), args, reply)
             }
             Some(Handler::Engine(run)) => run(self, Call { slot, origin: Origin::Client }, args, reply),
-            Some(Handler::Session(_)) | None => Err(CommandError::arity(&blocked.command.name)),
+            Some(Handler::Session(_)) | None => {
+                Err(CommandError::arity(&self.table.get(blocked.command).name))
+            }
         }
     }
 

@@ -117,7 +117,7 @@ impl Engine {
         let parked = session.blocked.as_ref().map_or(0, |blocked| blocked.request.size());
         let room = session.out.capacity();
         let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
-        let command = session.last_command.as_ref().map_or("NULL", |command| &command.name);
+        let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
         let head = format!(
             "id={} addr={} laddr={} fd={} name=",

@@ -10,8 +10,15 @@ use lockwheel_resp::{Reply, Writer};
 const UNAUTHENTICATED_MAX: usize = 1024;
 
 impl Engine {
-    /// Delivers what commands have caused, in order, until nothing is left to cause more.
+    /// Delivers what commands have caused, if they have caused anything, until nothing is left to cause more.
+    #[inline]
     pub(crate) fn commit(&mut self) {
+        if self.keyspace.has_effects() || !self.watching_state.is_empty() {
+            self.commit_effects();
+        }
+    }
+
+    fn commit_effects(&mut self) {
         while self.keyspace.has_effects() {
             self.deliver();
             self.serve_ready();
@@ -66,14 +73,20 @@ impl Engine {
     }
 
     /// Cuts off a client that does not read what it is sent: a subscriber, or one that is not authenticated.
+    #[inline]
     pub(super) fn check_output_limit(&mut self, slot: Slot) {
-        let now_ms = self.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
         let pending = session.pending_output();
         if pending <= UNAUTHENTICATED_MAX || session.closing.is_some() {
             session.over_soft_since = None;
-            return;
+        } else {
+            self.check_much_output(slot, pending);
         }
+    }
+
+    fn check_much_output(&mut self, slot: Slot, pending: usize) {
+        let now_ms = self.system.monotonic_ms();
+        let session = self.sessions.get_mut(slot);
         let limit = self.config.output_limit(session.subscriptions() > 0);
         let over_hard = (limit.hard > 0 && pending >= limit.hard) || !session.authenticated;
         let over_soft = limit.soft > 0 && pending >= limit.soft;

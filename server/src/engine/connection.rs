@@ -39,19 +39,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "WRONGPASS invalid username-password pair or user is disabled.",
         ]),
     Row::new("ping", -1, Handler::Session(ping))
-        .flags(flags::FAST)
+        .flags(flags::FAST | flags::WHILE_SUBSCRIBED)
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Tells that the server is there.")
         .syntax("[message]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
     Row::new("quit", -1, Handler::Session(quit))
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Closes the connection."),
     Row::new("reset", 1, Handler::Engine(reset))
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
         .summary("Makes the connection as if it were new."),

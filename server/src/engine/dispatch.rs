@@ -3,11 +3,10 @@
 use super::request::Request;
 use super::session::{Closing, ReplyMode};
 use super::sessions::Slot;
-use super::table::{Command, Handler};
+use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin};
-use crate::table::{Args, CommandError, Flow, Null, Outcome, flags};
+use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags};
 use lockwheel_resp::{Protocol, Reply, Writer, number};
-use std::sync::Arc;
 
 /// What a connection does after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,21 +25,6 @@ pub enum Progress {
 
 /// Why a request is refused before its handler sees it.
 pub(crate) type Refusal = CommandError;
-
-/// Commands that run inside MULTI instead of being queued.
-const UNQUEUED: &[&str] = &["exec", "discard", "multi", "watch", "quit", "reset"];
-/// Commands of a RESP2 client that is subscribed.
-const SUBSCRIBER: &[&str] = &[
-    "ping",
-    "subscribe",
-    "ssubscribe",
-    "psubscribe",
-    "unsubscribe",
-    "sunsubscribe",
-    "punsubscribe",
-    "quit",
-    "reset",
-];
 
 impl Engine {
     /// Runs one request of a session and all it causes. `argv` is not empty.
@@ -72,10 +56,6 @@ impl Engine {
     }
 
     fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
-        if is_cross_protocol(&args[0]) {
-            self.sessions.get_mut(slot).close(Closing::Now);
-            return Progress::Close;
-        }
         let command = match self.admit(slot, args) {
             Ok(command) => command,
             Err(refusal) => {
@@ -85,15 +65,15 @@ impl Engine {
         };
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi
-            && !UNQUEUED.contains(&&*command.name)
+            && !self.table.get(command).has(flags::UNQUEUED)
         {
             multi.queue.push((command, Request::new(args.all())));
             reply.status(b"QUEUED");
             return Progress::Continue;
         }
-        session.last_command = Some(command.clone());
-        match self.run(Call { slot, origin: Origin::Client }, &command, args, reply) {
-            None => self.after_run(slot),
+        session.last_command = Some(command);
+        match self.run(Call { slot, origin: Origin::Client }, command, args, reply) {
+            None => self.pending_progress.take().unwrap_or(Progress::Continue),
             Some(wait) => {
                 self.block(slot, command, Request::new(args.all()), wait);
                 Progress::Blocked
@@ -103,8 +83,12 @@ impl Engine {
 
     /// Answers a request that has not passed the checks. An open transaction will not run without it; an EXEC that is
     /// refused itself discards the transaction.
+    #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: &Refusal, reply: &mut dyn Reply) {
-        let command = self.table.resolve(args).map(|command| command.index);
+        let command = self.table.resolve(args).map(|command| command.id);
+        if command.is_none() && is_cross_protocol(&args[0]) {
+            return self.sessions.get_mut(slot).close(Closing::Now);
+        }
         if args.is(0, "exec") {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
@@ -121,15 +105,8 @@ impl Engine {
         reply.error(refusal.as_bytes());
     }
 
-    fn after_run(&mut self, slot: Slot) -> Progress {
-        if let Some(progress) = self.pending_progress.take() {
-            return progress;
-        }
-        if self.sessions.get(slot).closing.is_some() { Progress::Close } else { Progress::Continue }
-    }
-
     /// The checks before a command runs or is queued, in Redis' order.
-    fn admit(&self, slot: Slot, args: Args<'_>) -> Result<Arc<Command>, Refusal> {
+    fn admit(&self, slot: Slot, args: Args<'_>) -> Result<CommandId, Refusal> {
         let session = self.sessions.get(slot);
         let command = self.table.resolve(args).ok_or_else(|| unknown_command(args))?;
         if !command.subcommands.is_empty() && args.len() > 1 {
@@ -149,7 +126,7 @@ impl Engine {
         }
         if session.subscriptions() > 0
             && session.protocol == Protocol::Resp2
-            && !SUBSCRIBER.contains(&&*command.name)
+            && !command.has(flags::WHILE_SUBSCRIBED)
         {
             return Err(CommandError::new(format!(
                 "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in \
@@ -161,21 +138,21 @@ impl Engine {
         if self.scripts.is_none() && !command.has(flags::ALLOW_BUSY) {
             return Err(BUSY);
         }
-        Ok(command.clone())
+        Ok(command.id)
     }
 
     /// Runs a command that has passed the checks. Comes back with what it waits for, when it is not done and may wait.
     pub(crate) fn run(
         &mut self,
         call: Call,
-        command: &Command,
+        command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<crate::table::Wait> {
-        self.stats.called(command.index);
-        let outcome = match command.handler {
+    ) -> Option<Wait> {
+        self.stats.called(command);
+        let outcome = match self.table.get(command).handler {
             Some(handler) => self.invoke(call, handler, args, reply),
-            None => Err(CommandError::arity(&command.name)),
+            None => Err(CommandError::arity(&self.table.get(command).name)),
         };
         self.keyspace.expire_overdue(self.now);
         match outcome {
@@ -186,7 +163,7 @@ impl Engine {
                 None
             }
             Err(error) => {
-                self.stats.failed(command.index, error.as_bytes());
+                self.stats.failed(command, error.as_bytes());
                 reply.error(error.as_bytes());
                 None
             }

@@ -238,7 +238,7 @@ fn modules(_: &Engine, _: &mut Lines) {}
 /// How often commands ran, those that never did left out. No clock runs within the engine: the times are 0.
 fn commandstats(engine: &Engine, lines: &mut Lines) {
     for command in engine.table.iter_all() {
-        let stats = engine.stats.of(command.index);
+        let stats = engine.stats.of(command.id);
         if stats.calls + stats.rejected + stats.failed == 0 {
             continue;
         }

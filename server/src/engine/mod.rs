@@ -15,6 +15,7 @@ pub mod config;
 mod connection;
 mod dispatch;
 mod info;
+mod names;
 mod process;
 mod pubsub;
 mod request;
@@ -33,7 +34,7 @@ pub use process::{Process, Usage};
 pub use scripts::{BusyPort, kill_error};
 pub use session::{Closing, Peer, Session};
 pub use sessions::Slot;
-pub use table::{Command, CommandTable, Handler};
+pub use table::{Command, CommandId, CommandTable, Handler};
 
 use crate::keyspace::{Effect, Keyspace, Order};
 use crate::table::{Row, help};
@@ -148,11 +149,12 @@ impl Engine {
         config.apply_to(&mut keyspace);
         let (run_id, replication_id) = (hex_id(keyspace.rng()), hex_id(keyspace.rng()));
         let table = Arc::new(CommandTable::new());
+        let stats = Stats::new(table.iter_all().len());
         Engine {
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
-            stats: Stats::new(table.count_all()),
+            stats,
             table,
             clock,
             now,

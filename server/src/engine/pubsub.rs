@@ -106,6 +106,9 @@ fn leave(channels: &mut BTreeMap<Box<[u8]>, BTreeSet<u64>>, channel: &[u8], id: 
     }
 }
 
+const SUBSCRIBE_FLAGS: u32 =
+    flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::WHILE_SUBSCRIBED;
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Engine(publish))
@@ -114,22 +117,22 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Sends a message to a channel.")
         .syntax("channel message"),
     Row::new("subscribe", -2, Handler::Engine(subscribe))
-        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .flags(SUBSCRIBE_FLAGS)
         .about("pubsub", "2.0.0", "O(N), N the channels")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
     Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
-        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .flags(SUBSCRIBE_FLAGS)
         .about("pubsub", "2.0.0", "O(N), N the channels")
         .summary("Stops listening to channels, without any named to all.")
         .syntax("[channel [channel ...]]"),
     Row::new("psubscribe", -2, Handler::Engine(psubscribe))
-        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .flags(SUBSCRIBE_FLAGS)
         .about("pubsub", "2.0.0", "O(N), N the patterns")
         .summary("Listens to all channels that match patterns.")
         .syntax("pattern [pattern ...]"),
     Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
-        .flags(flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE)
+        .flags(SUBSCRIBE_FLAGS)
         .about("pubsub", "2.0.0", "O(N), N the patterns")
         .summary("Stops listening to patterns, without any named to all.")
         .syntax("[pattern [pattern ...]]"),

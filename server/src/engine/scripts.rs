@@ -194,7 +194,7 @@ struct ScriptHost<'a> {
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let Some(command) = self.engine.table.resolve(args).cloned() else {
+        let Some(command) = self.engine.table.resolve(args) else {
             return reply.error(b"ERR Unknown Redis command called from script");
         };
         if !command.subcommands.is_empty() && args.len() > 1 {
@@ -210,10 +210,11 @@ impl Host for ScriptHost<'_> {
         if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
             return reply.error(b"ERR Write commands are not allowed from read-only scripts.");
         }
+        let id = command.id;
         if writes {
             self.engine.control.mark_write();
         }
-        self.engine.run(self.call, &command, args, reply);
+        self.engine.run(self.call, id, args, reply);
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {

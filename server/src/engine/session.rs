@@ -3,7 +3,7 @@
 use super::Timeout;
 use super::request::Request;
 use super::sessions::Slot;
-use super::table::Command;
+use super::table::CommandId;
 use crate::table::Wait;
 use crate::time::Now;
 use lockwheel_resp::Protocol;
@@ -48,7 +48,7 @@ pub(crate) enum ReplyMode {
 #[derive(Debug, Default)]
 pub(crate) struct Multi {
     /// The queued requests, each with its command.
-    pub(crate) queue: Vec<(Arc<Command>, Request)>,
+    pub(crate) queue: Vec<(CommandId, Request)>,
     /// A request could not be queued: EXEC will refuse.
     pub(crate) aborted: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Multi {
 /// A request that waits.
 #[derive(Debug)]
 pub(crate) struct Blocked {
-    pub(crate) command: Arc<Command>,
+    pub(crate) command: CommandId,
     pub(crate) request: Request,
     pub(crate) wait: Wait,
     pub(crate) timeout: Option<Timeout>,
@@ -96,7 +96,7 @@ pub struct Session {
     /// When it connected and when it last sent something, by the system's clocks.
     pub(crate) connected: Now,
     pub(crate) last_seen: Now,
-    pub(crate) last_command: Option<Arc<Command>>,
+    pub(crate) last_command: Option<CommandId>,
     pub(crate) reply_mode: ReplyMode,
     pub(crate) multi: Option<Multi>,
     /// The keys it watches.
@@ -160,6 +160,7 @@ impl Session {
     }
 
     /// How many channels and patterns it is subscribed to.
+    #[inline]
     pub fn subscriptions(&self) -> usize {
         self.channels.len() + self.patterns.len()
     }

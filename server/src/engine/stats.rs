@@ -1,5 +1,6 @@
 //! Counters that INFO shows.
 
+use super::table::CommandId;
 use std::collections::BTreeMap;
 
 /// More kinds of errors than this are not told apart: a script may make up any.
@@ -17,7 +18,7 @@ pub(crate) struct Stats {
     pub(crate) blocked_clients: usize,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
-    /// How often each command was run and refused, by [`super::Command::index`].
+    /// How often each command was run and refused, by [`CommandId`].
     commands: Vec<CommandStats>,
     /// How many replies began with each error code.
     errors: BTreeMap<Box<[u8]>, u64>,
@@ -41,22 +42,23 @@ impl Stats {
     }
 
     /// A command is run.
-    pub(super) fn called(&mut self, command: usize) {
+    #[inline]
+    pub(super) fn called(&mut self, command: CommandId) {
         self.commands_processed += 1;
-        self.commands[command].calls += 1;
+        self.commands[command.index()].calls += 1;
     }
 
     /// A command was refused before its handler saw it, or was none at all.
-    pub(super) fn rejected(&mut self, command: Option<usize>, error: &[u8]) {
+    pub(super) fn rejected(&mut self, command: Option<CommandId>, error: &[u8]) {
         if let Some(command) = command {
-            self.commands[command].rejected += 1;
+            self.commands[command.index()].rejected += 1;
         }
         self.answered_error(error);
     }
 
     /// A command was answered with an error.
-    pub(super) fn failed(&mut self, command: usize, error: &[u8]) {
-        self.commands[command].failed += 1;
+    pub(super) fn failed(&mut self, command: CommandId, error: &[u8]) {
+        self.commands[command.index()].failed += 1;
         self.answered_error(error);
     }
 
@@ -72,8 +74,8 @@ impl Stats {
     }
 
     /// The counters of a command.
-    pub(super) fn of(&self, command: usize) -> CommandStats {
-        self.commands[command]
+    pub(super) fn of(&self, command: CommandId) -> CommandStats {
+        self.commands[command.index()]
     }
 
     /// How many replies began with each error code, in the order of the codes.
@@ -91,18 +93,20 @@ impl Stats {
 mod tests {
     use super::*;
 
+    const NUMBER: fn(usize) -> CommandId = CommandId::new;
+
     #[test]
     fn errors_are_counted_by_their_code_up_to_a_limit() {
         let mut stats = Stats::new(2);
-        stats.called(1);
-        stats.failed(1, b"WRONGTYPE Operation against a key");
-        stats.rejected(Some(0), b"ERR x");
+        stats.called(NUMBER(1));
+        stats.failed(NUMBER(1), b"WRONGTYPE Operation against a key");
+        stats.rejected(Some(NUMBER(0)), b"ERR x");
         stats.rejected(None, b"ERR");
         assert_eq!(stats.errors().collect::<Vec<_>>(), [(&b"ERR"[..], 2), (b"WRONGTYPE", 1)]);
-        assert_eq!(stats.of(0), CommandStats { calls: 0, rejected: 1, failed: 0 });
-        assert_eq!(stats.of(1), CommandStats { calls: 1, rejected: 0, failed: 1 });
+        assert_eq!(stats.of(NUMBER(0)), CommandStats { calls: 0, rejected: 1, failed: 0 });
+        assert_eq!(stats.of(NUMBER(1)), CommandStats { calls: 1, rejected: 0, failed: 1 });
         for kind in 0..1000 {
-            stats.failed(0, format!("K{kind} x").as_bytes());
+            stats.failed(NUMBER(0), format!("K{kind} x").as_bytes());
         }
         assert_eq!(stats.errors().count(), ERROR_KINDS_MAX);
         assert_eq!(stats.error_replies, 1003);
@@ -111,10 +115,10 @@ mod tests {
     #[test]
     fn a_reset_forgets_all_but_who_is_there() {
         let mut stats = Stats::new(1);
-        stats.called(0);
+        stats.called(NUMBER(0));
         stats.blocked_clients = 3;
         stats.reset();
         assert_eq!((stats.commands_processed, stats.blocked_clients), (0, 3));
-        assert_eq!(stats.of(0), CommandStats::default());
+        assert_eq!(stats.of(NUMBER(0)), CommandStats::default());
     }
 }

@@ -1,9 +1,9 @@
 //! The table of all commands, put together from the rows of every family.
 
+use super::names::Names;
 use super::{Call, Engine, Session};
 use crate::keyspace::Tx;
 use crate::table::{Args, DataHandler, KeySpec, Outcome, Row};
-use hashbrown::HashMap;
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
@@ -23,13 +23,30 @@ pub enum Handler {
     Engine(EngineHandler),
 }
 
+/// A command or subcommand, by its number: as good as the [`Command`] to whoever has the table, and cheap to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CommandId(u16);
+
+impl CommandId {
+    /// # Panics
+    /// When there would be more than 65,536 commands.
+    pub(super) fn new(index: usize) -> Self {
+        CommandId(u16::try_from(index).expect("there are some hundred commands"))
+    }
+
+    /// The number: from 0, without gaps.
+    pub(super) fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
 /// A command of the table: its row, whatever kind of handler it has.
 #[derive(Debug)]
 pub struct Command {
     /// Its full name in lower case: `get`, `client|list`.
     pub name: String,
-    /// Its number among all commands and subcommands, from 0.
-    pub index: usize,
+    /// Its number among all commands and subcommands.
+    pub id: CommandId,
     /// The row, but for its handler and subcommands.
     pub row: Row<()>,
     /// What runs it; none for a container.
@@ -39,21 +56,20 @@ pub struct Command {
 }
 
 impl Command {
-    /// `count` is the number of commands so far, and goes on with this one and its subcommands.
-    fn new<H: Copy>(
+    /// Goes on the list behind those before it, and its subcommands behind it.
+    fn add<H: Copy>(
         row: &'static Row<H>,
         parent: Option<&str>,
         wrap: fn(H) -> Handler,
-        count: &mut usize,
-    ) -> Self {
-        let index = *count;
-        *count += 1;
+        all: &mut Vec<Option<Arc<Self>>>,
+    ) -> Arc<Self> {
+        let id = CommandId::new(all.len());
+        all.push(None);
         let name = match parent {
             Some(parent) => format!("{parent}|{}", row.name),
             None => row.name.to_owned(),
         };
-        let subcommands =
-            row.subcommands.iter().map(|sub| Arc::new(Self::new(sub, Some(&name), wrap, count))).collect();
+        let subcommands = row.subcommands.iter().map(|sub| Self::add(sub, Some(&name), wrap, all)).collect();
         let bare = Row {
             name: row.name,
             arity: row.arity,
@@ -70,7 +86,10 @@ impl Command {
             subcommands: &[],
             handler: None,
         };
-        Command { name, index, row: bare, handler: row.handler.map(wrap), subcommands }
+        let command = Command { name, id, row: bare, handler: row.handler.map(wrap), subcommands };
+        let command = Arc::new(command);
+        all[id.index()] = Some(command.clone());
+        command
     }
 
     /// Whether it has all of these flags.
@@ -87,45 +106,41 @@ impl Command {
 /// Every command by name.
 #[derive(Debug)]
 pub struct CommandTable {
+    /// By number: each container before its subcommands.
+    all: Vec<Arc<Command>>,
+    /// Those that are no subcommands.
     commands: Vec<Arc<Command>>,
-    by_name: HashMap<Box<[u8]>, usize, foldhash::fast::FixedState>,
-    /// Commands and subcommands.
-    count: usize,
+    names: Names,
 }
-
-/// The longest name that is looked up.
-const NAME_MAX: usize = 64;
 
 impl CommandTable {
     /// The rows of all families. A name that stands twice is a mistake that the first test finds.
     pub(super) fn new() -> Self {
-        let mut table = CommandTable { commands: Vec::new(), by_name: HashMap::default(), count: 0 };
+        let (mut all, mut commands) = (Vec::new(), Vec::new());
         for row in crate::commands::ROWS.iter().chain(crate::locks::ROWS).chain(crate::control::ROWS) {
-            row.iter().for_each(|row| table.add(row, Handler::Data));
+            commands.extend(row.iter().map(|row| Command::add(row, None, Handler::Data, &mut all)));
         }
         for row in super::ROWS.iter() {
-            row.iter().for_each(|row| table.add(row, |handler| handler));
+            commands.extend(row.iter().map(|row| Command::add(row, None, |handler| handler, &mut all)));
         }
-        table
+        let names: Vec<_> = commands.iter().map(|command| (command.row.name, command.id)).collect();
+        CommandTable { all: all.into_iter().flatten().collect(), commands, names: Names::new(&names) }
     }
 
-    fn add<H: Copy>(&mut self, row: &'static Row<H>, wrap: fn(H) -> Handler) {
-        let command = Command::new(row, None, wrap, &mut self.count);
-        let taken = self.by_name.insert(command.name.as_bytes().into(), self.commands.len());
-        assert!(taken.is_none(), "the command '{}' has two rows", command.name);
-        self.commands.push(Arc::new(command));
+    /// The command with this number.
+    #[inline]
+    pub(super) fn get(&self, id: CommandId) -> &Arc<Command> {
+        &self.all[id.index()]
     }
 
     /// The command of this name, in any case. O(1).
+    #[inline]
     pub fn find(&self, name: &[u8]) -> Option<&Arc<Command>> {
-        let mut lower = [0; NAME_MAX];
-        let lower = lower.get_mut(..name.len())?;
-        lower.copy_from_slice(name);
-        lower.make_ascii_lowercase();
-        self.by_name.get(&*lower).map(|&index| &self.commands[index])
+        self.names.find(name).map(|id| self.get(id))
     }
 
     /// The command or subcommand that a request names; a container by itself when its subcommand is unknown.
+    #[inline]
     pub fn resolve(&self, args: Args<'_>) -> Option<&Arc<Command>> {
         let command = self.find(&args[0])?;
         let Some(word) = args.get(1).filter(|_| !command.subcommands.is_empty()) else {
@@ -149,12 +164,7 @@ impl CommandTable {
     }
 
     /// All commands and subcommands, each container before its own.
-    pub fn iter_all(&self) -> impl Iterator<Item = &Arc<Command>> {
-        self.commands.iter().flat_map(|command| std::iter::once(command).chain(&command.subcommands))
-    }
-
-    /// The number of commands and subcommands: one more than the greatest [`Command::index`].
-    pub fn count_all(&self) -> usize {
-        self.count
+    pub fn iter_all(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
+        self.all.iter()
     }
 }

@@ -8,28 +8,30 @@ use crate::keyspace::Tx;
 use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
 
+const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY;
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("multi", 1, Handler::Session(multi))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY)
+        .flags(FLAGS | flags::UNQUEUED)
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "O(1)")
         .summary("Begins a transaction: the commands that follow are queued.")
         .errors(&["ERR MULTI calls can not be nested"]),
     Row::new("exec", 1, Handler::Engine(exec))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::SKIP_SLOWLOG)
+        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::SKIP_SLOWLOG | flags::UNQUEUED)
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "Depends on the queued commands")
         .summary("Runs the queued commands as one.")
         .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
     Row::new("discard", 1, Handler::Engine(discard))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY)
+        .flags(FLAGS | flags::UNQUEUED)
         .categories(&["transaction"])
         .about("transactions", "2.0.0", "O(N), N the queued commands")
         .summary("Drops the queued commands.")
         .errors(&["ERR DISCARD without MULTI"]),
     Row::new("watch", -2, Handler::Engine(watch))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY)
+        .flags(FLAGS | flags::UNQUEUED)
         .categories(&["transaction"])
         .keys(&[KeySpec::range(1, -1, 1, key_flags::RO)])
         .about("transactions", "2.2.0", "O(N), N the keys")
@@ -37,7 +39,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),
     Row::new("unwatch", 1, Handler::Engine(unwatch))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY)
+        .flags(FLAGS)
         .categories(&["transaction"])
         .about("transactions", "2.2.0", "O(1)")
         .summary("Forgets the watched keys."),
@@ -67,7 +69,7 @@ fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     reply.array(multi.queue.len());
     let call = Call { origin: Origin::Transaction, ..call };
     for (command, request) in &multi.queue {
-        engine.run(call, command, Args::new(&request.argv()), reply);
+        engine.run(call, *command, Args::new(&request.argv()), reply);
     }
     Ok(Flow::Done)
 }

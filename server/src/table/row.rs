@@ -43,6 +43,11 @@ pub mod flags {
     /// May come without any key.
     pub const NO_MANDATORY_KEYS: u32 = 1 << 18;
 
+    /// Runs inside MULTI instead of being queued. Not among the names.
+    pub const UNQUEUED: u32 = 1 << 19;
+    /// Runs for a RESP2 client that is subscribed. Not among the names.
+    pub const WHILE_SUBSCRIBED: u32 = 1 << 20;
+
     /// Each flag with the name that COMMAND INFO gives it, in its order.
     pub const NAMES: &[(u32, &str)] = &[
         (WRITE, "write"),
