@@ -16,17 +16,16 @@ impl Folded {
     /// None for a name that is empty or long.
     #[inline]
     fn of(name: &[u8]) -> Option<Self> {
-        let words = match *name {
-            [only] => [only.into(), 0],
-            [first, .., last] if name.len() < 4 => [first.into(), u64::from(name[1]) << 8 | u64::from(last)],
-            _ if name.len() > SHORT => return None,
-            _ => match (name.first_chunk(), name.last_chunk(), name.first_chunk(), name.last_chunk()) {
-                (Some(first), Some(last), _, _) => [u64::from_le_bytes(*first), u64::from_le_bytes(*last)],
-                (_, _, Some(first), Some(last)) => {
-                    [u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()]
-                }
-                _ => return None,
-            },
+        let words = if let (8..=SHORT, Some(first), Some(last)) =
+            (name.len(), name.first_chunk(), name.last_chunk())
+        {
+            [u64::from_le_bytes(*first), u64::from_le_bytes(*last)]
+        } else if let (4..8, Some(first), Some(last)) = (name.len(), name.first_chunk(), name.last_chunk()) {
+            [u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()]
+        } else if let (1..4, Some(first), Some(last)) = (name.len(), name.first(), name.last()) {
+            [u64::from(*first), u64::from(name[name.len() / 2]) << 8 | u64::from(*last)]
+        } else {
+            return None;
         };
         Some(Folded { words: words.map(lower), len: name.len() })
     }
