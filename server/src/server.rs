@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::config::Config;
-use crate::net::{self, BindError, Listeners, Shared};
+use crate::net::{self, BindError, Listeners, Shared, Threads};
 use crate::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -12,10 +12,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::{self, Runtime};
-
-/// Stack of a worker: scripts run on it, and Lua recurses deeply before it refuses.
-const STACK: usize = 16 << 20;
 
 pub use crate::engine::config::TimeMode as Time;
 
@@ -107,10 +103,12 @@ impl Builder {
     }
 }
 
+/// How long dropping a server waits for its threads.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A running server. Dropping it closes its connections and frees everything.
 pub struct Server {
     shared: Arc<Shared>,
-    runtime: Option<Runtime>,
     port: u16,
 }
 
@@ -125,28 +123,15 @@ impl Server {
         let port = listeners.port();
         config.port = port;
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        // One thread more than asked for: while a script holds one, it answers that the server is busy.
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(config.thread_count(cores) + 1)
-            .thread_stack_size(STACK)
-            .thread_name("lockwheel")
-            .enable_all()
-            .build()?;
         let seed = config.seed.unwrap_or_else(random_seed);
-        let shared = Shared::new(|now| {
+        let threads = Threads::new(config.thread_count(cores), |now| {
             let mut engine = Engine::new(config, seed, now);
             engine.set_process(net::this_process(port));
             engine
-        });
-        let _guard = runtime.enter();
-        listeners.serve(&shared)?;
-        runtime.spawn(net::run_timer(shared.clone()));
-        net::start_watchdog(shared.clone(), runtime.handle().clone())?;
-        if signals {
-            net::watch_signals(shared.clone())?;
-        }
-        drop(_guard);
-        Ok(Server { shared, runtime: Some(runtime), port })
+        })?;
+        let shared = threads.shared().clone();
+        threads.start(listeners, signals)?;
+        Ok(Server { shared, port })
     }
 
     /// The port it listens on.
@@ -166,9 +151,7 @@ impl Server {
 
     /// Waits until a signal or SHUTDOWN ends it.
     pub fn wait(&self) {
-        if let Some(runtime) = &self.runtime {
-            runtime.block_on(self.shared.ended());
-        }
+        self.shared.wait();
     }
 
     /// Stops both hands of the clock. The wall hand, in milliseconds since the epoch.
@@ -230,9 +213,7 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.end();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_secs(5));
-        }
+        self.shared.join(PATIENCE);
     }
 }
 

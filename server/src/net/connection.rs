@@ -1,35 +1,70 @@
-//! One connection: reads, parses, runs whole batches under the lock, writes once.
+//! One connection: parses what has been read, runs whole batches with the engine, keeps what is to be written.
 
-use super::busy::{self, Answer};
+use super::busy::{self, Refusal};
+use super::event_loop::{EventLoop, Hold};
+use super::inbox::{Answer, Mail, NewSession, Opening};
 use super::output::Output;
 use super::shared::{Busy, Seat, Shared};
-use crate::engine::{BUSY, Closing, Engine, Peer, Progress, Slot, kill_error};
+use crate::engine::{BUSY, Closing, Engine, Progress, Slot, kill_error};
 use bytes::{Buf, BytesMut};
 use lockwheel_resp::{Batch, Limits, Parser, ProtocolError, Reply, Writer};
+use mio::net::TcpStream;
 use smallvec::SmallVec;
-use socket2::{SockRef, TcpKeepalive};
-use std::io;
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio::sync::{Notify, oneshot};
 
-/// Free room for each read.
-const READ: usize = 16 * 1024;
-/// How long a connection is silent before the system asks whether its client is still there: the
-/// default of Redis' `tcp-keepalive`, which is not read yet.
-const KEEP_ALIVE: Duration = Duration::from_secs(300);
-/// A read buffer that has grown beyond this is given back once it is empty.
+/// An input buffer that has grown beyond this is given back once it is empty.
 const KEEP: usize = 64 * 1024;
+/// Replies beyond this are written before the next batch runs, so that neither side's buffers fill up.
+const FULL: usize = 64 * 1024;
 /// Requests run at one instant: a longer pipeline reads the clock again.
 const BATCH: usize = 64;
 
-struct Connection {
-    shared: Arc<Shared>,
-    stream: TcpStream,
-    slot: Slot,
-    id: u64,
-    news: Arc<Notify>,
+/// What is to be done with a connection after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing, until it is ready again.
+    Wait,
+    /// It has something to write, or is to be closed.
+    Write,
+    /// The same, and there may be more to read.
+    ReadMore,
+}
+
+/// What a connection must know of its session after something was run or has happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct News {
+    blocked: bool,
+    closing: Option<Closing>,
+    authenticated: bool,
+    max_bulk: usize,
+    query_buffer_limit: usize,
+}
+
+impl News {
+    pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
+        let session = engine.session(slot);
+        News {
+            blocked: session.is_blocked(),
+            closing: session.closing(),
+            authenticated: session.authenticated,
+            max_bulk: engine.config.proto_max_bulk_len,
+            query_buffer_limit: engine.config.client_query_buffer_limit,
+        }
+    }
+}
+
+/// A connection of one loop.
+pub(super) struct Connection {
+    pub(super) stream: TcpStream,
+    pub(super) slot: Slot,
+    pub(super) id: u64,
+    /// Its place in the loop.
+    pub(super) key: usize,
+    /// The client's end may be closed, or broken: reading goes on until that shows.
+    pub(super) ends: bool,
+    /// What has been read and not yet run: a request that is not complete, or those of a session that waits.
     input: BytesMut,
     parser: Parser,
     batch: Batch,
@@ -45,174 +80,157 @@ struct Connection {
     refused: bool,
     /// The session has output that could not be taken yet, because earlier output is still being written.
     news_left: bool,
-    /// The answer that the slow script's thread will give to the request at the head of the input.
-    queued: Option<oneshot::Receiver<(News, Vec<u8>, Progress)>>,
-}
-
-/// What a connection must know of its session after something was run or has happened.
-struct News {
-    blocked: bool,
-    closing: Option<Closing>,
-    authenticated: bool,
-    max_bulk: usize,
-    query_buffer_limit: usize,
-}
-
-impl News {
-    fn of(engine: &Engine, slot: Slot) -> Self {
-        let session = engine.session(slot);
-        News {
-            blocked: session.is_blocked(),
-            closing: session.closing(),
-            authenticated: session.authenticated,
-            max_bulk: engine.config.proto_max_bulk_len,
-            query_buffer_limit: engine.config.client_query_buffer_limit,
-        }
-    }
-}
-
-/// Serves a connection until either side closes it or the server ends. It keeps its seat as long.
-pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, _seat: Seat) {
-    let Ok(Some(mut connection)) = Connection::open(shared.clone(), stream).await else { return };
-    tokio::select! {
-        result = connection.run() => if let Err(error) = result {
-            tracing::debug!(id = connection.id, %error, "connection ended");
-        },
-        () = shared.ended() => {}
-    }
-    connection.close();
+    /// The slow script's thread is to answer the last request; later ones wait.
+    asked: bool,
+    _seat: Seat,
 }
 
 impl Connection {
-    async fn open(shared: Arc<Shared>, stream: TcpStream) -> io::Result<Option<Self>> {
-        stream.set_nodelay(true)?;
-        keep_alive(&stream)?;
-        let peer = Peer {
-            addr: stream.peer_addr()?.to_string(),
-            laddr: stream.local_addr()?.to_string(),
-            fd: raw_fd(&stream),
-        };
-        let opened = shared.on_sessions(|engine| {
-            let slot = engine.connect(peer);
-            (slot, engine.session(slot).id, News::of(engine, slot), engine.unwritten(slot))
-        });
-        let Some((slot, id, news, unwritten)) = opened.await else { return Ok(None) };
-        let waker = Arc::new(Notify::new());
-        shared.wakers.insert(id, waker.clone());
+    pub(super) fn new(opening: Opening, session: NewSession) -> Self {
         let mut connection = Connection {
-            shared,
-            stream,
-            slot,
-            id,
-            news: waker,
+            stream: opening.stream,
+            slot: session.slot,
+            id: session.id,
+            key: 0,
+            ends: false,
             input: BytesMut::new(),
             parser: Parser::new(),
             batch: Batch::new(),
             limits: Limits::default(),
             query_buffer_limit: usize::MAX,
-            output: Output::new(unwritten),
+            output: Output::new(session.unwritten),
             woken: Vec::new(),
             blocked: false,
             authenticated: false,
             closing: None,
             refused: false,
             news_left: false,
-            queued: None,
+            asked: false,
+            _seat: opening.seat,
         };
-        connection.learn(news);
-        Ok(Some(connection))
+        connection.learn(session.news);
+        connection
     }
 
-    fn close(self) {
-        self.shared.wakers.remove(&self.id);
-        let slot = self.slot;
-        self.shared.on_sessions_later(move |engine| engine.disconnect(slot));
-    }
-
-    async fn run(&mut self) -> io::Result<()> {
-        loop {
-            self.output.write(&self.stream)?;
-            if self.news_left && self.output.is_empty() {
-                self.news().await?;
-            }
-            match self.closing {
-                Some(Closing::Now) => return Ok(()),
-                Some(Closing::AfterOutput) if self.output.is_empty() => return Ok(()),
-                _ => {}
-            }
-            let writing = !self.output.is_empty();
-            let reading = self.closing.is_none();
-            let queued = self.queued.as_mut();
-            tokio::select! {
-                biased;
-                ready = self.stream.readable(), if reading => {
-                    ready?;
-                    if !self.read()? {
-                        return Ok(());
-                    }
-                    self.work()?;
-                }
-                ready = self.stream.writable(), if writing => ready?,
-                () = self.news.notified() => self.news().await?,
-                answer = async { queued.expect("polled only when there is one").await }, if queued.is_some() => {
-                    self.queued = None;
-                    if let Ok((news, out, progress)) = answer {
-                        self.learn(news);
-                        self.output.bytes.extend(out);
-                        self.go_on(progress);
-                    }
-                    self.work()?;
-                }
-            }
+    /// Reads what is there, at most a buffer full, and runs it.
+    ///
+    /// # Errors
+    /// When the client is gone, or has sent more than it may.
+    pub(super) fn readable(
+        &mut self,
+        at: &EventLoop,
+        hold: &mut Hold<'_>,
+        buffer: &mut [u8],
+    ) -> io::Result<Next> {
+        if self.closing.is_some() {
+            return Ok(Next::Write);
         }
-    }
-
-    /// Reads what is there; false when the client has closed.
-    fn read(&mut self) -> io::Result<bool> {
-        self.input.reserve(READ);
-        match self.stream.try_read_buf(&mut self.input) {
-            Ok(0) => Ok(false),
-            Ok(_) if self.input.len() > self.query_buffer_limit => {
-                tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
-                Ok(false)
+        let read = match self.stream.read(buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.ends = false;
+                return Ok(Next::Wait);
             }
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
-            Err(error) => Err(error),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Next::ReadMore),
+            Err(error) => return Err(error),
+        };
+        if self.input.is_empty() && self.may_run() {
+            let ran = self.work(at, hold, &buffer[..read])?;
+            self.input.extend_from_slice(&buffer[ran..read]);
+        } else {
+            self.input.extend_from_slice(&buffer[..read]);
+            self.work_on_input(at, hold)?;
         }
+        if self.input.len() > self.query_buffer_limit {
+            tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
+            return Err(io::Error::other("client-query-buffer-limit"));
+        }
+        // A read that leaves room has taken all there is; more makes the socket ready again.
+        Ok(if read == buffer.len() || self.ends { Next::ReadMore } else { Next::Write })
     }
 
-    /// Runs the requests that have been read, as far as the session may go.
-    fn work(&mut self) -> io::Result<()> {
-        while !self.blocked && self.closing.is_none() && self.queued.is_none() && !self.input.is_empty() {
+    /// Runs what is left of the input, now that the session may go on.
+    pub(super) fn go_on_reading(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<Next> {
+        self.work_on_input(at, hold)?;
+        Ok(Next::Write)
+    }
+
+    /// The slow script's thread has answered.
+    pub(super) fn answered(
+        &mut self,
+        at: &EventLoop,
+        hold: &mut Hold<'_>,
+        answer: Answer,
+    ) -> io::Result<Next> {
+        self.asked = false;
+        self.learn(answer.news);
+        self.output.bytes.extend(answer.out);
+        self.go_on(at.shared(), answer.progress);
+        self.go_on_reading(at, hold)
+    }
+
+    fn may_run(&self) -> bool {
+        !self.blocked && self.closing.is_none() && !self.asked
+    }
+
+    fn work_on_input(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<()> {
+        if self.input.is_empty() || !self.may_run() {
+            return Ok(());
+        }
+        let mut input = std::mem::take(&mut self.input);
+        let ran = self.work(at, hold, &input)?;
+        input.advance(ran);
+        if !input.is_empty() || input.capacity() <= KEEP {
+            self.input = input;
+        }
+        Ok(())
+    }
+
+    /// Runs the requests in `bytes`, as far as the session may go. How many bytes they were.
+    fn work(&mut self, at: &EventLoop, hold: &mut Hold<'_>, bytes: &[u8]) -> io::Result<usize> {
+        let mut ran = 0;
+        while self.may_run() && ran < bytes.len() {
             self.batch.clear();
-            let parsed = self.parser.parse(&self.input, &self.limits, &mut self.batch);
+            let parsed = self.parser.parse(&bytes[ran..], &self.limits, &mut self.batch);
             if self.batch.is_empty() {
-                self.input.advance(self.batch.consumed());
+                ran += self.batch.consumed();
                 if let Err(error) = parsed {
                     self.protocol_error(&error);
                 }
                 break;
             }
-            let progress = self.run_batch();
-            // Large pipelines are answered as they go, so that neither side's buffers fill up.
-            self.output.write(&self.stream)?;
-            self.go_on(progress);
+            let (consumed, progress) = self.run_batch(at, hold, &bytes[ran..]);
+            ran += consumed;
+            if self.output.bytes.len() > FULL {
+                self.output.write(&mut self.stream)?;
+            }
+            self.go_on(at.shared(), progress);
         }
-        if self.input.is_empty() && self.input.capacity() > KEEP {
-            self.input = BytesMut::new();
-        }
-        Ok(())
+        Ok(ran)
     }
 
-    /// Runs the batch under the lock, as far as it goes, and drops it from the input.
-    fn run_batch(&mut self) -> Progress {
-        let shared = self.shared.clone();
-        let mut engine = match shared.engine() {
-            Ok(engine) => engine,
-            Err(Busy) => return self.run_while_busy(),
+    /// Runs the batch, as far as it goes. How many bytes that were.
+    fn run_batch(&mut self, at: &EventLoop, hold: &mut Hold<'_>, bytes: &[u8]) -> (usize, Progress) {
+        let shared = at.shared();
+        let (ran, progress) = match hold {
+            Hold::Lent(engine) => (1, self.run_while_busy(at, Some(engine), bytes)),
+            Hold::Lock => match shared.engine() {
+                Ok(mut engine) => self.run_with(shared, &mut engine, bytes),
+                Err(Busy) => (1, self.run_while_busy(at, None, bytes)),
+            },
         };
-        let running = shared.batches.begin();
+        self.wake_others(at);
+        if ran == self.batch.len() {
+            return (self.batch.consumed(), progress);
+        }
+        self.parser.reset();
+        (self.batch.consumed_by(ran - 1), progress)
+    }
+
+    /// How many requests were run, with the engine in hand.
+    fn run_with(&mut self, shared: &Shared, engine: &mut Engine, bytes: &[u8]) -> (usize, Progress) {
+        shared.batches.begin();
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < self.batch.len() && progress == Progress::Continue {
@@ -222,7 +240,7 @@ impl Connection {
                     engine.refuse_transaction(self.slot);
                 }
             }
-            let argv: SmallVec<[&[u8]; 16]> = self.batch.arguments(ran, &self.input).collect();
+            let argv: SmallVec<[&[u8]; 16]> = self.batch.arguments(ran, bytes).collect();
             progress = engine.execute(self.slot, &argv);
             ran += 1;
         }
@@ -231,17 +249,20 @@ impl Connection {
             shared.sleep(Duration::from_micros(us));
             progress = Progress::Continue;
         }
-        drop(running);
-        self.learn(News::of(&engine, self.slot));
-        self.news_left = !self.output.is_empty();
-        if !self.news_left {
-            engine.take_output(self.slot, &mut self.output.bytes);
+        self.take_news(engine);
+        shared.settle(engine, &mut self.woken);
+        (ran, progress)
+    }
+
+    /// Learns what is new of the session, and takes its output unless earlier output is still being written.
+    pub(super) fn take_news(&mut self, engine: &mut Engine) {
+        self.learn(News::of(engine, self.slot));
+        self.news_left = self.has_output();
+        // A client that does not read has its next output wait; but what else is new it is told at once.
+        match self.news_left {
+            true => engine.heard(self.slot),
+            false => engine.take_output(self.slot, &mut self.output.bytes),
         }
-        shared.settle(&mut engine, &mut self.woken);
-        drop(engine);
-        self.wake_others();
-        self.forget(ran);
-        progress
     }
 
     fn learn(&mut self, news: News) {
@@ -253,87 +274,87 @@ impl Connection {
         self.query_buffer_limit = news.query_buffer_limit;
     }
 
-    fn wake_others(&mut self) {
-        self.shared.wake(&self.woken);
-        self.woken.clear();
-    }
-
-    /// Drops the first `ran` requests of the batch from the input.
-    fn forget(&mut self, ran: usize) {
-        if ran == self.batch.len() {
-            self.input.advance(self.batch.consumed());
-        } else {
-            self.input.advance(self.batch.consumed_by(ran - 1));
-            self.parser.reset();
-        }
-    }
-
-    /// The session has output or news that its own requests did not cause.
-    async fn news(&mut self) -> io::Result<()> {
-        self.output.write(&self.stream)?;
-        // A client that does not read has its next output wait; but what else is new it is told at once.
-        let takes = self.output.is_empty();
-        let (slot, mut buffer) = (self.slot, std::mem::take(&mut self.output.bytes));
-        let looked = self.shared.on_sessions(move |engine| {
-            match takes {
-                true => engine.take_output(slot, &mut buffer),
-                false => engine.heard(slot),
+    /// Tells the connections whose sessions this one's requests have brought news.
+    fn wake_others(&mut self, at: &EventLoop) {
+        for id in self.woken.drain(..) {
+            match at.shared().address(id) {
+                Some(address) if address.index == at.index() => at.has_news(address.key),
+                Some(address) => at.shared().tell(address),
+                None => {}
             }
-            (News::of(engine, slot), buffer)
-        });
-        if let Some((news, buffer)) = looked.await {
-            self.learn(news);
-            self.output.bytes = buffer;
         }
-        self.news_left = !takes;
-        if takes {
-            self.output.write(&self.stream)?;
-        }
-        self.work()
     }
 
-    /// Answers the first request of the batch without the engine.
-    fn run_while_busy(&mut self) -> Progress {
-        let argv: SmallVec<[&[u8]; 16]> = self.batch.arguments(0, &self.input).collect();
-        let mut progress = Progress::Continue;
+    pub(super) fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Whether the session has output that had to wait, and need not any more.
+    pub(super) fn has_held_news(&self) -> bool {
+        self.news_left && !self.has_output()
+    }
+
+    /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.
+    pub(super) fn write(&mut self) -> io::Result<bool> {
+        self.output.write(&mut self.stream)?;
+        Ok(match self.closing {
+            Some(Closing::Now) => false,
+            Some(Closing::AfterOutput) => self.has_output(),
+            None => true,
+        })
+    }
+
+    /// Answers the first request of the batch while a slow script runs: itself, or with the engine that the script
+    /// lends, or by that script's thread.
+    fn run_while_busy(&mut self, at: &EventLoop, lent: Option<&mut Engine>, bytes: &[u8]) -> Progress {
+        let argv: SmallVec<[&[u8]; 16]> = self.batch.arguments(0, bytes).collect();
+        let shared = at.shared();
+        let refusal = busy::answer(&shared.table, &argv, self.authenticated);
+        if let (Refusal::Queue, Some(engine)) = (&refusal, lent) {
+            let answer = execute(engine, self.slot, &argv);
+            drop(argv);
+            self.learn(answer.news);
+            self.output.bytes.extend(answer.out);
+            return answer.progress;
+        }
         let mut writer = Writer::new(&mut self.output.bytes, Default::default());
-        match busy::answer(&self.shared.table, &argv, self.authenticated) {
-            Answer::Kill => match self.shared.control.kill() {
+        match refusal {
+            Refusal::Kill => match shared.control.kill() {
                 Ok(()) => writer.ok(),
                 Err(error) => writer.error(kill_error(error).as_bytes()),
             },
-            Answer::Shutdown => progress = Progress::Shutdown,
-            Answer::Refuse => {
+            Refusal::Shutdown => return Progress::Shutdown,
+            Refusal::Refuse => {
                 writer.error(BUSY.as_bytes());
                 self.refused = true;
             }
-            Answer::Queue => {
-                let request: Vec<Vec<u8>> = argv.iter().map(|arg| arg.to_vec()).collect();
-                let (done, answer) = oneshot::channel();
-                let slot = self.slot;
-                self.shared.push_job(Box::new(move |engine| {
-                    let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
-                    let progress = engine.execute(slot, &argv);
-                    let mut out = Vec::new();
-                    engine.take_output(slot, &mut out);
-                    // A connection that is gone meanwhile needs no answer.
-                    let answer = (News::of(engine, slot), out, progress);
-                    Box::new(move || drop(done.send(answer)))
-                }));
-                self.queued = Some(answer);
+            Refusal::Queue => {
+                let request = argv.iter().map(|arg| arg.to_vec()).collect();
+                drop(argv);
+                self.ask(at, request);
             }
         }
-        drop(argv);
-        self.forget(1);
-        progress
+        Progress::Continue
     }
 
-    fn go_on(&mut self, progress: Progress) {
+    /// Lets the slow script's thread run a request.
+    fn ask(&mut self, at: &EventLoop, request: Vec<Vec<u8>>) {
+        let (shared, index): (Arc<Shared>, _) = (at.shared().clone(), at.index());
+        let (slot, key, id) = (self.slot, self.key, self.id);
+        self.asked = true;
+        at.shared().push_job(Box::new(move |engine| {
+            let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
+            let answer = execute(engine, slot, &argv);
+            shared.inbox(index).post(Mail::Answered { key, id, answer });
+        }));
+    }
+
+    fn go_on(&mut self, shared: &Shared, progress: Progress) {
         match progress {
             Progress::Continue | Progress::Sleep(_) => {}
             Progress::Blocked => self.blocked = true,
             Progress::Close => self.closing = Some(self.closing.unwrap_or(Closing::AfterOutput)),
-            Progress::Shutdown => self.shared.end(),
+            Progress::Shutdown => shared.end(),
         }
     }
 
@@ -344,18 +365,10 @@ impl Connection {
     }
 }
 
-/// Finds out about clients that are gone without a word.
-fn keep_alive(stream: &TcpStream) -> io::Result<()> {
-    SockRef::from(stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))
-}
-
-#[cfg(unix)]
-fn raw_fd(stream: &TcpStream) -> i32 {
-    use std::os::fd::AsRawFd;
-    stream.as_raw_fd()
-}
-
-#[cfg(not(unix))]
-fn raw_fd(_: &TcpStream) -> i32 {
-    0
+/// Runs a request that only touches its session, from within a slow script.
+fn execute(engine: &mut Engine, slot: Slot, argv: &[&[u8]]) -> Answer {
+    let progress = engine.execute(slot, argv);
+    let mut out = Vec::new();
+    engine.take_output(slot, &mut out);
+    Answer { news: News::of(engine, slot), out, progress }
 }

@@ -1,6 +1,6 @@
 //! Listening sockets.
 
-use super::connection;
+use super::inbox::{Mail, Opening};
 use super::shared::Shared;
 use crate::engine::Engine;
 use crate::engine::config::{BindAddress, Host};
@@ -111,7 +111,7 @@ impl Listeners {
     }
 
     /// Accepts on all of them until the server ends. Must be called within a tokio runtime.
-    pub(crate) fn serve(self, shared: &Arc<Shared>) -> io::Result<()> {
+    pub(super) fn serve(self, shared: &Arc<Shared>) -> io::Result<()> {
         for socket in self.sockets {
             let listener = TcpListener::from_std(socket)?;
             tokio::spawn(accept(shared.clone(), listener));
@@ -153,13 +153,11 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener) {
         tokio::select! {
             () = shared.ended() => return,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => match shared.take_seat() {
-                    Some(seat) => drop(tokio::spawn(connection::serve(shared.clone(), stream, seat))),
-                    None => {
-                        refuse(stream);
-                        shared.on_sessions_later(Engine::reject_connection);
+                Ok((stream, _)) => {
+                    if let Err(error) = welcome(&shared, stream) {
+                        tracing::debug!(%error, "a client was gone before it was welcome");
                     }
-                },
+                }
                 Err(error) => {
                     // Out of descriptors, most likely: go on when some may be free again.
                     tracing::warn!(%error, "accepting a connection failed");
@@ -170,9 +168,16 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener) {
     }
 }
 
-/// Tells a client that there are too many; it may not read it.
-fn refuse(stream: TcpStream) {
-    if let Ok(mut stream) = stream.into_std() {
-        let _ = stream.write_all(b"-ERR max number of clients reached\r\n");
-    }
+/// Gives a client to the loop with the fewest connections; or tells it that there are too many.
+fn welcome(shared: &Arc<Shared>, stream: TcpStream) -> io::Result<()> {
+    let mut stream = stream.into_std()?;
+    let Some(seat) = shared.take_seat() else {
+        shared.on_sessions_later(Engine::reject_connection);
+        return stream.write_all(b"-ERR max number of clients reached\r\n");
+    };
+    let opening = Opening::new(stream, seat)?;
+    let inbox = shared.inbox(shared.idlest());
+    inbox.joined();
+    inbox.post(Mail::Open(opening));
+    Ok(())
 }

@@ -19,9 +19,4 @@ impl OsClock {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Now { wall_us: wall.as_micros() as i64, monotonic_us: self.start.elapsed().as_micros() as u64 }
     }
-
-    /// The instant that the monotonic hand shows `monotonic_us`.
-    pub(crate) fn instant(&self, monotonic_us: u64) -> Instant {
-        self.start + Duration::from_micros(monotonic_us)
-    }
 }

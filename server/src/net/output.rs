@@ -1,9 +1,8 @@
 //! Output on its way to the socket.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::net::TcpStream;
 
 /// Bytes taken from the session and how many of them are written.
 pub(super) struct Output {
@@ -26,7 +25,7 @@ impl Output {
     }
 
     /// Writes as much as the socket takes now.
-    pub(super) fn write(&mut self, stream: &TcpStream) -> io::Result<()> {
+    pub(super) fn write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         if self.bytes.is_empty() {
             return Ok(());
         }
@@ -35,12 +34,13 @@ impl Output {
         result
     }
 
-    fn try_write(&mut self, stream: &TcpStream) -> io::Result<()> {
+    fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while self.written < self.bytes.len() {
-            match stream.try_write(&self.bytes[self.written..]) {
+            match stream.write(&self.bytes[self.written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => self.written += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }

@@ -2,28 +2,14 @@
 
 use super::shared::Shared;
 use std::io;
-use std::sync::Arc;
-use std::thread;
-use tokio::runtime;
 
 /// Ends the server on SIGTERM and SIGINT.
-///
-/// They are waited for on a thread of their own: every worker may be held by a slow script or wait for it.
-pub(crate) fn watch(shared: Arc<Shared>) -> io::Result<()> {
-    let own = runtime::Builder::new_current_thread().enable_io().build()?;
-    let mut signals = {
-        let _guard = own.enter();
-        Signals::new()?
-    };
-    let wait = move || {
-        own.block_on(async {
-            tokio::select! {
-                () = signals.recv() => shared.end(),
-                () = shared.ended() => {}
-            }
-        });
-    };
-    thread::Builder::new().name("lockwheel-signal".to_owned()).spawn(wait)?;
+pub(super) async fn watch(shared: &Shared) -> io::Result<()> {
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        () = signals.recv() => shared.end(),
+        () = shared.ended() => {}
+    }
     Ok(())
 }
 

@@ -1,0 +1,409 @@
+//! One thread's sockets: waits for readiness, lets each ready connection run what it has read, writes the replies.
+//!
+//! A turn takes all that is ready, runs it connection by connection, and only then writes: clients that wait for
+//! different connections are answered together, and the system is asked less often. Connections never change their
+//! loop.
+//!
+//! While a slow script of this thread runs, the interpreter's hook comes back here ([`serve_while_slow`]): the same turn
+//! again, but with the engine that the script holds, so that the other sockets of this thread are answered `BUSY`.
+//! Therefore nothing here is borrowed while a connection runs, the connection itself is away from its place, and what
+//! is still to be done in this turn stands in a queue that the inner turn goes on with.
+
+use super::connection::{Connection, Next};
+use super::inbox::{Mail, Opening};
+use super::shared::{NEVER, Shared};
+use crate::engine::Engine;
+use mio::{Events, Interest, Poll, Token};
+use slab::Slab;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The loop's own token: there is mail.
+pub(super) const MAIL: Token = Token(usize::MAX);
+/// Events taken from the system at a time.
+const EVENTS: usize = 1024;
+/// Bytes read at a time, whoever sent them.
+const READ: usize = 64 * 1024;
+/// How often a loop looks whether the engine is free again, in case nobody could tell it.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How the engine is come by.
+pub(super) enum Hold<'a> {
+    /// By its lock.
+    Lock,
+    /// A slow script of this thread holds it, and lends it.
+    Lent(&'a mut Engine),
+}
+
+/// Where a connection is kept.
+enum Place {
+    Here(Box<Connection>),
+    /// It runs. Whether it has become ready meanwhile.
+    Away {
+        missed: bool,
+    },
+}
+
+/// Something to be done in a turn.
+enum Task {
+    /// A socket is ready.
+    Ready { key: usize, readable: bool, writable: bool, closed: bool },
+    /// A connection may have more to read than was taken.
+    Read { key: usize },
+    /// A session may go on, perhaps with requests that it has sent already.
+    GoOn { key: usize },
+    /// Another thread has left something.
+    Mail(Mail),
+}
+
+/// The sockets of one thread.
+pub(super) struct EventLoop {
+    shared: Arc<Shared>,
+    index: usize,
+    poll: RefCell<Poll>,
+    places: RefCell<Slab<Place>>,
+    /// What is still to be done in this turn.
+    tasks: RefCell<VecDeque<Task>>,
+    /// Connections that may have more to read than was taken.
+    unread: RefCell<Vec<usize>>,
+    /// Connections whose session has news.
+    news: RefCell<Vec<usize>>,
+    /// Connections with something to be written.
+    unwritten: RefCell<Vec<usize>>,
+    /// What is read into; away while a connection runs what it holds.
+    buffer: Cell<Vec<u8>>,
+    /// Something could not be done because a slow script of another thread holds the engine.
+    waits: Cell<bool>,
+}
+
+thread_local! {
+    /// The loop that this thread runs.
+    static CURRENT: RefCell<Option<Rc<EventLoop>>> = const { RefCell::new(None) };
+}
+
+/// Whether this thread runs the loop that keeps the time.
+pub(super) fn is_first() -> bool {
+    CURRENT.with(|current| current.borrow().as_ref().is_some_and(|current| current.index == 0))
+}
+
+/// Serves the sockets of this thread while its script is slow and lends the engine.
+pub(super) fn serve_while_slow(engine: &mut Engine) {
+    let current = CURRENT.with(|current| current.borrow().clone());
+    if let Some(current) = current {
+        current.turn_while_slow(engine);
+    }
+}
+
+/// Runs loop number `index` on this thread until the server ends.
+pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll) {
+    let this = Rc::new(EventLoop {
+        shared,
+        index,
+        poll: RefCell::new(poll),
+        places: RefCell::default(),
+        tasks: RefCell::default(),
+        unread: RefCell::default(),
+        news: RefCell::default(),
+        unwritten: RefCell::default(),
+        buffer: Cell::default(),
+        waits: Cell::new(false),
+    });
+    CURRENT.with(|current| *current.borrow_mut() = Some(this.clone()));
+    let mut events = Events::with_capacity(EVENTS);
+    while !this.shared.end_asked.load(Ordering::Relaxed) {
+        let timeout = this.timeout();
+        if !this.wait(&mut events, timeout) {
+            break;
+        }
+        this.look_again();
+        this.turn(&events, &mut Hold::Lock);
+    }
+    CURRENT.with(|current| *current.borrow_mut() = None);
+}
+
+impl EventLoop {
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The number of this loop.
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How long nothing is to be done.
+    fn timeout(&self) -> Option<Duration> {
+        if !self.unread.borrow().is_empty() || (!self.waits.get() && !self.news.borrow().is_empty()) {
+            return Some(Duration::ZERO);
+        }
+        let look = self.waits.get().then_some(LOOK_AGAIN);
+        // The first loop keeps the time for all.
+        let at = if self.index == 0 { self.shared.timer_at.load(Ordering::Relaxed) } else { NEVER };
+        if at == NEVER {
+            return look;
+        }
+        let left = Duration::from_micros(at.saturating_sub(self.shared.clock.now().monotonic_us));
+        Some(look.map_or(left, |look| look.min(left)))
+    }
+
+    /// Waits for readiness; false when the system refuses, which it never does to a poll that is in order.
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> bool {
+        match self.poll.borrow_mut().poll(events, timeout) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                events.clear();
+                true
+            }
+            Err(error) => {
+                tracing::error!(%error, "waiting for sockets failed");
+                self.shared.end();
+                false
+            }
+        }
+    }
+
+    /// Sees to what had to wait for the engine, and to deadlines.
+    fn look_again(&self) {
+        if self.waits.get() {
+            self.waits.set(self.shared.see_to_waiting().is_err());
+        }
+        if self.index == 0 && !self.waits.get() && self.shared.fire_due().is_err() {
+            self.waits.set(true);
+        }
+    }
+
+    fn turn(&self, events: &Events, hold: &mut Hold<'_>) {
+        self.collect(events);
+        self.perform_all(hold);
+        if !self.waits.get() {
+            self.tell_news(hold);
+            self.perform_all(hold);
+        }
+        self.write_all(hold);
+    }
+
+    fn turn_while_slow(&self, engine: &mut Engine) {
+        let mut events = Events::with_capacity(EVENTS);
+        if self.wait(&mut events, Some(Duration::ZERO)) {
+            self.turn(&events, &mut Hold::Lent(engine));
+        }
+    }
+
+    /// Notes what there is to be done.
+    fn collect(&self, events: &Events) {
+        let mut tasks = self.tasks.borrow_mut();
+        tasks.extend(self.unread.borrow_mut().drain(..).map(|key| Task::Read { key }));
+        for event in events {
+            match event.token() {
+                MAIL => tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Mail)),
+                Token(key) => tasks.push_back(Task::Ready {
+                    key,
+                    readable: event.is_readable(),
+                    writable: event.is_writable(),
+                    closed: event.is_read_closed() || event.is_error(),
+                }),
+            }
+        }
+    }
+
+    fn perform_all(&self, hold: &mut Hold<'_>) {
+        loop {
+            let Some(task) = self.tasks.borrow_mut().pop_front() else { return };
+            match task {
+                Task::Ready { key, readable, writable, closed } => {
+                    self.with(key, hold, |connection, hold, buffer| {
+                        connection.ends |= closed;
+                        if readable || closed {
+                            return connection.readable(self, hold, buffer);
+                        }
+                        Ok(if writable && connection.has_output() { Next::Write } else { Next::Wait })
+                    });
+                }
+                Task::Read { key } => {
+                    self.with(key, hold, |connection, hold, buffer| connection.readable(self, hold, buffer));
+                }
+                Task::GoOn { key } => {
+                    self.with(key, hold, |connection, hold, _| connection.go_on_reading(self, hold));
+                }
+                Task::Mail(mail) => self.open_mail(mail, hold),
+            }
+        }
+    }
+
+    /// Takes a connection from its place, does something with it, and sees to what comes next. One that is away will
+    /// be asked to read when it is back.
+    fn with(
+        &self,
+        key: usize,
+        hold: &mut Hold<'_>,
+        run: impl FnOnce(&mut Connection, &mut Hold<'_>, &mut [u8]) -> io::Result<Next>,
+    ) {
+        let Some(mut connection) = self.take(key) else { return };
+        let mut buffer = self.buffer.take();
+        buffer.resize(READ, 0);
+        // A mistake of ours in one command costs one connection, not the thread with all the others.
+        let done = catch_unwind(AssertUnwindSafe(|| run(&mut connection, hold, &mut buffer)));
+        self.buffer.set(buffer);
+        match done {
+            Ok(Ok(next)) => self.put(key, connection, next),
+            Ok(Err(error)) => {
+                tracing::debug!(id = connection.id, %error, "connection ended");
+                self.close(key, *connection, hold);
+            }
+            Err(_) => {
+                tracing::error!(id = connection.id, "a command panicked; its connection is closed");
+                self.close(key, *connection, hold);
+            }
+        }
+    }
+
+    fn take(&self, key: usize) -> Option<Box<Connection>> {
+        let mut places = self.places.borrow_mut();
+        let place = places.get_mut(key)?;
+        match std::mem::replace(place, Place::Away { missed: false }) {
+            Place::Here(connection) => Some(connection),
+            Place::Away { .. } => {
+                *place = Place::Away { missed: true };
+                None
+            }
+        }
+    }
+
+    fn put(&self, key: usize, mut connection: Box<Connection>, next: Next) {
+        let place = &mut self.places.borrow_mut()[key];
+        let missed = matches!(place, Place::Away { missed: true });
+        if missed || next == Next::ReadMore {
+            connection.ends |= missed;
+            self.unread.borrow_mut().push(key);
+        }
+        *place = Place::Here(connection);
+        if next != Next::Wait {
+            self.unwritten.borrow_mut().push(key);
+        }
+    }
+
+    /// Gives the place and the session of a connection away; its socket closes as it drops.
+    fn close(&self, key: usize, mut connection: Connection, hold: &mut Hold<'_>) {
+        self.places.borrow_mut().remove(key);
+        let _already_gone = self.poll.borrow().registry().deregister(&mut connection.stream);
+        self.shared.addresses.remove(&connection.id);
+        self.shared.inbox(self.index).left();
+        let slot = connection.slot;
+        match hold {
+            Hold::Lent(engine) => engine.disconnect(slot),
+            Hold::Lock => self.shared.on_sessions(move |engine| engine.disconnect(slot)),
+        }
+    }
+
+    fn open_mail(&self, mail: Mail, hold: &mut Hold<'_>) {
+        match mail {
+            Mail::Open(opening) => self.open(opening, hold),
+            Mail::Opened(opening, session) => self.add(Connection::new(opening, session), hold),
+            Mail::News { key } => self.has_news(key),
+            Mail::Answered { key, id, answer } => self.with(key, hold, |connection, hold, _| {
+                if connection.id == id { connection.answered(self, hold, answer) } else { Ok(Next::Wait) }
+            }),
+        }
+    }
+
+    /// Makes a session for a socket, here or in the slow script that holds the engine.
+    fn open(&self, opening: Opening, hold: &mut Hold<'_>) {
+        let connect = move |engine: &mut Engine| {
+            let session = opening.connect(engine);
+            (opening, session)
+        };
+        let connected = match hold {
+            Hold::Lent(engine) => Ok(connect(engine)),
+            Hold::Lock => self.shared.hold(connect),
+        };
+        match connected {
+            Ok((opening, session)) => self.add(Connection::new(opening, session), hold),
+            Err(connect) => {
+                let (shared, index) = (self.shared.clone(), self.index);
+                self.shared.push_job(Box::new(move |engine| {
+                    let (opening, session) = connect(engine);
+                    shared.inbox(index).post(Mail::Opened(opening, session));
+                }));
+            }
+        }
+    }
+
+    fn add(&self, mut connection: Connection, hold: &mut Hold<'_>) {
+        let key = self.places.borrow().vacant_key();
+        connection.key = key;
+        let registered = self.poll.borrow().registry().register(
+            &mut connection.stream,
+            Token(key),
+            Interest::READABLE | Interest::WRITABLE,
+        );
+        let id = connection.id;
+        self.places.borrow_mut().insert(Place::Away { missed: false });
+        if let Err(error) = registered {
+            tracing::warn!(%error, "a connection could not be watched");
+            return self.close(key, connection, hold);
+        }
+        self.shared.addresses.insert(id, super::inbox::Address { index: self.index, key });
+        self.put(key, Box::new(connection), Next::Wait);
+    }
+
+    /// The session of a connection has output or news that its own requests did not cause.
+    pub(super) fn has_news(&self, key: usize) {
+        self.news.borrow_mut().push(key);
+    }
+
+    /// Takes the news of sessions; with the lock held once for all of them.
+    fn tell_news(&self, hold: &mut Hold<'_>) {
+        // What a script causes for others is theirs when it has ended.
+        if matches!(hold, Hold::Lent(_)) || self.news.borrow().is_empty() {
+            return;
+        }
+        let Ok(mut engine) = self.shared.engine() else {
+            self.shared.wait_for_free();
+            return self.waits.set(true);
+        };
+        let keys = std::mem::take(&mut *self.news.borrow_mut());
+        for &key in &keys {
+            if let Some(Place::Here(connection)) = self.places.borrow_mut().get_mut(key) {
+                connection.take_news(&mut engine);
+            }
+        }
+        drop(engine);
+        self.tasks.borrow_mut().extend(keys.into_iter().map(|key| Task::GoOn { key }));
+    }
+
+    fn write_all(&self, hold: &mut Hold<'_>) {
+        let mut keys = std::mem::take(&mut *self.unwritten.borrow_mut());
+        for key in keys.drain(..) {
+            if let Some(connection) = self.take(key) {
+                self.write(key, connection, hold);
+            }
+        }
+        // Keeps the memory, unless more came meanwhile.
+        let mut unwritten = self.unwritten.borrow_mut();
+        if unwritten.is_empty() {
+            *unwritten = keys;
+        }
+    }
+
+    fn write(&self, key: usize, mut connection: Box<Connection>, hold: &mut Hold<'_>) {
+        match connection.write() {
+            Ok(true) => {
+                if connection.has_held_news() {
+                    self.has_news(key);
+                }
+                self.put(key, connection, Next::Wait);
+            }
+            Ok(false) => self.close(key, *connection, hold),
+            Err(error) => {
+                tracing::debug!(id = connection.id, %error, "connection ended");
+                self.close(key, *connection, hold);
+            }
+        }
+    }
+}

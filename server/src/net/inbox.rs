@@ -1,0 +1,152 @@
+//! What other threads leave for a loop, and how they wake it.
+
+use super::connection::News;
+use super::shared::Seat;
+use crate::engine::{Engine, Peer, Progress, Slot};
+use mio::Waker;
+use parking_lot::Mutex;
+use socket2::{SockRef, TcpKeepalive};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How long a connection is silent before the system asks whether its client is still there: the
+/// default of Redis' `tcp-keepalive`, which is not read yet.
+const KEEP_ALIVE: Duration = Duration::from_secs(300);
+
+/// Where a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    /// The number of its loop.
+    pub(super) index: usize,
+    /// Its place there.
+    pub(super) key: usize,
+}
+
+/// What is left for a loop.
+pub(super) enum Mail {
+    /// A new connection.
+    Open(Opening),
+    /// The same, with the session that a slow script's thread has made for it.
+    Opened(Opening, NewSession),
+    /// The session of a connection has news.
+    News {
+        /// Its place.
+        key: usize,
+    },
+    /// The slow script's thread has run a request.
+    Answered {
+        /// The place of who sent it.
+        key: usize,
+        /// Its session.
+        id: u64,
+        /// What came of it.
+        answer: Answer,
+    },
+}
+
+/// What came of a request that another thread has run.
+pub(super) struct Answer {
+    pub(super) news: News,
+    pub(super) out: Vec<u8>,
+    pub(super) progress: Progress,
+}
+
+/// A socket that has no session yet.
+pub(super) struct Opening {
+    pub(super) stream: mio::net::TcpStream,
+    pub(super) seat: Seat,
+    peer: Peer,
+}
+
+/// The session of a new connection.
+pub(super) struct NewSession {
+    pub(super) slot: Slot,
+    pub(super) id: u64,
+    pub(super) news: News,
+    pub(super) unwritten: Arc<AtomicUsize>,
+}
+
+impl Opening {
+    /// A socket that does not block, and who is at its other end.
+    pub(super) fn new(stream: std::net::TcpStream, seat: Seat) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))?;
+        let peer = Peer {
+            addr: stream.peer_addr()?.to_string(),
+            laddr: stream.local_addr()?.to_string(),
+            fd: raw_fd(&stream),
+        };
+        Ok(Opening { stream: mio::net::TcpStream::from_std(stream), seat, peer })
+    }
+
+    /// Makes its session.
+    pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
+        let slot = engine.connect(self.peer.clone());
+        let id = engine.session(slot).id;
+        NewSession { slot, id, news: News::of(engine, slot), unwritten: engine.unwritten(slot) }
+    }
+}
+
+#[cfg(unix)]
+fn raw_fd(stream: &std::net::TcpStream) -> i32 {
+    use std::os::fd::AsRawFd;
+    stream.as_raw_fd()
+}
+
+#[cfg(not(unix))]
+fn raw_fd(_: &std::net::TcpStream) -> i32 {
+    0
+}
+
+/// The mail of one loop.
+pub(crate) struct Inbox {
+    mail: Mutex<Vec<Mail>>,
+    waker: Waker,
+    connections: AtomicUsize,
+}
+
+impl Inbox {
+    pub(super) fn new(waker: Waker) -> Self {
+        Inbox { mail: Mutex::default(), waker, connections: AtomicUsize::new(0) }
+    }
+
+    /// Leaves something, and wakes the loop unless it has been woken already.
+    pub(super) fn post(&self, mail: Mail) {
+        let first = {
+            let mut waiting = self.mail.lock();
+            waiting.push(mail);
+            waiting.len() == 1
+        };
+        if first {
+            self.wake();
+        }
+    }
+
+    /// Lets the loop look around.
+    pub(super) fn wake(&self) {
+        if let Err(error) = self.waker.wake() {
+            tracing::error!(%error, "a loop could not be woken");
+        }
+    }
+
+    pub(super) fn take(&self) -> Vec<Mail> {
+        std::mem::take(&mut *self.mail.lock())
+    }
+
+    /// How many connections the loop has.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// A connection is on its way to the loop.
+    pub(super) fn joined(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection of the loop is gone.
+    pub(super) fn left(&self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
