@@ -1,6 +1,7 @@
 //! What the measurements share: an engine in this process, and Redisson's way with a lock in words of its own.
 
 pub mod stream;
+pub mod waiting;
 
 use lockwheel::Config;
 use lockwheel::engine::{Engine, Peer, Progress, Slot};

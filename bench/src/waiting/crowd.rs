@@ -1,0 +1,184 @@
+//! Many connections in one thread, each of which mostly waits.
+
+use super::wire::{self, Reply};
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Nothing from the server for so long ends the run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Events taken from the system at once.
+const EVENTS: usize = 256;
+
+/// Which connection of a crowd.
+pub type Place = usize;
+
+/// The connections.
+#[derive(Debug)]
+pub struct Crowd {
+    poll: Poll,
+    events: Events,
+    sockets: Vec<Socket>,
+    /// Replies that have been read and not yet been taken, in the order in which they were read.
+    arrived: VecDeque<(Place, Reply)>,
+    /// Connections that the system says something about, and that have not been looked at.
+    awake: VecDeque<Place>,
+    /// Looked at again before each other connection.
+    first: Option<Place>,
+    requests: u64,
+}
+
+#[derive(Debug)]
+struct Socket {
+    stream: TcpStream,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+}
+
+impl Crowd {
+    /// Connects `count` times.
+    ///
+    /// # Errors
+    /// When the server or the system does not let so many in.
+    pub fn connect(address: SocketAddr, count: usize) -> io::Result<Crowd> {
+        raise_limit();
+        let poll = Poll::new()?;
+        let mut sockets = Vec::with_capacity(count);
+        for place in 0..count {
+            // Connected blocking, so that the listener's backlog bounds how many knock at once.
+            let stream = std::net::TcpStream::connect(address)?;
+            stream.set_nodelay(true)?;
+            stream.set_nonblocking(true)?;
+            let mut stream = TcpStream::from_std(stream);
+            poll.registry().register(&mut stream, Token(place), Interest::READABLE | Interest::WRITABLE)?;
+            sockets.push(Socket { stream, outgoing: Vec::new(), incoming: Vec::new() });
+        }
+        Ok(Crowd {
+            poll,
+            events: Events::with_capacity(EVENTS),
+            sockets,
+            arrived: VecDeque::new(),
+            awake: VecDeque::new(),
+            first: None,
+            requests: 0,
+        })
+    }
+
+    /// How many requests have been sent.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Sends a request, at once unless the socket is full.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn send(&mut self, place: Place, arguments: &[&[u8]]) -> io::Result<()> {
+        self.requests += 1;
+        let socket = &mut self.sockets[place];
+        wire::encode(arguments, &mut socket.outgoing);
+        socket.flush()
+    }
+
+    /// Has this connection looked at before each of the others: the one whose reply ends a measured time, which in
+    /// life would not stand behind all others in one thread.
+    pub fn look_first_at(&mut self, place: Option<Place>) {
+        self.first = place;
+    }
+
+    /// The next reply or message of any connection.
+    ///
+    /// # Errors
+    /// When a connection fails or ends, or none says anything for a minute.
+    pub fn hear(&mut self) -> io::Result<(Place, Reply)> {
+        loop {
+            if let Some(arrived) = self.arrived.pop_front() {
+                return Ok(arrived);
+            }
+            if let Some(first) = self.first {
+                self.read(first)?;
+                if !self.arrived.is_empty() {
+                    continue;
+                }
+            }
+            match self.awake.pop_front() {
+                Some(place) => {
+                    self.sockets[place].flush()?;
+                    self.read(place)?;
+                }
+                None => self.wait()?,
+            }
+        }
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        match self.poll.poll(&mut self.events, Some(PATIENCE)) {
+            Ok(()) if self.events.is_empty() => {
+                return Err(io::Error::new(ErrorKind::TimedOut, "the server has been silent for a minute"));
+            }
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        self.awake.extend(self.events.iter().map(|event| event.token().0));
+        Ok(())
+    }
+
+    fn read(&mut self, place: Place) -> io::Result<()> {
+        let socket = &mut self.sockets[place];
+        socket.fill()?;
+        let mut consumed = 0;
+        while let Some((reply, length)) = wire::decode(&socket.incoming[consumed..])? {
+            consumed += length;
+            self.arrived.push_back((place, reply));
+        }
+        socket.incoming.drain(..consumed);
+        Ok(())
+    }
+}
+
+impl Socket {
+    fn flush(&mut self) -> io::Result<()> {
+        let mut written = 0;
+        while written < self.outgoing.len() {
+            match self.stream.write(&self.outgoing[written..]) {
+                Ok(length) => written += length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.outgoing.drain(..written);
+        Ok(())
+    }
+
+    /// Reads all that is there: the system tells of each arrival once.
+    fn fill(&mut self) -> io::Result<()> {
+        let mut chunk = [0; 4096];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server hung up")),
+                Ok(length) => {
+                    self.incoming.extend_from_slice(&chunk[..length]);
+                    if length < chunk.len() {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Lets this process have as many connections as the system allows it at most.
+fn raise_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it may not, connecting fails and says why.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}

@@ -1,0 +1,94 @@
+//! Waiters on a native lock: one connection, one blocking command.
+
+use super::Locking;
+use crate::waiting::crowd::{Crowd, Place};
+use crate::waiting::wire::Reply;
+use std::io;
+
+/// The lock.
+const LOCK: &[u8] = b"bench:handoff:native";
+
+/// The lease, in ms, longer than any hand-off.
+const LEASE_MS: &[u8] = b"30000";
+
+/// Who waits for, holds and gives back a native lock.
+#[derive(Debug)]
+pub(super) struct Native {
+    parties: Vec<Party>,
+    wake_ups: u64,
+    /// Parties whose release has not been answered.
+    releasing: usize,
+}
+
+#[derive(Debug)]
+struct Party {
+    owner: Vec<u8>,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Out,
+    Waiting,
+    Holding,
+    Releasing,
+}
+
+impl Native {
+    /// This many parties, all outside.
+    pub(super) fn new(parties: usize) -> Native {
+        let party = |number| Party { owner: format!("owner:{number}").into_bytes(), step: Step::Out };
+        Native { parties: (0..parties).map(party).collect(), wake_ups: 0, releasing: 0 }
+    }
+}
+
+impl Locking for Native {
+    fn connections_per_party(&self) -> usize {
+        1
+    }
+
+    fn messages_per_release(&self) -> u64 {
+        1
+    }
+
+    fn blocked(&self) -> u64 {
+        self.parties.len() as u64 - 1
+    }
+
+    fn wake_ups(&self) -> u64 {
+        self.wake_ups
+    }
+
+    fn busy(&self) -> usize {
+        self.releasing
+    }
+
+    fn join(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()> {
+        self.parties[who].step = Step::Waiting;
+        let owner = &self.parties[who].owner;
+        crowd.send(who, &[b"LOCK.ACQUIRE", LOCK, owner, b"PX", LEASE_MS, b"BLOCK", b"0"])
+    }
+
+    fn release(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()> {
+        self.parties[who].step = Step::Releasing;
+        self.releasing += 1;
+        crowd.send(who, &[b"LOCK.RELEASE", LOCK, &self.parties[who].owner])
+    }
+
+    fn heard(&mut self, _: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
+        let party = &mut self.parties[place];
+        match (party.step, reply) {
+            (Step::Waiting, Reply::Array(Some(_))) => {
+                party.step = Step::Holding;
+                self.wake_ups += 1;
+                Ok(Some(place))
+            }
+            (Step::Releasing, Reply::Integer(0)) => {
+                party.step = Step::Out;
+                self.releasing -= 1;
+                Ok(None)
+            }
+            (step, reply) => Err(io::Error::other(format!("a party that was {step:?} heard {reply:?}"))),
+        }
+    }
+}

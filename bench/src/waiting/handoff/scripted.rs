@@ -1,0 +1,252 @@
+//! Waiters as Redisson is one: each a connection for commands and one for messages. Try; subscribe to the channel; try
+//! again, for the lock may have come free in between; then sleep, and try again at each message.
+
+use super::Locking;
+use super::scripts::{FAIR_TRY, FAIR_UNLOCK, TRY, UNLOCK};
+use crate::waiting::client::Client;
+use crate::waiting::crowd::{Crowd, Place};
+use crate::waiting::wire::Reply;
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const LOCK: &[u8] = b"bench:handoff";
+const CHANNEL: &[u8] = b"redisson_lock__channel:{bench:handoff}";
+const QUEUE: &[u8] = b"redisson_lock_queue:{bench:handoff}";
+const DEADLINES: &[u8] = b"redisson_lock_timeout:{bench:handoff}";
+
+/// The message of an unlock.
+const UNLOCKED: &[u8] = b"0";
+
+/// The lease, as Redisson's watchdog gives it.
+const LEASE_MS: &[u8] = b"30000";
+
+/// How long the head of a fair lock's queue may sleep on, by default.
+const PATIENCE_MS: &[u8] = b"300000";
+
+/// How long the result of an unlock is kept: all tries of a command with the default timeouts.
+const KEEP_MS: &[u8] = b"13500";
+
+/// Everybody who waits for one lock.
+#[derive(Debug)]
+pub(super) struct Scripted {
+    fair: bool,
+    /// The digests of the scripts.
+    take: Vec<u8>,
+    give: Vec<u8>,
+    parties: Vec<Party>,
+    messages: u64,
+    busy: usize,
+    /// Whether somebody has tried since the last release.
+    tried: bool,
+    unlocks: u64,
+}
+
+#[derive(Debug)]
+struct Party {
+    owner: Vec<u8>,
+    channel: Vec<u8>,
+    step: Step,
+    subscribed: bool,
+    /// A message came while a try was under way: the answer may be older than it.
+    told: bool,
+    /// The key of the last unlock's result.
+    kept: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Neither holds nor waits.
+    Out,
+    /// The first try, before anything is subscribed to.
+    Trying,
+    Subscribing,
+    /// A try by who is subscribed.
+    Retrying,
+    Waiting,
+    /// Holds; the channel is being left.
+    Leaving,
+    Holding,
+    Unlocking,
+    /// The kept result is being deleted.
+    Forgetting,
+}
+
+impl Step {
+    fn rests(self) -> bool {
+        matches!(self, Step::Out | Step::Waiting | Step::Holding)
+    }
+}
+
+impl Scripted {
+    /// This many parties, all outside; loads the scripts and deletes what an earlier run has left.
+    pub(super) fn new(control: &mut Client, parties: usize, fair: bool) -> io::Result<Scripted> {
+        control.call(&[b"DEL", LOCK, QUEUE, DEADLINES])?;
+        let mut load = |script: &str| -> io::Result<Vec<u8>> {
+            let digest = control.call(&[b"SCRIPT", b"LOAD", script.as_bytes()])?;
+            Ok(digest.text().unwrap_or_default().to_vec())
+        };
+        let (take, give) =
+            if fair { (load(FAIR_TRY)?, load(FAIR_UNLOCK)?) } else { (load(TRY)?, load(UNLOCK)?) };
+        let party = |number| {
+            let owner = format!("8743c9c0-0795-4907-87fd-{number:012}:1").into_bytes();
+            let channel = if fair { [CHANNEL, b":", &owner].concat() } else { CHANNEL.to_vec() };
+            Party { owner, channel, step: Step::Out, subscribed: false, told: false, kept: Vec::new() }
+        };
+        let parties = (0..parties).map(party).collect();
+        Ok(Scripted { fair, take, give, parties, messages: 0, busy: 0, tried: false, unlocks: 0 })
+    }
+
+    fn step(&mut self, who: usize, step: Step) {
+        let before = std::mem::replace(&mut self.parties[who].step, step);
+        self.busy += usize::from(!step.rests());
+        self.busy -= usize::from(!before.rests());
+    }
+
+    fn take(&mut self, crowd: &mut Crowd, who: usize, step: Step) -> io::Result<()> {
+        self.step(who, step);
+        let owner = &self.parties[who].owner;
+        if !self.fair {
+            return crowd.send(commands(who), &[b"EVALSHA", &self.take, b"1", LOCK, LEASE_MS, owner]);
+        }
+        let now = now_ms();
+        let (keys, values) = ([LOCK, QUEUE, DEADLINES], [LEASE_MS, owner, PATIENCE_MS, &now]);
+        crowd.send(commands(who), &[&[b"EVALSHA", &self.take[..], b"3"], &keys[..], &values[..]].concat())
+    }
+
+    /// The answer of a try: the lock, or how long it may take yet.
+    fn answered(&mut self, crowd: &mut Crowd, who: usize, taken: bool) -> io::Result<Option<usize>> {
+        if taken {
+            crowd.look_first_at(None);
+            if self.parties[who].subscribed {
+                self.step(who, Step::Leaving);
+                crowd.send(messages(who), &[b"UNSUBSCRIBE", &self.parties[who].channel])?;
+            } else {
+                self.step(who, Step::Holding);
+            }
+            return Ok(Some(who));
+        }
+        if !self.parties[who].subscribed {
+            self.step(who, Step::Subscribing);
+            crowd.send(messages(who), &[b"SUBSCRIBE", &self.parties[who].channel])?;
+        } else if std::mem::take(&mut self.parties[who].told) {
+            self.take(crowd, who, Step::Retrying)?;
+        } else {
+            self.step(who, Step::Waiting);
+        }
+        Ok(None)
+    }
+
+    /// Something on the connection for messages.
+    fn messaged(&mut self, crowd: &mut Crowd, who: usize, reply: &Reply) -> io::Result<()> {
+        if reply.message().is_some() {
+            self.messages += 1;
+            if self.parties[who].step != Step::Waiting {
+                self.parties[who].told = true;
+                return Ok(());
+            }
+            if !std::mem::replace(&mut self.tried, true) {
+                crowd.look_first_at(Some(commands(who)));
+            }
+            return self.take(crowd, who, Step::Retrying);
+        }
+        match self.parties[who].step {
+            Step::Subscribing => {
+                self.parties[who].subscribed = true;
+                self.take(crowd, who, Step::Retrying)
+            }
+            Step::Leaving => {
+                self.parties[who].subscribed = false;
+                self.parties[who].told = false;
+                self.step(who, Step::Holding);
+                Ok(())
+            }
+            step => Err(unexpected(step, reply)),
+        }
+    }
+}
+
+impl Locking for Scripted {
+    fn connections_per_party(&self) -> usize {
+        2
+    }
+
+    fn messages_per_release(&self) -> u64 {
+        if self.fair { 1 } else { self.parties.len() as u64 - 1 }
+    }
+
+    fn blocked(&self) -> u64 {
+        0
+    }
+
+    fn wake_ups(&self) -> u64 {
+        self.messages
+    }
+
+    fn busy(&self) -> usize {
+        self.busy
+    }
+
+    fn join(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()> {
+        self.take(crowd, who, Step::Trying)
+    }
+
+    fn release(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()> {
+        self.tried = false;
+        self.unlocks += 1;
+        self.parties[who].kept =
+            format!("redisson_unlock_latch:{{bench:handoff}}:{:032x}", self.unlocks).into();
+        self.step(who, Step::Unlocking);
+        let Party { owner, kept, .. } = &self.parties[who];
+        if !self.fair {
+            let keys: [&[u8]; 3] = [LOCK, CHANNEL, kept];
+            let values = [UNLOCKED, LEASE_MS, owner, b"PUBLISH", KEEP_MS];
+            let head: [&[u8]; 3] = [b"EVALSHA", &self.give, b"3"];
+            return crowd.send(commands(who), &[&head[..], &keys[..], &values[..]].concat());
+        }
+        let now = now_ms();
+        let keys: [&[u8]; 5] = [LOCK, QUEUE, DEADLINES, CHANNEL, kept];
+        let values = [UNLOCKED, LEASE_MS, owner, &now, b"PUBLISH", KEEP_MS];
+        let head: [&[u8]; 3] = [b"EVALSHA", &self.give, b"5"];
+        crowd.send(commands(who), &[&head[..], &keys[..], &values[..]].concat())
+    }
+
+    fn heard(&mut self, crowd: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
+        let who = place / 2;
+        if place == messages(who) {
+            return self.messaged(crowd, who, reply).map(|()| None);
+        }
+        match (self.parties[who].step, reply) {
+            (Step::Trying | Step::Retrying, Reply::Bulk(None)) => self.answered(crowd, who, true),
+            (Step::Trying | Step::Retrying, Reply::Integer(_)) => self.answered(crowd, who, false),
+            (Step::Unlocking, Reply::Integer(1)) => {
+                self.step(who, Step::Forgetting);
+                crowd.send(commands(who), &[b"DEL", &self.parties[who].kept]).map(|()| None)
+            }
+            (Step::Forgetting, Reply::Integer(1)) => {
+                self.step(who, Step::Out);
+                Ok(None)
+            }
+            (step, reply) => Err(unexpected(step, reply)),
+        }
+    }
+}
+
+/// The connection for commands.
+fn commands(who: usize) -> Place {
+    2 * who
+}
+
+/// The connection for messages.
+fn messages(who: usize) -> Place {
+    2 * who + 1
+}
+
+fn unexpected(step: Step, reply: &Reply) -> io::Error {
+    io::Error::other(format!("a party that was {step:?} heard {reply:?}"))
+}
+
+/// The client's time, in ms since 1970, as text.
+fn now_ms() -> Vec<u8> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_millis().to_string().into_bytes()
+}

@@ -1,0 +1,78 @@
+//! The workloads of waiting against a server in this process: what they count is what the locks promise.
+
+use lockwheel::Server;
+use lockwheel_bench::waiting::Target;
+use lockwheel_bench::waiting::handoff::{self, Plan};
+use lockwheel_bench::waiting::lateness;
+use lockwheel_bench::waiting::pauses;
+use lockwheel_bench::waiting::results::{Handoff, LockKind, Strain};
+use std::time::Duration;
+
+fn start() -> (Server, Target) {
+    let server = Server::builder().port(0).start().expect("it starts");
+    let target = Target { name: "lockwheel".to_string(), address: server.addr(), pid: None, native: true };
+    (server, target)
+}
+
+fn hand_off(kind: LockKind, waiters: usize, handoffs: usize) -> (Server, Handoff) {
+    let (server, target) = start();
+    let result = handoff::run(&target, &Plan { kind, waiters, handoffs }).expect("every reply is right");
+    assert!(result.p50_us > 0.0 && result.p50_us <= result.p99_us && result.p99_us <= result.max_us);
+    assert!(result.p50_us <= result.settled_p50_us);
+    (server, result)
+}
+
+#[test]
+fn a_native_lock_with_a_thousand_waiters_wakes_one_and_takes_two_commands() {
+    let (server, result) = hand_off(LockKind::Native, 1000, 50);
+    assert_eq!(result.requests_each, 2.0);
+    assert_eq!(result.commands_each, 2.0);
+    assert_eq!(result.wake_ups_each, 1.0);
+    // What the server says: a waiter for each turn, those before the measured ones included, and nobody else.
+    let turns = server.unblocked_clients();
+    assert!((50..=60).contains(&turns), "{turns} waiters were woken in 50 turns and a few to warm up");
+}
+
+#[test]
+fn every_unlock_of_an_rlock_wakes_all_waiters_and_each_tries_again() {
+    let (_server, result) = hand_off(LockKind::RLock, 30, 20);
+    assert_eq!(result.wake_ups_each, 30.0);
+    // Unlock and forget; thirty tries; leave the channel; try, subscribe, try.
+    assert_eq!(result.requests_each, 2.0 + 30.0 + 1.0 + 3.0);
+}
+
+#[test]
+fn an_unlock_of_a_fair_lock_wakes_the_head_of_its_queue() {
+    let (_server, result) = hand_off(LockKind::Fair, 30, 20);
+    assert_eq!(result.wake_ups_each, 1.0);
+    assert_eq!(result.requests_each, 2.0 + 1.0 + 1.0 + 3.0);
+    // Each turn moves the deadlines of all that wait on.
+    assert!(result.commands_each > 30.0, "{result:?}");
+}
+
+#[test]
+fn every_expiry_is_heard_of_and_none_before_its_time() {
+    let (_server, target) = start();
+    for loaded in [false, true] {
+        let plan = lateness::Plan {
+            timers: 1000,
+            probes: 200,
+            spread: Duration::from_millis(200),
+            loaded,
+            give_up: Duration::from_secs(60),
+        };
+        let result = lateness::run(&target, &plan).unwrap();
+        assert_eq!((result.probes, result.missing), (200, 0));
+        assert!(result.p50_us >= 0.0 && result.p50_us <= result.max_us, "{result:?}");
+    }
+}
+
+#[test]
+fn pings_are_sent_and_answered_under_each_strain() {
+    let (_server, target) = start();
+    for strain in Strain::ALL {
+        let result = pauses::run(&target, strain, 2000).unwrap();
+        assert!(result.probes > 100, "{result:?}");
+        assert!(result.p50_us > 0.0 && result.p99_us <= result.longest_us, "{result:?}");
+    }
+}
