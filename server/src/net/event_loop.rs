@@ -4,8 +4,8 @@
 //! different connections are answered together, and the system is asked less often. Connections never change their
 //! loop.
 //!
-//! While a slow script of this thread runs, the interpreter's hook comes back here ([`serve_while_slow`]): the same turn
-//! again, but with the engine that the script holds, so that the other sockets of this thread are answered `BUSY`.
+//! While a slow script of this thread runs, the interpreter's hook comes back here ([`serve_while_slow`]): the same
+//! turn again, but with the engine that the script holds, so that the thread's other sockets are answered `BUSY`.
 //! Therefore nothing here is borrowed while a connection runs, the connection itself is away from its place, and what
 //! is still to be done in this turn stands in a queue that the inner turn goes on with.
 

@@ -1,8 +1,8 @@
 //! Sockets around the engine: listeners, the threads' event loops, what is answered while a script is slow.
 //!
 //! Reading, parsing and writing run in parallel on the loops' threads; each batch of requests takes the engine's lock
-//! once. Accepting connections and signals are tokio's, on a thread of their own that nothing holds up. This is the only
-//! room that knows sockets, threads, locks and the system's clocks.
+//! once. Accepting connections and signals are tokio's, on a thread of their own that nothing holds up. This is the
+//! only room that knows sockets, threads, locks and the system's clocks.
 
 mod busy;
 mod connection;

@@ -1,4 +1,4 @@
-//! The server's threads: an event loop each for `threads`, one that accepts and waits for signals, one that watches scripts.
+//! The server's threads: so many event loops, one that accepts and waits for signals, one that watches scripts.
 
 use super::event_loop;
 use super::inbox::Inbox;

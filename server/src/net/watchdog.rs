@@ -1,9 +1,9 @@
 //! Finds out that a script is slow when nobody else does.
 //!
-//! The thread that runs the script cannot, and the others may be asleep without knowing. This thread looks from time to
-//! time whether a script has run for longer than `busy-reply-threshold`; then it arms the interpreter's hook, from which
-//! the script's thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it, and a
-//! period without a batch sends it back to sleep.
+//! The thread that runs the script cannot, and the others may be asleep without knowing. This thread looks from time
+//! to time whether a script has run for longer than `busy-reply-threshold`; then it arms the interpreter's hook, from
+//! which the script's thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it,
+//! and a period without a batch sends it back to sleep.
 
 use super::shared::{Running, Shared};
 use std::sync::Arc;
