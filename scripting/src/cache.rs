@@ -1,6 +1,6 @@
 //! Which scripts there are, by text and by digest. The compiled functions lie in the interpreter, at the same slots.
 
-use crate::sha::{self, Sha};
+use crate::sha::Sha;
 use crate::shebang::Flags;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
@@ -33,7 +33,7 @@ struct Script {
 /// Digests, made when somebody asks by digest for the first time after a script came by its text.
 #[derive(Default)]
 struct Digests {
-    slots: HashMap<[u8; 20], u32, FixedState>,
+    slots: HashMap<Sha, u32, FixedState>,
     /// Scripts whose digest is not made yet.
     pending: Vec<ScriptId>,
 }
@@ -84,16 +84,27 @@ impl Cache {
 
     /// The script with this digest, 40 hexadecimal digits of either case. O(1), once every new script has its digest.
     pub(crate) fn by_sha(&self, hex: &[u8]) -> Option<ScriptId> {
-        let digest = sha::parse(hex)?;
+        let hex: &[u8; 40] = hex.try_into().ok()?;
         let mut digests = self.digests.borrow_mut();
-        for id in std::mem::take(&mut digests.pending) {
-            if let Some(script) = self.get(id) {
-                digests.slots.insert(sha::digest(&script.text), id.slot);
-            }
+        if !digests.pending.is_empty() {
+            self.make_digests(&mut digests);
         }
-        let slot = *digests.slots.get(&digest)?;
+        let found = digests
+            .slots
+            .get(hex)
+            .or_else(|| digests.slots.get(&hex.map(|digit| digit.to_ascii_lowercase())));
+        let slot = *found?;
         let script = self.scripts[slot as usize].as_ref()?;
         Some(ScriptId { slot, serial: script.serial })
+    }
+
+    #[cold]
+    fn make_digests(&self, digests: &mut Digests) {
+        for id in std::mem::take(&mut digests.pending) {
+            if let Some(script) = self.get(id) {
+                digests.slots.insert(Sha::of(&script.text), id.slot);
+            }
+        }
     }
 
     pub(crate) fn contains(&self, id: ScriptId) -> bool {
@@ -175,7 +186,7 @@ impl Cache {
             let before = digests.pending.len();
             digests.pending.retain(|id| id.slot != slot);
             if digests.pending.len() == before {
-                digests.slots.remove(&sha::digest(&script.text));
+                digests.slots.remove(&Sha::of(&script.text));
             }
             self.evals -= 1;
             self.eval_bytes -= script.text.len();

@@ -6,6 +6,7 @@ use crate::ffi::{self, *};
 use crate::number::{self, MAX_LEN};
 use crate::sink::StackSink;
 use std::ffi::{CStr, c_int};
+use std::mem::MaybeUninit;
 
 /// What a function that scripts call says instead of a count of results: raise the value on top as an error.
 const RAISE: c_int = -1;
@@ -90,84 +91,77 @@ pub(crate) unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_
     if raise { RAISE } else { 1 }
 }
 
-/// A command's arguments, in the context's scratch space.
-struct Arguments {
-    argv: Vec<Argument>,
-    /// Holds what was made of numbers.
-    text: Vec<u8>,
+/// Arguments up to this many lie on the stack while a command runs.
+const FEW: usize = 16;
+
+/// One argument: as the interpreter has it, then as bytes.
+#[repr(C)]
+union Slot<'a> {
+    raw: Argument,
+    bytes: &'a [u8],
 }
 
-impl Arguments {
-    fn take(context: &Context) -> Arguments {
-        Arguments { argv: context.argv.take(), text: context.text.take() }
-    }
-
-    fn give_back(self, context: &Context) {
-        context.argv.set(self.argv);
-        context.text.set(self.text);
-    }
-}
-
-/// Takes a function's arguments as a command's. False if one is no string or number.
+/// Calls `command` with the function's arguments. None if one of them is no string or number.
 ///
 /// # Safety
 ///
-/// The function's arguments stay on the stack while the taken ones are used, and so does the scratch text.
-unsafe fn take_arguments(state: *mut lua_State, arguments: &mut Arguments, count: c_int) -> bool {
-    let Arguments { argv, text } = arguments;
+/// The state is that of a function with `count` arguments, and they stay on the stack meanwhile.
+unsafe fn with_arguments<T>(
+    state: *mut lua_State,
+    context: &Context,
+    count: c_int,
+    command: impl FnOnce(&[&[u8]]) -> T,
+) -> Option<T> {
     let len = count.max(0) as usize;
-    argv.clear();
-    argv.reserve(len);
-    // SAFETY: there are `count` arguments, and room for as many; all are written when the call says so.
+    let mut few = [const { MaybeUninit::<Slot<'_>>::uninit() }; FEW];
+    let mut many = Vec::new();
+    let slots = if len <= FEW {
+        &mut few[..len]
+    } else {
+        many.resize_with(len, MaybeUninit::uninit);
+        &mut many[..]
+    };
+    // SAFETY: there are as many arguments as slots, and all are written unless the call says that one cannot be.
     unsafe {
-        if lua_arguments(state, argv.as_mut_ptr(), count) == 0 {
-            return false;
+        let kinds = lua_arguments(state, slots.as_mut_ptr().cast(), count);
+        if kinds == ARGUMENTS_NEITHER {
+            return None;
         }
-        argv.set_len(len);
+        let mut text = Vec::new();
+        if kinds == ARGUMENTS_NUMBERS {
+            text = context.text.take();
+            write_numbers(state, slots, &mut text);
+        }
+        for slot in &mut *slots {
+            let bytes = slot.assume_init_ref().raw.bytes();
+            slot.write(Slot { bytes });
+        }
+        // A slot that holds bytes is laid out as they are.
+        let result = command(std::slice::from_raw_parts(slots.as_ptr().cast(), len));
+        if kinds == ARGUMENTS_NUMBERS {
+            context.text.set(text);
+        }
+        Some(result)
     }
-    if argv.iter().any(|argument| argument.is_number()) {
-        // SAFETY: as this function demands.
-        unsafe { write_numbers(state, argv, text) };
-    }
-    true
 }
 
 /// Writes the arguments that are numbers to `text`, which does not move.
 ///
 /// # Safety
 ///
-/// As for [`take_arguments`].
-unsafe fn write_numbers(state: *mut lua_State, argv: &mut [Argument], text: &mut Vec<u8>) {
+/// As for [`with_arguments`], whose slots hold the arguments as the interpreter has them.
+unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>>], text: &mut Vec<u8>) {
     text.clear();
-    text.reserve(MAX_LEN * argv.len());
-    for (index, argument) in (1..).zip(argv) {
-        if argument.is_number() {
-            let start = text.len();
-            // SAFETY: as this function demands.
-            number::write_argument(unsafe { lua_tonumber(state, index) }, text);
-            *argument = Argument::of(&text[start..]);
-        }
-    }
-}
-
-/// The taken arguments as slices.
-///
-/// # Safety
-///
-/// As for [`take_arguments`].
-unsafe fn with_arguments<T>(argv: &[Argument], use_them: impl FnOnce(&[&[u8]]) -> T) -> T {
-    const FEW: usize = 16;
-    if argv.len() <= FEW {
-        let mut few: [&[u8]; FEW] = [b""; FEW];
-        for (slot, argument) in few.iter_mut().zip(argv) {
-            // SAFETY: as this function demands.
-            *slot = unsafe { argument.bytes() };
-        }
-        use_them(&few[..argv.len()])
-    } else {
+    text.reserve(MAX_LEN * slots.len());
+    for (index, slot) in (1..).zip(slots) {
         // SAFETY: as this function demands.
-        let many: Vec<&[u8]> = argv.iter().map(|argument| unsafe { argument.bytes() }).collect();
-        use_them(&many)
+        unsafe {
+            if slot.assume_init_ref().raw.is_number() {
+                let start = text.len();
+                number::write_argument(lua_tonumber(state, index), text);
+                slot.write(Slot { raw: Argument::of(&text[start..]) });
+            }
+        }
     }
 }
 
@@ -221,29 +215,22 @@ enum Called {
 ///
 /// The state is that of a function with `count` arguments, and the limit of memory is suspended.
 unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> Called {
-    let mut arguments = Arguments::take(context);
-    let mut levels = context.levels.take();
-    // SAFETY: as this function demands: nothing raises an error, the arguments stay on the stack below the reply.
-    let called = unsafe {
-        if !take_arguments(state, &mut arguments, count) {
-            Called::BadArgument
-        } else {
-            // The interpreter keeps 20 slots free above a function's arguments.
-            let mut sink = StackSink::new(state, context.protocol.get(), &mut levels);
-            let argv = &arguments.argv;
-            let called = context.with_host(|host| with_arguments(argv, |argv| host.call(argv, &mut sink)));
-            let is_error = sink.is_error;
-            match called {
-                None => Called::Panic,
-                Some(()) if !sink.finish() => Called::NoRoom,
-                Some(()) if is_error => Called::Error,
-                Some(()) => Called::Value,
-            }
+    // SAFETY: as this function demands: nothing raises an error, the arguments stay on the stack below the reply, and
+    // the interpreter keeps 20 slots free above them.
+    unsafe {
+        let mut sink = StackSink::new(state, count, context.protocol.get());
+        let called = with_arguments(state, context, count, |argv| {
+            context.with_host(|host| host.call(argv, &mut sink))
+        });
+        let is_error = sink.is_error;
+        match called {
+            None => Called::BadArgument,
+            Some(None) => Called::Panic,
+            Some(Some(())) if !sink.finish() => Called::NoRoom,
+            Some(Some(())) if is_error => Called::Error,
+            Some(Some(())) => Called::Value,
         }
-    };
-    arguments.give_back(context);
-    context.levels.set(levels);
-    called
+    }
 }
 
 /// The text of a kill, as the patched interpreter has it.
@@ -274,13 +261,9 @@ unsafe fn check_command(state: *mut lua_State) -> c_int {
         if count == 0 {
             return fail(state, NO_ARGUMENTS, true);
         }
-        let mut arguments = Arguments::take(context);
-        let taken = take_arguments(state, &mut arguments, count);
         context.free_memory();
-        let argv = &arguments.argv;
-        let may = taken.then(|| context.with_host(|host| with_arguments(argv, |argv| host.may_run(argv))));
+        let may = with_arguments(state, context, count, |argv| context.with_host(|host| host.may_run(argv)));
         context.limit_memory();
-        arguments.give_back(context);
         match may {
             None => fail(state, BAD_ARGUMENT, true),
             Some(None) => kill(state),

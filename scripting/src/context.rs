@@ -5,7 +5,6 @@ use crate::alloc::Alloc;
 use crate::control::Control;
 use crate::ffi::*;
 use crate::random::Random;
-use crate::sink::Level;
 use lockwheel_resp::Protocol;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -33,8 +32,6 @@ pub(crate) struct Context {
     pub(crate) protocol: Cell<Protocol>,
     pub(crate) random: Cell<Random>,
     /// Scratch space, taken while it is used.
-    pub(crate) argv: Cell<Vec<Argument>>,
-    pub(crate) levels: Cell<Vec<Level>>,
     pub(crate) text: Cell<Vec<u8>>,
     /// Scratch space of functions that may raise an error while it is in use, which it outlives.
     output: UnsafeCell<Vec<u8>>,
@@ -78,8 +75,6 @@ impl Context {
             host: Cell::new(None),
             protocol: Cell::default(),
             random: Cell::new(Random::new()),
-            argv: Cell::default(),
-            levels: Cell::default(),
             text: Cell::default(),
             output: UnsafeCell::default(),
             panic: Cell::new(None),
@@ -158,10 +153,15 @@ impl Context {
     pub(crate) fn leave(&self) -> Option<Box<dyn Any + Send>> {
         self.host.set(None);
         let mut text = self.text.take();
-        text.shrink_to(KEPT_SCRATCH);
+        if text.capacity() > KEPT_SCRATCH {
+            text.shrink_to(KEPT_SCRATCH);
+        }
         self.text.set(text);
         // SAFETY: no function of a script runs any more.
-        unsafe { self.output() }.shrink_to(KEPT_SCRATCH);
+        let output = unsafe { self.output() };
+        if output.capacity() > KEPT_SCRATCH {
+            output.shrink_to(KEPT_SCRATCH);
+        }
         self.panic.take()
     }
 

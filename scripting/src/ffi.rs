@@ -21,8 +21,8 @@ unsafe extern "C-unwind" {
         text: *const c_char,
         len: usize,
     );
-    /// Writes the function's first `count` arguments to `out`: strings, and a null for a number. 0 if there is anything
-    /// else among them.
+    /// Writes the function's first `count` arguments to `out`: strings, and a null for a number. Says which of the
+    /// three below they are.
     pub(crate) fn lua_arguments(state: *mut lua_State, out: *mut Argument, count: c_int) -> c_int;
     /// Has every loop call `ask(context)` while `*word & mask` is not 0; if it says 1 the run ends with an error that
     /// nothing catches. `ask` must not raise an error nor unwind.
@@ -45,6 +45,11 @@ unsafe extern "C-unwind" {
         memory_limit: usize,
     );
 }
+
+/// There is something else than strings and numbers among a function's arguments; not all are written.
+pub(crate) const ARGUMENTS_NEITHER: c_int = 0;
+/// There are numbers among them.
+pub(crate) const ARGUMENTS_NUMBERS: c_int = 2;
 
 /// Pushes a copy of `text`.
 ///

@@ -7,7 +7,7 @@ use lockwheel_resp::{Protocol, Reply};
 use std::ffi::{CStr, c_int};
 
 /// An aggregate that still waits for values. Its table lies on the stack, a map's or a set's inside another one.
-pub(crate) struct Level {
+struct Level {
     kind: Kind,
     /// Values to come, a map's keys included.
     left: usize,
@@ -34,10 +34,10 @@ const MAX_KEYS: usize = 1 << 25;
 ///
 /// Replies become Lua values as Redis makes them: RESP2's nil is `false`, statuses and errors are tables with one
 /// field. The limit of memory must be suspended while it is used, so that no call can raise an error.
-pub(crate) struct StackSink<'a> {
+pub(crate) struct StackSink {
     state: *mut lua_State,
     protocol: Protocol,
-    levels: &'a mut Vec<Level>,
+    levels: Vec<Level>,
     top: c_int,
     /// The whole reply is there; what still comes is dropped.
     done: bool,
@@ -48,21 +48,15 @@ pub(crate) struct StackSink<'a> {
     pub(crate) is_error: bool,
 }
 
-impl<'a> StackSink<'a> {
-    /// A sink that pushes onto `state`'s stack, with scratch space of the caller's.
+impl StackSink {
+    /// A sink that pushes onto `state`'s stack, on which there are `top` values.
     ///
     /// # Safety
     ///
     /// The state outlives the sink, nobody else changes its stack meanwhile, it has [`SLOTS`] free, and the limit of
     /// memory is suspended.
-    pub(crate) unsafe fn new(
-        state: *mut lua_State,
-        protocol: Protocol,
-        levels: &'a mut Vec<Level>,
-    ) -> StackSink<'a> {
-        levels.clear();
-        // SAFETY: the state is live.
-        let top = unsafe { lua_gettop(state) };
+    pub(crate) unsafe fn new(state: *mut lua_State, top: c_int, protocol: Protocol) -> StackSink {
+        let levels = Vec::new();
         StackSink { state, protocol, levels, top, done: false, skip: 0, too_deep: false, is_error: false }
     }
 
@@ -115,7 +109,16 @@ impl<'a> StackSink<'a> {
     }
 
     /// The value on top is whole: puts it into the aggregate that waits for it, and that one, if whole, into its own.
+    #[inline]
     fn settle(&mut self) {
+        if self.levels.is_empty() {
+            self.done = true;
+        } else {
+            self.settle_level();
+        }
+    }
+
+    fn settle_level(&mut self) {
         while let Some(level) = self.levels.last_mut() {
             level.came += 1;
             level.left -= 1;
@@ -247,7 +250,7 @@ macro_rules! pushes {
     };
 }
 
-impl Reply for StackSink<'_> {
+impl Reply for StackSink {
     fn protocol(&self) -> Protocol {
         self.protocol
     }

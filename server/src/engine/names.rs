@@ -4,65 +4,73 @@ use super::table::CommandId;
 
 /// Names up to this long are held in two words and found by one probe; the few longer ones one by one.
 const SHORT: usize = 16;
+/// Places for names, a power of two. At most half of them are taken.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 10;
+/// The bit by which the two cases of a letter differ, in each byte of a word.
+const CASE: u64 = 0x2020_2020_2020_2020;
 
-/// A short name in lower case: its length, and two words that hold all its bytes, some of them twice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Folded {
-    words: [u64; 2],
-    len: usize,
-}
-
-impl Folded {
-    /// None for a name that is empty or long.
-    #[inline]
-    fn of(name: &[u8]) -> Option<Self> {
-        let words = if let (8..=SHORT, Some(first), Some(last)) =
-            (name.len(), name.first_chunk(), name.last_chunk())
-        {
-            [u64::from_le_bytes(*first), u64::from_le_bytes(*last)]
-        } else if let (4..8, Some(first), Some(last)) = (name.len(), name.first_chunk(), name.last_chunk()) {
-            [u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()]
-        } else if let (1..4, Some(first), Some(last)) = (name.len(), name.first(), name.last()) {
-            [u64::from(*first), u64::from(name[name.len() / 2]) << 8 | u64::from(*last)]
-        } else {
-            return None;
-        };
-        Some(Folded { words: words.map(lower), len: name.len() })
+/// All bytes of a name that is neither empty nor long, some of them twice.
+#[inline(always)]
+fn words(name: &[u8]) -> Option<[u64; 2]> {
+    match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) if name.len() <= SHORT => {
+            return Some([u64::from_le_bytes(*first), u64::from_le_bytes(*last)]);
+        }
+        (Some(_), Some(_)) => return None,
+        _ => {}
     }
-
-    /// A number whose top bits are spread well.
-    #[inline]
-    fn hash(self) -> u64 {
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let [first, last] = self.words;
-        (first.wrapping_mul(SPREAD) ^ last).wrapping_mul(SPREAD)
+    match (name.first_chunk(), name.last_chunk(), name) {
+        (Some(first), Some(last), _) => {
+            Some([u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()])
+        }
+        (_, _, &[first, .., last]) => {
+            Some([first.into(), u64::from(name[name.len() / 2]) << 8 | u64::from(last)])
+        }
+        (_, _, &[only]) => Some([only.into(), 0]),
+        _ => None,
     }
 }
 
-/// The eight letters of a word in lower case; all other bytes as they are.
-#[inline]
-fn lower(word: u64) -> u64 {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    let seven = word & (0x7f * EACH);
-    let from_a = seven + (0x80 - u64::from(b'A')) * EACH;
-    let beyond_z = seven + (0x7f - u64::from(b'Z')) * EACH;
-    let letters = from_a & !beyond_z & !word & (0x80 * EACH);
-    word | letters >> 2
+/// Where a name is looked for first, whatever the case of its letters.
+#[inline(always)]
+fn first_place([first, last]: [u64; 2]) -> usize {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let hash = ((first | CASE).wrapping_mul(SPREAD) ^ (last | CASE)).wrapping_mul(SPREAD);
+    (hash >> (u64::BITS - PLACE_BITS)) as usize
 }
 
 /// One place of the table of short names.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    name: Folded,
+    words: [u64; 2],
+    /// The bits that must be those of `words`: all but the case of letters.
+    fixed: [u64; 2],
+    /// 0: nothing is here.
+    len: u16,
     id: CommandId,
 }
 
-/// The names of commands: an open table, at most a quarter full.
+impl Place {
+    fn new(name: &str, words: [u64; 2], id: CommandId) -> Self {
+        let fixed = words.map(|word| {
+            let letters = word.to_le_bytes().map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
+            !u64::from_le_bytes(letters)
+        });
+        Place { words, fixed, len: name.len() as u16, id }
+    }
+
+    #[inline(always)]
+    fn has(&self, [first, last]: [u64; 2], len: usize) -> bool {
+        let differs = (first ^ self.words[0]) & self.fixed[0] | (last ^ self.words[1]) & self.fixed[1];
+        differs == 0 && usize::from(self.len) == len
+    }
+}
+
+/// The names of commands.
 #[derive(Debug)]
 pub(super) struct Names {
-    places: Vec<Place>,
-    /// The bits of a hash that are no index.
-    shift: u32,
+    places: Box<[Place; PLACES]>,
     long: Vec<(&'static str, CommandId)>,
 }
 
@@ -70,18 +78,20 @@ impl Names {
     /// A table of names, each in lower case.
     ///
     /// # Panics
-    /// When two are the same.
+    /// When two are the same, or they are too many.
     pub(super) fn new(names: &[(&'static str, CommandId)]) -> Self {
-        let size = (names.len() * 4).next_power_of_two();
-        let shift = u64::BITS - size.trailing_zeros();
-        let mut table = Names { places: vec![Place::default(); size], shift, long: Vec::new() };
+        assert!(names.len() <= PLACES / 2, "there are places for {} commands", PLACES / 2);
+        let mut table = Names { places: Box::new([Place::default(); PLACES]), long: Vec::new() };
         for &(name, id) in names {
             assert!(table.find(name.as_bytes()).is_none(), "the command '{name}' has two rows");
-            match Folded::of(name.as_bytes()) {
+            match words(name.as_bytes()) {
                 None => table.long.push((name, id)),
-                Some(folded) => {
-                    let index = table.place_of(folded);
-                    table.places[index] = Place { name: folded, id };
+                Some(words) => {
+                    let mut index = first_place(words);
+                    while table.places[index].len > 0 {
+                        index = (index + 1) % PLACES;
+                    }
+                    table.places[index] = Place::new(name, words, id);
                 }
             }
         }
@@ -91,23 +101,18 @@ impl Names {
     /// The command of this name, in any case. O(1).
     #[inline]
     pub(super) fn find(&self, name: &[u8]) -> Option<CommandId> {
-        match Folded::of(name) {
-            Some(folded) => {
-                let place = &self.places[self.place_of(folded)];
-                (place.name.len > 0).then_some(place.id)
+        let Some(words) = words(name) else { return self.find_long(name) };
+        let mut index = first_place(words);
+        loop {
+            let place = &self.places[index];
+            if place.has(words, name.len()) {
+                return Some(place.id);
             }
-            None => self.find_long(name),
+            if place.len == 0 {
+                return None;
+            }
+            index = (index + 1) % PLACES;
         }
-    }
-
-    /// The place that has this name, or that it would get.
-    #[inline]
-    fn place_of(&self, name: Folded) -> usize {
-        let mut index = (name.hash() >> self.shift) as usize;
-        while self.places[index].name != name && self.places[index].name.len > 0 {
-            index = (index + 1) & (self.places.len() - 1);
-        }
-        index
     }
 
     #[cold]
@@ -150,16 +155,11 @@ mod tests {
             }
         }
         assert_eq!(names.find(b""), None);
+        assert_eq!(names.find(b"\0"), None, "what is nowhere is not taken for an empty place");
         assert_eq!(names.find(b"lock\x0eacquire"), None, "only letters have cases");
     }
 
     proptest! {
-        #[test]
-        fn folds_as_ascii_does(bytes in any::<[u8; 8]>()) {
-            let folded = lower(u64::from_le_bytes(bytes));
-            prop_assert_eq!(folded.to_le_bytes(), bytes.map(|byte| byte.to_ascii_lowercase()));
-        }
-
         #[test]
         fn finds_nothing_else(name in prop::collection::vec(any::<u8>(), 0..24)) {
             let known = SOME.iter().position(|known| name.eq_ignore_ascii_case(known.as_bytes()));

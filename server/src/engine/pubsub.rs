@@ -169,8 +169,10 @@ fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     if let Some(lock) = crate::locks::released_lock(&args[1]) {
         engine.keyspace.holds.was_release(db, lock);
     }
-    let now = engine.now;
-    engine.keyspace.tx(db, now).publish(&args[1], &args[2]);
+    if receivers > 0 {
+        let now = engine.now;
+        engine.keyspace.tx(db, now).publish(&args[1], &args[2]);
+    }
     reply.integer(receivers as i64);
     Ok(Flow::Done)
 }

@@ -47,6 +47,10 @@ impl IntText {
     pub fn new(value: i64) -> Self {
         let mut bytes = [0; LONGEST];
         let mut start = LONGEST;
+        if (0..10).contains(&value) {
+            bytes[LONGEST - 1] = b'0' + value as u8;
+            return Self { bytes, start: (LONGEST - 1) as u8 };
+        }
         let mut rest = value.unsigned_abs();
         loop {
             start -= 1;

@@ -179,19 +179,21 @@ unsigned int luaS_hashkey (TString *ts) {
             "typedef struct Slice { const char *text; size_t len; } Slice;
 
 LUA_API int lua_arguments (lua_State *L, Slice *out, int count) {
-  int i;
+  int i, kinds = 1;
   for (i = 0; i < count; i++) {
     const TValue *o = L->base + i;
     if (ttisstring(o)) {
       out[i].text = svalue(o);
       out[i].len = tsvalue(o)->len;
     }
-    else if (ttisnumber(o))
+    else if (ttisnumber(o)) {
       out[i].text = NULL;
+      kinds = 2;
+    }
     else
       return 0;
   }
-  return 1;
+  return kinds;
 }
 ",
         ),
