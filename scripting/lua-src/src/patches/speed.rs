@@ -15,7 +15,7 @@ pub(super) const CHANGES: &[Change] = &[
     },
     Change {
         file: "lstring.h",
-        why: "the hash of a key; `pairs` goes in its order, so it is Lua's own",
+        why: "the hash of a key, in whose order `pairs` goes: as in Redis it is Lua's own, but over all bytes",
         edit: Before(
             "LUAI_FUNC void luaS_resize (lua_State *L, int newsize);\n",
             "#define luaS_keyhash(ts)	((ts)->tsv.hashed ? (ts)->tsv.hash : luaS_hashkey(ts))
@@ -110,11 +110,9 @@ static unsigned int hashtext (const char *s, size_t l) {
 unsigned int luaS_hashkey (TString *ts) {
   const char *str = getstr(ts);
   size_t l = ts->tsv.len;
-  unsigned int h = cast(unsigned int, l);  /* seed */
-  size_t step = (l>>5)+1;  /* if string is too long, don't hash all its chars */
-  size_t l1;
-  for (l1=l; l1>=step; l1-=step)  /* compute hash */
-    h = h ^ ((h<<5)+(h>>2)+cast(unsigned char, str[l1-1]));
+  unsigned int h = cast(unsigned int, l);
+  for (; l > 0; l--)
+    h = h ^ ((h<<5)+(h>>2)+cast(unsigned char, str[l-1]));
   ts->tsv.hash = h;
   ts->tsv.hashed = 1;
   return h;
