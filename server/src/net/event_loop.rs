@@ -1,7 +1,7 @@
 //! One thread's sockets: waits for readiness, lets each ready connection run what it has read, writes the replies.
 //!
-//! A turn takes all that is ready, runs it connection by connection, and only then writes: clients that wait for
-//! different connections are answered together, and the system is asked less often. Connections never change their
+//! A turn reads from all sockets that are ready, then runs what they have sent, connection by connection, and then
+//! writes: the caches serve one thing at a time, and clients that wait for different connections are answered together. Connections never change their
 //! loop.
 //!
 //! While a slow script of this thread runs, the interpreter's hook comes back here ([`serve_while_slow`]): the same
@@ -283,8 +283,10 @@ impl EventLoop {
             self.unread.borrow_mut().push(key);
         }
         *place = Place::Here(connection);
-        if next != Next::Wait {
-            self.unwritten.borrow_mut().push(key);
+        match next {
+            Next::Wait => {}
+            Next::Run => self.tasks.borrow_mut().push_back(Task::GoOn { key }),
+            Next::Write | Next::ReadMore => self.unwritten.borrow_mut().push(key),
         }
     }
 
