@@ -1,0 +1,116 @@
+//! Instructions per request, counted by valgrind and held against the figures in `bench/instructions.txt`.
+//!
+//! `cargo test --release -p lockwheel-bench --test instructions`; with `RENEW_INSTRUCTIONS=1` it writes the file anew.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Requests of the shorter and of the longer run: what lies between them is free of the start. Both are whole rounds of
+/// a stream.
+const RUNS: [u64; 2] = [4_000, 12_000];
+/// What a figure may grow by, in percent, before the test fails; and shrink by, before it asks for new figures.
+const TOLERANCE: u64 = 5;
+const RENEW: &str = "RENEW_INSTRUCTIONS";
+
+/// Whether valgrind can be run. On the machine that decides it has to be.
+fn has_valgrind() -> bool {
+    let found =
+        Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
+    assert!(found || env::var_os("CI").is_none(), "valgrind is not installed");
+    found
+}
+
+/// All instructions of a run of the program `instructions`.
+fn count(stream: &str, requests: u64) -> u64 {
+    let output = Command::new("valgrind")
+        .args([
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+            env!("CARGO_BIN_EXE_instructions"),
+            stream,
+        ])
+        .arg(requests.to_string())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stream}: {told}");
+    let collected = told.lines().find_map(|line| line.split_once("Collected : "));
+    collected.unwrap_or_else(|| panic!("no count of instructions: {told}")).1.trim().parse().unwrap()
+}
+
+/// Instructions per request.
+fn measure(stream: &str) -> u64 {
+    let [few, many] = RUNS.map(|requests| count(stream, requests));
+    (many - few) / (RUNS[1] - RUNS[0])
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.txt")
+}
+
+/// The figures of the file: name and instructions, as its lines have them.
+fn figures(text: &str) -> Vec<(String, u64)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let split =
+        |line: &str| line.split_once(' ').map(|(name, count)| (name.into(), count.trim().parse().unwrap()));
+    lines.filter_map(split).collect()
+}
+
+/// What is wrong with a figure, or to be said of it.
+fn judge(stream: &str, committed: u64, measured: u64) -> Result<Option<String>, String> {
+    let line = format!("{stream}: {measured} instructions a request, committed {committed}");
+    if measured * 100 > committed * (100 + TOLERANCE) {
+        Err(line)
+    } else if measured * 100 < committed * (100 - TOLERANCE) {
+        Ok(Some(line))
+    } else {
+        Ok(None)
+    }
+}
+
+#[test]
+fn figures_are_judged_by_five_percent() {
+    assert_eq!(judge("x", 1000, 1050), Ok(None));
+    assert!(judge("x", 1000, 1051).is_err());
+    assert_eq!(judge("x", 1000, 950), Ok(None));
+    assert!(judge("x", 1000, 949).unwrap().is_some());
+    assert_eq!(figures("# a\nping 12\nset 7\n"), [("ping".into(), 12), ("set".into(), 7)]);
+}
+
+#[test]
+fn every_stream_has_a_figure() {
+    let committed = figures(&fs::read_to_string(file()).unwrap());
+    assert!(committed.iter().map(|(name, _)| &**name).eq(lockwheel_bench::stream::NAMES.iter().copied()));
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
+#[expect(clippy::print_stderr, reason = "what a test has to tell")]
+fn a_request_takes_no_more_instructions_than_committed() {
+    if !has_valgrind() {
+        return eprintln!("skipped: valgrind is not installed");
+    }
+    let text = fs::read_to_string(file()).unwrap();
+    let measured = lockwheel_bench::stream::NAMES.iter().map(|name| (*name, measure(name)));
+    if env::var_os(RENEW).is_some() {
+        let head = text.lines().filter(|line| line.starts_with('#')).map(str::to_owned);
+        let lines = head.chain(measured.map(|(name, count)| format!("{name} {count}")));
+        return fs::write(file(), lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    }
+    let judged = figures(&text).into_iter().zip(measured).map(|((_, committed), (stream, count))| {
+        eprintln!("{stream}: {count} instructions a request");
+        judge(stream, committed, count)
+    });
+    let judged: Vec<_> = judged.collect();
+    let better: Vec<&str> = judged.iter().filter_map(|each| each.as_ref().ok()?.as_deref()).collect();
+    let worse: Vec<&str> = judged.iter().filter_map(|each| each.as_ref().err().map(String::as_str)).collect();
+    if !better.is_empty() {
+        eprintln!(
+            "better than committed; with {RENEW}=1 this test writes new figures:\n{}",
+            better.join("\n")
+        );
+    }
+    let advice = "if it has to be so, this test writes new figures with";
+    assert!(worse.is_empty(), "worse than committed ({advice} {RENEW}=1):\n{}", worse.join("\n"));
+}
