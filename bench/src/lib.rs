@@ -1,7 +1,18 @@
-//! What the measurements share: an engine in this process, and Redisson's way with a lock in words of its own.
+//! Measurements of Lockwheel: `compare` drives servers over sockets, beside it are benchmarks in process.
+//!
+//! Here: an engine in this process, and Redisson's way with a lock in words of its own.
 
+pub mod cli;
+pub mod compare;
+pub mod error;
+pub mod load;
+pub mod report;
+pub mod results;
+pub mod servers;
 pub mod stream;
+pub mod summary;
 pub mod waiting;
+pub mod workloads;
 
 use lockwheel::Config;
 use lockwheel::engine::{Engine, Peer, Progress, Slot};

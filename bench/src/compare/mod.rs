@@ -1,0 +1,145 @@
+//! The comparison: starts the servers, lets them take turns on every workload, and collects what was found.
+
+mod machine;
+mod run;
+
+use crate::cli::Compare;
+use crate::error::{Error, Result};
+use crate::results::{FORMAT, Method, Results, ServerInfo, WorkloadInfo};
+use crate::servers::affinity::{self, Layout};
+use crate::servers::{Server, find};
+use crate::workloads::{self, Workload};
+use machine::NoiseMeter;
+use run::Contender;
+
+/// Compares. `say` is told what is going on, a line at a time.
+///
+/// # Errors
+/// At the first wrong reply, and when a server or an option is not what it should be.
+pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
+    check(options)?;
+    let rows = workloads::chosen(workloads::all()?, &options.workloads)?;
+    let cores = affinity::available();
+    let layout = Layout::of(&cores, options.server_threads, options.load_threads);
+    if layout.load.is_empty() {
+        say("nothing is pinned: there are fewer cores than threads of the server and the load");
+    }
+    let candidates = find(options.server.as_deref(), &options.urls, &options.only)?;
+    let mut contenders = Vec::new();
+    for candidate in &candidates {
+        let server = Server::start(candidate, options.server_threads, &layout)?;
+        say(&format!("{}: {} at {}", server.name, server.version, server.addr));
+        contenders.push(Contender::new(server)?);
+    }
+    // What follows is the load's.
+    affinity::pin(&layout.load);
+    let mut results = empty(options, &layout, &cores, &contenders, &rows);
+    let mut noise = NoiseMeter::new(&layout);
+    let total = rows.len() * options.pipeline.len() * options.rounds * contenders.len();
+    let mut done = 0;
+    for row in &rows {
+        for contender in &mut contenders {
+            contender.prepare(row, options)?;
+        }
+        for &pipeline in &options.pipeline {
+            for round in 0..options.rounds {
+                for contender in &mut contenders {
+                    done += 1;
+                    if !contender.can(row) {
+                        continue;
+                    }
+                    noise.look();
+                    let run = contender.measure(row, options, pipeline, round, &layout)?;
+                    say(&progress(done, total, &run));
+                    results.runs.push(run);
+                }
+            }
+        }
+    }
+    results.noise = noise.result();
+    Ok(results)
+}
+
+/// What the command line cannot check by itself.
+fn check(options: &Compare) -> Result<()> {
+    let refuse = |what: &str| Err(Error::other(what));
+    if options.connections == 0 || options.keys < options.connections {
+        return refuse(
+            "--keys must be at least --connections, and that at least 1: every connection has its own",
+        );
+    }
+    if options.pipeline.iter().any(|&pipeline| pipeline == 0) || options.pipeline.is_empty() {
+        return refuse("--pipeline must be at least 1");
+    }
+    if options.server_threads == 0 || options.load_threads == 0 {
+        return refuse("--server-threads and --load-threads must be at least 1");
+    }
+    if !(options.skew >= 0.0 && options.skew.is_finite()) {
+        return refuse("--skew must be 0 or more");
+    }
+    if !(options.seconds > 0.0 && options.seconds < 1e6 && (0.0..1e6).contains(&options.warm_up)) {
+        return refuse("--seconds must be above 0, --warm-up 0 or more");
+    }
+    if options.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+        return refuse("--rate must be above 0");
+    }
+    Ok(())
+}
+
+fn empty(
+    options: &Compare,
+    layout: &Layout,
+    cores: &[usize],
+    contenders: &[Contender],
+    rows: &[Workload],
+) -> Results {
+    let servers = contenders.iter().map(|contender| ServerInfo {
+        name: contender.server.name.clone(),
+        version: contender.server.version.clone(),
+    });
+    let workloads = rows.iter().map(|row| WorkloadInfo {
+        name: row.name.clone(),
+        family: row.family.to_string(),
+        about: row.about.clone(),
+        against: row.against.map(str::to_string),
+    });
+    Results {
+        format: FORMAT,
+        machine: machine::describe(cores.len()),
+        servers: servers.collect(),
+        method: Method {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            arguments: std::env::args().skip(1).collect(),
+            server_cores: layout.server.clone(),
+            load_cores: layout.load.clone(),
+            server_threads: options.server_threads,
+            load_threads: options.load_threads,
+            connections: options.connections,
+            keys: options.keys,
+            skew: options.skew,
+            rounds: options.rounds,
+            seconds: options.seconds,
+            rate: options.rate,
+        },
+        noise: crate::results::Noise::default(),
+        workloads: workloads.collect(),
+        runs: Vec::new(),
+        memory: Vec::new(),
+        startup: Vec::new(),
+        handoffs: Vec::new(),
+        lateness: Vec::new(),
+        pauses: Vec::new(),
+    }
+}
+
+fn progress(done: usize, total: usize, run: &crate::results::Run) -> String {
+    let cpu = run.cpu_ns.map_or("-".to_string(), |ns| format!("{:.3}", ns / 1e3));
+    format!(
+        "[{done}/{total}] {} P{} round {} {}: {cpu} us/op, {:.0} k/s",
+        run.workload,
+        run.pipeline,
+        run.round + 1,
+        run.server,
+        run.rate() / 1e3
+    )
+}

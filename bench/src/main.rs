@@ -1,0 +1,33 @@
+//! `lockwheel-bench`: measures servers side by side. 0: done. 1: something was wrong, a reply for instance.
+
+use clap::Parser;
+use lockwheel_bench::cli::{Cli, Verb};
+use lockwheel_bench::error::Result;
+use lockwheel_bench::{compare, report};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<()> {
+    match &cli.verb {
+        Verb::Compare(options) => {
+            let results = compare::run(options, &mut say)?;
+            report::write(&results, options.out.as_deref(), &mut io::stdout())
+        }
+    }
+}
+
+/// A line for whoever watches.
+fn say(line: &str) {
+    // Whoever watched may have gone.
+    let _unheard = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,159 @@
+//! The figures as plain text.
+
+use crate::results::Results;
+use crate::summary::{Cell, Spread};
+
+/// All tables.
+pub fn tables(results: &Results) -> String {
+    let mut text = head(results);
+    if !results.runs.is_empty() {
+        text.push_str("\nServer CPU a request in us: median [least .. most]\n");
+        text.push_str(&aligned(&cpu_rows(results)));
+        text.push_str(
+            "\nThroughput in thousands a second, and latency of a batch in us: p50 / p99 / p99.9\n",
+        );
+        text.push_str(&aligned(&rate_rows(results)));
+    }
+    text
+}
+
+fn head(results: &Results) -> String {
+    let (machine, method, noise) = (&results.machine, &results.method, &results.noise);
+    let servers: Vec<String> =
+        results.servers.iter().map(|server| format!("{} ({})", server.name, server.version)).collect();
+    let cores = |cores: &[usize]| match cores {
+        [] => "any core".to_string(),
+        cores => format!("core {}", cores.iter().map(usize::to_string).collect::<Vec<_>>().join("+")),
+    };
+    let mut text = format!(
+        "{}\n{}, {} cores, {}, {}\nserver on {}, load on {}; {} connections, {} keys, {} rounds of {} s{}\n",
+        servers.join(", "),
+        machine.processor,
+        machine.cores,
+        machine.system,
+        machine.congestion_control,
+        cores(&method.server_cores),
+        cores(&method.load_cores),
+        method.connections,
+        method.keys,
+        method.rounds,
+        method.seconds,
+        method.rate.map_or(String::new(), |rate| format!(", {rate} requests a second")),
+    );
+    if let Some((least, most)) = noise.loop_ns {
+        let stolen = noise.stolen_share.unwrap_or(0.0) * 100.0;
+        text.push_str(&format!(
+            "noise: the speed of the server's core moved by {:.2} times, the host took {stolen:.1} %\n",
+            most / least
+        ));
+    }
+    text
+}
+
+fn cpu_rows(results: &Results) -> Vec<Vec<String>> {
+    let baseline = results.baseline();
+    let others: Vec<&str> = results
+        .servers
+        .iter()
+        .map(|server| server.name.as_str())
+        .filter(|name| Some(*name) != baseline)
+        .collect();
+    let mut first = vec!["workload".to_string(), "P".to_string()];
+    first.extend(results.servers.iter().map(|server| server.name.clone()));
+    if let Some(baseline) = baseline {
+        first.extend(others.iter().map(|name| format!("{name}/{baseline}")));
+    }
+    let mut rows = vec![first];
+    for (workload, pipeline) in lines(results) {
+        let mut row = vec![workload.to_string(), pipeline.to_string()];
+        for server in &results.servers {
+            let cell = results.cell_or_stand_in(&server.name, workload, pipeline);
+            row.push(spread(cell.as_ref().and_then(Cell::cpu_us), 3));
+        }
+        if baseline.is_some() {
+            let ratios = others.iter().map(|name| results.ratio(name, workload, pipeline));
+            row.extend(ratios.map(|ratio| spread(ratio, 2)));
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn rate_rows(results: &Results) -> Vec<Vec<String>> {
+    let mut first = vec!["workload".to_string(), "P".to_string()];
+    first.extend(results.servers.iter().map(|server| server.name.clone()));
+    first.push("load CPU us".to_string());
+    let mut rows = vec![first];
+    for (workload, pipeline) in lines(results) {
+        let mut row = vec![workload.to_string(), pipeline.to_string()];
+        for server in &results.servers {
+            let cell = results.cell_or_stand_in(&server.name, workload, pipeline);
+            row.push(cell.map_or("-".to_string(), |cell| rate_and_latency(&cell)));
+        }
+        let load = results.runs.iter().filter(|run| run.workload == workload && run.pipeline == pipeline);
+        let load = Spread::of(load.filter_map(|run| run.load_cpu_ns));
+        row.push(load.map_or("-".to_string(), |load| format!("{:.2}", load.median / 1e3)));
+        rows.push(row);
+    }
+    rows
+}
+
+/// The rows of both tables: workloads in their order, each with every pipeline.
+fn lines(results: &Results) -> Vec<(&str, usize)> {
+    let pipelines = results.pipelines();
+    let names = results.workloads.iter().map(|info| info.name.as_str());
+    names.flat_map(|name| pipelines.iter().map(move |&pipeline| (name, pipeline))).collect()
+}
+
+fn rate_and_latency(cell: &Cell<'_>) -> String {
+    let median = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
+    format!(
+        "{:.0}  {:.0} / {:.0} / {:.0}",
+        median(cell.rate()) / 1e3,
+        median(cell.each(|run| run.latency.p50)),
+        median(cell.each(|run| run.latency.p99)),
+        median(cell.each(|run| run.latency.p999)),
+    )
+}
+
+fn spread(spread: Option<Spread>, digits: usize) -> String {
+    match spread {
+        Some(Spread { median, min, max }) => format!("{median:.digits$} [{min:.digits$} .. {max:.digits$}]"),
+        None => "-".to_string(),
+    }
+}
+
+/// Columns as wide as their widest field, the first to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|field| field.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, field) in row.iter().enumerate() {
+            let width = widths[column];
+            if column == 0 {
+                line.push_str(&format!("{field:<width$}"));
+            } else {
+                line.push_str(&format!("  {field:>width$}"));
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::aligned;
+
+    #[test]
+    fn columns_stand_under_each_other() {
+        let rows = [vec!["a".to_string(), "1".to_string()], vec!["long".to_string(), "100".to_string()]];
+        assert_eq!(aligned(&rows), "a       1\nlong  100\n");
+    }
+}

