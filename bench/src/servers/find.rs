@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::env;
+use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -36,7 +37,8 @@ pub fn find(own: Option<&Path>, urls: &[String], only: &[String]) -> Result<Vec<
     let mut found = Vec::new();
     if wanted("lockwheel") {
         let path = match own {
-            Some(path) => path.to_path_buf(),
+            // The server starts in a directory of its own.
+            Some(path) => fs::canonicalize(path).map_err(Error::io(format!("find {}", path.display())))?,
             None => own_program()?,
         };
         found.push(Candidate { name: "lockwheel".to_string(), place: Place::Lockwheel(path) });
@@ -101,7 +103,7 @@ fn find_in_python_package(package: &str, program: &str) -> Option<PathBuf> {
     let output = Command::new("python3").args(["-c", script, package]).output().ok()?;
     let root = String::from_utf8(output.stdout).ok()?;
     let binaries = Path::new(root.trim_end()).join("_binaries");
-    let platforms = std::fs::read_dir(binaries).ok()?;
+    let platforms = fs::read_dir(binaries).ok()?;
     platforms.flatten().map(|entry| entry.path().join(program)).find(|file| file.is_file())
 }
 
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_there_is_told() {
-        let error = find(Some(Path::new("x")), &[], &["oracle".to_string()]).unwrap_err().to_string();
+        let error = find(None, &[], &["oracle".to_string()]).unwrap_err().to_string();
         assert_eq!(error, "there is no server `oracle` on this machine");
         let url = "redis://127.0.0.1:7000".to_string();
         let found = find(None, std::slice::from_ref(&url), &["127.0.0.1:7000".to_string()]).unwrap();
