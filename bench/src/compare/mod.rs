@@ -68,7 +68,7 @@ fn check(options: &Compare) -> Result<()> {
             "--keys must be at least --connections, and that at least 1: every connection has its own",
         );
     }
-    if options.pipeline.iter().any(|&pipeline| pipeline == 0) || options.pipeline.is_empty() {
+    if options.pipeline.contains(&0) || options.pipeline.is_empty() {
         return refuse("--pipeline must be at least 1");
     }
     if options.server_threads == 0 || options.load_threads == 0 {

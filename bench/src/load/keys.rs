@@ -24,7 +24,7 @@ impl Rng {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -33,12 +33,12 @@ impl Rng {
 
     /// A number below `bound`, which is above 0.
     fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
     /// From 0 up to, not including, 1.
     fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.draw() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -74,9 +74,13 @@ impl Chooser {
         let share = if order == Order::Once { share } else { share.max(1) };
         Chooser { rng: Rng::new(seed ^ connection), connection, connections, share, way }
     }
+}
+
+impl Iterator for Chooser {
+    type Item = u64;
 
     /// The next key; `None` when each was given once and once was asked for.
-    pub fn next(&mut self) -> Option<u64> {
+    fn next(&mut self) -> Option<u64> {
         let place = match &mut self.way {
             Way::Uniform => self.rng.below(self.share),
             Way::Zipf(zipf) => zipf.sample(&mut self.rng),
@@ -146,7 +150,7 @@ mod tests {
             let mut met = Vec::new();
             for connection in 0..connections {
                 let mut chooser = Chooser::new(Order::Once, keys, connection, connections, 1);
-                let own: BTreeSet<u64> = std::iter::from_fn(|| chooser.next()).collect();
+                let own: BTreeSet<u64> = chooser.by_ref().collect();
                 if !own.is_empty() {
                     for order in [Order::Random { skew: 0.0 }, Order::Random { skew: 0.9 }] {
                         let mut random = Chooser::new(order, keys, connection, connections, 1);
