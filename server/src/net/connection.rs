@@ -3,22 +3,16 @@
 use super::busy::{self, Refusal};
 use super::event_loop::{EventLoop, Hold};
 use super::inbox::{Answer, Mail, NewSession, Opening};
+use super::input::Input;
 use super::output::Output;
 use super::shared::{Busy, Seat, Shared};
 use crate::engine::{BUSY, Closing, Engine, Progress, Slot, kill_error};
-use bytes::{Buf, BytesMut};
-use lockwheel_resp::{Batch, Limits, Parser, ProtocolError, Reply, Writer};
+use lockwheel_resp::{ProtocolError, Reply, Writer};
 use mio::net::TcpStream;
-use smallvec::SmallVec;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An input buffer that has grown beyond this is given back once it is empty.
-const KEEP: usize = 64 * 1024;
-/// Requests of so many bytes run where they were read. Fewer are copied, so that they can wait until all sockets have
-/// been read and then run one after another, without the system in between: it would push the engine out of the caches.
-const LARGE: usize = 4 * 1024;
 /// Replies beyond this are written before the next batch runs, so that neither side's buffers fill up.
 const FULL: usize = 64 * 1024;
 /// Requests run at one instant: a longer pipeline reads the clock again.
@@ -29,12 +23,12 @@ const BATCH: usize = 64;
 pub(super) enum Next {
     /// Nothing, until it is ready again.
     Wait,
-    /// It has requests to run, once the other sockets have been read.
+    /// It may have requests to run, once the other sockets have been read.
     Run,
+    /// The same, and there may be more to read.
+    RunAndRead,
     /// It has something to write, or is to be closed.
     Write,
-    /// The same, and there may be more to read.
-    ReadMore,
 }
 
 /// What a connection must know of its session after something was run or has happened.
@@ -69,11 +63,7 @@ pub(super) struct Connection {
     pub(super) key: usize,
     /// The client's end may be closed, or broken: reading goes on until that shows.
     pub(super) ends: bool,
-    /// What has been read and not yet run: a request that is not complete, or those of a session that waits.
-    input: BytesMut,
-    parser: Parser,
-    batch: Batch,
-    limits: Limits,
+    input: Input,
     query_buffer_limit: usize,
     output: Output,
     woken: Vec<u64>,
@@ -98,10 +88,7 @@ impl Connection {
             id: session.id,
             key: 0,
             ends: false,
-            input: BytesMut::new(),
-            parser: Parser::new(),
-            batch: Batch::new(),
-            limits: Limits::default(),
+            input: Input::default(),
             query_buffer_limit: usize::MAX,
             output: Output::new(session.unwritten),
             woken: Vec::new(),
@@ -117,16 +104,12 @@ impl Connection {
         connection
     }
 
-    /// Reads what is there, at most a buffer full, and runs it.
+    /// Reads what is there, at most a buffer full. What it asks for is run when all sockets have been read: without
+    /// the system in between, which would push the engine out of the caches.
     ///
     /// # Errors
-    /// When the client is gone, or has sent more than it may.
-    pub(super) fn readable(
-        &mut self,
-        at: &EventLoop,
-        hold: &mut Hold<'_>,
-        buffer: &mut [u8],
-    ) -> io::Result<Next> {
+    /// When the client is gone.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Next> {
         if self.closing.is_some() {
             return Ok(Next::Write);
         }
@@ -137,39 +120,40 @@ impl Connection {
                 self.ends = false;
                 return Ok(Next::Wait);
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Next::ReadMore),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Next::RunAndRead),
             Err(error) => return Err(error),
         };
+        self.input.append(&buffer[..read]);
         // A read that leaves room has taken all there is; more makes the socket ready again.
-        let more = read == buffer.len() || self.ends;
-        if read >= LARGE && self.input.is_empty() && self.may_run() {
-            let ran = self.work(at, hold, &buffer[..read])?;
-            self.input.extend_from_slice(&buffer[ran..read]);
-        } else {
-            self.input.extend_from_slice(&buffer[..read]);
-            if !more {
-                return Ok(Next::Run);
-            }
-            self.work_on_input(at, hold)?;
-        }
-        if self.input.len() > self.query_buffer_limit {
-            return Err(self.over_limit());
-        }
-        Ok(if more { Next::ReadMore } else { Next::Write })
+        Ok(if read == buffer.len() || self.ends { Next::RunAndRead } else { Next::Run })
     }
 
-    /// Runs what is left of the input, now that the session may go on.
-    pub(super) fn go_on_reading(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<Next> {
-        self.work_on_input(at, hold)?;
+    /// Runs the complete requests of the input, as far as the session may go.
+    ///
+    /// # Errors
+    /// When the client has sent more than it may, or its socket is broken.
+    pub(super) fn run(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<Next> {
+        while self.may_run() && self.input.len() > 0 {
+            match self.input.parse() {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    self.protocol_error(&error);
+                    break;
+                }
+            }
+            let (ran, progress) = self.run_batch(at, hold);
+            self.input.drop_requests(ran);
+            if self.output.bytes.len() > FULL {
+                self.output.write(&mut self.stream)?;
+            }
+            self.go_on(at.shared(), progress);
+        }
         if self.input.len() > self.query_buffer_limit {
-            return Err(self.over_limit());
+            tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
+            return Err(io::Error::other("client-query-buffer-limit"));
         }
         Ok(Next::Write)
-    }
-
-    fn over_limit(&self) -> io::Error {
-        tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
-        io::Error::other("client-query-buffer-limit")
     }
 
     /// The slow script's thread has answered.
@@ -183,85 +167,39 @@ impl Connection {
         self.learn(answer.news);
         self.output.bytes.extend(answer.out);
         self.go_on(at.shared(), answer.progress);
-        self.go_on_reading(at, hold)
+        self.run(at, hold)
     }
 
     fn may_run(&self) -> bool {
         !self.blocked && self.closing.is_none() && !self.asked
     }
 
-    fn work_on_input(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<()> {
-        if self.input.is_empty() || !self.may_run() {
-            return Ok(());
-        }
-        let mut input = std::mem::take(&mut self.input);
-        let ran = self.work(at, hold, &input)?;
-        if ran == input.len() {
-            input.clear();
-        } else {
-            input.advance(ran);
-        }
-        if !input.is_empty() || input.capacity() <= KEEP {
-            self.input = input;
-        }
-        Ok(())
-    }
-
-    /// Runs the requests in `bytes`, as far as the session may go. How many bytes they were.
-    fn work(&mut self, at: &EventLoop, hold: &mut Hold<'_>, bytes: &[u8]) -> io::Result<usize> {
-        let mut ran = 0;
-        while self.may_run() && ran < bytes.len() {
-            self.batch.clear();
-            let parsed = self.parser.parse(&bytes[ran..], &self.limits, &mut self.batch);
-            if self.batch.is_empty() {
-                ran += self.batch.consumed();
-                if let Err(error) = parsed {
-                    self.protocol_error(&error);
-                }
-                break;
-            }
-            let (consumed, progress) = self.run_batch(at, hold, &bytes[ran..]);
-            ran += consumed;
-            if self.output.bytes.len() > FULL {
-                self.output.write(&mut self.stream)?;
-            }
-            self.go_on(at.shared(), progress);
-        }
-        Ok(ran)
-    }
-
-    /// Runs the batch, as far as it goes. How many bytes that were.
-    fn run_batch(&mut self, at: &EventLoop, hold: &mut Hold<'_>, bytes: &[u8]) -> (usize, Progress) {
-        let shared = at.shared();
-        let (ran, progress) = match hold {
-            Hold::Lent(engine) => (1, self.run_while_busy(at, Some(engine), bytes)),
-            Hold::Lock => match shared.engine() {
-                Ok(mut engine) => self.run_with(shared, &mut engine, bytes),
-                Err(Busy) => (1, self.run_while_busy(at, None, bytes)),
+    /// Runs the requests that have been parsed, as far as they go. How many those were.
+    fn run_batch(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> (usize, Progress) {
+        let done = match hold {
+            Hold::Lent(engine) => (1, self.run_while_busy(at, Some(engine))),
+            Hold::Lock => match at.shared().engine() {
+                Ok(mut engine) => self.run_with(at.shared(), &mut engine),
+                Err(Busy) => (1, self.run_while_busy(at, None)),
             },
         };
         self.wake_others(at);
-        if ran == self.batch.len() {
-            return (self.batch.consumed(), progress);
-        }
-        self.parser.reset();
-        (self.batch.consumed_by(ran - 1), progress)
+        done
     }
 
     /// How many requests were run, with the engine in hand.
-    fn run_with(&mut self, shared: &Shared, engine: &mut Engine, bytes: &[u8]) -> (usize, Progress) {
+    fn run_with(&mut self, shared: &Shared, engine: &mut Engine) -> (usize, Progress) {
         shared.batches.begin();
         let mut ran = 0;
         let mut progress = Progress::Continue;
-        while ran < self.batch.len() && progress == Progress::Continue {
+        while ran < self.input.requests() && progress == Progress::Continue {
             if ran % BATCH == 0 {
                 engine.begin(shared.clock.now());
                 if std::mem::take(&mut self.refused) {
                     engine.refuse_transaction(self.slot);
                 }
             }
-            let argv: SmallVec<[&[u8]; 16]> = self.batch.arguments(ran, bytes).collect();
-            progress = engine.execute(self.slot, &argv);
+            progress = engine.execute(self.slot, &self.input.arguments(ran));
             ran += 1;
         }
         if let Progress::Sleep(us) = progress {
@@ -289,8 +227,8 @@ impl Connection {
         self.blocked = news.blocked;
         self.closing = news.closing;
         self.authenticated = news.authenticated;
-        self.limits.unauthenticated = !news.authenticated;
-        self.limits.max_bulk = news.max_bulk;
+        self.input.limits.unauthenticated = !news.authenticated;
+        self.input.limits.max_bulk = news.max_bulk;
         self.query_buffer_limit = news.query_buffer_limit;
     }
 
@@ -324,10 +262,10 @@ impl Connection {
         })
     }
 
-    /// Answers the first request of the batch while a slow script runs: itself, or with the engine that the script
+    /// Answers the first request while a slow script runs: itself, or with the engine that the script
     /// lends, or by that script's thread.
-    fn run_while_busy(&mut self, at: &EventLoop, lent: Option<&mut Engine>, bytes: &[u8]) -> Progress {
-        let argv: SmallVec<[&[u8]; 16]> = self.batch.arguments(0, bytes).collect();
+    fn run_while_busy(&mut self, at: &EventLoop, lent: Option<&mut Engine>) -> Progress {
+        let argv = self.input.arguments(0);
         let shared = at.shared();
         let refusal = busy::answer(&shared.table, &argv, self.authenticated);
         if let (Refusal::Queue, Some(engine)) = (&refusal, lent) {

@@ -56,8 +56,8 @@ enum Task {
     Ready { key: usize, readable: bool, writable: bool, closed: bool },
     /// A connection may have more to read than was taken.
     Read { key: usize },
-    /// A session may go on, perhaps with requests that it has sent already.
-    GoOn { key: usize },
+    /// A session may go on with requests that it has sent.
+    Run { key: usize },
     /// Another thread has left something.
     Mail(Mail),
 }
@@ -217,20 +217,16 @@ impl EventLoop {
             let Some(task) = self.tasks.borrow_mut().pop_front() else { return };
             match task {
                 Task::Ready { key, readable, writable, closed } => {
-                    self.with(key, hold, |connection, hold, buffer| {
+                    self.with(key, hold, |connection, _, buffer| {
                         connection.ends |= closed;
                         if readable || closed {
-                            return connection.readable(self, hold, buffer);
+                            return connection.read(buffer);
                         }
                         Ok(if writable && connection.has_output() { Next::Write } else { Next::Wait })
                     });
                 }
-                Task::Read { key } => {
-                    self.with(key, hold, |connection, hold, buffer| connection.readable(self, hold, buffer));
-                }
-                Task::GoOn { key } => {
-                    self.with(key, hold, |connection, hold, _| connection.go_on_reading(self, hold));
-                }
+                Task::Read { key } => self.with(key, hold, |connection, _, buffer| connection.read(buffer)),
+                Task::Run { key } => self.with(key, hold, |connection, hold, _| connection.run(self, hold)),
                 Task::Mail(mail) => self.open_mail(mail, hold),
             }
         }
@@ -278,15 +274,15 @@ impl EventLoop {
     fn put(&self, key: usize, mut connection: Box<Connection>, next: Next) {
         let place = &mut self.places.borrow_mut()[key];
         let missed = matches!(place, Place::Away { missed: true });
-        if missed || next == Next::ReadMore {
+        if missed || next == Next::RunAndRead {
             connection.ends |= missed;
             self.unread.borrow_mut().push(key);
         }
         *place = Place::Here(connection);
         match next {
             Next::Wait => {}
-            Next::Run => self.tasks.borrow_mut().push_back(Task::GoOn { key }),
-            Next::Write | Next::ReadMore => self.unwritten.borrow_mut().push(key),
+            Next::Run | Next::RunAndRead => self.tasks.borrow_mut().push_back(Task::Run { key }),
+            Next::Write => self.unwritten.borrow_mut().push(key),
         }
     }
 
@@ -376,7 +372,7 @@ impl EventLoop {
             }
         }
         drop(engine);
-        self.tasks.borrow_mut().extend(keys.into_iter().map(|key| Task::GoOn { key }));
+        self.tasks.borrow_mut().extend(keys.into_iter().map(|key| Task::Run { key }));
     }
 
     fn write_all(&self, hold: &mut Hold<'_>) {

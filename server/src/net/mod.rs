@@ -8,6 +8,7 @@ mod busy;
 mod connection;
 mod event_loop;
 mod inbox;
+mod input;
 mod listener;
 mod os_clock;
 mod output;
