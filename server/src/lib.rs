@@ -20,6 +20,7 @@ pub mod engine;
 pub mod keyspace;
 pub mod locks;
 mod net;
+pub mod pages;
 mod server;
 pub mod table;
 pub mod time;

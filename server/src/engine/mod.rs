@@ -36,7 +36,7 @@ pub use session::{Closing, Peer, Session};
 pub use sessions::Slot;
 pub use table::{Command, CommandId, CommandTable, Handler};
 
-use crate::keyspace::{Effect, Keyspace, Order};
+use crate::keyspace::{Effect, Garbage, Keyspace, Order};
 use crate::table::{Row, help};
 use crate::time::{Clock, Now, TimerId, Wheel};
 use config::Config;
@@ -199,9 +199,16 @@ impl Engine {
 
     /// Begins a batch at an instant of the system's clocks: fires what has become due.
     pub fn begin(&mut self, system: Now) {
+        self.keyspace.drop_garbage();
         self.system = system;
         self.now = self.clock.read(system);
         self.fire_due();
+    }
+
+    /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's
+    /// lock. What is not taken is freed when the next batch begins.
+    pub fn take_garbage(&mut self) -> Option<Garbage> {
+        self.keyspace.take_garbage()
     }
 
     /// A new client. The slot is its handle until [`Engine::disconnect`].

@@ -1,12 +1,17 @@
 //! One database: its table of keys, cut into many small ones so that growth never pauses for long.
 //!
-//! A key's place is fixed by its hash: ten bits choose the small table, and the order of the hashes is the order of
+//! A key's place is fixed by its hash: some bits choose the small table, and the order of these bits is the order of
 //! SCAN. That order does not depend on the tables' sizes, so a scan returns every key that is present throughout,
 //! whatever the tables do meanwhile.
+//!
+//! The tables hold numbers: entries stand in pages, where none is wasted on a table's free places, and what only some
+//! of them have stands beside them under the same numbers.
 
+use super::Order;
 use super::entry::Entry;
 use super::rng::Rng;
-use crate::time::TimerId;
+use crate::pages::{Slab, Store};
+use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
@@ -17,26 +22,58 @@ const TABLE_BITS: u32 = 10;
 /// The bits of a scan position: JavaScript's clients read cursors as doubles, Java's as signed longs.
 const POSITION_BITS: u32 = 53;
 
-/// Where a hash stands in the order of SCAN; its first ten bits are the number of its table.
-///
-/// The top bits of the hash are left to the tables' own tags.
+/// Where a hash stands in the order of SCAN. The top and the lowest bits of the hash are left to the tables.
 fn position(hash: u64) -> u64 {
     hash.rotate_right(42) >> (64 - POSITION_BITS)
 }
 
-fn table_of(hash: u64) -> usize {
-    (position(hash) >> (POSITION_BITS - TABLE_BITS)) as usize
+/// The table of a position: they follow the order of SCAN. The last has twice the share of the first, and those between
+/// lie between, so that tables do not all grow at once and stand half empty afterwards.
+#[inline]
+fn table_at(position: u64) -> usize {
+    // p (4 - p) / 3, of p from 0 to 1, which is a fraction of 31 bits here.
+    let p = position >> (POSITION_BITS - 31);
+    let third = ((p * ((4 << 31) - p)) >> 32) / 3;
+    (third >> (30 - TABLE_BITS)) as usize
 }
+
+#[inline]
+fn table_of(hash: u64) -> usize {
+    table_at(position(hash))
+}
+
+/// A table is made smaller when it uses less than this part of its places.
+const SPARSE: usize = 8;
+/// No table is made smaller than this many places.
+const SMALLEST: usize = 32;
+
+/// Entries by number. A page is small enough for the allocator to have a size of its own for it.
+type Entries = Slab<Option<Entry>, 256>;
 
 /// The keys of one database.
 #[derive(Debug, Default)]
 pub(super) struct Database {
     /// Empty until the first key.
-    tables: Vec<HashTable<Entry>>,
+    tables: Vec<HashTable<u32>>,
+    entries: Entries,
+    /// Beside the entries that have one.
+    deadlines: IndexedWheel<Order>,
     len: usize,
-    with_deadline: usize,
-    /// The most keys since the tables were last given back.
+    /// The most keys since the memory was last given back.
     peak: usize,
+}
+
+/// The entry of a number in a table.
+#[inline]
+fn entry(entries: &Entries, id: u32) -> &Entry {
+    let Some(entry) = entries.get(id) else { unreachable!("a number in a table names an entry") };
+    entry
+}
+
+#[inline]
+fn entry_mut(entries: &mut Entries, id: u32) -> &mut Entry {
+    let Some(entry) = entries.get_mut(id) else { unreachable!("a number in a table names an entry") };
+    entry
 }
 
 impl Database {
@@ -45,15 +82,48 @@ impl Database {
     }
 
     pub(super) fn with_deadline(&self) -> usize {
-        self.with_deadline
+        self.deadlines.len()
     }
 
+    #[inline]
+    fn id(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.tables.get(table_of(hash))?.find(hash, |&id| entry(&self.entries, id).key() == key).copied()
+    }
+
+    #[inline]
     pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
-        self.tables.get(table_of(hash))?.find(hash, |entry| *entry.key == *key)
+        self.id(hash, key).map(|id| entry(&self.entries, id))
     }
 
+    #[inline]
     pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<&mut Entry> {
-        self.tables.get_mut(table_of(hash))?.find_mut(hash, |entry| *entry.key == *key)
+        let id = self.id(hash, key)?;
+        Some(entry_mut(&mut self.entries, id))
+    }
+
+    /// The number of the entry of `key`, made with `value()` when there is none. `rehash` gives the hash of a key.
+    fn id_or_insert(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        rehash: impl Fn(&[u8]) -> u64,
+        value: impl FnOnce() -> Value,
+    ) -> u32 {
+        if self.tables.is_empty() {
+            self.tables.resize_with(TABLES, HashTable::new);
+        }
+        let Database { tables, entries, .. } = self;
+        let is = |&id: &u32| entry(entries, id).key() == key;
+        match tables[table_of(hash)].entry(hash, is, |&id| rehash(entry(entries, id).key())) {
+            Slot::Occupied(slot) => *slot.get(),
+            Slot::Vacant(slot) => {
+                let id = self.entries.insert(Some(Entry::new(key, value())));
+                slot.insert(id);
+                self.len += 1;
+                self.peak = self.peak.max(self.len);
+                id
+            }
+        }
     }
 
     /// The entry of `key`, made with `value()` when there is none. `rehash` gives the hash of a key.
@@ -64,50 +134,119 @@ impl Database {
         rehash: impl Fn(&[u8]) -> u64,
         value: impl FnOnce() -> Value,
     ) -> &mut Entry {
-        if self.tables.is_empty() {
-            self.tables.resize_with(TABLES, HashTable::new);
+        let id = self.id_or_insert(hash, key, rehash, value);
+        entry_mut(&mut self.entries, id)
+    }
+
+    /// Gives `key` a value, and takes its deadline unless `keep_deadline`; the value that it had.
+    pub(super) fn set(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        rehash: impl Fn(&[u8]) -> u64,
+        value: Value,
+        keep_deadline: bool,
+    ) -> Option<Value> {
+        let mut new = Some(value);
+        let make = || new.take().expect("taken once, here or below");
+        let id = self.id_or_insert(hash, key, rehash, make);
+        let value = new?;
+        let entry = entry_mut(&mut self.entries, id);
+        if !keep_deadline && entry.has_deadline() {
+            entry.mark_deadline(false);
+            self.deadlines.cancel(TimerId::at(id));
         }
-        let table = &mut self.tables[table_of(hash)];
-        match table.entry(hash, |entry| *entry.key == *key, |entry| rehash(&entry.key)) {
-            Slot::Occupied(slot) => slot.into_mut(),
-            Slot::Vacant(slot) => {
-                self.len += 1;
-                self.peak = self.peak.max(self.len);
-                slot.insert(Entry { key: key.into(), value: value(), timer: None }).into_mut()
-            }
+        Some(std::mem::replace(&mut entry.value, value))
+    }
+
+    /// Removes a key; its entry and its deadline.
+    pub(super) fn remove(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        rehash: impl Fn(&[u8]) -> u64,
+    ) -> Option<(Entry, Option<i64>)> {
+        let Database { tables, entries, .. } = self;
+        let table = tables.get_mut(table_of(hash))?;
+        let slot = table.find_entry(hash, |&id| entry(entries, id).key() == key).ok()?;
+        let (id, _) = slot.remove();
+        let deadline = entry(&self.entries, id).has_deadline().then(|| {
+            let timer = TimerId::at(id);
+            let deadline = self.deadlines.deadline(timer);
+            self.deadlines.cancel(timer);
+            deadline
+        });
+        Some((self.free(hash, id, rehash)?, deadline))
+    }
+
+    /// Removes the key that is due first at `now_ms`, if any is due.
+    pub(super) fn remove_due(&mut self, now_ms: i64, hash_of: impl Fn(&[u8]) -> u64) -> Option<Entry> {
+        let id = self.deadlines.pop_due(now_ms)?.id.index();
+        let hash = hash_of(entry(&self.entries, id).key());
+        if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
+            slot.remove();
         }
+        self.free(hash, id, hash_of)
     }
 
-    pub(super) fn remove(&mut self, hash: u64, key: &[u8]) -> Option<Entry> {
-        self.remove_if(hash, |entry| *entry.key == *key)
-    }
-
-    /// Removes the entry whose timer has just fired.
-    pub(super) fn remove_by_timer(&mut self, hash: u64, timer: TimerId) -> Option<Entry> {
-        self.remove_if(hash, |entry| entry.timer == Some(timer))
-    }
-
-    fn remove_if(&mut self, hash: u64, matches: impl FnMut(&Entry) -> bool) -> Option<Entry> {
-        let slot = self.tables.get_mut(table_of(hash))?.find_entry(hash, matches).ok()?;
-        let (entry, _) = slot.remove();
+    /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.
+    fn free(&mut self, hash: u64, id: u32, rehash: impl Fn(&[u8]) -> u64) -> Option<Entry> {
+        let gone = self.entries.get_mut(id).take();
+        self.entries.remove(id);
         self.len -= 1;
-        if entry.timer.is_some() {
-            self.with_deadline -= 1;
-        }
         // Making the tables anew costs more than a command: a lock that comes and goes alone does not pay it.
         if self.len == 0 && self.peak > TABLES {
-            (self.tables, self.peak) = (Vec::new(), 0);
+            *self = Database::default();
+            return gone;
         }
-        Some(entry)
+        let table = &mut self.tables[table_of(hash)];
+        if table.capacity() > SMALLEST && table.len() < table.capacity() / SPARSE {
+            let entries = &self.entries;
+            table.shrink_to(2 * table.len(), |&id| rehash(entry(entries, id).key()));
+        }
+        gone
     }
 
-    /// Counts a deadline set (`true`) or taken (`false`) on a key that stays.
-    pub(super) fn count_deadline(&mut self, set: bool) {
-        if set { self.with_deadline += 1 } else { self.with_deadline -= 1 }
+    /// The deadline of a key, in wall milliseconds.
+    pub(super) fn deadline(&self, hash: u64, key: &[u8]) -> Option<i64> {
+        let id = self.id(hash, key).filter(|&id| entry(&self.entries, id).has_deadline())?;
+        Some(self.deadlines.deadline(TimerId::at(id)))
+    }
+
+    /// Gives a key a deadline, made at `order`; false when there is no such key.
+    pub(super) fn set_deadline(&mut self, hash: u64, key: &[u8], deadline_ms: i64, order: Order) -> bool {
+        let Some(id) = self.id(hash, key) else { return false };
+        let entry = entry_mut(&mut self.entries, id);
+        if entry.has_deadline() {
+            self.deadlines.move_to(TimerId::at(id), deadline_ms);
+            self.deadlines.set_payload(TimerId::at(id), order);
+        } else {
+            entry.mark_deadline(true);
+            self.deadlines.insert_at(id, deadline_ms, order);
+        }
+        true
+    }
+
+    /// Takes the deadline off a key; whether it had one.
+    pub(super) fn clear_deadline(&mut self, hash: u64, key: &[u8]) -> bool {
+        let Some(id) = self.id(hash, key) else { return false };
+        let entry = entry_mut(&mut self.entries, id);
+        let had = entry.has_deadline();
+        if had {
+            entry.mark_deadline(false);
+            self.deadlines.cancel(TimerId::at(id));
+        }
+        had
+    }
+
+    /// The earliest deadline, in wall milliseconds, and when it was made.
+    #[inline]
+    pub(super) fn next_expiry(&mut self) -> Option<(i64, Order)> {
+        self.deadlines.peek()
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.tables.iter().flat_map(|table| table.iter())
+        self.tables.iter().flatten().map(|&id| entry(&self.entries, id))
     }
 
     /// Takes all keys out. O(1).
@@ -115,15 +254,15 @@ impl Database {
         std::mem::take(self)
     }
 
-    /// A key chosen evenly enough: a random table's random entry. O(1) expected.
+    /// A key chosen evenly enough: a random entry of the table at a random position. O(1) expected.
     pub(super) fn random(&self, rng: &mut Rng) -> Option<&Entry> {
         if self.len == 0 {
             return None;
         }
-        let start = rng.below(TABLES as u64) as usize;
+        let start = table_at(rng.below(1 << POSITION_BITS));
         let table =
             (0..TABLES).map(|i| &self.tables[(start + i) % TABLES]).find(|table| !table.is_empty())?;
-        table.iter().nth(rng.below(table.len() as u64) as usize)
+        table.iter().nth(rng.below(table.len() as u64) as usize).map(|&id| entry(&self.entries, id))
     }
 
     /// Visits at least `count` entries from `cursor` on, in the order of SCAN; the cursor to go on from, 0 at the end.
@@ -135,14 +274,17 @@ impl Database {
         visit: &mut dyn FnMut(&'a Entry),
     ) -> u64 {
         let mut seen = 0;
-        let first = (cursor >> (POSITION_BITS - TABLE_BITS)) as usize;
-        for table in self.tables.iter().skip(first) {
+        if cursor >> POSITION_BITS != 0 {
+            return 0;
+        }
+        for table in self.tables.iter().skip(table_at(cursor)) {
             if table.is_empty() {
                 continue;
             }
             let mut rest: Vec<(u64, &Entry)> = table
                 .iter()
-                .map(|entry| (position(hash_of(&entry.key)), entry))
+                .map(|&id| entry(&self.entries, id))
+                .map(|entry| (position(hash_of(entry.key())), entry))
                 .filter(|(position, _)| *position >= cursor)
                 .collect();
             rest.sort_unstable_by_key(|(position, _)| *position);
@@ -160,5 +302,26 @@ impl Database {
 
     fn cursor_after(&self, position: u64) -> u64 {
         if (position + 1) >> POSITION_BITS == 0 { position + 1 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_follow_the_order_of_scan_and_grow_towards_its_end() {
+        let end = (1 << POSITION_BITS) - 1;
+        assert_eq!((table_at(0), table_at(end)), (0, TABLES - 1));
+        let mut share = vec![0; TABLES];
+        let mut last = 0;
+        for step in 0..1 << 20 {
+            let table = table_at(step << (POSITION_BITS - 20));
+            assert!(table == last || table == last + 1, "{table} after {last}");
+            share[table] += 1;
+            last = table;
+        }
+        assert!(share.iter().all(|&share| (750..1600).contains(&share)), "{share:?}");
+        assert!(share[0] < share[TABLES - 1], "the first tables have the smallest spans: {share:?}");
     }
 }

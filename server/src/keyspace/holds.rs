@@ -3,6 +3,8 @@
 //! Redisson's layout has no place for these. They live beside the keys, follow a key's removal whoever causes it, and
 //! no command on keys shows them.
 
+use super::grants::{Grants, HeldIn};
+use super::place::{At, Place};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
@@ -51,12 +53,10 @@ pub struct Ended {
 /// The most ends that are remembered; the oldest go first.
 const ENDED_MAX: usize = 4096;
 
-type Place = (usize, Box<[u8]>);
-
 /// Native holds and the ends of recent ones, by database and key.
 #[derive(Debug, Default)]
 pub struct Holds {
-    grants: HashMap<Place, Grant, foldhash::fast::FixedState>,
+    grants: Grants,
     ended: HashMap<Place, (u64, Ended), foldhash::fast::FixedState>,
     /// The order of `ended`; an entry whose number is no longer the key's is stale.
     order: VecDeque<(u64, Place)>,
@@ -68,23 +68,18 @@ impl Holds {
     /// A native grant of a key that nobody held; its token. O(1).
     pub fn grant(&mut self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
         self.last_token += 1;
-        let grant = Grant { owner: owner.into(), token: self.last_token };
-        self.grants.insert((db, key.into()), grant);
+        self.grants.insert(db, key, Grant { owner: owner.into(), token: self.last_token });
         self.last_token
     }
 
     /// The native hold of a key, if there is one.
     pub fn get(&self, db: usize, key: &[u8]) -> Option<&Grant> {
-        if self.grants.is_empty() { None } else { self.grants.get(&(db, Box::from(key))) }
+        self.grants.get(db, key)
     }
 
     /// How the last hold of a key ended, as far as it is remembered.
     pub fn last_end(&self, db: usize, key: &[u8]) -> Option<&Ended> {
-        if self.ended.is_empty() {
-            None
-        } else {
-            self.ended.get(&(db, Box::from(key))).map(|(_, ended)| ended)
-        }
+        if self.ended.is_empty() { None } else { self.ended.get(&At(db, key)).map(|(_, ended)| ended) }
     }
 
     /// The key is gone. `waited_for`: somebody waits for it as a lock, so its end matters whoever held it.
@@ -92,11 +87,31 @@ impl Holds {
         if self.grants.is_empty() && !waited_for {
             return;
         }
-        let place = (db, Box::from(key));
-        let grant = self.grants.remove(&place);
+        let grant = self.grants.remove(db, key);
         if grant.is_some() || waited_for {
-            self.remember(place, Ended { cause, wall_ms, grant });
+            self.remember((db, key.into()), Ended { cause, wall_ms, grant });
         }
+    }
+
+    /// All keys of a database are gone, and with them its native holds, which are given back to be freed. As many are
+    /// remembered as would be if they had gone one by one, and those of `waited_for`, which were there.
+    pub(super) fn flushed<'a>(
+        &mut self,
+        db: usize,
+        waited_for: impl Iterator<Item = &'a [u8]>,
+        wall_ms: i64,
+    ) -> HeldIn {
+        let waited_for: Vec<_> =
+            waited_for.map(|key| (Box::from(key), self.grants.get(db, key).cloned())).collect();
+        let held = self.grants.take(db);
+        let ended = |grant| Ended { cause: EndCause::Deleted, wall_ms, grant };
+        for (key, grant) in held.iter().take(ENDED_MAX) {
+            self.remember((db, key.clone()), ended(Some(grant.clone())));
+        }
+        for (key, grant) in waited_for {
+            self.remember((db, key), ended(grant));
+        }
+        held
     }
 
     /// The deletion of the key was its owner giving the lock back.
@@ -104,7 +119,7 @@ impl Holds {
         if self.ended.is_empty() {
             return;
         }
-        if let Some((_, ended)) = self.ended.get_mut(&(db, Box::from(key)))
+        if let Some((_, ended)) = self.ended.get_mut(&At(db, key))
             && ended.cause == EndCause::Deleted
         {
             ended.cause = EndCause::Released;

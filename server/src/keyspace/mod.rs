@@ -8,8 +8,11 @@ mod database;
 mod effects;
 mod entry;
 mod event;
+mod garbage;
 pub mod glob;
+mod grants;
 mod holds;
+mod place;
 mod rng;
 mod tx;
 mod typed;
@@ -18,6 +21,7 @@ mod watches;
 
 pub use effects::Effect;
 pub use event::{Event, EventClasses, events};
+pub use garbage::Garbage;
 pub use holds::{EndCause, Ended, Grant, Holds};
 pub use rng::Rng;
 pub use tx::{Edit, Tx, WrongType};
@@ -25,19 +29,11 @@ pub use typed::Typed;
 pub use waiters::{ReadyKey, Waiter, WaiterId, Waiters};
 pub use watches::Watches;
 
-use crate::time::{Now, TimerId, Wheel};
+use crate::time::Now;
 use crate::values::Encodings;
 use database::Database;
 use foldhash::quality::FixedState;
-
-/// What a timer on the wall's wheel stands for: one key with a deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct KeyTimer {
-    db: u32,
-    order: Order,
-    /// The hash of the key; the entry is the one there that has this timer.
-    hash: u64,
-}
+use std::hash::{BuildHasher, Hasher};
 
 /// When a deadline was made, among all deadlines on either hand: of two at one instant, the earlier made fires first.
 ///
@@ -69,7 +65,10 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Keyspace {
     databases: Vec<Database>,
-    deadlines: Wheel<KeyTimer>,
+    /// No database from this one on has ever had a deadline: most servers use one, and need not ask sixteen.
+    timed: usize,
+    /// What is to be freed, but not now.
+    garbage: Garbage,
     hasher: FixedState,
     rng: Rng,
     /// Who waits for keys.
@@ -97,7 +96,8 @@ impl Keyspace {
     pub fn new(databases: usize, seed: u64) -> Self {
         Keyspace {
             databases: (0..databases).map(|_| Database::default()).collect(),
-            deadlines: Wheel::new(),
+            timed: 0,
+            garbage: Garbage::default(),
             hasher: FixedState::with_seed(seed),
             rng: Rng::new(seed),
             waiters: Waiters::default(),
@@ -131,12 +131,28 @@ impl Keyspace {
 
     /// The earliest deadline of a key, in wall milliseconds.
     pub fn next_deadline(&mut self) -> Option<i64> {
-        self.deadlines.next_deadline()
+        self.next_expiry().map(|(deadline, _)| deadline)
     }
 
     /// The earliest deadline of a key, in wall milliseconds, and when it was made.
+    #[inline]
     pub fn next_expiry(&mut self) -> Option<(i64, Order)> {
-        self.deadlines.peek().map(|(deadline, timer)| (deadline, timer.order))
+        self.first_to_expire().map(|(first, _)| first)
+    }
+
+    /// The earliest deadline, when it was made, and its database. O(databases that have had one).
+    #[inline]
+    fn first_to_expire(&mut self) -> Option<((i64, Order), usize)> {
+        let mut first: Option<((i64, Order), usize)> = None;
+        for (db, database) in self.databases[..self.timed].iter_mut().enumerate() {
+            let Some((at, order)) = database.next_expiry() else { continue };
+            let earlier =
+                first.is_none_or(|((least, made), _)| at < least || (at == least && order.is_before(made)));
+            if earlier {
+                first = Some(((at, order), db));
+            }
+        }
+        first
     }
 
     /// The order of a deadline that is made now.
@@ -147,18 +163,20 @@ impl Keyspace {
 
     /// The number of keys with a deadline, in all databases.
     pub fn timers(&self) -> usize {
-        self.deadlines.len()
+        self.databases[..self.timed].iter().map(Database::with_deadline).sum()
     }
 
     /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is due. O(1).
     pub fn expire_next(&mut self, now: Now) -> bool {
-        let Some(fired) = self.deadlines.pop_due(now.wall_ms()) else { return false };
-        let (id, timer) = (fired.id, fired.payload);
-        let db = timer.db as usize;
-        let Some(entry) = self.databases[db].remove_by_timer(timer.hash, id) else { return true };
+        let Some((_, db)) = self.first_to_expire() else { return false };
+        let Keyspace { databases, hasher, .. } = self;
+        let Some(entry) = databases[db].remove_due(now.wall_ms(), |key| hash_of(hasher, key)) else {
+            return false;
+        };
         self.counters.expired_keys += 1;
-        self.gone(db, &entry.key, EndCause::Expired, now);
-        Tx::new(self, db, now).changed(&entry.key, events::EXPIRED);
+        self.gone(db, entry.key(), EndCause::Expired, now);
+        Tx::new(self, db, now).changed(entry.key(), events::EXPIRED);
+        self.garbage.add(entry.value);
         true
     }
 
@@ -191,12 +209,26 @@ impl Keyspace {
         self.holds.gone(db, key, cause, now.wall_ms(), waited_for);
     }
 
-    fn cancel(&mut self, timer: Option<TimerId>) -> Option<i64> {
-        let id = timer?;
-        let deadline = self.deadlines.deadline(id);
-        self.deadlines.cancel(id);
-        Some(deadline)
+    /// What took long enough to fill that freeing it would be felt: for another thread to drop. What is not taken is
+    /// dropped by [`Keyspace::drop_garbage`].
+    pub fn take_garbage(&mut self) -> Option<Garbage> {
+        (!self.garbage.is_empty()).then(|| std::mem::take(&mut self.garbage))
     }
+
+    /// Frees what nobody has taken.
+    pub fn drop_garbage(&mut self) {
+        if !self.garbage.is_empty() {
+            self.garbage = Garbage::default();
+        }
+    }
+}
+
+/// The hash of a key, by the keyspace's seed.
+#[inline]
+fn hash_of(hasher: &FixedState, key: &[u8]) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write(key);
+    state.finish()
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@ use super::event::{Event, EventClasses, events};
 use super::holds::{EndCause, Holds};
 use super::rng::Rng;
 use super::typed::Typed;
-use super::{KeyTimer, Keyspace};
+use super::{Keyspace, hash_of};
 use crate::time::Now;
 use crate::values::{Encodings, Value};
-use std::hash::{BuildHasher, Hasher};
 
 /// The key holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +43,6 @@ fn tell(effects: &mut Vec<Effect>, published: EventClasses, db: usize, key: &[u8
     if published.wants(event.class) {
         effects.push(Effect::Notify { db, event, key: key.into() });
     }
-}
-
-fn hash_of(hasher: &foldhash::quality::FixedState, key: &[u8]) -> u64 {
-    let mut state = hasher.build_hasher();
-    state.write(key);
-    state.finish()
 }
 
 impl<'a> Tx<'a> {
@@ -203,46 +196,31 @@ impl<'a> Tx<'a> {
     /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
     pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) {
         let hash = self.hash(key);
-        let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
-        let mut value = Some(value);
-        let entry = databases[self.db].find_or_insert(
-            hash,
-            key,
-            |key| hash_of(hasher, key),
-            || value.take().expect("taken once, here or below"),
-        );
-        let overwritten = value.is_some();
-        if let Some(value) = value {
-            entry.value = value;
-        }
-        if !keep_deadline && entry.timer.is_some() {
-            let timer = entry.timer.take();
-            databases[self.db].count_deadline(false);
-            self.keyspace.cancel(timer);
-        }
-        if overwritten {
-            self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
-        } else {
-            self.notify(key, events::NEW);
+        let Keyspace { databases, hasher, garbage, .. } = &mut *self.keyspace;
+        match databases[self.db].set(hash, key, |key| hash_of(hasher, key), value, keep_deadline) {
+            Some(old) => {
+                garbage.add(old);
+                self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
+            }
+            None => self.notify(key, events::NEW),
         }
     }
 
     /// Takes the key away without saying so; its value and deadline (wall milliseconds). O(1).
     pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
         let hash = self.hash(key);
-        let entry = self.keyspace.databases[self.db].remove(hash, key)?;
-        let deadline = self.keyspace.cancel(entry.timer);
+        let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
+        let (entry, deadline) = databases[self.db].remove(hash, key, |key| hash_of(hasher, key))?;
         self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
         Some((entry.value, deadline))
     }
 
-    /// Takes the key away, with its `del` event; whether it was there. O(1) beside freeing the value.
+    /// Takes the key away, with its `del` event; whether it was there. O(1): a large value is freed later.
     pub fn delete(&mut self, key: &[u8]) -> bool {
-        let there = self.take(key).is_some();
-        if there {
-            self.changed(key, events::DEL);
-        }
-        there
+        let Some((value, _)) = self.take(key) else { return false };
+        self.keyspace.garbage.add(value);
+        self.changed(key, events::DEL);
+        true
     }
 
     /// Takes the key away, with its `del` event, when a change has left its value empty.
@@ -252,7 +230,7 @@ impl<'a> Tx<'a> {
 
     /// The deadline of a key, in wall milliseconds since the epoch. O(1).
     pub fn deadline(&self, key: &[u8]) -> Option<i64> {
-        self.entry(key)?.timer.map(|id| self.keyspace.deadlines.deadline(id))
+        self.database().deadline(self.hash(key), key)
     }
 
     /// Sets the deadline of a key that exists, in wall milliseconds; in the past it is due at once, when the command
@@ -260,30 +238,17 @@ impl<'a> Tx<'a> {
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) {
         let hash = self.hash(key);
         let order = self.keyspace.next_order();
-        let Keyspace { databases, deadlines, overdue, .. } = &mut *self.keyspace;
-        let Some(entry) = databases[self.db].find_mut(hash, key) else { return };
-        *overdue |= deadline_ms <= self.now.wall_ms();
-        let timer = KeyTimer { db: self.db as u32, order, hash };
-        match entry.timer {
-            Some(id) => {
-                deadlines.move_to(id, deadline_ms);
-                deadlines.set_payload(id, timer);
-            }
-            None => {
-                entry.timer = Some(deadlines.insert(deadline_ms, timer));
-                databases[self.db].count_deadline(true);
-            }
+        let Keyspace { databases, overdue, timed, .. } = &mut *self.keyspace;
+        if databases[self.db].set_deadline(hash, key, deadline_ms, order) {
+            *overdue |= deadline_ms <= self.now.wall_ms();
+            *timed = (*timed).max(self.db + 1);
         }
     }
 
     /// Takes the deadline off a key; whether it had one. O(1).
     pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
         let hash = self.hash(key);
-        let Some(entry) = self.keyspace.databases[self.db].find_mut(hash, key) else { return false };
-        let Some(id) = entry.timer.take() else { return false };
-        self.keyspace.databases[self.db].count_deadline(false);
-        self.keyspace.deadlines.cancel(id);
-        true
+        self.keyspace.databases[self.db].clear_deadline(hash, key)
     }
 
     /// Says that the key has changed: breaks transactions that watch it, wakes who waits for it, tells the event.
@@ -322,7 +287,7 @@ impl<'a> Tx<'a> {
 
     /// All keys with their values, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
-        self.database().entries().map(|entry| (&*entry.key, &entry.value))
+        self.database().entries().map(|entry| (entry.key(), &entry.value))
     }
 
     /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
@@ -331,17 +296,18 @@ impl<'a> Tx<'a> {
     pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {
         let hasher = &self.keyspace.hasher;
         self.database().scan(cursor, count, |key| hash_of(hasher, key), &mut |entry| {
-            visit(&entry.key, &entry.value);
+            visit(entry.key(), &entry.value);
         })
     }
 
     /// A random key.
     pub fn random_key(&mut self) -> Option<Box<[u8]>> {
         let Keyspace { databases, rng, .. } = &mut *self.keyspace;
-        databases[self.db].random(rng).map(|entry| entry.key.clone())
+        databases[self.db].random(rng).map(|entry| entry.key().into())
     }
 
-    /// Takes all keys of the database away, without events; how many there were.
+    /// Takes all keys of the database away, without events; how many there were. The keys are freed later:
+    /// O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
         let keyspace = &mut *self.keyspace;
         for key in keyspace.watches.keys(self.db) {
@@ -351,13 +317,14 @@ impl<'a> Tx<'a> {
             }
         }
         let gone = keyspace.databases[self.db].take();
-        for entry in gone.entries() {
-            keyspace.cancel(entry.timer);
-            keyspace.gone(self.db, &entry.key, EndCause::Deleted, self.now);
-        }
-        keyspace.waiters.signal_all(self.db);
-        keyspace.counters.dirty += gone.len() as u64;
-        gone.len()
+        let count = gone.len();
+        let waited_for = keyspace.waiters.keys_of(self.db);
+        let held = waited_for.iter().filter(|key| gone.find(hash_of(&keyspace.hasher, key), key).is_some());
+        let held = keyspace.holds.flushed(self.db, held.map(|key| &**key), self.now.wall_ms());
+        waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key));
+        keyspace.counters.dirty += count as u64;
+        keyspace.garbage.add_database(gone, held);
+        count
     }
 
     /// What native locks know of keys beyond their values.

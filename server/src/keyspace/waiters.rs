@@ -1,9 +1,8 @@
 //! Who waits for which keys, in order of arrival, and which of those keys have been signalled.
 
+use super::place::{At, Place};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
-
-type Place = (usize, Box<[u8]>);
 
 /// A client that waits, as the engine numbers it.
 pub type WaiterId = u64;
@@ -58,29 +57,28 @@ impl Waiters {
 
     /// Takes it out again. O(log n).
     pub fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
-        let place = (db, Box::from(key));
-        if let Some(queue) = self.queues.get_mut(&place) {
+        if let Some(queue) = self.queues.get_mut(&At(db, key)) {
             queue.remove(&arrival);
             if queue.is_empty() {
-                self.queues.remove(&place);
+                self.queues.remove(&At(db, key));
             }
         }
     }
 
     /// Whether anybody waits for the key.
     pub(super) fn waits_for(&self, db: usize, key: &[u8]) -> bool {
-        !self.queues.is_empty() && self.queues.contains_key(&(db, Box::from(key)))
+        !self.queues.is_empty() && self.queues.contains_key(&At(db, key))
     }
 
     /// The queue of a key, in order of arrival.
     pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (u64, &Waiter)> {
-        let queue = if self.queues.is_empty() { None } else { self.queues.get(&(db, Box::from(key))) };
+        let queue = if self.queues.is_empty() { None } else { self.queues.get(&At(db, key)) };
         queue.into_iter().flatten().map(|(&arrival, waiter)| (arrival, waiter))
     }
 
     /// The first waiter of a key after `arrival`, if any.
     pub fn next_after(&self, ready: &ReadyKey, arrival: u64) -> Option<(u64, &Waiter)> {
-        let queue = self.queues.get(&(ready.db, ready.key.clone()))?;
+        let queue = self.queues.get(&At(ready.db, &ready.key))?;
         queue.range(arrival + 1..).next().map(|(&arrival, waiter)| (arrival, waiter))
     }
 
@@ -89,14 +87,13 @@ impl Waiters {
         if self.queues.is_empty() {
             return;
         }
-        let place = (db, Box::from(key));
-        if self.queues.contains_key(&place) && self.ready_set.insert(place) {
+        if self.queues.contains_key(&At(db, key)) && self.ready_set.insert((db, key.into())) {
             self.ready.push(ReadyKey { db, key: key.into() });
         }
     }
 
-    /// Every waited-for key of a database has changed; in the order of who came first, so that it is always the same.
-    pub(super) fn signal_all(&mut self, db: usize) {
+    /// The waited-for keys of a database, in the order of who came first, so that it is always the same.
+    pub(super) fn keys_of(&self, db: usize) -> Vec<Box<[u8]>> {
         let mut keys: Vec<(u64, Box<[u8]>)> = self
             .queues
             .iter()
@@ -104,9 +101,7 @@ impl Waiters {
             .filter_map(|((_, key), queue)| Some((*queue.keys().next()?, key.clone())))
             .collect();
         keys.sort_unstable();
-        for (_, key) in keys {
-            self.signal(db, &key);
-        }
+        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     /// Whether a waited-for key has been signalled.

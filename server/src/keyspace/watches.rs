@@ -1,12 +1,13 @@
 //! Who watches which keys: the base of optimistic transactions.
 
+use super::place::{At, Place};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
 /// Watched keys by database and name, and the watchers whose keys have changed.
 #[derive(Debug, Default)]
 pub struct Watches {
-    by_key: HashMap<(usize, Box<[u8]>), BTreeSet<u64>, foldhash::fast::FixedState>,
+    by_key: HashMap<Place, BTreeSet<u64>, foldhash::fast::FixedState>,
     broken: Vec<u64>,
 }
 
@@ -18,11 +19,10 @@ impl Watches {
 
     /// It no longer does.
     pub fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
-        let place = (db, Box::from(key));
-        if let Some(watchers) = self.by_key.get_mut(&place) {
+        if let Some(watchers) = self.by_key.get_mut(&At(db, key)) {
             watchers.remove(&watcher);
             if watchers.is_empty() {
-                self.by_key.remove(&place);
+                self.by_key.remove(&At(db, key));
             }
         }
     }
@@ -32,7 +32,7 @@ impl Watches {
         if self.by_key.is_empty() {
             return;
         }
-        if let Some(watchers) = self.by_key.get(&(db, Box::from(key))) {
+        if let Some(watchers) = self.by_key.get(&At(db, key)) {
             self.broken.extend(watchers);
         }
     }

@@ -5,7 +5,7 @@ mod clock;
 mod wheel;
 
 pub use clock::{Clock, ClockError, Info, Mode};
-pub use wheel::{Fired, TimerId, Wheel};
+pub use wheel::{Fired, IndexedWheel, TimerId, Wheel};
 
 /// Microseconds in a millisecond.
 const US_PER_MS: i64 = 1000;

@@ -6,9 +6,10 @@ use crate::source::{Source, behind_closing, occurrences};
 /// The modules at the root of `server/src`, each with those it may name. Every list holds earlier rooms only, so
 /// there can be no circle; `lib.rs`, `main.rs` and what stands beside them may name all.
 const ROOMS: &[(&str, &[&str])] = &[
-    ("time", &[]),
+    ("pages", &[]),
+    ("time", &["pages"]),
     ("values", &[]),
-    ("keyspace", &["time", "values"]),
+    ("keyspace", &["pages", "time", "values"]),
     ("table", &["time", "values", "keyspace"]),
     ("commands", &["time", "values", "keyspace", "table"]),
     ("locks", &["time", "values", "keyspace", "table"]),

@@ -1,14 +1,14 @@
 //! The timing wheel: many deadlines, and the earliest of them, exactly.
 
 mod ring;
-mod slab;
 #[cfg(test)]
 mod tests;
 
+use std::marker::PhantomData;
 use std::num::NonZeroU32;
 
+use crate::pages::{Slab, Sparse, Store};
 use ring::{Content, LIST_MAX, Place, ROOT_LEVEL, Ring, digit, level_apart};
-use slab::Slab;
 
 /// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so
 /// that a slot does not open and close by turns.
@@ -62,20 +62,30 @@ pub struct Fired<T> {
 /// Insert, move, cancel and pop are O(1): at most 11 rings are passed, in practice 1 to 4, and now and then 32
 /// timers moved between lists. A node is 16 bytes and the payload; rings add up to some 10 bytes a timer. Memory is
 /// held in pages, so that growth copies nothing, and given back when a page empties.
+///
+/// A wheel names its timers itself, or, as [`IndexedWheel`], has them named by the indices of a slab.
 #[derive(Clone, Debug)]
-pub struct Wheel<T> {
-    nodes: Slab<Node<T>, 1024>,
-    /// The first holds the root slot alone, and stays.
+pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
+    nodes: S,
+    /// The first holds the root slot alone, and stays once there is one.
     rings: Slab<Ring, 64>,
     len: usize,
     /// The earliest timer, by key and id, while it is known.
     earliest: Option<(u64, u32)>,
+    of: PhantomData<T>,
 }
+
+/// A wheel whose timers stand beside the values of a [`Slab`], at their indices, and are named by these.
+pub type IndexedWheel<T> = Wheel<T, Sparse<Node<T>, PAGE>>;
+
+/// Timers in a page: small enough for the allocator to have a size of its own for it.
+const PAGE: usize = 256;
 
 /// A timer. Ids are slab indices plus 1, so that 0 is none.
 #[derive(Clone, Copy, Debug)]
-struct Node<T> {
-    key: u64,
+pub struct Node<T> {
+    /// As bytes, so that a small payload is not followed by a gap.
+    key: [u8; 8],
     /// The next in its list; that of the tail is the head.
     next: u32,
     /// The previous, [`HEAD`] at the head, so that appending touches the tail alone. 0: not in use.
@@ -83,20 +93,57 @@ struct Node<T> {
     payload: T,
 }
 
-impl<T: Copy> Default for Wheel<T> {
+impl<T, S: Default> Default for Wheel<T, S> {
     fn default() -> Self {
-        Wheel::new()
+        Wheel { nodes: S::default(), rings: Slab::new(), len: 0, earliest: None, of: PhantomData }
     }
 }
 
 impl<T: Copy> Wheel<T> {
     /// A wheel without timers.
     pub fn new() -> Self {
-        let mut rings = Slab::new();
-        rings.insert(Ring::new(0, ROOT_LEVEL, ROOT));
-        Wheel { nodes: Slab::new(), rings, len: 0, earliest: None }
+        Wheel::default()
     }
 
+    /// Adds a timer that is due at `deadline_ms`, which may be any number, also a past one. O(1).
+    pub fn insert(&mut self, deadline_ms: i64, payload: T) -> TimerId {
+        let key = to_key(deadline_ms);
+        let id = self.nodes.insert(Node { key: key.to_ne_bytes(), next: 0, prev: 0, payload }) + 1;
+        self.link(id, key);
+        self.len += 1;
+        TimerId::new(id)
+    }
+}
+
+impl<T: Copy> IndexedWheel<T> {
+    /// Adds a timer at an index that has none, due at `deadline_ms`. O(1), but for the pages up to that index.
+    pub fn insert_at(&mut self, index: u32, deadline_ms: i64, payload: T) {
+        let key = to_key(deadline_ms);
+        let node = Node { key: key.to_ne_bytes(), next: 0, prev: 0, payload };
+        self.nodes.insert_at(index, node, node);
+        self.link(index + 1, key);
+        self.len += 1;
+    }
+}
+
+impl TimerId {
+    fn new(id: u32) -> Self {
+        let Some(name) = NonZeroU32::new(id) else { unreachable!("an index plus 1 is not 0") };
+        TimerId(name)
+    }
+
+    /// The name of the timer at an index of an [`IndexedWheel`].
+    pub fn at(index: u32) -> Self {
+        TimerId::new(index + 1)
+    }
+
+    /// The index in an [`IndexedWheel`].
+    pub fn index(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// The number of timers.
     pub fn len(&self) -> usize {
         self.len
@@ -107,24 +154,9 @@ impl<T: Copy> Wheel<T> {
         self.len == 0
     }
 
-    /// Bytes of heap held. O(timers / 1024).
+    /// Bytes of heap held. O(timers / 256).
     pub fn heap_bytes(&self) -> usize {
         self.nodes.heap_bytes() + self.rings.heap_bytes()
-    }
-
-    /// Removes all timers and gives their memory back. O(timers).
-    pub fn clear(&mut self) {
-        *self = Wheel::new();
-    }
-
-    /// Adds a timer that is due at `deadline_ms`, which may be any number, also a past one. O(1).
-    pub fn insert(&mut self, deadline_ms: i64, payload: T) -> TimerId {
-        let key = to_key(deadline_ms);
-        let id = self.nodes.insert(Node { key, next: 0, prev: 0, payload }) + 1;
-        self.link(id, key);
-        self.len += 1;
-        let Some(name) = NonZeroU32::new(id) else { unreachable!("an index plus 1 is not 0") };
-        TimerId(name)
     }
 
     /// Removes a timer and returns its payload. O(1).
@@ -133,7 +165,7 @@ impl<T: Copy> Wheel<T> {
     /// When `id` names no timer, as for an index out of bounds.
     pub fn cancel(&mut self, id: TimerId) -> T {
         let node = *self.checked(id);
-        self.remove(id.0.get(), node.key);
+        self.remove(id.0.get(), node.key());
         node.payload
     }
 
@@ -143,11 +175,11 @@ impl<T: Copy> Wheel<T> {
     /// # Panics
     /// When `id` names no timer.
     pub fn move_to(&mut self, id: TimerId, deadline_ms: i64) {
-        let old = self.checked(id).key;
+        let old = self.checked(id).key();
         let id = id.0.get();
         self.unlink(id, old);
         let key = to_key(deadline_ms);
-        self.node_mut(id).key = key;
+        self.node_mut(id).key = key.to_ne_bytes();
         self.link(id, key);
     }
 
@@ -156,7 +188,7 @@ impl<T: Copy> Wheel<T> {
     /// # Panics
     /// When `id` names no timer.
     pub fn deadline(&self, id: TimerId) -> i64 {
-        to_deadline(self.checked(id).key)
+        to_deadline(self.checked(id).key())
     }
 
     /// The payload of a timer.
@@ -200,11 +232,10 @@ impl<T: Copy> Wheel<T> {
         let payload = self.node(id).payload;
         self.remove(id, key);
         // Equals follow in order. Only a later one can: were the list's head an equal, it would have been popped first.
-        if next != id && self.node(next).key == key {
+        if next != id && self.node(next).key() == key {
             self.earliest = Some((key, next));
         }
-        let name = NonZeroU32::new(id)?;
-        Some(Fired { deadline_ms, id: TimerId(name), payload })
+        Some(Fired { deadline_ms, id: TimerId::new(id), payload })
     }
 
     /// The earliest timer, by key and id.
@@ -239,6 +270,9 @@ impl<T: Copy> Wheel<T> {
 
     /// Puts a node that is in no list into that of its key.
     fn link(&mut self, id: u32, key: u64) {
+        if self.rings.is_empty() {
+            self.rings.insert(Ring::new(0, ROOT_LEVEL, ROOT));
+        }
         let mut place = ROOT;
         loop {
             let ring = self.rings.get(place.ring);
@@ -285,13 +319,14 @@ impl<T: Copy> Wheel<T> {
             self.rings.remove(place.ring);
             place = home;
         }
-        let base = self.node(tail).key;
+        let base = self.node(tail).key();
         let spread = self.list(tail).fold(0, |spread, (key, _)| spread | (key ^ base));
         let ring = self.rings.insert(Ring::new(base, level_apart(spread, 0), place));
         self.hold(place, ring);
         let mut id = self.node(tail).next;
         loop {
-            let Node { key, next, .. } = *self.node(id);
+            let node = self.node(id);
+            let (key, next) = (node.key(), node.next);
             let digit = self.rings.get(ring).digit(key);
             self.append(Place { ring, digit }, id);
             if id == tail {
@@ -382,7 +417,7 @@ impl<T: Copy> Wheel<T> {
             let id = next?;
             let node = self.node(id);
             next = (id != tail).then_some(node.next);
-            Some((node.key, id))
+            Some((node.key(), id))
         })
     }
 
@@ -401,6 +436,13 @@ impl<T: Copy> Wheel<T> {
         let node = self.node(id.0.get());
         assert!(node.prev != 0, "a timer id is used after its timer went");
         node
+    }
+}
+
+impl<T> Node<T> {
+    #[inline]
+    fn key(&self) -> u64 {
+        u64::from_ne_bytes(self.key)
     }
 }
 

@@ -1,8 +1,10 @@
-//! Values in pages, named by a `u32`: growing never copies what is there, and a page that empties is given back.
+//! Values in pages, at places that the store gives out.
+
+use super::Store;
 
 /// A slab of `V` in pages of `PAGE` values. Every operation is O(1), but for the allocation of a page.
 #[derive(Clone, Debug)]
-pub(super) struct Slab<V, const PAGE: usize> {
+pub struct Slab<V, const PAGE: usize> {
     pages: Vec<Page<V>>,
     /// Pages with room, in no order; values are put in the last one.
     roomy: Vec<u32>,
@@ -17,20 +19,26 @@ struct Page<V> {
     free: Vec<u16>,
 }
 
-impl<V: Copy, const PAGE: usize> Slab<V, PAGE> {
+impl<V, const PAGE: usize> Slab<V, PAGE> {
     /// No index reaches this, so that an index has a spare bit and `index + 1` cannot overflow.
     const END: u32 = u32::MAX >> 1;
 
-    pub(super) const fn new() -> Self {
+    /// An empty slab.
+    pub const fn new() -> Self {
         const { assert!(PAGE.is_power_of_two() && PAGE <= 1 << 16) }
         Slab { pages: Vec::new(), roomy: Vec::new(), spare: 0 }
+    }
+
+    /// Whether nothing was ever put in. O(1).
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
     }
 
     /// Keeps `value` and returns its index, which stays valid until it is removed.
     ///
     /// # Panics
     /// When the slab holds 2^31 values: tens of GiB of timers, so memory ends first.
-    pub(super) fn insert(&mut self, value: V) -> u32 {
+    pub fn insert(&mut self, value: V) -> u32 {
         let at = match self.roomy.last() {
             Some(&at) => at,
             None => self.grow(),
@@ -64,9 +72,17 @@ impl<V: Copy, const PAGE: usize> Slab<V, PAGE> {
         self.roomy.push(at);
         at
     }
+}
 
-    /// Frees `index`, which must be in use.
-    pub(super) fn remove(&mut self, index: u32) {
+impl<V, const PAGE: usize> Default for Slab<V, PAGE> {
+    fn default() -> Self {
+        Slab::new()
+    }
+}
+
+impl<V, const PAGE: usize> Store<V> for Slab<V, PAGE> {
+    #[inline]
+    fn remove(&mut self, index: u32) {
         let at = index / PAGE as u32;
         let page = &mut self.pages[at as usize];
         if page.is_full(PAGE) {
@@ -81,23 +97,17 @@ impl<V: Copy, const PAGE: usize> Slab<V, PAGE> {
         }
     }
 
-    /// The value at `index`; a stale one of a freed index that is not in use again.
-    ///
-    /// # Panics
-    /// When `index` was never given out, or its page was given back.
     #[inline]
-    pub(super) fn get(&self, index: u32) -> &V {
+    fn get(&self, index: u32) -> &V {
         &self.pages[index as usize / PAGE].values[index as usize % PAGE]
     }
 
-    /// As [`get`](Self::get), to change.
     #[inline]
-    pub(super) fn get_mut(&mut self, index: u32) -> &mut V {
+    fn get_mut(&mut self, index: u32) -> &mut V {
         &mut self.pages[index as usize / PAGE].values[index as usize % PAGE]
     }
 
-    /// Bytes of heap held. O(pages).
-    pub(super) fn heap_bytes(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         let pages =
             self.pages.iter().map(|page| page.values.capacity() * size_of::<V>() + page.free.capacity() * 2);
         pages.sum::<usize>() + self.pages.capacity() * size_of::<Page<V>>() + self.roomy.capacity() * 4

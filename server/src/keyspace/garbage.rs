@@ -1,0 +1,37 @@
+//! What is no longer reachable and takes long to free.
+
+use super::database::Database;
+use super::grants::HeldIn;
+use crate::values::Value;
+
+/// A value of more parts than this is freed later: a part takes some 50 ns.
+const PARTS: usize = 1000;
+
+/// Databases that were flushed and large values of keys that went. Dropping it frees them, on whatever thread.
+#[derive(Debug, Default)]
+pub struct Garbage {
+    databases: Vec<(Database, HeldIn)>,
+    values: Vec<Value>,
+}
+
+impl Garbage {
+    /// Whether there is nothing to free. O(1).
+    pub fn is_empty(&self) -> bool {
+        self.databases.is_empty() && self.values.is_empty()
+    }
+
+    /// Takes the value of a key that went, or frees it at once when that is quick.
+    #[inline]
+    pub(super) fn add(&mut self, value: Value) {
+        if value.parts() > PARTS {
+            self.values.push(value);
+        }
+    }
+
+    /// Takes the keys of a database and the native holds in it.
+    pub(super) fn add_database(&mut self, database: Database, held: HeldIn) {
+        if database.len() > PARTS {
+            self.databases.push((database, held));
+        }
+    }
+}
