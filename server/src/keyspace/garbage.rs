@@ -4,8 +4,8 @@ use super::database::Database;
 use super::grants::HeldIn;
 use crate::values::Value;
 
-/// A value of more parts than this is freed later: a part takes some 50 ns.
-const PARTS: usize = 1000;
+/// A value of more parts than this is freed later: a part takes some 50 ns to free.
+const PARTS: usize = 4096;
 
 /// Databases that were flushed and large values of keys that went. Dropping it frees them, on whatever thread.
 #[derive(Debug, Default)]
@@ -18,6 +18,12 @@ impl Garbage {
     /// Whether there is nothing to free. O(1).
     pub fn is_empty(&self) -> bool {
         self.databases.is_empty() && self.values.is_empty()
+    }
+
+    /// How many keys and parts of values there are. O(databases and values).
+    pub fn parts(&self) -> usize {
+        let keys: usize = self.databases.iter().map(|(database, _)| database.len()).sum();
+        keys + self.values.iter().map(Value::parts).sum::<usize>()
     }
 
     /// Takes the value of a key that went, or frees it at once when that is quick.

@@ -1,7 +1,7 @@
 //! The keyspace by itself: expiry, effects, waiters, watches, SCAN.
 
 use super::*;
-use crate::values::{Str, Value};
+use crate::values::{Hash, Str, Value};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -83,6 +83,59 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
     assert_eq!(keyspace.waiters.take_ready(), [ReadyKey { db: 0, key: (*b"other").into() }]);
+}
+
+#[test]
+fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
+    let mut keyspace = Keyspace::new(1, 7);
+    let large = |keyspace: &mut Keyspace| {
+        let encodings = Encodings::default();
+        let mut tx = keyspace.tx(0, at(0));
+        let hash = tx.write_or_new::<Hash>(b"large").unwrap().value;
+        (0..5000_u32).for_each(|n| drop(hash.set(&n.to_le_bytes(), b"v", &encodings)));
+    };
+    let parts = |keyspace: &mut Keyspace| keyspace.take_garbage().map(|garbage| garbage.parts());
+    put(&mut keyspace, b"small");
+    keyspace.tx(0, at(0)).delete(b"small");
+    assert_eq!(parts(&mut keyspace), None);
+    large(&mut keyspace);
+    keyspace.tx(0, at(0)).delete(b"large");
+    assert_eq!(parts(&mut keyspace), Some(5000));
+    large(&mut keyspace);
+    put(&mut keyspace, b"large");
+    assert_eq!(parts(&mut keyspace), Some(5000));
+    keyspace.tx(0, at(0)).delete(b"large");
+    large(&mut keyspace);
+    keyspace.tx(0, at(0)).set_deadline(b"large", 1);
+    assert!(keyspace.expire_next(at(1)));
+    assert_eq!(parts(&mut keyspace), Some(5000));
+    for n in 0..10_000_u32 {
+        let key = n.to_le_bytes();
+        put(&mut keyspace, &key);
+        keyspace.tx(0, at(0)).set_deadline(&key, 10);
+        keyspace.holds.grant(0, &key, b"owner");
+    }
+    assert_eq!(keyspace.tx(0, at(0)).flush(), 10_000);
+    assert_eq!((keyspace.timers(), keyspace.next_deadline()), (0, None));
+    assert_eq!(keyspace.holds.get(0, &7_u32.to_le_bytes()), None);
+    assert_eq!(parts(&mut keyspace), Some(10_000));
+    assert_eq!(parts(&mut keyspace), None);
+}
+
+#[test]
+fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first() {
+    let mut keyspace = Keyspace::new(3, 7);
+    keyspace.notify = EventClasses::parse(b"AKE").unwrap();
+    for (db, key, deadline) in [(2, "a", 10), (0, "b", 10), (1, "c", 9), (2, "d", 10), (0, "e", 9)] {
+        keyspace.tx(db, at(0)).set(key.as_bytes(), Value::Str(Str::new(b"v")), false);
+        keyspace.tx(db, at(0)).set_deadline(key.as_bytes(), deadline);
+    }
+    effects(&mut keyspace);
+    while keyspace.expire_next(at(10)) {}
+    assert_eq!(
+        effects(&mut keyspace),
+        ["1 expired c", "0 expired e", "2 expired a", "0 expired b", "2 expired d"]
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::inbox::{Address, Inbox, Mail};
 use super::os_clock::OsClock;
 use super::watchdog::Batches;
 use crate::engine::{CommandTable, Engine};
+use crate::keyspace::Garbage;
 use dashmap::DashMap;
 use lockwheel_scripting::Control;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -214,6 +215,9 @@ impl Shared {
             self.inboxes.iter().for_each(Inbox::wake);
         }
         engine.take_woken(woken);
+        if let Some(garbage) = engine.take_garbage() {
+            free_elsewhere(garbage);
+        }
         let next = engine.next_deadline().unwrap_or(NEVER);
         // An earlier timer is left alone: the loop then finds nothing due and sleeps on.
         if next < self.timer_at.load(Ordering::Relaxed) {
@@ -310,4 +314,11 @@ impl Shared {
         let mut threads = self.threads.lock();
         while *threads > 0 && !self.ended.wait_until(&mut threads, until).timed_out() {}
     }
+}
+
+/// Frees what takes long, on a thread that ends with it: it is rare, and nobody is to wait for it.
+fn free_elsewhere(garbage: Garbage) {
+    let thread = std::thread::Builder::new().name("lockwheel-free".to_owned());
+    // Without a thread it is freed here, as the closure is dropped.
+    drop(thread.spawn(move || drop(garbage)));
 }
