@@ -1,0 +1,193 @@
+//! Latency by percentile: a small plot for each workload and pipeline.
+
+use super::load::servers;
+use super::parts::{colour, escape, legend, time};
+use crate::results::{Latency, Results, WorkloadInfo};
+use crate::summary::Cell;
+use std::fmt::Write as _;
+
+/// The plot's size, in its own units: about the pixels it has on a phone.
+const WIDTH: f64 = 320.0;
+const HEIGHT: f64 = 190.0;
+/// Room for the texts of the axes.
+const LEFT: f64 = 46.0;
+const BOTTOM: f64 = 22.0;
+const TOP: f64 = 8.0;
+const RIGHT: f64 = 10.0;
+
+/// Percentiles that have a line and a text.
+const TICKS: [f64; 5] = [0.0, 50.0, 90.0, 99.0, 99.9];
+
+/// The curves stop here: beyond it a run of a second has no samples to speak of.
+const LAST: f64 = 99.99;
+
+/// All curves, a folding part for each pipeline; nothing when no run kept its curve.
+pub(super) fn section(results: &Results) -> String {
+    let mut parts = String::new();
+    for (index, pipeline) in results.pipelines().into_iter().enumerate() {
+        let plots = plots(results, pipeline);
+        if !plots.is_empty() {
+            let open = if index == 0 { " open" } else { "" };
+            let _ = write!(
+                parts,
+                "<details{open}><summary>{}</summary>\n<div class=\"charts\">\n{plots}</div>\n</details>\n",
+                match pipeline {
+                    1 => "One request at a time".to_string(),
+                    many => format!("Pipelines of {many}: the time of a whole batch"),
+                }
+            );
+        }
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let lead = match results.method.rate {
+        Some(rate) => format!(
+            "From when a request should have been sent, {rate} a second, to its reply: nobody waits for the last reply, \
+             so that a slow one counts for all that it delays."
+        ),
+        None => "From sending a batch to its last reply, every connection sending as soon as it can: a latency under \
+                 full load, which is mostly a queue. With --rate it is measured at a load of your choice."
+            .to_string(),
+    };
+    let legend = legend(results, &servers(results), &[]);
+    super::parts::section(
+        "Latency by percentile",
+        &lead,
+        &format!("<div class=\"card\">\n{legend}{parts}</div>\n"),
+    )
+}
+
+/// The curve of a cell: that of the run whose 99th percentile is the median.
+fn curve<'a>(cell: &Cell<'a>) -> Option<&'a Latency> {
+    let mut runs: Vec<&Latency> =
+        cell.runs.iter().map(|run| &run.latency).filter(|latency| !latency.curve.is_empty()).collect();
+    runs.sort_by(|one, other| one.p99.total_cmp(&other.p99));
+    runs.get(runs.len().saturating_sub(1) / 2).copied()
+}
+
+/// The curves of one workload: the server's name, and percentiles with their times.
+type Curves<'a> = Vec<(&'a str, Vec<(f64, f64)>)>;
+
+fn curves<'a>(results: &'a Results, info: &WorkloadInfo, pipeline: usize) -> Curves<'a> {
+    let of = |name: &'a str| {
+        let cell = results.cell_or_stand_in(name, &info.name, pipeline)?;
+        let points = curve(&cell)?.curve.iter().filter(|(percent, _)| *percent <= LAST);
+        Some((name, points.map(|(percent, us)| (*percent, us.max(1.0))).collect::<Vec<_>>()))
+    };
+    servers(results).into_iter().filter_map(of).filter(|(_, points)| !points.is_empty()).collect()
+}
+
+/// All plots of a pipeline, on one scale.
+fn plots(results: &Results, pipeline: usize) -> String {
+    let all: Vec<(&WorkloadInfo, Curves<'_>)> =
+        results.workloads.iter().map(|info| (info, curves(results, info, pipeline))).collect();
+    let values = all.iter().flat_map(|(_, curves)| curves).flat_map(|(_, points)| points).map(|(_, us)| *us);
+    let (least, most) = values.fold((f64::MAX, 1.0f64), |(least, most), us| (least.min(us), most.max(us)));
+    let scale = Scale::new(least, most);
+    let drawn = all.iter().filter(|(_, curves)| !curves.is_empty());
+    drawn.map(|(info, curves)| plot(results, info, curves, &scale)).collect()
+}
+
+fn plot(results: &Results, info: &WorkloadInfo, curves: &Curves<'_>, scale: &Scale) -> String {
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"");
+    let _ = write!(svg, "latency of {} by percentile\">\n{}", escape(&info.name), axes(scale));
+    for (name, points) in curves {
+        svg.push_str(&line(&colour(results, name), name, points, scale));
+    }
+    svg.push_str("</svg>");
+    format!("<figure><figcaption>{}</figcaption>{svg}</figure>\n", escape(&info.name))
+}
+
+/// Where a time stands: logarithmic, from a round number to a round number.
+struct Scale {
+    low: f64,
+    high: f64,
+    ticks: Vec<f64>,
+}
+
+impl Scale {
+    fn new(least: f64, most: f64) -> Scale {
+        let steps = (0..10).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+        let steps: Vec<f64> = steps.collect();
+        let low = steps.iter().rev().find(|step| **step <= least).copied().unwrap_or(1.0);
+        let high = steps.iter().find(|step| **step >= most && **step > low).copied().unwrap_or(most * 2.0);
+        let inside: Vec<f64> = steps.into_iter().filter(|step| (low..=high).contains(step)).collect();
+        // Six texts at most, or they stand too close: then powers of ten alone.
+        let power = |step: &f64| step.log10().fract() == 0.0;
+        let ticks = if inside.len() > 6 { inside.into_iter().filter(power).collect() } else { inside };
+        Scale { low, high, ticks }
+    }
+
+    fn y(&self, us: f64) -> f64 {
+        let part = (us / self.low).ln() / (self.high / self.low).ln();
+        TOP + (1.0 - part.clamp(0.0, 1.0)) * (HEIGHT - TOP - BOTTOM)
+    }
+}
+
+/// Where a percentile stands: each step to the right halves the rest.
+fn x(percent: f64) -> f64 {
+    let rest = |percent: f64| (1.0 - percent.min(LAST) / 100.0).max(1e-9).log10();
+    LEFT + rest(percent) / rest(LAST) * (WIDTH - LEFT - RIGHT)
+}
+
+fn axes(scale: &Scale) -> String {
+    let mut svg = String::new();
+    for tick in &scale.ticks {
+        let y = scale.y(*tick);
+        let _ = writeln!(
+            svg,
+            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 5.0,
+            y + 4.0,
+            time_tick(*tick),
+        );
+    }
+    for tick in TICKS {
+        let (x, base) = (x(tick), HEIGHT - BOTTOM);
+        let text = if tick == 0.0 { String::new() } else { format!("p{tick}") };
+        let _ = writeln!(
+            svg,
+            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{base}\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
+            HEIGHT - 6.0,
+        );
+    }
+    let base = HEIGHT - BOTTOM;
+    let _ = writeln!(
+        svg,
+        "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{base}\" y2=\"{base}\"/>",
+        WIDTH - RIGHT
+    );
+    svg
+}
+
+/// A round number of microseconds without digits that say nothing.
+fn time_tick(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{} s", us / 1e6),
+        us if us >= 1e3 => format!("{} ms", us / 1e3),
+        us => format!("{us} µs"),
+    }
+}
+
+fn line(class: &str, name: &str, points: &[(f64, f64)], scale: &Scale) -> String {
+    let path: Vec<String> =
+        points.iter().map(|(percent, us)| format!("{:.1},{:.1}", x(*percent), scale.y(*us))).collect();
+    let mut svg = format!("<g class=\"{class}\"><polyline class=\"line\" points=\"{}\"/>", path.join(" "));
+    // Places to point at, for the figure.
+    for (percent, us) in points {
+        let _ = write!(
+            svg,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\"><title>{} p{}: {}</title></circle>",
+            x(*percent),
+            scale.y(*us),
+            escape(name),
+            (percent * 1000.0).round() / 1000.0,
+            time(*us),
+        );
+    }
+    svg + "</g>\n"
+}

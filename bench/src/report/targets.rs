@@ -1,0 +1,31 @@
+//! What the figures are held against.
+
+/// The most server CPU a request, as a part of that on redis-server 7.0, by workload and pipeline.
+const CPU_RATIOS: &[(&str, usize, f64)] = &[
+    ("pair:evalsha", 1, 0.69),
+    ("pair:evalsha", 16, 0.32),
+    ("pair:evalsha", 64, 0.27),
+    ("pair:eval", 1, 0.65),
+    ("pair:eval", 16, 0.28),
+    ("pair:eval", 64, 0.25),
+    ("set", 1, 0.95),
+    ("set", 16, 0.60),
+    ("set", 64, 0.60),
+    ("get", 1, 0.95),
+    ("get", 16, 0.60),
+    ("get", 64, 0.60),
+    ("native", 1, 0.60),
+    ("native", 16, 0.20),
+    ("native", 64, 0.15),
+];
+
+/// The latest that 99 of 100 events of expired keys may come, in µs.
+pub(crate) const EXPIRY_US: f64 = 2000.0;
+
+/// The longest that a PING may wait, in µs.
+pub(crate) const PAUSE_US: f64 = 2000.0;
+
+/// The target of a workload with a pipeline, if it has one.
+pub(crate) fn cpu_ratio(workload: &str, pipeline: usize) -> Option<f64> {
+    CPU_RATIOS.iter().find(|(name, of, _)| *name == workload && *of == pipeline).map(|(_, _, ratio)| *ratio)
+}
