@@ -14,6 +14,7 @@ mod commit;
 pub mod config;
 mod connection;
 mod dispatch;
+mod foresee;
 mod info;
 mod names;
 mod process;

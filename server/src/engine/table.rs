@@ -49,6 +49,8 @@ pub struct Command {
     pub id: CommandId,
     /// The row, but for its handler and subcommands.
     pub row: Row<()>,
+    /// The argument that is its first key, if there is one in every request.
+    pub(super) first_key: Option<u8>,
     /// What runs it; none for a container.
     pub handler: Option<Handler>,
     /// The subcommands of a container, as their rows are ordered.
@@ -86,7 +88,8 @@ impl Command {
             subcommands: &[],
             handler: None,
         };
-        let command = Command { name, id, row: bare, handler: row.handler.map(wrap), subcommands };
+        let first_key = bare.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
+        let command = Command { name, id, row: bare, first_key, handler: row.handler.map(wrap), subcommands };
         let command = Arc::new(command);
         all[id.index()] = Some(command.clone());
         command

@@ -90,6 +90,26 @@ impl Database {
         self.tables.get(table_of(hash))?.find(hash, |&id| entry(&self.entries, id).key() == key).copied()
     }
 
+    /// The entry that has the same bits of the hash as far as the table keeps them: most likely the one of the key.
+    #[inline]
+    pub(super) fn likely(&self, hash: u64) -> Option<u32> {
+        self.tables.get(table_of(hash))?.find(hash, |_| true).copied()
+    }
+
+    /// Reads of an entry what a look-up will read.
+    #[inline]
+    pub(super) fn touch_entry(&self, id: u32) -> (bool, usize) {
+        let entry = entry(&self.entries, id);
+        (entry.has_deadline(), entry.key().len())
+    }
+
+    /// Reads the beginning of an entry's value, and its deadline.
+    #[inline]
+    pub(super) fn touch_value(&self, id: u32) -> (bool, Option<i64>) {
+        let entry = entry(&self.entries, id);
+        (entry.value.touch(), entry.has_deadline().then(|| self.deadlines.deadline(TimerId::at(id))))
+    }
+
     #[inline]
     pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
         self.id(hash, key).map(|id| entry(&self.entries, id))

@@ -8,6 +8,7 @@ mod database;
 mod effects;
 mod entry;
 mod event;
+mod foresight;
 mod garbage;
 pub mod glob;
 mod grants;
@@ -33,6 +34,7 @@ use crate::time::Now;
 use crate::values::Encodings;
 use database::Database;
 use foldhash::quality::FixedState;
+use foresight::Foresight;
 use std::hash::{BuildHasher, Hasher};
 
 /// When a deadline was made, among all deadlines on either hand: of two at one instant, the earlier made fires first.
@@ -69,6 +71,7 @@ pub struct Keyspace {
     timed: usize,
     /// What is to be freed, but not now.
     garbage: Garbage,
+    foresight: Foresight,
     hasher: FixedState,
     rng: Rng,
     /// Who waits for keys.
@@ -98,6 +101,7 @@ impl Keyspace {
             databases: (0..databases).map(|_| Database::default()).collect(),
             timed: 0,
             garbage: Garbage::default(),
+            foresight: Foresight::default(),
             hasher: FixedState::with_seed(seed),
             rng: Rng::new(seed),
             waiters: Waiters::default(),
@@ -196,6 +200,22 @@ impl Keyspace {
     /// Whether anything has been caused that the engine must see to.
     pub fn has_effects(&self) -> bool {
         !self.effects.is_empty() || self.waiters.has_ready() || self.watches.has_broken()
+    }
+
+    /// Whether a database is so large that fetching keys beforehand is worth its while. O(1).
+    pub fn is_large(&self, db: usize) -> bool {
+        Foresight::is_worthwhile(&self.databases[db])
+    }
+
+    /// Notes a key that is about to be looked up. Changes nothing that a command could tell.
+    #[inline]
+    pub fn foresee(&mut self, db: usize, key: &[u8]) {
+        self.foresight.note(db, hash_of(&self.hasher, key));
+    }
+
+    /// Brings what the look-ups of the noted keys will touch into the processor's caches. O(noted keys).
+    pub fn fetch(&mut self) {
+        self.foresight.fetch(&self.databases);
     }
 
     /// Random choices, from the engine's seed.

@@ -246,3 +246,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_fetched_beforehand_is_what_is_looked_up_and_changes_nothing() {
+    let mut keyspace = keyspace();
+    for n in 0..30_000 {
+        let key = format!("key:{n}");
+        let value = Value::Str(Str::new(b"a text that is not kept within the entry"));
+        keyspace.tx(0, at(0)).set(key.as_bytes(), value, false);
+    }
+    assert!(keyspace.is_large(0) && !keyspace.is_large(1));
+    let before = keyspace.counters;
+    for n in [0, 29_999, 30_000] {
+        keyspace.foresee(0, format!("key:{n}").as_bytes());
+    }
+    keyspace.foresee(1, b"key:0");
+    keyspace.fetch();
+    let after = keyspace.counters;
+    assert_eq!((before.keyspace_hits, before.keyspace_misses), (after.keyspace_hits, after.keyspace_misses));
+    assert_eq!(keyspace.sizes(0), (30_000, 0));
+}

@@ -17,6 +17,8 @@ use std::time::Duration;
 const FULL: usize = 64 * 1024;
 /// Requests run at one instant: a longer pipeline reads the clock again.
 const BATCH: usize = 64;
+/// From so many requests on, a batch fetches its own keys; fewer are fetched with those of other connections.
+const MANY: usize = 4;
 
 /// What is to be done with a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +201,10 @@ impl Connection {
                     engine.refuse_transaction(self.slot);
                 }
             }
+            if ran % BATCH == 0 && self.input.requests() >= MANY {
+                self.foresee(engine, ran);
+                engine.fetch();
+            }
             progress = engine.execute(self.slot, &self.input.arguments(ran));
             ran += 1;
         }
@@ -210,6 +216,23 @@ impl Connection {
         self.take_news(engine);
         shared.settle(engine, &mut self.woken);
         (ran, progress)
+    }
+
+    /// Notes what the next requests will touch.
+    fn foresee(&self, engine: &mut Engine, from: usize) {
+        if engine.is_large(self.slot) {
+            for i in from..self.input.requests().min(from + BATCH) {
+                engine.foresee(self.slot, &self.input.arguments(i));
+            }
+        }
+    }
+
+    /// Notes what the requests will touch that are about to run, unless they are so many that they see to it themselves.
+    pub(super) fn foresee_few(&mut self, engine: &mut Engine) {
+        // An error is answered when its turn comes.
+        if self.may_run() && matches!(self.input.parse(), Ok(1..MANY)) {
+            self.foresee(engine, 0);
+        }
     }
 
     /// Learns what is new of the session, and takes its output unless earlier output is still being written.

@@ -30,6 +30,8 @@ pub(super) const MAIL: Token = Token(usize::MAX);
 const EVENTS: usize = 1024;
 /// Bytes read at a time, whoever sent them.
 const READ: usize = 64 * 1024;
+/// Connections whose keys are fetched together: all that they need stays in the caches until they have run.
+const FORESEEN: usize = 128;
 /// How often a loop looks whether the engine is free again, in case nobody could tell it.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -58,6 +60,8 @@ enum Task {
     Read { key: usize },
     /// A session may go on with requests that it has sent.
     Run { key: usize },
+    /// All sockets have been read: what those that come behind this will touch is fetched.
+    Foresee,
     /// Another thread has left something.
     Mail(Mail),
 }
@@ -210,6 +214,7 @@ impl EventLoop {
                 }),
             }
         }
+        tasks.push_back(Task::Foresee);
     }
 
     fn perform_all(&self, hold: &mut Hold<'_>) {
@@ -227,9 +232,28 @@ impl EventLoop {
                 }
                 Task::Read { key } => self.with(key, hold, |connection, _, buffer| connection.read(buffer)),
                 Task::Run { key } => self.with(key, hold, |connection, hold, _| connection.run(self, hold)),
+                Task::Foresee => self.foresee(hold),
                 Task::Mail(mail) => self.open_mail(mail, hold),
             }
         }
+    }
+
+    /// Fetches what small batches will touch, those of all connections together.
+    fn foresee(&self, hold: &Hold<'_>) {
+        let tasks = self.tasks.borrow();
+        if tasks.len() < 2 || matches!(hold, Hold::Lent(_)) {
+            return;
+        }
+        let Ok(mut engine) = self.shared.engine() else { return };
+        let mut places = self.places.borrow_mut();
+        for task in tasks.iter().take(FORESEEN) {
+            if let Task::Run { key } = task
+                && let Some(Place::Here(connection)) = places.get_mut(*key)
+            {
+                connection.foresee_few(&mut engine);
+            }
+        }
+        engine.fetch();
     }
 
     /// Takes a connection from its place, does something with it, and sees to what comes next. One that is away will

@@ -37,14 +37,17 @@ impl Input {
             self.batch.clear();
             self.parsed = Some(self.parser.parse(&self.bytes, &self.limits, &mut self.batch));
         }
-        if self.batch.is_empty() {
-            let parsed = self.parsed.take().unwrap_or(Ok(()));
-            // Empty requests, which nobody answers.
-            self.drop_bytes(self.batch.consumed());
-            self.batch.clear();
-            return parsed.map(|()| 0);
+        if !self.batch.is_empty() {
+            return Ok(self.batch.len());
         }
-        Ok(self.batch.len())
+        // Empty requests, which nobody answers.
+        self.drop_bytes(self.batch.consumed());
+        self.batch.clear();
+        if let Some(Err(error)) = self.parsed {
+            return Err(error);
+        }
+        self.parsed = None;
+        Ok(0)
     }
 
     /// The complete requests that are known of.

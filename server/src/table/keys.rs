@@ -107,6 +107,15 @@ impl KeySpec {
         KeySpec { flags, begin: Begin::Index(index), find: Find::Count { count: 0, first: 1, step: 1 } }
     }
 
+    /// Where the first key is, in requests that have one; none when that is not the same in all of them.
+    pub fn first(&self) -> Option<usize> {
+        match (self.begin, self.find) {
+            (Begin::Index(index), Find::Range { .. }) => Some(index),
+            (Begin::Index(index), Find::Count { first, .. }) => Some(index + first),
+            _ => None,
+        }
+    }
+
     /// The positions of the keys in a request; empty when the request is malformed. O(keys).
     pub fn positions(&self, args: Args<'_>) -> Vec<usize> {
         let Some(begin) = self.begin_position(args) else { return Vec::new() };

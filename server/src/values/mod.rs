@@ -78,6 +78,15 @@ impl Value {
         }
     }
 
+    /// Reads the beginning of its memory, and so brings it into the processor's caches.
+    #[inline]
+    pub fn touch(&self) -> bool {
+        match self {
+            Self::Str(value) => value.touch(),
+            _ => self.is_empty(),
+        }
+    }
+
     /// Whether a collection has no element left, so that its key is to be deleted. A string always stays.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -35,6 +35,16 @@ impl Str {
         }
     }
 
+    /// Reads the first byte of a text that is not kept in place.
+    #[inline]
+    pub(super) fn touch(&self) -> bool {
+        match &self.0 {
+            Form::Int(_) | Form::Inline { .. } => false,
+            Form::Exact(bytes) => bytes.first() == Some(&0),
+            Form::Grown(bytes) => bytes.first() == Some(&0),
+        }
+    }
+
     /// A string that stays text even when it is an integer, as the result of INCRBYFLOAT does.
     #[must_use]
     pub fn text_only(bytes: &[u8]) -> Self {
