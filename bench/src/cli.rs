@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::error::{Error, Result};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -17,6 +18,8 @@ pub struct Cli {
 pub enum Verb {
     /// Start Lockwheel and every other server found, run workloads on all of them in turns, and compare.
     Compare(Box<Compare>),
+    /// List the workloads.
+    List,
 }
 
 /// The options of a comparison.
@@ -31,7 +34,8 @@ pub struct Compare {
     /// Only these servers: lockwheel, redis, valkey.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub only: Vec<String>,
-    /// Only these workloads, by name, by the name before the colon, or by family; see --list.
+    /// Only these workloads, by name, by the name before the colon, or by family (see `list`); `memory` and
+    /// `startup` measure what keys take and how servers start.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub workloads: Vec<String>,
     /// Requests that a connection sends before it waits for the replies; several are measured one after another.
@@ -71,18 +75,41 @@ pub struct Compare {
     /// Decides all chance.
     #[arg(long, default_value_t = 7, value_name = "N")]
     pub seed: u64,
+    /// A Lua file to measure as the workload `script`.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// The script's next key: a text with {n} the key's number, {c} the connection's, {i} a counter, each in 12
+    /// digits, or in 5 as {n:5}. Repeatable.
+    #[arg(long = "script-key", value_name = "TEMPLATE", requires = "script", allow_hyphen_values = true)]
+    pub script_keys: Vec<String>,
+    /// The script's next argument, a text like a key's. Repeatable.
+    #[arg(long = "script-arg", value_name = "TEMPLATE", requires = "script", allow_hyphen_values = true)]
+    pub script_args: Vec<String>,
+    /// How many keys of each kind `memory` loads.
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub memory_keys: u64,
+    /// How often `startup` starts each server.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub starts: usize,
     /// Write results.json and runs.csv into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub out: Option<PathBuf>,
 }
 
 impl Compare {
-    /// The options when none is given.
+    /// The options that a command line without any gives.
     ///
-    /// # Panics
-    /// Never: a test parses them.
-    pub fn default_options() -> Compare {
-        let Verb::Compare(options) = Cli::parse_from(["lockwheel-bench", "compare"]).verb;
-        *options
+    /// # Errors
+    /// Never, as long as none is required: a test has them.
+    pub fn default_options() -> Result<Compare> {
+        let parsed = Bare::try_parse_from(["compare"]).map_err(|error| Error::other(error.to_string()))?;
+        Ok(parsed.options)
     }
+}
+
+/// A comparison's options as a command line of their own.
+#[derive(Parser)]
+struct Bare {
+    #[command(flatten)]
+    options: Compare,
 }

@@ -3,7 +3,7 @@
 use clap::Parser;
 use lockwheel_bench::cli::{Cli, Verb};
 use lockwheel_bench::error::Result;
-use lockwheel_bench::{compare, report};
+use lockwheel_bench::{compare, report, workloads};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -19,6 +19,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<()> {
     match &cli.verb {
+        Verb::List => report::list(&workloads::all()?, &mut io::stdout()),
         Verb::Compare(options) => {
             let results = compare::run(options, &mut say)?;
             report::write(&results, options.out.as_deref(), &mut io::stdout())

@@ -1,7 +1,7 @@
 //! The machine, and how quiet it is.
 
 use crate::results::{Machine, Noise};
-use crate::servers::affinity::{self, Layout};
+use crate::servers::affinity::{Layout, Pinned};
 use crate::servers::cpu::stolen_ticks;
 use std::fs;
 use std::hint::black_box;
@@ -50,7 +50,7 @@ impl NoiseMeter {
         if self.layout.server.is_empty() {
             return;
         }
-        affinity::pin(&self.layout.server);
+        let pinned = Pinned::to(&self.layout.server);
         let begin = Instant::now();
         let mut x = black_box(1u64);
         for _ in 0..LOOP_TURNS {
@@ -58,7 +58,7 @@ impl NoiseMeter {
         }
         black_box(x);
         let ns = begin.elapsed().as_nanos() as f64 / f64::from(LOOP_TURNS);
-        affinity::pin(&self.layout.load);
+        drop(pinned);
         let (least, most) = self.loop_ns.unwrap_or((ns, ns));
         self.loop_ns = Some((least.min(ns), most.max(ns)));
     }

@@ -1,16 +1,22 @@
 //! The comparison: starts the servers, lets them take turns on every workload, and collects what was found.
 
+mod footprint;
 mod machine;
 mod run;
 
 use crate::cli::Compare;
 use crate::error::{Error, Result};
 use crate::results::{FORMAT, Method, Results, ServerInfo, WorkloadInfo};
-use crate::servers::affinity::{self, Layout};
+use crate::servers::affinity::{self, Layout, Pinned};
 use crate::servers::{Server, find};
 use crate::workloads::{self, Workload};
 use machine::NoiseMeter;
 use run::Contender;
+use std::fs;
+
+/// The names of what is measured on fresh processes.
+const MEMORY: &str = "memory";
+const STARTUP: &str = "startup";
 
 /// Compares. `say` is told what is going on, a line at a time.
 ///
@@ -18,7 +24,7 @@ use run::Contender;
 /// At the first wrong reply, and when a server or an option is not what it should be.
 pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
     check(options)?;
-    let rows = workloads::chosen(workloads::all()?, &options.workloads)?;
+    let rows = rows(options)?;
     let cores = affinity::available();
     let layout = Layout::of(&cores, options.server_threads, options.load_threads);
     if layout.load.is_empty() {
@@ -32,24 +38,44 @@ pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
         contenders.push(Contender::new(server)?);
     }
     // What follows is the load's.
-    affinity::pin(&layout.load);
+    let _pinned = Pinned::to(&layout.load);
     let mut results = empty(options, &layout, &cores, &contenders, &rows);
-    let mut noise = NoiseMeter::new(&layout);
+    turns(&rows, &mut contenders, options, &layout, &mut results, say)?;
+    drop(contenders);
+    if wants(options, MEMORY) {
+        results.memory = footprint::memory(&candidates, options, &layout, say)?;
+    }
+    if wants(options, STARTUP) {
+        results.startup = footprint::startup(&candidates, options, &layout, say)?;
+    }
+    Ok(results)
+}
+
+/// Every workload with every pipeline, round by round, the servers taking turns.
+fn turns(
+    rows: &[Workload],
+    contenders: &mut [Contender],
+    options: &Compare,
+    layout: &Layout,
+    results: &mut Results,
+    say: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let mut noise = NoiseMeter::new(layout);
     let total = rows.len() * options.pipeline.len() * options.rounds * contenders.len();
     let mut done = 0;
-    for row in &rows {
-        for contender in &mut contenders {
+    for row in rows {
+        for contender in contenders.iter_mut() {
             contender.prepare(row, options)?;
         }
         for &pipeline in &options.pipeline {
             for round in 0..options.rounds {
-                for contender in &mut contenders {
+                for contender in contenders.iter_mut() {
                     done += 1;
                     if !contender.can(row) {
                         continue;
                     }
                     noise.look();
-                    let run = contender.measure(row, options, pipeline, round, &layout)?;
+                    let run = contender.measure(row, options, pipeline, round, layout)?;
                     say(&progress(done, total, &run));
                     results.runs.push(run);
                 }
@@ -57,7 +83,32 @@ pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
         }
     }
     results.noise = noise.result();
-    Ok(results)
+    Ok(())
+}
+
+/// The workloads that are asked for, a user's script among them.
+fn rows(options: &Compare) -> Result<Vec<Workload>> {
+    let mut rows = workloads::all()?;
+    if let Some(path) = &options.script {
+        let text = fs::read_to_string(path).map_err(Error::io(format!("read {}", path.display())))?;
+        let user = workloads::script(&text, &options.script_keys, &options.script_args)?;
+        if options.workloads.is_empty() {
+            return Ok(user);
+        }
+        rows.extend(user);
+    }
+    let names: Vec<String> =
+        options.workloads.iter().filter(|name| *name != MEMORY && *name != STARTUP).cloned().collect();
+    if names.is_empty() && !options.workloads.is_empty() {
+        return Ok(Vec::new());
+    }
+    workloads::chosen(rows, &names)
+}
+
+/// Whether what is no workload of turns is asked for: by name, or because nothing is.
+fn wants(options: &Compare, name: &str) -> bool {
+    let all = options.workloads.is_empty() && options.script.is_none();
+    all || options.workloads.iter().any(|wanted| wanted == name)
 }
 
 /// What the command line cannot check by itself.
@@ -82,6 +133,9 @@ fn check(options: &Compare) -> Result<()> {
     }
     if options.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
         return refuse("--rate must be above 0");
+    }
+    if options.memory_keys == 0 || options.starts == 0 || options.rounds == 0 {
+        return refuse("--memory-keys, --starts and --rounds must be at least 1");
     }
     Ok(())
 }

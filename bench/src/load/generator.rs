@@ -197,9 +197,10 @@ impl Generator {
 
     /// Sends what is due; how long to sleep for what is due next.
     fn arrivals(&mut self, run: &mut Run) -> Result<Duration> {
-        let Some(schedule) = &mut run.schedule else { return Ok(SILENCE_MAX) };
         let now = Instant::now();
-        if run.end.is_some_and(|end| now >= end) || run.ops >= run.ops_max {
+        let over = run.ends || run.is_over(now);
+        let Some(schedule) = &mut run.schedule else { return Ok(SILENCE_MAX) };
+        if over {
             if !run.ends {
                 run.ends = true;
                 run.abandon(&mut self.connections, now)?;
@@ -235,11 +236,17 @@ impl Generator {
 }
 
 impl Run {
+    /// Whether a limit is reached.
+    fn is_over(&self, now: Instant) -> bool {
+        self.ops >= self.ops_max || self.end.is_some_and(|end| now >= end)
+    }
+
     /// A batch is complete: notes it and sends the connection's next.
     fn answered(&mut self, connection: &mut Connection, ops: usize, now: Instant) -> Result<()> {
         self.note(now.saturating_duration_since(connection.since));
         self.ops += ops as u64;
-        self.ends |= self.ops >= self.ops_max || self.end.is_some_and(|end| now >= end);
+        // An open loop ends where arrivals do, which also ends the turns of idle connections.
+        self.ends |= self.schedule.is_none() && self.is_over(now);
         let since = match (&self.schedule, self.ends) {
             (None, _) | (_, true) => Some(now),
             (Some(_), false) => connection.due.pop_front(),

@@ -1,16 +1,19 @@
 //! What was found, for people and programs: tables, JSON, CSV, a page with plots.
 
+mod by_hand;
 mod csv;
 mod html;
 mod table;
 mod targets;
 
+pub use by_hand::by_hand;
 pub use csv::csv;
 pub use html::html;
 pub use table::tables;
 
 use crate::error::{Error, Result};
 use crate::results::Results;
+use crate::workloads::Workload;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +23,8 @@ use std::path::Path;
 /// # Errors
 /// When something cannot be written.
 pub fn write(results: &Results, directory: Option<&Path>, screen: &mut dyn Write) -> Result<()> {
-    screen.write_all(tables(results).as_bytes()).map_err(Error::io("write the tables"))?;
+    let text = format!("{}\n{}", tables(results), by_hand(&results.pipelines()));
+    screen.write_all(text.as_bytes()).map_err(Error::io("write the tables"))?;
     let Some(directory) = directory else { return Ok(()) };
     fs::create_dir_all(directory).map_err(Error::io(format!("make {}", directory.display())))?;
     let json = serde_json::to_string_pretty(results).map_err(|error| Error::other(error.to_string()))?;
@@ -31,4 +35,14 @@ pub fn write(results: &Results, directory: Option<&Path>, screen: &mut dyn Write
         fs::write(&path, text).map_err(Error::io(format!("write {}", path.display())))?;
     }
     Ok(())
+}
+
+/// Writes the names of workloads and what they do.
+///
+/// # Errors
+/// When that cannot be written.
+pub fn list(rows: &[Workload], screen: &mut dyn Write) -> Result<()> {
+    let lines: Vec<Vec<String>> =
+        rows.iter().map(|row| vec![row.name.clone(), row.family.to_string(), row.about.clone()]).collect();
+    screen.write_all(table::left(&lines).as_bytes()).map_err(Error::io("write the list"))
 }

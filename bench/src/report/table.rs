@@ -10,9 +10,19 @@ pub fn tables(results: &Results) -> String {
         text.push_str("\nServer CPU a request in us: median [least .. most]\n");
         text.push_str(&aligned(&cpu_rows(results)));
         text.push_str(
-            "\nThroughput in thousands a second, and latency of a batch in us: p50 / p99 / p99.9\n",
+            "\nThroughput in thousands a second, and latency of a batch in us (medians of the rounds)\n",
         );
         text.push_str(&aligned(&rate_rows(results)));
+    }
+    if !results.memory.is_empty() {
+        text.push_str("\nResident memory: bytes a key, then MiB before, loaded, after FLUSHALL\n");
+        text.push_str(&aligned(&memory_rows(results)));
+    }
+    if !results.startup.is_empty() {
+        text.push_str(
+            "\nFrom exec to the first PONG in ms, and resident MiB when idle: median [least .. most]\n",
+        );
+        text.push_str(&aligned(&startup_rows(results)));
     }
     text
 }
@@ -81,19 +91,65 @@ fn cpu_rows(results: &Results) -> Vec<Vec<String>> {
 
 fn rate_rows(results: &Results) -> Vec<Vec<String>> {
     let mut first = vec!["workload".to_string(), "P".to_string()];
-    first.extend(results.servers.iter().map(|server| server.name.clone()));
-    first.push("load CPU us".to_string());
+    for server in &results.servers {
+        first.extend([server.name.clone(), "p50".to_string(), "p99".to_string(), "p99.9".to_string()]);
+    }
+    first.push("load's own CPU".to_string());
     let mut rows = vec![first];
     for (workload, pipeline) in lines(results) {
         let mut row = vec![workload.to_string(), pipeline.to_string()];
         for server in &results.servers {
-            let cell = results.cell_or_stand_in(&server.name, workload, pipeline);
-            row.push(cell.map_or("-".to_string(), |cell| rate_and_latency(&cell)));
+            match results.cell_or_stand_in(&server.name, workload, pipeline) {
+                Some(cell) => row.extend(rate_and_latency(&cell)),
+                None => row.extend(vec!["-".to_string(); 4]),
+            }
         }
         let load = results.runs.iter().filter(|run| run.workload == workload && run.pipeline == pipeline);
         let load = Spread::of(load.filter_map(|run| run.load_cpu_ns));
         row.push(load.map_or("-".to_string(), |load| format!("{:.2}", load.median / 1e3)));
         rows.push(row);
+    }
+    rows
+}
+
+fn rate_and_latency(cell: &Cell<'_>) -> [String; 4] {
+    let median = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
+    [
+        median(cell.rate()) / 1e3,
+        median(cell.each(|run| run.latency.p50)),
+        median(cell.each(|run| run.latency.p99)),
+        median(cell.each(|run| run.latency.p999)),
+    ]
+    .map(|figure| format!("{figure:.0}"))
+}
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+fn memory_rows(results: &Results) -> Vec<Vec<String>> {
+    let mut rows = vec![
+        ["kind", "server", "keys", "bytes a key", "before", "loaded", "flushed"].map(String::from).to_vec(),
+    ];
+    for memory in &results.memory {
+        let mib = |bytes: u64| format!("{:.1}", bytes as f64 / MIB);
+        rows.push(vec![
+            memory.kind.clone(),
+            memory.server.clone(),
+            memory.keys.to_string(),
+            format!("{:.1}", memory.per_key()),
+            mib(memory.before),
+            mib(memory.loaded),
+            mib(memory.flushed),
+        ]);
+    }
+    rows
+}
+
+fn startup_rows(results: &Results) -> Vec<Vec<String>> {
+    let mut rows = vec![["server", "ready", "idle"].map(String::from).to_vec()];
+    for startup in &results.startup {
+        let ready = Spread::of(startup.seconds.iter().map(|seconds| seconds * 1e3));
+        let idle = Spread::of(startup.idle.iter().map(|&bytes| bytes as f64 / MIB));
+        rows.push(vec![startup.server.clone(), spread(ready, 1), spread(idle, 1)]);
     }
     rows
 }
@@ -105,17 +161,6 @@ fn lines(results: &Results) -> Vec<(&str, usize)> {
     names.flat_map(|name| pipelines.iter().map(move |&pipeline| (name, pipeline))).collect()
 }
 
-fn rate_and_latency(cell: &Cell<'_>) -> String {
-    let median = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
-    format!(
-        "{:.0}  {:.0} / {:.0} / {:.0}",
-        median(cell.rate()) / 1e3,
-        median(cell.each(|run| run.latency.p50)),
-        median(cell.each(|run| run.latency.p99)),
-        median(cell.each(|run| run.latency.p999)),
-    )
-}
-
 fn spread(spread: Option<Spread>, digits: usize) -> String {
     match spread {
         Some(Spread { median, min, max }) => format!("{median:.digits$} [{min:.digits$} .. {max:.digits$}]"),
@@ -125,23 +170,29 @@ fn spread(spread: Option<Spread>, digits: usize) -> String {
 
 /// Columns as wide as their widest field, the first to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    columns(
+        rows,
+        |column, width, field| {
+            if column == 0 { format!("{field:<width$}") } else { format!("{field:>width$}") }
+        },
+    )
+}
+
+/// Columns as wide as their widest field, all to the left.
+pub(super) fn left(rows: &[Vec<String>]) -> String {
+    columns(rows, |_, width, field| format!("{field:<width$}"))
+}
+
+fn columns(rows: &[Vec<String>], pad: impl Fn(usize, usize, &str) -> String) -> String {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|field| field.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widths: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(width).collect();
     let mut text = String::new();
     for row in rows {
-        let mut line = String::new();
-        for (column, field) in row.iter().enumerate() {
-            let width = widths[column];
-            if column == 0 {
-                line.push_str(&format!("{field:<width$}"));
-            } else {
-                line.push_str(&format!("  {field:>width$}"));
-            }
-        }
-        text.push_str(line.trim_end());
+        let fields: Vec<String> =
+            row.iter().enumerate().map(|(column, field)| pad(column, widths[column], field)).collect();
+        text.push_str(fields.join("  ").trim_end());
         text.push('\n');
     }
     text

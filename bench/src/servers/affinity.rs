@@ -30,6 +30,30 @@ pub fn pin(_: &[usize]) -> bool {
     false
 }
 
+/// Pins the calling thread until it is dropped; of no cores, not at all.
+pub struct Pinned {
+    before: Vec<usize>,
+}
+
+impl Pinned {
+    /// To these cores.
+    pub fn to(cores: &[usize]) -> Pinned {
+        let before = available();
+        if cores.is_empty() || !pin(cores) {
+            return Pinned { before: Vec::new() };
+        }
+        Pinned { before }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if !self.before.is_empty() {
+            pin(&self.before);
+        }
+    }
+}
+
 /// Which cores the server has and which the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -69,8 +93,10 @@ mod tests {
         std::thread::spawn(|| {
             let cores = available();
             let last = *cores.last().unwrap();
-            assert!(pin(&[last]));
+            let pinned = Pinned::to(&[last]);
             assert_eq!(available(), [last]);
+            drop(pinned);
+            assert_eq!(available(), cores);
         })
         .join()
         .unwrap();

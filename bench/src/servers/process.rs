@@ -1,6 +1,6 @@
 //! A server under comparison: started by us and ended when dropped, or running already.
 
-use super::affinity::{self, Layout};
+use super::affinity::{Layout, Pinned};
 use super::client::Client;
 use super::find::{Candidate, Place};
 use super::{cpu, memory};
@@ -147,14 +147,9 @@ fn try_launch(
     command.current_dir(&directory).stdin(Stdio::null()).stdout(log).stderr(errors);
     let begin = Instant::now();
     // A process begins with the cores of the thread that starts it.
-    let own = affinity::available();
-    if !layout.server.is_empty() {
-        affinity::pin(&layout.server);
-    }
+    let pinned = Pinned::to(&layout.server);
     let child = command.spawn().map_err(Error::io(format!("start {}", program.display())));
-    if !layout.server.is_empty() {
-        affinity::pin(&own);
-    }
+    drop(pinned);
     let mut process = Process { child: child?, directory };
     loop {
         if is_ready(addr) {

@@ -4,11 +4,14 @@
 //! which replies are right. Adding one is a row in its family's file.
 
 mod locks;
+mod permits;
 mod plain;
+mod read_write;
 mod script;
+mod user;
 
-pub use locks::OWNER;
 pub(crate) use script::digest;
+pub use user::script;
 
 use crate::error::{Error, Result};
 use crate::load::{Arg, Expect, Step};
@@ -29,7 +32,7 @@ pub struct Workload {
     /// How keys are taken.
     pub walk: Walk,
     /// Scripts that must be loaded.
-    pub scripts: Vec<&'static str>,
+    pub scripts: Vec<String>,
     /// The command that a server must know.
     pub needs: Option<&'static str>,
     /// The workload that those without that command are compared by.
@@ -82,8 +85,8 @@ impl Workload {
         self
     }
 
-    fn scripts(mut self, scripts: &[&'static str]) -> Self {
-        self.scripts = scripts.to_vec();
+    fn scripts(mut self, scripts: &[&str]) -> Self {
+        self.scripts = scripts.iter().map(|script| (*script).to_string()).collect();
         self
     }
 
@@ -100,10 +103,13 @@ impl Workload {
 pub fn all() -> Result<Vec<Workload>> {
     let mut rows = plain::rows()?;
     rows.extend(locks::rows()?);
+    rows.extend(read_write::rows()?);
+    rows.extend(permits::rows()?);
     Ok(rows)
 }
 
-/// Those of the table that are asked for: by name, by the name before the colon, or by family; all when none is.
+/// Those of the table that are asked for: by name, by the name before the colon, or by family, and those that they
+/// are compared by; all when none is.
 ///
 /// # Errors
 /// When nothing has a name.
@@ -120,7 +126,11 @@ pub fn chosen(rows: Vec<Workload>, names: &[String]) -> Result<Vec<Workload>> {
             )));
         }
     }
-    Ok(rows.into_iter().filter(|row| names.is_empty() || names.iter().any(|name| is(row, name))).collect())
+    let wanted = |row: &Workload| names.is_empty() || names.iter().any(|name| is(row, name));
+    let against: Vec<&str> = rows.iter().filter(|row| wanted(row)).filter_map(|row| row.against).collect();
+    let kept: Vec<bool> =
+        rows.iter().map(|row| wanted(row) || against.contains(&row.name.as_str())).collect();
+    Ok(rows.into_iter().zip(kept).filter_map(|(row, kept)| kept.then_some(row)).collect())
 }
 
 /// A request of words that may hold placeholders, and its exact reply.
@@ -159,6 +169,7 @@ mod tests {
                 .map(|rows| rows.into_iter().map(|row| row.name).collect::<Vec<_>>())
         };
         assert_eq!(names(&["get"]).unwrap(), ["get"]);
+        assert_eq!(names(&["native"]).unwrap(), ["pair:evalsha", "native"]);
         assert_eq!(names(&["pair", "ping"]).unwrap(), ["ping", "pair:evalsha", "pair:eval"]);
         assert!(names(&["plain"]).unwrap().contains(&"lpush".to_string()));
         assert_eq!(names(&[]).unwrap().len(), all().unwrap().len());

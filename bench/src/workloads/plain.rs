@@ -9,7 +9,7 @@ pub(super) fn rows() -> Result<Vec<Workload>> {
     let set = || exact("SET key:{n} v{n:9}", "+OK\r\n");
     let get = exact("GET key:{n}", "$10\r\nv{n:9}\r\n")?;
     let hset = |reply| exact("HSET hash field:{n} v{n:9}", reply);
-    let zadd = |reply| exact("ZADD zset {i:9} member:{n}", reply);
+    let zadd = |reply| exact("ZADD zset {i} member:{n}", reply);
     let (new, old) = (":1\r\n", ":0\r\n");
     let row = |name: &str, about: &str, step| Workload::new(name, "plain", about, vec![step]);
     Ok(vec![

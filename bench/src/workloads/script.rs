@@ -34,6 +34,17 @@ impl Call {
 
     /// A request; keys and arguments may hold placeholders, in the reply too.
     pub(super) fn step(self, script: &str, keys: &[&str], args: &[&str], reply: &str) -> Result<Step> {
+        self.expecting(script, keys, args, Expect::exact(reply)?)
+    }
+
+    /// A request, and what may come.
+    pub(super) fn expecting(
+        self,
+        script: &str,
+        keys: &[&str],
+        args: &[&str],
+        expect: Expect,
+    ) -> Result<Step> {
         let digest = digest(script);
         let count = keys.len().to_string();
         let mut words = match self {
@@ -42,7 +53,7 @@ impl Call {
         };
         words.push(Arg::Raw(count.as_bytes()));
         words.extend(keys.iter().chain(args).map(|text| Arg::Text(text)));
-        Step::new(&words, Expect::exact(reply)?)
+        Step::new(&words, expect)
     }
 }
 

@@ -7,7 +7,7 @@
 
 mod native;
 mod scripted;
-mod scripts;
+pub(crate) mod scripts;
 
 use super::client::Client;
 use super::crowd::{Crowd, Place};

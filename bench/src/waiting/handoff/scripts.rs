@@ -2,7 +2,7 @@
 //! client sends them since it keeps the result of an unlock for a while, so that it can ask again.
 
 /// Takes a lock or says how long it is held yet. KEYS: the lock. ARGV: the lease in ms, the owner.
-pub(super) const TRY: &str = "\
+pub(crate) const TRY: &str = "\
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
     redis.call('hincrby', KEYS[1], ARGV[2], 1)
     redis.call('pexpire', KEYS[1], ARGV[1])
@@ -12,7 +12,7 @@ return redis.call('pttl', KEYS[1])";
 
 /// Gives a lock back and tells everybody. KEYS: the lock, its channel, the kept result. ARGV: the message, the lease
 /// in ms, the owner, the command that publishes, how long the result is kept in ms.
-pub(super) const UNLOCK: &str = "\
+pub(crate) const UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[3])
 if kept ~= false then return tonumber(kept) end
 if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end
@@ -30,7 +30,7 @@ return result";
 
 /// Takes a fair lock, or queues for it and says how long that may last. KEYS: the lock, the queue, the deadlines of
 /// who queues. ARGV: the lease in ms, the owner, how long a head may sleep in ms, the client's time in ms.
-pub(super) const FAIR_TRY: &str = "\
+pub(crate) const FAIR_TRY: &str = "\
 local now, patience = tonumber(ARGV[4]), tonumber(ARGV[3])
 while true do
     local head = redis.call('lindex', KEYS[2], 0)
@@ -72,7 +72,7 @@ return left";
 /// Gives a fair lock back and tells the head of the queue. KEYS: the lock, the queue, the deadlines, how the channels
 /// begin, the kept result. ARGV: the message, the lease in ms, the owner, the client's time in ms, the command that
 /// publishes, how long the result is kept in ms.
-pub(super) const FAIR_UNLOCK: &str = "\
+pub(crate) const FAIR_UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[5])
 if kept ~= false then return tonumber(kept) end
 local now = tonumber(ARGV[4])

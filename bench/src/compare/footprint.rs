@@ -1,0 +1,134 @@
+//! What keys take, how fast a server starts, and what it takes when idle: each on fresh processes.
+
+use crate::cli::Compare;
+use crate::error::{Error, Result};
+use crate::load::{Limit, Load, Order, Plan};
+use crate::results::{Memory, Startup};
+use crate::servers::affinity::Layout;
+use crate::servers::{Candidate, Place, Server};
+use crate::workloads::{self, Workload};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Requests a batch while keys are loaded.
+const LOAD_PIPELINE: usize = 64;
+/// How long memory must not have shrunk to count as settled, how long that is waited for, and how often it is read.
+const SETTLED: Duration = Duration::from_secs(1);
+const SETTLE_MAX: Duration = Duration::from_secs(15);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a server is left alone before its idle memory is read.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// The kinds of keys, and the workloads whose first request makes one.
+const KINDS: &[(&str, &str)] = &[("strings", "set"), ("locks", "lock:evalsha")];
+
+/// Loads keys of each kind into a fresh process of each server, and empties it.
+///
+/// # Errors
+/// When a server does not start or answers wrongly.
+pub(super) fn memory(
+    candidates: &[Candidate],
+    options: &Compare,
+    layout: &Layout,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<Memory>> {
+    let mut found = Vec::new();
+    for &(kind, workload) in KINDS {
+        let rows = workloads::all()?;
+        let row = rows.iter().find(|row| row.name == workload);
+        let row = row.ok_or_else(|| Error::other(format!("no workload makes {kind}")))?;
+        for candidate in startable(candidates) {
+            let memory = fill(candidate, kind, row, options, layout);
+            let Some(memory) =
+                memory.map_err(|error| error.in_run(&format!("{kind} on {}", candidate.name)))?
+            else {
+                continue;
+            };
+            say(&format!("{kind} on {}: {:.0} bytes a key", candidate.name, memory.per_key()));
+            found.push(memory);
+        }
+    }
+    Ok(found)
+}
+
+/// `None` where the system does not tell how much memory a process has.
+fn fill(
+    candidate: &Candidate,
+    kind: &str,
+    row: &Workload,
+    options: &Compare,
+    layout: &Layout,
+) -> Result<Option<Memory>> {
+    let server = Server::start(candidate, options.server_threads, layout)?;
+    let mut client = server.client()?;
+    for script in &row.scripts {
+        client.call(&[b"SCRIPT", b"LOAD", script.as_bytes()])?;
+    }
+    let mut load = Load::connect(server.addr, options.connections, 1, &layout.load)?;
+    thread::sleep(IDLE);
+    let Some(before) = server.resident() else { return Ok(None) };
+    load.run(&Plan {
+        steps: &row.turn[..1],
+        pipeline: LOAD_PIPELINE,
+        order: Order::Once,
+        keys: options.memory_keys,
+        seed: options.seed,
+        counter: 0,
+        limit: Limit::default(),
+        rate: None,
+    })?;
+    client.expect(&[b"DBSIZE"], format!(":{}\r\n", options.memory_keys).as_bytes())?;
+    let Some(loaded) = server.resident() else { return Ok(None) };
+    client.expect(&[b"FLUSHALL"], b"+OK\r\n")?;
+    let flushed = settled(&server).unwrap_or(loaded);
+    let server = candidate.name.clone();
+    Ok(Some(Memory { server, kind: kind.to_string(), keys: options.memory_keys, before, loaded, flushed }))
+}
+
+/// The least memory that a server comes down to, once it comes down no further.
+fn settled(server: &Server) -> Option<u64> {
+    let begin = Instant::now();
+    let (mut least, mut since) = (server.resident()?, begin);
+    while since.elapsed() < SETTLED && begin.elapsed() < SETTLE_MAX {
+        thread::sleep(LOOK_EVERY);
+        let now = server.resident()?;
+        if now < least {
+            (least, since) = (now, Instant::now());
+        }
+    }
+    Some(least)
+}
+
+/// Starts each server again and again, in turns.
+///
+/// # Errors
+/// When one does not start.
+pub(super) fn startup(
+    candidates: &[Candidate],
+    options: &Compare,
+    layout: &Layout,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<Startup>> {
+    let candidates: Vec<&Candidate> = startable(candidates).collect();
+    let new = |candidate: &&Candidate| Startup {
+        server: candidate.name.clone(),
+        seconds: Vec::new(),
+        idle: Vec::new(),
+    };
+    let mut found: Vec<Startup> = candidates.iter().map(new).collect();
+    for _ in 0..options.starts {
+        for (candidate, startup) in candidates.iter().zip(&mut found) {
+            let server = Server::start(candidate, options.server_threads, layout)?;
+            startup.seconds.extend(server.startup.map(|time| time.as_secs_f64()));
+            thread::sleep(IDLE);
+            startup.idle.extend(server.resident());
+        }
+    }
+    say(&format!("every server started {} times", options.starts));
+    Ok(found)
+}
+
+/// Those that are programs.
+fn startable(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
+    candidates.iter().filter(|candidate| !matches!(candidate.place, Place::Running(_)))
+}

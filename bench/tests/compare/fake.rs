@@ -1,0 +1,66 @@
+//! A server that answers what a test wants it to.
+
+use lockwheel_bench::load::{Frame, frame};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Says what is answered to a command, by the command's name.
+type Answer = Arc<Mutex<dyn FnMut(&[u8]) -> Vec<u8> + Send>>;
+
+/// A listener whose threads end with the test's process.
+pub(crate) struct Fake {
+    addr: SocketAddr,
+}
+
+impl Fake {
+    /// Starts one that answers so.
+    pub(crate) fn start(answer: impl FnMut(&[u8]) -> Vec<u8> + Send + 'static) -> Fake {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+        let addr = listener.local_addr().expect("a listener has an address");
+        let answer: Answer = Arc::new(Mutex::new(answer));
+        thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let answer = Arc::clone(&answer);
+                thread::spawn(move || serve(socket, &answer));
+            }
+        });
+        Fake { addr }
+    }
+
+    /// Where it listens.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+/// What a real server answers before anything is measured.
+pub(crate) fn usual(command: &[u8]) -> Vec<u8> {
+    match command {
+        b"DBSIZE" => b":0\r\n".to_vec(),
+        b"INFO" => b"$22\r\nredis_version:7.0.15\r\n\r\n".to_vec(),
+        _ => b"+OK\r\n".to_vec(),
+    }
+}
+
+fn serve(mut socket: TcpStream, answer: &Answer) {
+    let (mut came, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let Ok(count) = socket.read(&mut piece) else { return };
+        if count == 0 {
+            return;
+        }
+        came.extend_from_slice(&piece[..count]);
+        while let Frame::Whole(length) = frame(&came) {
+            let request: Vec<u8> = came.drain(..length).collect();
+            let name = request.split(|&byte| byte == b'\n').nth(2).unwrap_or_default();
+            let reply = (answer.lock().expect("no answer panics but to fail its test"))(
+                name.strip_suffix(b"\r").unwrap_or(name),
+            );
+            if socket.write_all(&reply).is_err() {
+                return;
+            }
+        }
+    }
+}
