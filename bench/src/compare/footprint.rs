@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::load::{Limit, Load, Order, Plan};
 use crate::results::{Memory, Startup};
 use crate::servers::affinity::Layout;
-use crate::servers::{Candidate, Place, Server};
+use crate::servers::{Candidate, Client, Place, Server};
 use crate::workloads::{self, Workload};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// Requests a batch while keys are loaded.
 const LOAD_PIPELINE: usize = 64;
 /// How long memory must not have shrunk to count as settled, how long that is waited for, and how often it is read.
-const SETTLED: Duration = Duration::from_secs(1);
-const SETTLE_MAX: Duration = Duration::from_secs(15);
+const SETTLED: Duration = Duration::from_secs(3);
+const SETTLE_MAX: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a server is left alone before its idle memory is read.
 const IDLE: Duration = Duration::from_millis(200);
@@ -80,23 +80,26 @@ fn fill(
     client.expect(&[b"DBSIZE"], format!(":{}\r\n", options.memory_keys).as_bytes())?;
     let Some(loaded) = server.resident() else { return Ok(None) };
     client.expect(&[b"FLUSHALL"], b"+OK\r\n")?;
-    let flushed = settled(&server).unwrap_or(loaded);
+    let flushed = settled(&server, &mut client)?.unwrap_or(loaded);
     let server = candidate.name.clone();
     Ok(Some(Memory { server, kind: kind.to_string(), keys: options.memory_keys, before, loaded, flushed }))
 }
 
-/// The least memory that a server comes down to, once it comes down no further.
-fn settled(server: &Server) -> Option<u64> {
+/// The least memory that a server comes down to, once it comes down no further. A PING now and then keeps it awake, as
+/// clients do.
+fn settled(server: &Server, client: &mut Client) -> Result<Option<u64>> {
     let begin = Instant::now();
-    let (mut least, mut since) = (server.resident()?, begin);
+    let Some(mut least) = server.resident() else { return Ok(None) };
+    let mut since = begin;
     while since.elapsed() < SETTLED && begin.elapsed() < SETTLE_MAX {
         thread::sleep(LOOK_EVERY);
-        let now = server.resident()?;
+        client.expect(&[b"PING"], b"+PONG\r\n")?;
+        let Some(now) = server.resident() else { return Ok(None) };
         if now < least {
             (least, since) = (now, Instant::now());
         }
     }
-    Some(least)
+    Ok(Some(least))
 }
 
 /// Starts each server again and again, in turns.
