@@ -5,7 +5,6 @@ use lockwheel::Config;
 use lockwheel::engine::{Engine, Peer, Progress, Slot};
 use lockwheel::time::Now;
 use lockwheel_resp::{Batch, Limits, Parser};
-use smallvec::SmallVec;
 
 /// The names that [`Stream::new`] knows.
 pub const NAMES: &[&str] =
@@ -146,11 +145,8 @@ impl Client {
         let parsed = parser.parse(input, &Limits::default(), batch);
         debug_assert!(parsed.is_ok() && batch.consumed() == input.len(), "the streams are whole requests");
         engine.begin(*now);
-        let mut arguments: SmallVec<[&[u8]; 16]> = SmallVec::new();
         for index in 0..batch.len() {
-            arguments.clear();
-            arguments.extend(batch.arguments(index, input));
-            let progress = engine.execute(*slot, &arguments);
+            let progress = batch.with_arguments(index, input, |argv| engine.execute(*slot, argv));
             debug_assert_eq!(progress, Progress::Continue);
         }
         engine.take_output(*slot, output);

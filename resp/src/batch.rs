@@ -110,6 +110,23 @@ impl Batch {
         spans.iter().map(move |span| &bytes[span.start..span.start + span.len])
     }
 
+    /// Calls `run` with the arguments of request `i`, its name first; as for [`arguments`](Batch::arguments). Nothing is
+    /// allocated for a request of up to sixteen arguments.
+    #[inline]
+    pub fn with_arguments<T>(&self, i: usize, buf: &[u8], run: impl FnOnce(&[&[u8]]) -> T) -> T {
+        const FEW: usize = 16;
+        let arguments = self.arguments(i, buf);
+        let len = arguments.len();
+        if len > FEW {
+            return run(&arguments.collect::<Vec<_>>());
+        }
+        let mut few: [&[u8]; FEW] = [&[]; FEW];
+        for (slot, argument) in few.iter_mut().zip(arguments) {
+            *slot = argument;
+        }
+        run(&few[..len])
+    }
+
     fn first_span(&self, i: usize) -> usize {
         if i == 0 { 0 } else { self.requests[i - 1].spans_end }
     }

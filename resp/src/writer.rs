@@ -42,12 +42,20 @@ impl<'a> Writer<'a> {
         self.out.push(kind);
         let start = self.out.len();
         self.out.extend_from_slice(text);
-        for byte in &mut self.out[start..] {
-            if matches!(*byte, b'\r' | b'\n') {
-                *byte = b' ';
-            }
+        if text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+            join_lines(&mut self.out[start..]);
         }
         self.out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Makes one line of several.
+#[cold]
+fn join_lines(text: &mut [u8]) {
+    for byte in text {
+        if matches!(*byte, b'\r' | b'\n') {
+            *byte = b' ';
+        }
     }
 }
 

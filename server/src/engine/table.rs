@@ -146,9 +146,10 @@ impl CommandTable {
     #[inline]
     pub fn resolve(&self, args: Args<'_>) -> Option<&Arc<Command>> {
         let command = self.find(&args[0])?;
-        let Some(word) = args.get(1).filter(|_| !command.subcommands.is_empty()) else {
+        if command.subcommands.is_empty() || args.len() == 1 {
             return Some(command);
-        };
+        }
+        let word = &args[1];
         let sub = command.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.row.name.as_bytes()));
         Some(sub.unwrap_or(command))
     }

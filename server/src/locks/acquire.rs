@@ -7,7 +7,7 @@ use crate::table::{
     Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
     key_flags,
 };
-use crate::values::Hash;
+use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
@@ -63,7 +63,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     };
     let deadline = tx.now().wall_ms() + options.lease_ms;
     let edit = tx.write_or_new::<Hash>(key)?;
-    edit.value.set(owner, holds.to_string().as_bytes(), edit.encodings);
+    edit.value.set(owner, &IntText::new(holds), edit.encodings);
     tx.set_deadline(key, deadline);
     let predecessor = if holds == 1 { last_end(tx, key) } else { "none" };
     let token = token(tx, key, owner, holds == 1);

@@ -3,7 +3,7 @@
 use super::layout::{self, Standing, UNLOCK_MESSAGE};
 use crate::keyspace::{EndCause, Tx, events};
 use crate::table::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
-use crate::values::Hash;
+use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 
 const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
@@ -37,7 +37,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if left == 0 {
         give_back(tx, key, owner)?;
     } else if let Some(edit) = tx.write::<Hash>(key)? {
-        edit.value.set(owner, left.to_string().as_bytes(), edit.encodings);
+        edit.value.set(owner, &IntText::new(left), edit.encodings);
         tx.changed(key, events::HINCRBY);
     }
     reply.integer(left);

@@ -6,13 +6,17 @@ use super::Edit::{After, Append, Before, Replace};
 pub(super) const CHANGES: &[Change] = &[
     Change {
         file: "lobject.h",
-        why: "the flag lies in the header's padding",
-        edit: After("  lu_byte lsizenode;  /* log2 of size of `node' array */\n", "  lu_byte readonly;\n"),
+        why: "the flag lies in the header's padding, and so does the count of slots that the block of the array has \
+              beyond its size",
+        edit: After(
+            "  lu_byte lsizenode;  /* log2 of size of `node' array */\n",
+            "  lu_byte readonly;\n  lu_byte spare;\n",
+        ),
     },
     Change {
         file: "ltable.c",
         why: "tables are made writable",
-        edit: After("  t->flags = cast_byte(~0);\n", "  t->readonly = 0;\n"),
+        edit: After("  t->flags = cast_byte(~0);\n", "  t->readonly = 0;\n  t->spare = 0;\n"),
     },
     Change {
         file: "lvm.c",
@@ -85,13 +89,43 @@ pub(super) const CHANGES: &[Change] = &[
   }
   if (t->sizearray != narray) {
     int old = t->sizearray;
-    luaM_reallocvector(L, t->array, old, narray, TValue);
+    int room = old + t->spare;
+    if (narray > room || room - narray > 8) {
+      luaM_reallocvector(L, t->array, room, narray, TValue);
+      room = narray;
+    }
     for (i = old; i < narray; i++)
       setnilvalue(&t->array[i]);
     t->sizearray = narray;
+    t->spare = cast_byte(room - narray);
   }
 }
 ",
+        ),
+    },
+    Change {
+        file: "ltable.c",
+        why: "a script that adds to such a table gets it without spare slots",
+        edit: After(
+            "static void resize (lua_State *L, Table *t, int nasize, int nhsize) {
+  int i;
+  int oldasize = t->sizearray;
+  int oldhsize = t->lsizenode;
+  Node *nold = t->node;  /* save old hash ... */
+",
+            "  if (t->spare > 0) {
+    luaM_reallocvector(L, t->array, oldasize + t->spare, oldasize, TValue);
+    t->spare = 0;
+  }
+",
+        ),
+    },
+    Change {
+        file: "ltable.c",
+        why: "they are freed with the others",
+        edit: Replace(
+            "  luaM_freearray(L, t->array, t->sizearray, TValue);\n",
+            "  luaM_freearray(L, t->array, t->sizearray + t->spare, TValue);\n",
         ),
     },
     Change {
