@@ -205,7 +205,7 @@ impl Connection {
                 self.foresee(engine, ran);
                 engine.fetch();
             }
-            progress = engine.execute(self.slot, &self.input.arguments(ran));
+            progress = self.input.with_arguments(ran, |argv| engine.execute(self.slot, argv));
             ran += 1;
         }
         if let Progress::Sleep(us) = progress {
@@ -222,7 +222,7 @@ impl Connection {
     fn foresee(&self, engine: &mut Engine, from: usize) {
         if engine.is_large(self.slot) {
             for i in from..self.input.requests().min(from + BATCH) {
-                engine.foresee(self.slot, &self.input.arguments(i));
+                self.input.with_arguments(i, |argv| engine.foresee(self.slot, argv));
             }
         }
     }
