@@ -73,17 +73,12 @@ impl Engine {
     fn serve_key(&mut self, ready: &ReadyKey) {
         let mut unserved = [false; WaitClass::COUNT];
         let mut after = 0;
-        while let Some((arrival, waiter)) = self.keyspace.waiters.next_after(ready, after) {
+        let asked = |unserved: [bool; WaitClass::COUNT]| move |class| !unserved[usize::from(class)];
+        while let Some((arrival, waiter)) = self.keyspace.waiters.next_after(ready, after, asked(unserved)) {
             after = arrival;
             let (id, class) = (waiter.id, usize::from(waiter.class));
             // The key may be gone again, or something else: then it is another key's turn to serve this waiter.
             if !self.is_ready(ready, class) {
-                continue;
-            }
-            if unserved[class] {
-                if unserved.iter().all(|&unserved| unserved) {
-                    break;
-                }
                 continue;
             }
             if !self.retry(id) && class != WaitClass::State as usize {

@@ -160,11 +160,11 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
     let ready = keyspace.waiters.take_ready();
     assert_eq!(ready.len(), 1);
-    let first = keyspace.waiters.next_after(&ready[0], 0).unwrap();
+    let first = keyspace.waiters.next_after(&ready[0], 0, |_| true).unwrap();
     assert_eq!((first.0, first.1.id), (1, 1));
-    assert_eq!(keyspace.waiters.next_after(&ready[0], 1).unwrap().1.id, 2);
+    assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 2);
     keyspace.waiters.remove(0, b"k", 2);
-    assert_eq!(keyspace.waiters.next_after(&ready[0], 1).unwrap().1.id, 3);
+    assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 3);
 }
 
 #[test]

@@ -30,12 +30,51 @@ pub struct Waiter {
 /// The queues of all waited-for keys.
 #[derive(Debug, Default)]
 pub struct Waiters {
-    /// By key, then by a number that grows with each arrival.
-    queues: HashMap<Place, BTreeMap<u64, Waiter>, foldhash::fast::FixedState>,
+    queues: HashMap<Place, Queue, foldhash::fast::FixedState>,
     arrivals: u64,
     ready: Vec<ReadyKey>,
     /// What `ready` holds, so that a key signalled often is asked once.
     ready_set: HashSet<Place, foldhash::fast::FixedState>,
+}
+
+/// Who waits for one key: a line for each class, so that a class that cannot be served is passed over at once,
+/// however many stand in it. In a line, by a number that grows with each arrival.
+#[derive(Debug, Default)]
+struct Queue {
+    lines: Vec<(u8, BTreeMap<u64, Waiter>)>,
+}
+
+impl Queue {
+    fn insert(&mut self, arrival: u64, waiter: Waiter) {
+        match self.lines.iter_mut().find(|(class, _)| *class == waiter.class) {
+            Some((_, line)) => drop(line.insert(arrival, waiter)),
+            None => self.lines.push((waiter.class, BTreeMap::from([(arrival, waiter)]))),
+        }
+    }
+
+    fn remove(&mut self, arrival: u64) {
+        for (_, line) in &mut self.lines {
+            line.remove(&arrival);
+        }
+        self.lines.retain(|(_, line)| !line.is_empty());
+    }
+
+    /// The first after `arrival` in the lines of classes that are asked for.
+    fn next_after(&self, arrival: u64, asked: impl Fn(u8) -> bool) -> Option<(u64, &Waiter)> {
+        let lines = self.lines.iter().filter(|(class, _)| asked(*class));
+        let heads = lines.filter_map(|(_, line)| line.range(arrival + 1..).next());
+        heads.map(|(&arrival, waiter)| (arrival, waiter)).min_by_key(|(arrival, _)| *arrival)
+    }
+
+    /// All, in order of arrival.
+    fn iter(&self) -> impl Iterator<Item = (u64, &Waiter)> {
+        let mut last = 0;
+        std::iter::from_fn(move || {
+            let next = self.next_after(last, |_| true)?;
+            last = next.0;
+            Some(next)
+        })
+    }
 }
 
 impl Waiters {
@@ -58,8 +97,8 @@ impl Waiters {
     /// Takes it out again. O(log n).
     pub fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
         if let Some(queue) = self.queues.get_mut(&At(db, key)) {
-            queue.remove(&arrival);
-            if queue.is_empty() {
+            queue.remove(arrival);
+            if queue.lines.is_empty() {
                 self.queues.remove(&At(db, key));
             }
         }
@@ -73,13 +112,17 @@ impl Waiters {
     /// The queue of a key, in order of arrival.
     pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (u64, &Waiter)> {
         let queue = if self.queues.is_empty() { None } else { self.queues.get(&At(db, key)) };
-        queue.into_iter().flatten().map(|(&arrival, waiter)| (arrival, waiter))
+        queue.into_iter().flat_map(Queue::iter)
     }
 
-    /// The first waiter of a key after `arrival`, if any.
-    pub fn next_after(&self, ready: &ReadyKey, arrival: u64) -> Option<(u64, &Waiter)> {
-        let queue = self.queues.get(&At(ready.db, &ready.key))?;
-        queue.range(arrival + 1..).next().map(|(&arrival, waiter)| (arrival, waiter))
+    /// The first waiter of a key after `arrival`, if any, of the classes that are asked for. O(log n).
+    pub fn next_after(
+        &self,
+        ready: &ReadyKey,
+        arrival: u64,
+        asked: impl Fn(u8) -> bool,
+    ) -> Option<(u64, &Waiter)> {
+        self.queues.get(&At(ready.db, &ready.key))?.next_after(arrival, asked)
     }
 
     /// The key has changed.
@@ -98,7 +141,7 @@ impl Waiters {
             .queues
             .iter()
             .filter(|((of, _), _)| *of == db)
-            .filter_map(|((_, key), queue)| Some((*queue.keys().next()?, key.clone())))
+            .filter_map(|((_, key), queue)| Some((queue.next_after(0, |_| true)?.0, key.clone())))
             .collect();
         keys.sort_unstable();
         keys.into_iter().map(|(_, key)| key).collect()
@@ -113,5 +156,40 @@ impl Waiters {
     pub fn take_ready(&mut self) -> Vec<ReadyKey> {
         self.ready_set.clear();
         std::mem::take(&mut self.ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
+        let mut waiters = Waiters::default();
+        let classes = [2, 2, 0, 2, 3, 0];
+        for (at, class) in (1..).zip(classes) {
+            let arrival = waiters.arrive();
+            assert_eq!(arrival, at);
+            waiters.add(0, b"key", arrival, Waiter { id: 100 + at, class, label: Box::default() });
+        }
+        let ready = ReadyKey { db: 0, key: (*b"key").into() };
+        let next = |waiters: &Waiters, after, not: &[u8]| {
+            waiters.next_after(&ready, after, |class| !not.contains(&class)).map(|(_, waiter)| waiter.id)
+        };
+        assert_eq!(next(&waiters, 0, &[]), Some(101));
+        assert_eq!(next(&waiters, 0, &[2]), Some(103));
+        assert_eq!(next(&waiters, 3, &[2]), Some(105));
+        assert_eq!(next(&waiters, 5, &[0]), None);
+        assert_eq!(next(&waiters, 0, &[0, 2, 3]), None);
+        let ids =
+            |waiters: &Waiters| waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect::<Vec<_>>();
+        assert_eq!(ids(&waiters), [101, 102, 103, 104, 105, 106]);
+        waiters.remove(0, b"key", 3);
+        waiters.remove(0, b"key", 1);
+        assert_eq!(ids(&waiters), [102, 104, 105, 106]);
+        for arrival in 1..=6 {
+            waiters.remove(0, b"key", arrival);
+        }
+        assert_eq!((ids(&waiters), waiters.keys()), (Vec::new(), 0));
     }
 }
