@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::error::{Error, Result};
+use crate::waiting;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -34,8 +35,9 @@ pub struct Compare {
     /// Only these servers: lockwheel, redis, valkey.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub only: Vec<String>,
-    /// Only these workloads, by name, by the name before the colon, or by family (see `list`); `memory` and
-    /// `startup` measure what keys take and how servers start.
+    /// Only these workloads, by name, by the name before the colon, or by family (see `list`). Beside those,
+    /// `handoff` passes a lock on while others wait, `expiry` and `pauses` measure how late a server is, `memory` and
+    /// `startup` what keys take and how it starts.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub workloads: Vec<String>,
     /// Requests that a connection sends before it waits for the replies; several are measured one after another.
@@ -91,7 +93,10 @@ pub struct Compare {
     /// How often `startup` starts each server.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub starts: usize,
-    /// Write results.json and runs.csv into this directory.
+    /// The workloads of waiting.
+    #[command(flatten)]
+    pub waiting: waiting::options::Options,
+    /// Write report.html, results.json and tables as CSV into this directory.
     #[arg(long, value_name = "DIRECTORY")]
     pub out: Option<PathBuf>,
 }

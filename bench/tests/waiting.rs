@@ -1,11 +1,14 @@
 //! The workloads of waiting against a server in this process: what they count is what the locks promise.
 
 use lockwheel::Server;
+use lockwheel_bench::cli::Compare;
 use lockwheel_bench::waiting::Target;
 use lockwheel_bench::waiting::handoff::{self, Plan};
 use lockwheel_bench::waiting::lateness;
+use lockwheel_bench::waiting::options::Options;
 use lockwheel_bench::waiting::pauses;
 use lockwheel_bench::waiting::results::{Handoff, LockKind, Strain};
+use lockwheel_bench::{compare, report};
 use std::time::Duration;
 
 fn start() -> (Server, Target) {
@@ -74,5 +77,30 @@ fn pings_are_sent_and_answered_under_each_strain() {
         let result = pauses::run(&target, strain, 2000).unwrap();
         assert!(result.probes > 100, "{result:?}");
         assert!(result.p50_us > 0.0 && result.p99_us <= result.longest_us, "{result:?}");
+    }
+}
+
+#[test]
+fn a_comparison_measures_them_for_each_server_and_shows_what_it_found() {
+    let (server, _) = start();
+    let options = Compare {
+        urls: vec![server.url()],
+        only: vec![server.addr().to_string()],
+        workloads: ["handoff", "expiry", "pauses"].map(String::from).into(),
+        waiting: Options { waiters: vec![3, 5], handoffs: 4, timers: 100, probes: 100, pause_keys: 1000 },
+        ..Compare::default_options().expect("no option is required")
+    };
+    let results = compare::run(&options, &mut |_| ()).expect("every reply is right");
+    let kinds: Vec<_> = results.handoffs.iter().map(|handoff| (handoff.kind, handoff.waiters)).collect();
+    assert_eq!(kinds, LockKind::ALL.map(|kind| [(kind, 3), (kind, 5)]).concat());
+    assert_eq!(
+        results.lateness.iter().map(|late| (late.loaded, late.missing)).collect::<Vec<_>>(),
+        [(false, 0), (true, 0)]
+    );
+    assert_eq!(results.pauses.iter().map(|pause| pause.strain).collect::<Vec<_>>(), Strain::ALL);
+    assert!(results.runs.is_empty() && results.memory.is_empty());
+    let (tables, page) = (report::tables(&results), report::html(&results));
+    for text in [&tables, &page] {
+        assert!(text.contains("native lock") && text.contains("FLUSHALL") && text.contains("idle"), "{text}");
     }
 }

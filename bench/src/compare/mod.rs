@@ -3,6 +3,7 @@
 mod footprint;
 mod machine;
 mod run;
+mod waiting;
 
 use crate::cli::Compare;
 use crate::error::{Error, Result};
@@ -17,6 +18,9 @@ use std::fs;
 /// The names of what is measured on fresh processes.
 const MEMORY: &str = "memory";
 const STARTUP: &str = "startup";
+
+/// What may be asked for among the workloads, and is none of turns.
+const APART: [&str; 5] = [MEMORY, STARTUP, waiting::HANDOFF, waiting::EXPIRY, waiting::PAUSES];
 
 /// Compares. `say` is told what is going on, a line at a time.
 ///
@@ -41,6 +45,8 @@ pub fn run(options: &Compare, say: &mut dyn FnMut(&str)) -> Result<Results> {
     let _pinned = Pinned::to(&layout.load);
     let mut results = empty(options, &layout, &cores, &contenders, &rows);
     turns(&rows, &mut contenders, options, &layout, &mut results, say)?;
+    let wanted = |name: &str| wants(options, name);
+    waiting::measure(&contenders, &options.waiting, wanted, &mut results, say)?;
     drop(contenders);
     if wants(options, MEMORY) {
         results.memory = footprint::memory(&candidates, options, &layout, say)?;
@@ -98,7 +104,7 @@ fn rows(options: &Compare) -> Result<Vec<Workload>> {
         rows.extend(user);
     }
     let names: Vec<String> =
-        options.workloads.iter().filter(|name| *name != MEMORY && *name != STARTUP).cloned().collect();
+        options.workloads.iter().filter(|name| !APART.contains(&name.as_str())).cloned().collect();
     if names.is_empty() && !options.workloads.is_empty() {
         return Ok(Vec::new());
     }
@@ -136,6 +142,9 @@ fn check(options: &Compare) -> Result<()> {
     }
     if options.memory_keys == 0 || options.starts == 0 || options.rounds == 0 {
         return refuse("--memory-keys, --starts and --rounds must be at least 1");
+    }
+    if let Some(problem) = options.waiting.problem() {
+        return refuse(problem);
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod csv;
 mod html;
 mod table;
 mod targets;
+mod waiting;
 
 pub use by_hand::by_hand;
 pub use csv::csv;
@@ -28,9 +29,10 @@ pub fn write(results: &Results, directory: Option<&Path>, screen: &mut dyn Write
     let Some(directory) = directory else { return Ok(()) };
     fs::create_dir_all(directory).map_err(Error::io(format!("make {}", directory.display())))?;
     let json = serde_json::to_string_pretty(results).map_err(|error| Error::other(error.to_string()))?;
-    for (name, text) in
-        [("results.json", json + "\n"), ("runs.csv", csv(results)), ("report.html", html(results))]
-    {
+    let mut files =
+        vec![("results.json", json + "\n"), ("runs.csv", csv(results)), ("report.html", html(results))];
+    files.extend(waiting::tables(results).iter().map(|table| (table.file, waiting::csv(table))));
+    for (name, text) in files {
         let path = directory.join(name);
         fs::write(&path, text).map_err(Error::io(format!("write {}", path.display())))?;
     }

@@ -1,5 +1,6 @@
 //! The figures as plain text.
 
+use super::waiting;
 use crate::results::Results;
 use crate::summary::{Cell, Spread};
 
@@ -23,6 +24,9 @@ pub fn tables(results: &Results) -> String {
             "\nFrom exec to the first PONG in ms, and resident MiB when idle: median [least .. most]\n",
         );
         text.push_str(&aligned(&startup_rows(results)));
+    }
+    for table in waiting::tables(results) {
+        text.push_str(&format!("\n{}\n{}", table.heading, aligned(&table.rows)));
     }
     text
 }

@@ -9,6 +9,7 @@ mod cpu;
 pub mod crowd;
 pub mod handoff;
 pub mod lateness;
+pub mod options;
 pub mod pauses;
 pub mod results;
 pub mod samples;

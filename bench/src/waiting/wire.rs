@@ -30,6 +30,14 @@ impl Reply {
         }
     }
 
+    /// The elements of an array; none when it is something else.
+    pub fn elements(&self) -> &[Reply] {
+        match self {
+            Reply::Array(Some(elements)) => elements,
+            _ => &[],
+        }
+    }
+
     /// Whether it is a null of either kind.
     pub fn is_null(&self) -> bool {
         matches!(self, Reply::Bulk(None) | Reply::Array(None))

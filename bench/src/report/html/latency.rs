@@ -43,8 +43,8 @@ pub(super) fn section(results: &Results) -> String {
     }
     let lead = match results.method.rate {
         Some(rate) => format!(
-            "From when a request should have been sent, {rate} a second, to its reply: nobody waits for the last reply, \
-             so that a slow one counts for all that it delays."
+            "From when a request should have been sent, {rate} a second, to its reply: nobody waits for the last \
+             reply, so that a slow one counts for all that it delays."
         ),
         None => "From sending a batch to its last reply, every connection sending as soon as it can: a latency under \
                  full load, which is mostly a queue. With --rate it is measured at a load of your choice."
