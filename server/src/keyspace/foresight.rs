@@ -1,7 +1,8 @@
 //! Look-ups made beforehand, so that what they touch is in the caches when a command makes them in earnest.
 //!
-//! Each step of a look-up (table, entry, value) waits for memory that the step before has named; steps of different keys
-//! wait for each other only because a command at a time is run. Here one step is done for all keys before the next.
+//! Each step of a look-up (table, entry, value) waits for memory that the step before has named; steps of different
+//! keys wait for each other only because a command at a time is run. Here one step is done for all keys before the
+//! next.
 
 use super::database::Database;
 use std::hint::black_box;

@@ -227,7 +227,8 @@ impl Connection {
         }
     }
 
-    /// Notes what the requests will touch that are about to run, unless they are so many that they see to it themselves.
+    /// Notes what the requests will touch that are about to run, unless they are so many that they see to it
+    /// themselves.
     pub(super) fn foresee_few(&mut self, engine: &mut Engine) {
         // An error is answered when its turn comes.
         if self.may_run() && matches!(self.input.parse(), Ok(1..MANY)) {

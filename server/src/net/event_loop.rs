@@ -1,8 +1,8 @@
 //! One thread's sockets: waits for readiness, lets each ready connection run what it has read, writes the replies.
 //!
 //! A turn reads from all sockets that are ready, then runs what they have sent, connection by connection, and then
-//! writes: the caches serve one thing at a time, and clients that wait for different connections are answered together. Connections never change their
-//! loop.
+//! writes: the caches serve one thing at a time, and clients that wait for different connections are answered
+//! together. Connections never change their loop.
 //!
 //! While a slow script of this thread runs, the interpreter's hook comes back here ([`serve_while_slow`]): the same
 //! turn again, but with the engine that the script holds, so that the thread's other sockets are answered `BUSY`.

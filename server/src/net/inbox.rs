@@ -90,8 +90,8 @@ impl Opening {
     }
 }
 
-/// Within one machine there is no congestion to be controlled. The simplest algorithm, which every Linux has, spares the
-/// work of those that measure and pace: some hundredths of a small request.
+/// Within one machine there is no congestion to be controlled. The simplest algorithm, which every Linux has, spares
+/// the work of those that measure and pace: some hundredths of a small request.
 #[cfg(target_os = "linux")]
 fn spare_pacing(stream: &std::net::TcpStream) {
     if let Err(error) = SockRef::from(stream).set_tcp_congestion(b"reno") {
