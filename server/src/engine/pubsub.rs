@@ -94,6 +94,12 @@ impl Engine {
         let id = session.id;
         channels.iter().for_each(|channel| leave(&mut self.pubsub.channels, channel, id));
         patterns.iter().for_each(|pattern| leave(&mut self.pubsub.patterns, pattern, id));
+        self.note_audience();
+    }
+
+    /// Lets those who would send messages know whether there is anybody to receive them.
+    fn note_audience(&mut self) {
+        self.keyspace.audience = !(self.pubsub.channels.is_empty() && self.pubsub.patterns.is_empty());
     }
 }
 
@@ -195,6 +201,7 @@ fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Re
         }
         confirm(reply, b"subscribe", Some(channel), session.subscriptions());
     }
+    engine.note_audience();
     Ok(Flow::Done)
 }
 
@@ -206,6 +213,7 @@ fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
         }
         confirm(reply, b"psubscribe", Some(pattern), session.subscriptions());
     }
+    engine.note_audience();
     Ok(Flow::Done)
 }
 
@@ -226,6 +234,7 @@ fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn 
         }
         confirm(reply, b"unsubscribe", Some(&channel), session.subscriptions());
     }
+    engine.note_audience();
     Ok(Flow::Done)
 }
 
@@ -245,6 +254,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
         }
         confirm(reply, b"punsubscribe", Some(&pattern), engine.session(call.slot).subscriptions());
     }
+    engine.note_audience();
     Ok(Flow::Done)
 }
 

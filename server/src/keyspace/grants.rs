@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 const TABLES: usize = 256;
 
 /// A key and its hold.
-type Held = (Box<[u8]>, Grant);
+pub(super) type Held = (Box<[u8]>, Grant);
 
 /// The native holds in all databases.
 #[derive(Debug, Default)]
@@ -71,17 +71,17 @@ impl Grants {
         table.find(hash, |(name, _)| **name == *key).map(|(_, grant)| grant)
     }
 
-    pub(super) fn remove(&mut self, db: usize, key: &[u8]) -> Option<Grant> {
+    pub(super) fn remove(&mut self, db: usize, key: &[u8]) -> Option<Held> {
         if self.len == 0 {
             return None;
         }
         let hash = hash_of(key);
         let held = self.databases.get_mut(db)?;
         let slot = held.tables.get_mut(table_of(hash))?.find_entry(hash, |(name, _)| **name == *key).ok()?;
-        let ((_, grant), _) = slot.remove();
+        let (removed, _) = slot.remove();
         held.len -= 1;
         self.len -= 1;
-        Some(grant)
+        Some(removed)
     }
 
     /// Takes all of a database out. O(1).

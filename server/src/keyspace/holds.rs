@@ -3,10 +3,8 @@
 //! Redisson's layout has no place for these. They live beside the keys, follow a key's removal whoever causes it, and
 //! no command on keys shows them.
 
+use super::endings::{Endings, MOST};
 use super::grants::{Grants, HeldIn};
-use super::place::{At, Place};
-use hashbrown::HashMap;
-use std::collections::VecDeque;
 
 /// How a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +48,11 @@ pub struct Ended {
     pub grant: Option<Grant>,
 }
 
-/// The most ends that are remembered; the oldest go first.
-const ENDED_MAX: usize = 4096;
-
 /// Native holds and the ends of recent ones, by database and key.
 #[derive(Debug, Default)]
 pub struct Holds {
     grants: Grants,
-    ended: HashMap<Place, (u64, Ended), foldhash::fast::FixedState>,
-    /// The order of `ended`; an entry whose number is no longer the key's is stale.
-    order: VecDeque<(u64, Place)>,
-    ends: u64,
+    endings: Endings,
     last_token: u64,
 }
 
@@ -79,7 +71,7 @@ impl Holds {
 
     /// How the last hold of a key ended, as far as it is remembered.
     pub fn last_end(&self, db: usize, key: &[u8]) -> Option<&Ended> {
-        if self.ended.is_empty() { None } else { self.ended.get(&At(db, key)).map(|(_, ended)| ended) }
+        self.endings.get(db, key)
     }
 
     /// The key is gone. `waited_for`: somebody waits for it as a lock, so its end matters whoever held it.
@@ -87,9 +79,14 @@ impl Holds {
         if self.grants.is_empty() && !waited_for {
             return;
         }
-        let grant = self.grants.remove(db, key);
-        if grant.is_some() || waited_for {
-            self.remember((db, key.into()), Ended { cause, wall_ms, grant });
+        match self.grants.remove(db, key) {
+            Some((key, grant)) => {
+                self.endings.remember(db, key, Ended { cause, wall_ms, grant: Some(grant) })
+            }
+            None if waited_for => {
+                self.endings.remember(db, key.into(), Ended { cause, wall_ms, grant: None })
+            }
+            None => {}
         }
     }
 
@@ -105,36 +102,21 @@ impl Holds {
             waited_for.map(|key| (Box::from(key), self.grants.get(db, key).cloned())).collect();
         let held = self.grants.take(db);
         let ended = |grant| Ended { cause: EndCause::Deleted, wall_ms, grant };
-        for (key, grant) in held.iter().take(ENDED_MAX) {
-            self.remember((db, key.clone()), ended(Some(grant.clone())));
+        for (key, grant) in held.iter().take(MOST) {
+            self.endings.remember(db, key.clone(), ended(Some(grant.clone())));
         }
         for (key, grant) in waited_for {
-            self.remember((db, key), ended(grant));
+            self.endings.remember(db, key, ended(grant));
         }
         held
     }
 
     /// The deletion of the key was its owner giving the lock back.
     pub fn was_release(&mut self, db: usize, key: &[u8]) {
-        if self.ended.is_empty() {
-            return;
-        }
-        if let Some((_, ended)) = self.ended.get_mut(&At(db, key))
+        if let Some(ended) = self.endings.get_mut(db, key)
             && ended.cause == EndCause::Deleted
         {
             ended.cause = EndCause::Released;
-        }
-    }
-
-    fn remember(&mut self, place: Place, ended: Ended) {
-        self.ends += 1;
-        self.ended.insert(place.clone(), (self.ends, ended));
-        self.order.push_back((self.ends, place));
-        while self.order.len() > ENDED_MAX {
-            let Some((number, place)) = self.order.pop_front() else { return };
-            if self.ended.get(&place).is_some_and(|&(current, _)| current == number) {
-                self.ended.remove(&place);
-            }
         }
     }
 }

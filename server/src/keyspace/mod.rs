@@ -6,6 +6,7 @@
 
 mod database;
 mod effects;
+mod endings;
 mod entry;
 mod event;
 mod foresight;
@@ -84,6 +85,8 @@ pub struct Keyspace {
     pub encodings: Encodings,
     /// The classes of events that are published.
     pub notify: EventClasses,
+    /// Whether anybody listens to any channel: messages to nobody need not be made.
+    pub audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
     /// Counters for INFO.
@@ -109,6 +112,7 @@ impl Keyspace {
             holds: Holds::default(),
             encodings: Encodings { seed, ..Encodings::default() },
             notify: EventClasses::NONE,
+            audience: false,
             max_string: 512 << 20,
             counters: Counters::default(),
             effects: Vec::new(),

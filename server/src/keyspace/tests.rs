@@ -92,7 +92,9 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
         let encodings = Encodings::default();
         let mut tx = keyspace.tx(0, at(0));
         let hash = tx.write_or_new::<Hash>(b"large").unwrap().value;
-        (0..5000_u32).for_each(|n| drop(hash.set(&n.to_le_bytes(), b"v", &encodings)));
+        for n in 0..5000_u32 {
+            hash.set(&n.to_le_bytes(), b"v", &encodings);
+        }
     };
     let parts = |keyspace: &mut Keyspace| keyspace.take_garbage().map(|garbage| garbage.parts());
     put(&mut keyspace, b"small");

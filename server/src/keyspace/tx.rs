@@ -270,6 +270,11 @@ impl<'a> Tx<'a> {
         tell(&mut self.keyspace.effects, self.keyspace.notify, self.db, key, event);
     }
 
+    /// Whether anybody listens to any channel.
+    pub fn has_audience(&self) -> bool {
+        self.keyspace.audience
+    }
+
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
         self.keyspace.effects.push(Effect::Publish { channel: channel.into(), message: message.into() });

@@ -52,7 +52,9 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     if tx.delete_if_empty(key) {
         let db = tx.db();
         tx.holds().was_release(db, key);
-        tx.publish(&layout::channel(key), UNLOCK_MESSAGE);
+        if tx.has_audience() {
+            tx.publish(&layout::channel(key), UNLOCK_MESSAGE);
+        }
     } else {
         tx.changed(key, events::HDEL);
     }
