@@ -110,8 +110,8 @@ impl Batch {
         spans.iter().map(move |span| &bytes[span.start..span.start + span.len])
     }
 
-    /// Calls `run` with the arguments of request `i`, its name first; as for [`arguments`](Batch::arguments). Nothing is
-    /// allocated for a request of up to sixteen arguments.
+    /// Calls `run` with the arguments of request `i`, its name first; as for [`arguments`](Batch::arguments).
+    /// Nothing is allocated for a request of up to sixteen arguments.
     #[inline]
     pub fn with_arguments<T>(&self, i: usize, buf: &[u8], run: impl FnOnce(&[&[u8]]) -> T) -> T {
         const FEW: usize = 16;
