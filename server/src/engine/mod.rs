@@ -228,10 +228,14 @@ impl Engine {
         self.commit();
     }
 
-    /// Takes the output of a session, to be written in one go; `into` must be empty.
+    /// Takes the output of a session, behind what `into` holds and has not been written yet.
     pub fn take_output(&mut self, slot: Slot, into: &mut Vec<u8>) {
         let session = self.sessions.get_mut(slot);
-        std::mem::swap(&mut session.out, into);
+        if into.is_empty() {
+            std::mem::swap(&mut session.out, into);
+        } else {
+            into.append(&mut session.out);
+        }
         session.unwritten.store(into.len(), Ordering::Relaxed);
         session.woken = false;
     }

@@ -55,7 +55,8 @@ impl Endings {
         self.ring[at].as_mut().map(|ending| &mut ending.ended)
     }
 
-    /// Remembers the end of a key's hold instead of an earlier one of that key, or of the one that is longest past. O(1).
+    /// Remembers the end of a key's hold instead of an earlier one of that key, or of the one that is longest past.
+    /// O(1).
     pub(super) fn remember(&mut self, db: usize, key: Box<[u8]>, ended: Ended) {
         let at = self.next;
         self.next = (at + 1) % MOST;

@@ -75,7 +75,7 @@ pub(super) struct Connection {
     closing: Option<Closing>,
     /// A request was refused because a script was slow; an open transaction must not run without it.
     refused: bool,
-    /// The session has output that could not be taken yet, because earlier output is still being written.
+    /// The session has output that was not taken, because the socket refuses earlier output.
     news_left: bool,
     /// The slow script's thread is to answer the last request; later ones wait.
     asked: bool,
@@ -236,10 +236,10 @@ impl Connection {
         }
     }
 
-    /// Learns what is new of the session, and takes its output unless earlier output is still being written.
+    /// Learns what is new of the session, and takes its output unless the socket refuses earlier output.
     pub(super) fn take_news(&mut self, engine: &mut Engine) {
         self.learn(News::of(engine, self.slot));
-        self.news_left = self.has_output();
+        self.news_left = self.output.is_stuck();
         // A client that does not read has its next output wait; but what else is new it is told at once.
         match self.news_left {
             true => engine.heard(self.slot),
@@ -273,7 +273,7 @@ impl Connection {
 
     /// Whether the session has output that had to wait, and need not any more.
     pub(super) fn has_held_news(&self) -> bool {
-        self.news_left && !self.has_output()
+        self.news_left && !self.output.is_stuck()
     }
 
     /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
     written: usize,
+    /// The socket has not taken all of it: its client does not read.
+    stuck: bool,
     /// Where the session is told how much is left to write.
     unwritten: Arc<AtomicUsize>,
 }
@@ -17,11 +19,16 @@ const KEEP: usize = 64 * 1024;
 
 impl Output {
     pub(super) fn new(unwritten: Arc<AtomicUsize>) -> Self {
-        Output { bytes: Vec::new(), written: 0, unwritten }
+        Output { bytes: Vec::new(), written: 0, stuck: false, unwritten }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// Whether the socket has refused to take all of it.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.stuck
     }
 
     /// Writes as much as the socket takes now.
@@ -39,12 +46,16 @@ impl Output {
             match stream.write(&self.bytes[self.written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => self.written += n,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.stuck = true;
+                    return Ok(());
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         self.written = 0;
+        self.stuck = false;
         self.bytes.clear();
         if self.bytes.capacity() > KEEP {
             self.bytes = Vec::new();
