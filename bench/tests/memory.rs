@@ -13,9 +13,9 @@ const LOCKS: usize = 200_000;
 const LONGEST: Duration = Duration::from_secs(60);
 
 fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    let status = fs::read_to_string("/proc/self/status").expect("the system tells");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("there is such a line");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") * 1024
 }
 
 /// Locks of one field as Redisson names it, each with a deadline.
@@ -46,7 +46,6 @@ fn a_lock_takes_few_bytes_and_gives_them_back() {
     let before = resident();
     take_locks(&mut client, "1000000");
     let each = (resident() - before) / LOCKS;
-    println!("{each} bytes a lock");
     assert!(each <= 140, "{each} bytes a lock");
     client.send(&request(&["FLUSHALL"]));
     // What was flushed is freed at the next request, since nobody has taken it.

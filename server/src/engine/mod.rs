@@ -125,7 +125,7 @@ pub struct Engine {
 }
 
 /// What a timer of a blocked client stands for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     /// The client.
     id: u64,

@@ -1,6 +1,6 @@
 //! What the table holds for a key.
 
-use crate::values::Value;
+use crate::values::{Str, Value};
 
 /// Keys up to this length live inside the entry, without an allocation.
 const SHORT: usize = 21;
@@ -19,8 +19,17 @@ enum Name {
     Long { has_deadline: bool, bytes: Box<[u8]> },
 }
 
-// A page holds these by the thousand; the marker of a free place fits into what a name does not use.
-const _: () = assert!(size_of::<Option<Entry>>() <= 48);
+// Pages hold these by the million.
+const _: () = assert!(size_of::<Entry>() <= 48);
+
+/// What stands at a place that is free.
+impl Default for Entry {
+    #[inline]
+    fn default() -> Self {
+        let name = Name::Short { has_deadline: false, len: 0, bytes: [0; SHORT] };
+        Entry { name, value: Value::Str(Str::from_i64(0)) }
+    }
+}
 
 impl Entry {
     pub(super) fn new(key: &[u8], value: Value) -> Self {

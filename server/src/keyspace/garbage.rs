@@ -29,7 +29,7 @@ impl Garbage {
     /// Takes the value of a key that went, or frees it at once when that is quick.
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
-        if value.parts() > PARTS {
+        if !matches!(value, Value::Str(_)) && value.parts() > PARTS {
             self.values.push(value);
         }
     }

@@ -23,3 +23,62 @@ pub trait Store<V> {
     /// Bytes of heap held. O(pages).
     fn heap_bytes(&self) -> usize;
 }
+
+/// Pages of `PAGE` values, made when one of theirs is asked for.
+#[derive(Clone, Debug)]
+struct Pages<V, const PAGE: usize>(Vec<Option<Box<[V; PAGE]>>>);
+
+impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
+    const fn new() -> Self {
+        Pages(Vec::new())
+    }
+
+    #[inline]
+    fn get(&self, index: u32) -> &V {
+        match self.0.get(index as usize / PAGE) {
+            Some(Some(page)) => &page[index as usize % PAGE],
+            _ => no_page(index),
+        }
+    }
+
+    #[inline]
+    fn get_mut(&mut self, index: u32) -> &mut V {
+        match self.0.get_mut(index as usize / PAGE) {
+            Some(Some(page)) => &mut page[index as usize % PAGE],
+            _ => no_page(index),
+        }
+    }
+
+    /// The value at `index`, in a page that is made if need be.
+    #[inline]
+    fn make(&mut self, index: u32) -> &mut V {
+        let at = index as usize / PAGE;
+        if !matches!(self.0.get(at), Some(Some(_))) {
+            self.add(at);
+        }
+        self.get_mut(index)
+    }
+
+    #[cold]
+    fn add(&mut self, at: usize) {
+        if at >= self.0.len() {
+            self.0.resize_with(at + 1, || None);
+        }
+        let values: Box<[V]> = std::iter::repeat_with(V::default).take(PAGE).collect();
+        self.0[at] = values.try_into().ok();
+    }
+
+    fn give_back(&mut self, at: u32) {
+        self.0[at as usize] = None;
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let pages = self.0.iter().flatten().count();
+        pages * size_of::<[V; PAGE]>() + self.0.capacity() * size_of::<usize>()
+    }
+}
+
+#[cold]
+fn no_page(index: u32) -> ! {
+    panic!("{index} is not in use, nor anything near it");
+}

@@ -68,7 +68,7 @@ pub struct Fired<T> {
 pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
     nodes: S,
     /// The first holds the root slot alone, and stays once there is one.
-    rings: Slab<Ring, 64>,
+    rings: Slab<Ring, 32>,
     len: usize,
     /// The earliest timer, by key and id, while it is known.
     earliest: Option<(u64, u32)>,
@@ -82,7 +82,7 @@ pub type IndexedWheel<T> = Wheel<T, Sparse<Node<T>, PAGE>>;
 const PAGE: usize = 256;
 
 /// A timer. Ids are slab indices plus 1, so that 0 is none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Node<T> {
     /// As bytes, so that a small payload is not followed by a gap.
     key: [u8; 8],
@@ -99,7 +99,7 @@ impl<T, S: Default> Default for Wheel<T, S> {
     }
 }
 
-impl<T: Copy> Wheel<T> {
+impl<T: Copy + Default> Wheel<T> {
     /// A wheel without timers.
     pub fn new() -> Self {
         Wheel::default()
@@ -115,12 +115,12 @@ impl<T: Copy> Wheel<T> {
     }
 }
 
-impl<T: Copy> IndexedWheel<T> {
+impl<T: Copy + Default> IndexedWheel<T> {
     /// Adds a timer at an index that has none, due at `deadline_ms`. O(1), but for the pages up to that index.
     pub fn insert_at(&mut self, index: u32, deadline_ms: i64, payload: T) {
         let key = to_key(deadline_ms);
         let node = Node { key: key.to_ne_bytes(), next: 0, prev: 0, payload };
-        self.nodes.insert_at(index, node, node);
+        self.nodes.insert_at(index, node);
         self.link(index + 1, key);
         self.len += 1;
     }

@@ -52,6 +52,12 @@ pub(super) struct Ring {
     slots: [Slot; 64],
 }
 
+impl Default for Ring {
+    fn default() -> Self {
+        Ring::new(0, 0, Place { ring: 0, digit: 0 })
+    }
+}
+
 impl Ring {
     /// An empty ring of `level` for the span around `key`.
     pub(super) fn new(key: u64, level: u8, home: Place) -> Ring {

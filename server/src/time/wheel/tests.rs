@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Walks the whole wheel and checks what every operation must keep.
-fn check<T: Copy>(wheel: &Wheel<T>) {
+fn check<T: Copy + Default>(wheel: &Wheel<T>) {
     if wheel.rings.is_empty() {
         return assert_eq!(wheel.len(), 0);
     }

@@ -1,0 +1,80 @@
+//! Random GETs of few and of many keys, with their keys brought into the caches so many at a time.
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use lockwheel::Config;
+use lockwheel::engine::{Engine, Peer, Slot};
+use lockwheel::time::Now;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+const REQUESTS: usize = 64;
+
+fn main() {
+    divan::main();
+}
+
+fn key(n: usize) -> Vec<u8> {
+    format!("key:{n:012}").into_bytes()
+}
+
+fn engine(keys: usize, value: &[u8]) -> (Engine, Slot) {
+    let mut engine = Engine::new(Config::default(), 7, Now::default());
+    let slot = engine.connect(Peer::default());
+    let mut output = Vec::new();
+    for n in 0..keys {
+        engine.execute(slot, &[b"SET", &key(n), value]);
+        output.clear();
+        engine.take_output(slot, &mut output);
+    }
+    (engine, slot)
+}
+
+/// `ahead` 0: as they come.
+fn get(bencher: Bencher<'_, '_>, keys: usize, ahead: usize, value: &[u8]) {
+    let (mut engine, slot) = engine(keys, value);
+    let mut output = Vec::new();
+    let mut random = 1_usize;
+    let mut names: Vec<Vec<u8>> = vec![Vec::new(); REQUESTS];
+    bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {
+        for name in &mut names {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let mut n = (random >> 33) % keys;
+            name.clear();
+            name.extend_from_slice(b"key:000000000000");
+            for digit in name.iter_mut().rev() {
+                *digit = b"0123456789"[n % 10].max(*digit);
+                n /= 10;
+                if n == 0 {
+                    break;
+                }
+            }
+        }
+        for (i, name) in names.iter().enumerate() {
+            if ahead > 0 && i % ahead == 0 {
+                names[i..].iter().take(ahead).for_each(|name| engine.foresee(slot, &[b"GET", name]));
+                engine.fetch();
+            }
+            engine.execute(slot, &[b"GET", name]);
+        }
+        output.clear();
+        engine.take_output(slot, &mut output);
+        assert!(output.len() > 8 * REQUESTS, "all keys are there");
+    });
+}
+
+#[divan::bench(args = [0, 16, 64])]
+fn ten_thousand_keys(bencher: Bencher<'_, '_>, ahead: usize) {
+    get(bencher, 10_000, ahead, b"value:1234");
+}
+
+#[divan::bench(args = [0, 4, 8, 16, 32, 64])]
+fn a_million_keys(bencher: Bencher<'_, '_>, ahead: usize) {
+    get(bencher, 1_000_000, ahead, b"value:1234");
+}
+
+#[divan::bench(args = [0, 16, 32])]
+fn a_million_keys_with_values_beside(bencher: Bencher<'_, '_>, ahead: usize) {
+    get(bencher, 1_000_000, ahead, &[b'v'; 60]);
+}
