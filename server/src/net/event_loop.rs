@@ -12,6 +12,7 @@
 use super::connection::{Connection, Next};
 use super::inbox::{Mail, Opening};
 use super::shared::{NEVER, Shared};
+use super::timer::Timer;
 use crate::engine::Engine;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
@@ -26,6 +27,8 @@ use std::time::Duration;
 
 /// The loop's own token: there is mail.
 pub(super) const MAIL: Token = Token(usize::MAX);
+/// The timer's: a deadline has come.
+pub(super) const DEADLINE: Token = Token(usize::MAX - 1);
 /// Events taken from the system at a time.
 const EVENTS: usize = 1024;
 /// Bytes read at a time, whoever sent them.
@@ -71,6 +74,8 @@ pub(super) struct EventLoop {
     shared: Arc<Shared>,
     index: usize,
     poll: RefCell<Poll>,
+    /// The first loop keeps the time for all.
+    timer: Option<Timer>,
     places: RefCell<Slab<Place>>,
     /// What is still to be done in this turn.
     tasks: RefCell<VecDeque<Task>>,
@@ -93,7 +98,7 @@ thread_local! {
 
 /// Whether this thread runs the loop that keeps the time.
 pub(super) fn is_first() -> bool {
-    CURRENT.with(|current| current.borrow().as_ref().is_some_and(|current| current.index == 0))
+    CURRENT.with(|current| current.borrow().as_ref().is_some_and(|current| current.timer.is_some()))
 }
 
 /// Serves the sockets of this thread while its script is slow and lends the engine.
@@ -105,11 +110,12 @@ pub(super) fn serve_while_slow(engine: &mut Engine) {
 }
 
 /// Runs loop number `index` on this thread until the server ends.
-pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll) {
+pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<Timer>) {
     let this = Rc::new(EventLoop {
         shared,
         index,
         poll: RefCell::new(poll),
+        timer,
         places: RefCell::default(),
         tasks: RefCell::default(),
         unread: RefCell::default(),
@@ -146,14 +152,13 @@ impl EventLoop {
         if !self.unread.borrow().is_empty() || (!self.waits.get() && !self.news.borrow().is_empty()) {
             return Some(Duration::ZERO);
         }
-        let look = self.waits.get().then_some(LOOK_AGAIN);
-        // The first loop keeps the time for all.
-        let at = if self.index == 0 { self.shared.timer_at.load(Ordering::Relaxed) } else { NEVER };
-        if at == NEVER {
-            return look;
+        if self.waits.get() {
+            return Some(LOOK_AGAIN);
         }
-        let left = Duration::from_micros(at.saturating_sub(self.shared.clock.now().monotonic_us));
-        Some(look.map_or(left, |look| look.min(left)))
+        let at = self.shared.timer_at.load(Ordering::Relaxed);
+        let timer = self.timer.as_ref().filter(|_| at != NEVER)?;
+        let left = || Duration::from_micros(at.saturating_sub(self.shared.clock.now().monotonic_us));
+        timer.set(at, left)
     }
 
     /// Waits for readiness; false when the system refuses, which it never does to a poll that is in order.
@@ -177,7 +182,7 @@ impl EventLoop {
         if self.waits.get() {
             self.waits.set(self.shared.see_to_waiting().is_err());
         }
-        if self.index == 0 && !self.waits.get() && self.shared.fire_due().is_err() {
+        if self.timer.is_some() && !self.waits.get() && self.shared.fire_due().is_err() {
             self.waits.set(true);
         }
     }
@@ -205,6 +210,7 @@ impl EventLoop {
         tasks.extend(self.unread.borrow_mut().drain(..).map(|key| Task::Read { key }));
         for event in events {
             match event.token() {
+                DEADLINE => {}
                 MAIL => tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Mail)),
                 Token(key) => tasks.push_back(Task::Ready {
                     key,

@@ -16,6 +16,7 @@ mod process;
 mod shared;
 mod signals;
 mod threads;
+mod timer;
 mod watchdog;
 
 pub use listener::BindError;

@@ -4,6 +4,7 @@ use super::event_loop;
 use super::inbox::Inbox;
 use super::listener::Listeners;
 use super::shared::{Running, Shared};
+use super::timer::Timer;
 use super::{signals, watchdog};
 use crate::engine::Engine;
 use crate::time::Now;
@@ -42,9 +43,11 @@ impl Threads {
         let start = || {
             for (index, poll) in self.polls.into_iter().enumerate() {
                 let (shared, running) = (shared.clone(), shared.thread());
+                let timer =
+                    (index == 0).then(|| Timer::new(poll.registry(), event_loop::DEADLINE)).transpose()?;
                 let serve = move || {
                     let _running = running;
-                    event_loop::run(shared, index, poll);
+                    event_loop::run(shared, index, poll, timer);
                 };
                 let name = format!("lockwheel-io-{index}");
                 thread::Builder::new().name(name).stack_size(STACK).spawn(serve)?;

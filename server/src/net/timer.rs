@@ -1,0 +1,92 @@
+//! What wakes the first loop at a deadline: a timer of the system's as a descriptor where there is one, because
+//! waiting for sockets is only timed in whole milliseconds.
+
+use std::cell::Cell;
+use std::io;
+use std::time::Duration;
+
+/// A timer that makes a loop's wait end.
+pub(super) struct Timer {
+    alarm: alarm::Alarm,
+    /// The instant it is set to, as whoever sets it counts.
+    at: Cell<Option<u64>>,
+}
+
+impl Timer {
+    /// A timer whose end comes as an event of `token`.
+    pub(super) fn new(registry: &mio::Registry, token: mio::Token) -> io::Result<Self> {
+        Ok(Timer { alarm: alarm::Alarm::new(registry, token)?, at: Cell::new(None) })
+    }
+
+    /// Sees to it that a wait ends at the instant `at`, which is `left()` from now; the most to wait by other means.
+    pub(super) fn set(&self, at: u64, left: impl FnOnce() -> Duration) -> Option<Duration> {
+        if self.at.get() == Some(at) && alarm::ENDS_WAITS {
+            return None;
+        }
+        let left = left();
+        if left.is_zero() {
+            return Some(left);
+        }
+        self.at.set(Some(at));
+        self.alarm.set(left)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod alarm {
+    use mio::{Interest, Registry, Token, unix::SourceFd};
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use std::io;
+    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::time::Duration;
+
+    pub(super) const ENDS_WAITS: bool = true;
+
+    pub(super) struct Alarm(OwnedFd);
+
+    impl Alarm {
+        pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
+            Ok(Alarm(timer))
+        }
+
+        /// Ends waits after so long, which is not nothing; setting it again makes up for never reading it.
+        pub(super) fn set(&self, left: Duration) -> Option<Duration> {
+            let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let it_value = Timespec::try_from(left).ok()?;
+            let once = Itimerspec { it_interval: never, it_value };
+            match timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once) {
+                Ok(_) => None,
+                Err(error) => {
+                    tracing::warn!(%error, "a timer could not be set");
+                    Some(left)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod alarm {
+    use std::io;
+    use std::time::Duration;
+
+    pub(super) const ENDS_WAITS: bool = false;
+
+    pub(super) struct Alarm;
+
+    impl Alarm {
+        pub(super) fn new(_: &mio::Registry, _: mio::Token) -> io::Result<Self> {
+            Ok(Alarm)
+        }
+
+        pub(super) fn set(&self, left: Duration) -> Option<Duration> {
+            Some(left)
+        }
+    }
+}
