@@ -1,7 +1,12 @@
 //! Time in the engine: what has become due fires, on either hand, in the order of the deadlines.
 
 use super::Engine;
-use crate::time::{Clock, ClockError, Deadlines, Now};
+use super::sessions::Slot;
+use crate::time::{Clock, ClockError, Deadlines, Mode, Now};
+
+/// The most deadlines that fire before one batch while time runs: less than a millisecond's work. The rest fires before
+/// the next ones, which follow at once. Who turns the clock has all of them fired.
+const PIECE: usize = 1000;
 
 /// What is due first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +27,45 @@ impl Engine {
         Some(self.system.monotonic_us.saturating_add(first))
     }
 
-    /// Fires everything due at the current instant. How many deadlines there were.
-    pub(super) fn fire_due(&mut self) -> u64 {
-        let mut fired = 0;
-        while let Some((due, _)) = self.earliest().filter(|&(_, in_ms)| in_ms <= 0) {
-            self.fire(due);
-            fired += 1;
+    /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it.
+    pub(super) fn fire_piece(&mut self) {
+        let most = if self.clock.mode() == Mode::Real { PIECE } else { usize::MAX };
+        self.fire_due(most);
+    }
+
+    /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it has
+    /// its turn, and [`Engine::next_deadline`] is past.
+    fn fire_due(&mut self, most: usize) {
+        let mut left = most;
+        let mut due = self.earliest_due();
+        while let Some(first) = due.filter(|_| left > 0) {
+            self.fire(first);
+            left -= 1;
+            due = self.earliest_due();
         }
+        self.keyspace.leave_due(due.is_some(), self.now);
         while let Some(timeout) = self.real_timeouts.pop_due(self.system.monotonic_ms()) {
             self.time_out(timeout.payload.id);
-            fired += 1;
         }
-        fired
+    }
+
+    fn earliest_due(&mut self) -> Option<Due> {
+        self.earliest().and_then(|(due, in_ms)| (in_ms <= 0).then_some(due))
+    }
+
+    /// Has keys that were left for later gone before a request that names them, or a transaction that watches them; and
+    /// has those served that wait for them, so that nobody comes first who came later.
+    #[cold]
+    pub(super) fn fire_named(&mut self, slot: Slot, argv: &[&[u8]]) {
+        let session = self.sessions.get(slot);
+        let (db, watched) = (session.db, session.watched.clone());
+        for key in argv.iter().skip(1) {
+            self.keyspace.expire_if_due(db, key, self.now);
+        }
+        for (db, key) in &watched {
+            self.keyspace.expire_if_due(*db, key, self.now);
+        }
+        self.commit();
     }
 
     fn fire(&mut self, due: Due) {
@@ -77,6 +109,7 @@ impl Engine {
             fired += self.go_to_and_fire(due);
         }
         self.turn(target.monotonic_us - self.now.monotonic_us);
+        self.keyspace.leave_due(false, self.now);
         Ok(fired)
     }
 
@@ -88,6 +121,7 @@ impl Engine {
         while let Some((due, 0)) = self.earliest_in_us() {
             fired += self.go_to_and_fire((due, 0));
         }
+        self.keyspace.leave_due(false, self.now);
         Some(fired)
     }
 
@@ -123,7 +157,7 @@ impl Engine {
     pub(crate) fn turn_clock<T>(&mut self, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
         let result = verb(&mut self.clock, self.system);
         self.now = self.clock.read(self.system);
-        self.fire_due();
+        self.fire_due(usize::MAX);
         result
     }
 
@@ -161,5 +195,82 @@ impl Engine {
     /// How many deadlines are pending on either hand.
     pub(crate) fn pending_timers(&self) -> usize {
         self.keyspace.timers() + self.timeouts.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Peer;
+    use crate::engine::config::Config;
+
+    fn at(ms: u64) -> Now {
+        Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
+    }
+
+    fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
+        let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+        engine.execute(slot, &argv);
+        let mut answer = Vec::new();
+        engine.take_output(slot, &mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// An engine with a client and `keys` keys that are due at 10 ms.
+    fn engine(keys: usize) -> (Engine, Slot) {
+        let mut engine = Engine::new(Config::default(), 7, at(0));
+        engine.begin(at(0));
+        let slot = engine.connect(Peer::default());
+        (0..keys).for_each(|n| assert_eq!(ask(&mut engine, slot, &format!("SET {n} v PX 10")), "+OK\r\n"));
+        (engine, slot)
+    }
+
+    #[test]
+    fn what_is_due_at_one_instant_goes_in_pieces_that_nobody_sees() {
+        let (mut engine, slot) = engine(5 * PIECE / 2);
+        engine.begin(at(10));
+        assert_eq!(engine.keyspace.timers(), 3 * PIECE / 2);
+        assert!(engine.next_deadline().is_some_and(|next| next <= 10_000));
+        assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":0\r\n");
+        assert_eq!(ask(&mut engine, slot, "GET 2400"), "$-1\r\n");
+        assert_eq!(ask(&mut engine, slot, "KEYS *"), "*0\r\n");
+        engine.begin(at(10));
+        assert_eq!(engine.keyspace.timers(), PIECE / 2 - 1, "GET has removed one more");
+        engine.begin(at(10));
+        assert_eq!((engine.keyspace.timers(), engine.next_deadline()), (0, None));
+        assert!(!engine.keyspace.is_behind());
+    }
+
+    #[test]
+    fn who_waits_for_a_key_that_is_due_is_served_before_who_asks_for_it_later() {
+        let (mut engine, holder) = engine(2 * PIECE);
+        let [waiter, late] = [0; 2].map(|_| engine.connect(Peer::default()));
+        assert!(ask(&mut engine, holder, "LOCK.ACQUIRE lock a PX 10").contains("token"));
+        assert_eq!(ask(&mut engine, waiter, "LOCK.ACQUIRE lock b BLOCK 1000"), "");
+        engine.begin(at(10));
+        assert!(engine.keyspace.is_behind());
+        assert_eq!(ask(&mut engine, late, "LOCK.ACQUIRE lock c BLOCK 1000"), "");
+        let mut served = Vec::new();
+        engine.take_output(waiter, &mut served);
+        assert!(String::from_utf8_lossy(&served).contains("token"), "{}", served.escape_ascii());
+    }
+
+    #[test]
+    fn a_transaction_whose_watched_key_is_due_does_not_run() {
+        let (mut engine, slot) = engine(2 * PIECE);
+        assert_eq!(ask(&mut engine, slot, "SET last v PX 10"), "+OK\r\n");
+        assert_eq!(ask(&mut engine, slot, "WATCH last"), "+OK\r\n");
+        assert_eq!(ask(&mut engine, slot, "MULTI"), "+OK\r\n");
+        engine.begin(at(10));
+        assert!(engine.keyspace.is_behind());
+        assert_eq!(ask(&mut engine, slot, "EXEC"), "*-1\r\n");
+    }
+
+    #[test]
+    fn who_turns_the_clock_has_all_that_is_due_fired() {
+        let (mut engine, slot) = engine(3 * PIECE);
+        ask(&mut engine, slot, "CLOCK.FREEZE");
+        assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").ends_with(&format!(":{}\r\n", 3 * PIECE)));
+        assert_eq!(engine.keyspace.timers(), 0);
     }
 }

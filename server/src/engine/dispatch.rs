@@ -29,6 +29,9 @@ pub(crate) type Refusal = CommandError;
 impl Engine {
     /// Runs one request of a session and all it causes. `argv` is not empty.
     pub fn execute(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        if self.keyspace.is_behind() {
+            self.fire_named(slot, argv);
+        }
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {

@@ -198,12 +198,12 @@ impl Engine {
         self.busy_port = Some(port);
     }
 
-    /// Begins a batch at an instant of the system's clocks: fires what has become due.
+    /// Begins a batch at an instant of the system's clocks: fires what has become due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.system = system;
         self.now = self.clock.read(system);
-        self.fire_due();
+        self.fire_piece();
     }
 
     /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's

@@ -45,6 +45,9 @@ const SPARSE: usize = 8;
 /// No table is made smaller than this many places.
 const SMALLEST: usize = 32;
 
+/// How often a random key that turns out to be due is tried again.
+const RANDOM_TRIES: usize = 100;
+
 /// Entries by number. A page is small enough for the allocator to have a size of its own for it.
 type Entries = Slab<Entry, 256>;
 
@@ -248,8 +251,21 @@ impl Database {
         self.deadlines.peek()
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.tables.iter().flatten().map(|&id| self.entries.get(id))
+    /// All entries but those that are due at `until`.
+    pub(super) fn entries(&self, until: Option<i64>) -> impl Iterator<Item = &Entry> {
+        self.tables.iter().flatten().filter_map(move |&id| self.live(id, until))
+    }
+
+    /// The entry of a number, unless it is due at `until`.
+    fn live(&self, id: u32, until: Option<i64>) -> Option<&Entry> {
+        let entry = self.entries.get(id);
+        let due = |until| entry.has_deadline() && self.deadlines.deadline(TimerId::at(id)) <= until;
+        (!until.is_some_and(due)).then_some(entry)
+    }
+
+    /// How many keys are due at `until`. O(keys with a deadline).
+    pub(super) fn count_due(&self, until: Option<i64>) -> usize {
+        until.map_or(0, |until| self.deadlines.count_due(until))
     }
 
     /// Takes all keys out. O(1).
@@ -257,22 +273,31 @@ impl Database {
         std::mem::take(self)
     }
 
-    /// A key chosen evenly enough: a random entry of the table at a random position. O(1) expected.
-    pub(super) fn random(&self, rng: &mut Rng) -> Option<&Entry> {
+    /// A key chosen evenly enough, that is not due at `until`: a random entry of the table at a random position. O(1)
+    /// expected while few are due.
+    pub(super) fn random_live(&self, rng: &mut Rng, until: Option<i64>) -> Option<&Entry> {
+        let mut tries =
+            (0..RANDOM_TRIES).filter_map(|_| self.random(rng)).filter_map(|id| self.live(id, until));
+        tries.next().or_else(|| self.entries(until).next())
+    }
+
+    fn random(&self, rng: &mut Rng) -> Option<u32> {
         if self.len == 0 {
             return None;
         }
         let start = table_at(rng.below(1 << POSITION_BITS));
         let table =
             (0..TABLES).map(|i| &self.tables[(start + i) % TABLES]).find(|table| !table.is_empty())?;
-        table.iter().nth(rng.below(table.len() as u64) as usize).map(|&id| self.entries.get(id))
+        table.iter().nth(rng.below(table.len() as u64) as usize).copied()
     }
 
-    /// Visits at least `count` entries from `cursor` on, in the order of SCAN; the cursor to go on from, 0 at the end.
+    /// Visits at least `count` entries that are not due at `until` from `cursor` on, in the order of SCAN; the cursor to
+    /// go on from, 0 at the end.
     pub(super) fn scan<'a>(
         &'a self,
         cursor: u64,
         count: usize,
+        until: Option<i64>,
         hash_of: impl Fn(&[u8]) -> u64,
         visit: &mut dyn FnMut(&'a Entry),
     ) -> u64 {
@@ -286,7 +311,7 @@ impl Database {
             }
             let mut rest: Vec<(u64, &Entry)> = table
                 .iter()
-                .map(|&id| self.entries.get(id))
+                .filter_map(|&id| self.live(id, until))
                 .map(|entry| (position(hash_of(entry.key())), entry))
                 .filter(|(position, _)| *position >= cursor)
                 .collect();

@@ -34,6 +34,7 @@ pub use watches::Watches;
 use crate::time::Now;
 use crate::values::Encodings;
 use database::Database;
+use entry::Entry;
 use foldhash::quality::FixedState;
 use foresight::Foresight;
 use std::hash::{BuildHasher, Hasher};
@@ -95,6 +96,8 @@ pub struct Keyspace {
     last_order: Order,
     /// Whether a deadline has been set that was past already.
     overdue: bool,
+    /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
+    behind: Option<i64>,
 }
 
 impl Keyspace {
@@ -118,6 +121,7 @@ impl Keyspace {
             effects: Vec::new(),
             last_order: Order::default(),
             overdue: false,
+            behind: None,
         }
     }
 
@@ -129,7 +133,8 @@ impl Keyspace {
     /// Keys in database `db`, and how many of them have a deadline.
     pub fn sizes(&self, db: usize) -> (usize, usize) {
         let database = &self.databases[db];
-        (database.len(), database.with_deadline())
+        let due = database.count_due(self.behind);
+        (database.len() - due, database.with_deadline() - due)
     }
 
     /// A transaction on database `db` at the instant `now`.
@@ -181,17 +186,48 @@ impl Keyspace {
         let Some(entry) = databases[db].remove_due(now.wall_ms(), |key| hash_of(hasher, key)) else {
             return false;
         };
+        self.expired(db, entry, now);
+        true
+    }
+
+    fn expired(&mut self, db: usize, entry: Entry, now: Now) {
         self.counters.expired_keys += 1;
         self.gone(db, entry.key(), EndCause::Expired, now);
         Tx::new(self, db, now).changed(entry.key(), events::EXPIRED);
         self.garbage.add(entry.value);
-        true
+    }
+
+    /// Says that keys which are due at the present instant have (`true`) or have not been left for later, because they
+    /// are too many to be removed at once. Until they are, no transaction finds them: the first that looks for one
+    /// removes it, with its event.
+    pub fn leave_due(&mut self, left: bool, now: Now) {
+        self.behind = left.then_some(now.wall_ms());
+    }
+
+    /// Whether keys that are due have been left for later.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// Removes a key that is due and was left for later, with its `expired` event. O(1).
+    pub fn expire_if_due(&mut self, db: usize, key: &[u8], now: Now) {
+        let Keyspace { databases, hasher, behind, .. } = self;
+        let Some(until) = *behind else { return };
+        let hash = hash_of(hasher, key);
+        if databases[db].deadline(hash, key).is_none_or(|deadline| deadline > until) {
+            return;
+        }
+        if let Some((entry, _)) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {
+            self.expired(db, entry, now);
+        }
     }
 
     /// Removes the keys whose deadlines were set in the past since the last call, so that not even the next command of
     /// the same transaction or script finds them. O(1) when there are none.
     pub fn expire_overdue(&mut self, now: Now) {
-        if std::mem::take(&mut self.overdue) {
+        // While keys are left for later no transaction finds one that is due, and these have their turn among them.
+        if std::mem::take(&mut self.overdue) && self.behind.is_none() {
             while self.expire_next(now) {}
         }
     }

@@ -125,6 +125,36 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
 }
 
 #[test]
+fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
+    let mut keyspace = keyspace();
+    for key in [b"a", b"b", b"c", b"d"] {
+        put(&mut keyspace, key);
+        keyspace.tx(0, at(0)).set_deadline(key, 10);
+    }
+    put(&mut keyspace, b"stays");
+    keyspace.tx(0, at(0)).set_deadline(b"stays", 11);
+    effects(&mut keyspace);
+    assert!(keyspace.expire_next(at(10)));
+    keyspace.leave_due(true, at(10));
+    let mut tx = keyspace.tx(0, at(10));
+    assert_eq!((tx.len(), tx.exists(b"b"), tx.deadline(b"c")), (1, false, None));
+    assert!(tx.peek(b"b").is_none() && tx.exists(b"stays"));
+    assert_eq!(tx.iter().map(|(key, _)| key.to_vec()).collect::<Vec<_>>(), [b"stays"]);
+    let mut seen = Vec::new();
+    assert_eq!(tx.scan(0, 10, &mut |key, _| seen.push(key.to_vec())), 0);
+    assert_eq!(seen, [b"stays"]);
+    assert!((0..20).all(|_| *tx.random_key().unwrap() == *b"stays"));
+    // Who looks for one to change it makes it go first.
+    assert!(!tx.clear_deadline(b"d"));
+    assert!(tx.write_or_new::<Str>(b"c").unwrap().value.is_empty());
+    assert_eq!(keyspace.sizes(0), (2, 1));
+    while keyspace.expire_next(at(10)) {}
+    keyspace.leave_due(false, at(10));
+    assert_eq!(keyspace.sizes(0), (2, 1));
+    assert_eq!(effects(&mut keyspace), ["0 expired a", "0 expired d", "0 expired c", "0 expired b"]);
+}
+
+#[test]
 fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first() {
     let mut keyspace = Keyspace::new(3, 7);
     keyspace.notify = EventClasses::parse(b"AKE").unwrap();

@@ -101,12 +101,24 @@ impl<'a> Tx<'a> {
         hash_of(&self.keyspace.hasher, key)
     }
 
+    /// The hash of a key that is to be looked up; when it is due and was left for later, it goes before.
+    #[inline]
+    fn arrive(&mut self, key: &[u8]) -> u64 {
+        if self.keyspace.behind.is_some() {
+            self.keyspace.expire_if_due(self.db, key, self.now);
+        }
+        self.hash(key)
+    }
+
     fn database(&self) -> &Database {
         &self.keyspace.databases[self.db]
     }
 
     fn entry(&self, key: &[u8]) -> Option<&Entry> {
-        self.database().find(self.hash(key), key)
+        let hash = self.hash(key);
+        let found = self.database().find(hash, key)?;
+        let due = |until| self.database().deadline(hash, key).is_some_and(|deadline| deadline <= until);
+        (!self.keyspace.behind.is_some_and(due)).then_some(found)
     }
 
     /// Whether the key exists. O(1).
@@ -121,7 +133,7 @@ impl<'a> Tx<'a> {
 
     /// The value of a key that a command reads; a miss is told by its event. O(1).
     pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         let Keyspace { databases, counters, effects, notify, .. } = &mut *self.keyspace;
         let found = databases[self.db].find(hash, key);
         match found {
@@ -144,6 +156,9 @@ impl<'a> Tx<'a> {
 
     /// The values of several keys to be read as `T`s; `None` where there is no such key. O(keys).
     pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
+        if self.keyspace.behind.is_some() {
+            keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
+        }
         let Keyspace { databases, hasher, counters, .. } = &mut *self.keyspace;
         let database = &databases[self.db];
         let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
@@ -161,7 +176,7 @@ impl<'a> Tx<'a> {
 
     /// The value to be changed as a `T`; `None` when there is no such key. O(1).
     pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         let Keyspace { databases, encodings, rng, .. } = &mut *self.keyspace;
         match databases[self.db].find_mut(hash, key) {
             None => Ok(None),
@@ -176,7 +191,7 @@ impl<'a> Tx<'a> {
     ///
     /// The caller puts something in, or takes the key away again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         let Keyspace { databases, encodings, rng, hasher, effects, notify, .. } = &mut *self.keyspace;
         let mut new = false;
         let make = || {
@@ -195,7 +210,7 @@ impl<'a> Tx<'a> {
 
     /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
     pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         let Keyspace { databases, hasher, garbage, .. } = &mut *self.keyspace;
         match databases[self.db].set(hash, key, |key| hash_of(hasher, key), value, keep_deadline) {
             Some(old) => {
@@ -208,7 +223,7 @@ impl<'a> Tx<'a> {
 
     /// Takes the key away without saying so; its value and deadline (wall milliseconds). O(1).
     pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
         let (entry, deadline) = databases[self.db].remove(hash, key, |key| hash_of(hasher, key))?;
         self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
@@ -230,13 +245,14 @@ impl<'a> Tx<'a> {
 
     /// The deadline of a key, in wall milliseconds since the epoch. O(1).
     pub fn deadline(&self, key: &[u8]) -> Option<i64> {
-        self.database().deadline(self.hash(key), key)
+        let deadline = self.database().deadline(self.hash(key), key)?;
+        self.keyspace.behind.is_none_or(|until| deadline > until).then_some(deadline)
     }
 
     /// Sets the deadline of a key that exists, in wall milliseconds; in the past it is due at once, when the command
     /// ends (a command that wants it gone now deletes it). O(1).
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         let order = self.keyspace.next_order();
         let Keyspace { databases, overdue, timed, .. } = &mut *self.keyspace;
         if databases[self.db].set_deadline(hash, key, deadline_ms, order) {
@@ -247,7 +263,7 @@ impl<'a> Tx<'a> {
 
     /// Takes the deadline off a key; whether it had one. O(1).
     pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
-        let hash = self.hash(key);
+        let hash = self.arrive(key);
         self.keyspace.databases[self.db].clear_deadline(hash, key)
     }
 
@@ -280,9 +296,9 @@ impl<'a> Tx<'a> {
         self.keyspace.effects.push(Effect::Publish { channel: channel.into(), message: message.into() });
     }
 
-    /// The number of keys. O(1).
+    /// The number of keys. O(1), but O(keys with a deadline) while some that are due are left for later.
     pub fn len(&self) -> usize {
-        self.database().len()
+        self.database().len() - self.database().count_due(self.keyspace.behind)
     }
 
     /// Whether the database is empty.
@@ -292,7 +308,7 @@ impl<'a> Tx<'a> {
 
     /// All keys with their values, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
-        self.database().entries().map(|entry| (entry.key(), &entry.value))
+        self.database().entries(self.keyspace.behind).map(|entry| (entry.key(), &entry.value))
     }
 
     /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
@@ -300,18 +316,19 @@ impl<'a> Tx<'a> {
     /// Every key that is there from a scan's start to its end is visited. O(count + keys / 1024).
     pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {
         let hasher = &self.keyspace.hasher;
-        self.database().scan(cursor, count, |key| hash_of(hasher, key), &mut |entry| {
+        self.database().scan(cursor, count, self.keyspace.behind, |key| hash_of(hasher, key), &mut |entry| {
             visit(entry.key(), &entry.value);
         })
     }
 
     /// A random key.
     pub fn random_key(&mut self) -> Option<Box<[u8]>> {
-        let Keyspace { databases, rng, .. } = &mut *self.keyspace;
-        databases[self.db].random(rng).map(|entry| entry.key().into())
+        let Keyspace { databases, rng, behind, .. } = &mut *self.keyspace;
+        databases[self.db].random_live(rng, *behind).map(|entry| entry.key().into())
     }
 
-    /// Takes all keys of the database away, without events; how many there were. The keys are freed later:
+    /// Takes all keys of the database away, without events, also of those that are due and left for later; how many
+    /// there were. The keys are freed later:
     /// O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
         let keyspace = &mut *self.keyspace;
@@ -322,7 +339,7 @@ impl<'a> Tx<'a> {
             }
         }
         let gone = keyspace.databases[self.db].take();
-        let count = gone.len();
+        let count = gone.len() - gone.count_due(keyspace.behind);
         let waited_for = keyspace.waiters.keys_of(self.db);
         let held = waited_for.iter().filter(|key| gone.find(hash_of(&keyspace.hasher, key), key).is_some());
         let held = keyspace.holds.flushed(self.db, held.map(|key| &**key), self.now.wall_ms());

@@ -20,6 +20,11 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
         Sparse { pages: Pages::new(), used: Vec::new(), spare: 0 }
     }
 
+    /// The values of all pages, also those that are not in use: as they were when they were removed, or never were.
+    pub fn iter(&self) -> impl Iterator<Item = &V> {
+        self.pages.0.iter().flatten().flat_map(|page| page.iter())
+    }
+
     /// Keeps `value` at `index`, which is not in use.
     #[inline]
     pub fn insert_at(&mut self, index: u32, value: V) {

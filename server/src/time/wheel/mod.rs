@@ -124,6 +124,12 @@ impl<T: Copy + Default> IndexedWheel<T> {
         self.link(index + 1, key);
         self.len += 1;
     }
+
+    /// How many timers are due at `now_ms`. O(timers), some nanoseconds each.
+    pub fn count_due(&self, now_ms: i64) -> usize {
+        let now = to_key(now_ms);
+        self.nodes.iter().filter(|node| node.prev != 0 && node.key() <= now).count()
+    }
 }
 
 impl TimerId {
