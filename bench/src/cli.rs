@@ -80,8 +80,8 @@ pub struct Compare {
     /// A Lua file to measure as the workload `script`.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// The script's next key: a text with {n} the key's number, {c} the connection's, {i} a counter, each in 12
-    /// digits, or in 5 as {n:5}. Repeatable.
+    /// The script's next key: a text in which {n:12} stands for the key's number, {c:12} for the connection's and
+    /// {i:12} for a counter, in so many digits; 12 without the colon. Repeatable.
     #[arg(long = "script-key", value_name = "TEMPLATE", requires = "script", allow_hyphen_values = true)]
     pub script_keys: Vec<String>,
     /// The script's next argument, a text like a key's. Repeatable.

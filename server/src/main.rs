@@ -9,8 +9,10 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::prelude::*;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -96,16 +98,18 @@ fn write_file(path: &str, content: impl Display) -> Result<(), String> {
 /// comes first.
 fn start_log(config: &Config) -> io::Result<()> {
     let level = match config.loglevel {
-        LogLevel::Debug => "debug",
-        LogLevel::Verbose => "info",
-        LogLevel::Notice | LogLevel::Warning => "warn",
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Verbose => LevelFilter::INFO,
+        LogLevel::Notice | LogLevel::Warning => LevelFilter::WARN,
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let asked = env::var("RUST_LOG").ok().and_then(|asked| asked.parse::<Targets>().ok());
+    let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
     let writer = if config.logfile.is_empty() {
         BoxMakeWriter::new(io::stdout)
     } else {
         BoxMakeWriter::new(Mutex::new(fs::File::options().create(true).append(true).open(&config.logfile)?))
     };
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
     Ok(())
 }
