@@ -198,7 +198,7 @@ impl Engine {
         self.busy_port = Some(port);
     }
 
-    /// Begins a batch at an instant of the system's clocks: fires what has become due, or a piece of it when it is much.
+    /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.system = system;

@@ -291,8 +291,8 @@ impl Database {
         table.iter().nth(rng.below(table.len() as u64) as usize).copied()
     }
 
-    /// Visits at least `count` entries that are not due at `until` from `cursor` on, in the order of SCAN; the cursor to
-    /// go on from, 0 at the end.
+    /// Visits at least `count` entries that are not due at `until` from `cursor` on, in the order of SCAN; the cursor
+    /// to go on from, 0 at the end.
     pub(super) fn scan<'a>(
         &'a self,
         cursor: u64,
