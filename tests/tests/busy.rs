@@ -118,3 +118,21 @@ fn dropping_the_server_stops_its_script() {
     until_busy(&mut other);
     drop(server);
 }
+
+#[test]
+fn what_a_slow_script_has_written_wakes_nobody_before_its_end() {
+    let server = server(1);
+    let mut waiting = Client::connect(server.addr());
+    waiting.send_line("BLPOP q 0");
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    assert_eq!(other.line("AWAIT.BLOCKED 1 KEY q").to_string(), ":1");
+    let script = "redis.call('rpush', 'q', 'x') for i = 1, 5e8 do end return redis.call('lpop', 'q')";
+    runner.send(&["EVAL", script, "0"]);
+    until_busy(&mut other);
+    // These run on the script's thread while it is slow; the one that ends has its session taken apart there.
+    assert!(other.line("HELLO 3").to_string().contains("proto"));
+    drop(Client::connect(server.addr()));
+    assert_eq!(runner.read_reply().as_bytes(), Some(&b"x"[..]));
+    assert_eq!(other.line("RPUSH q y").to_string(), ":1");
+    assert_eq!(waiting.read_reply().to_string(), "[\"q\", \"y\"]");
+}

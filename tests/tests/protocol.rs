@@ -278,3 +278,21 @@ fn a_stranger_that_does_not_read_is_cut_off() {
     assert_eq!(client.line("AUTH secret").to_string(), "+OK");
     assert_eq!(client.line("PING").to_string(), "+PONG");
 }
+
+#[test]
+fn a_client_that_reads_late_is_sent_everything_before_it_is_let_go() {
+    let server = ours::server();
+    let (mut client, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    let big = "x".repeat(1 << 24);
+    assert_eq!(client.cmd(&["SET", "big", &big]).to_string(), "+OK");
+    client.send_line("GET big");
+    let calls = |other: &mut Client, name: &str| {
+        let stats = other.line("INFO commandstats").to_string();
+        stats.contains(&format!("cmdstat_{name}:calls=1,"))
+    };
+    while !calls(&mut other, "get") {}
+    client.send_line("QUIT");
+    while !calls(&mut other, "quit") {}
+    assert_eq!(client.read_reply().as_bytes().map(<[u8]>::len), Some(big.len()));
+    assert_eq!(client.read_reply().to_string(), "+OK");
+}

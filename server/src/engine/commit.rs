@@ -12,7 +12,12 @@ const UNAUTHENTICATED_MAX: usize = 1024;
 impl Engine {
     /// Delivers what commands have caused, if they have caused anything, until nothing is left to cause more.
     #[inline]
+    ///
+    /// Nothing while a script runs: what other clients do to their sessions meanwhile must not let its effects out.
     pub(crate) fn commit(&mut self) {
+        if self.scripts.is_none() {
+            return;
+        }
         if self.keyspace.has_effects() || !self.watching_state.is_empty() {
             self.commit_effects();
         }

@@ -6,6 +6,7 @@ use super::{Call, Engine, Origin, REDIS_VERSION};
 use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// Serves other clients while a script is slow: the net room's queue of their requests.
@@ -171,10 +172,15 @@ fn run(
     let db = engine.session(call.slot).db;
     engine.control.begin(engine.system.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
-    runtime.run(id, keys, rest, &mut ScriptHost { engine, call, read_only }, reply);
+    let mut host = ScriptHost { engine, call, read_only };
+    // A mistake in a command costs the client that called it, not everybody the interpreter.
+    let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
     engine.control.end();
     engine.sessions.get_mut(call.slot).db = db;
     engine.scripts = Some(runtime);
+    if let Err(panic) = ran {
+        resume_unwind(panic);
+    }
     Ok(Flow::Done)
 }
 

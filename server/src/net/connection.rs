@@ -281,7 +281,7 @@ impl Connection {
         self.output.write(&mut self.stream)?;
         Ok(match self.closing {
             Some(Closing::Now) => false,
-            Some(Closing::AfterOutput) => self.has_output(),
+            Some(Closing::AfterOutput) => self.has_output() || self.news_left,
             None => true,
         })
     }
