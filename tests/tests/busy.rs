@@ -136,3 +136,30 @@ fn what_a_slow_script_has_written_wakes_nobody_before_its_end() {
     assert_eq!(other.line("RPUSH q y").to_string(), ":1");
     assert_eq!(waiting.read_reply().to_string(), "[\"q\", \"y\"]");
 }
+
+#[test]
+fn deadlines_that_pass_while_a_script_is_slow_fire_when_it_has_ended() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    let mut waiting = Client::connect(server.addr());
+    waiting.send_line("BLPOP q 0.2");
+    assert_eq!(other.line("AWAIT.BLOCKED 1 KEY q").to_string(), ":1");
+    runner.send(&["EVAL", "for i = 1, 5e8 do end return 1", "0"]);
+    until_busy(&mut other);
+    assert_eq!(runner.read_reply().to_string(), ":1");
+    // Nobody sends anything more.
+    assert_eq!(waiting.read_reply().to_string(), "(nil)");
+}
+
+#[test]
+fn a_refusal_before_a_transaction_does_not_abort_it() {
+    let server = server(1);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    runner.send(&["EVAL", "while true do end", "0"]);
+    until_busy(&mut other);
+    assert_eq!(other.line("MULTI").to_string(), "+OK");
+    assert_eq!(kill(&mut other), "+OK");
+    assert!(runner.read_reply().is_error());
+    assert_eq!(other.line("SET k v").to_string(), "+QUEUED");
+    assert_eq!(other.line("EXEC").to_string(), "[+OK]");
+}

@@ -296,3 +296,22 @@ fn a_client_that_reads_late_is_sent_everything_before_it_is_let_go() {
     assert_eq!(client.read_reply().as_bytes().map(<[u8]>::len), Some(big.len()));
     assert_eq!(client.read_reply().to_string(), "+OK");
 }
+
+#[test]
+fn an_error_of_the_protocol_comes_once_and_after_all_replies() {
+    const GETS: usize = 3000;
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let value = "x".repeat(10_000);
+    assert_eq!(client.cmd(&["SET", "k", &value]).to_string(), "+OK");
+    let requests = [&encode(&["GET", "k"]).repeat(GETS)[..], b"*x\r\n"].concat();
+    client.send_raw(&requests);
+    let mut other = Client::connect(server.addr());
+    let done = format!("cmdstat_get:calls={GETS},");
+    while !other.line("INFO commandstats").to_string().contains(&done) {}
+    for _ in 0..GETS {
+        assert_eq!(client.read_reply().as_bytes().map(<[u8]>::len), Some(value.len()));
+    }
+    assert_eq!(client.read_reply().to_string(), "-ERR Protocol error: invalid multibulk length");
+    assert!(client.read_to_close().is_empty());
+}

@@ -36,7 +36,8 @@ impl Garbage {
 
     /// Takes the keys of a database and the native holds in it.
     pub(super) fn add_database(&mut self, database: Database, held: HeldIn) {
-        if database.len() > PARTS {
+        let parts = || database.entries(None).map(|entry| entry.value.parts()).sum::<usize>();
+        if database.len() > PARTS || parts() > PARTS {
             self.databases.push((database, held));
         }
     }

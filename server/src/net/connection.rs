@@ -39,6 +39,7 @@ pub(super) struct News {
     blocked: bool,
     closing: Option<Closing>,
     authenticated: bool,
+    in_transaction: bool,
     max_bulk: usize,
     query_buffer_limit: usize,
 }
@@ -50,6 +51,7 @@ impl News {
             blocked: session.is_blocked(),
             closing: session.closing(),
             authenticated: session.authenticated,
+            in_transaction: session.multi.is_some(),
             max_bulk: engine.config.proto_max_bulk_len,
             query_buffer_limit: engine.config.client_query_buffer_limit,
         }
@@ -72,8 +74,9 @@ pub(super) struct Connection {
     /// The session waits for a key: what has been read stays unread.
     blocked: bool,
     authenticated: bool,
+    in_transaction: bool,
     closing: Option<Closing>,
-    /// A request was refused because a script was slow; an open transaction must not run without it.
+    /// A request of an open transaction was refused because a script was slow: it must not run without it.
     refused: bool,
     /// The session has output that was not taken, because the socket refuses earlier output.
     news_left: bool,
@@ -96,6 +99,7 @@ impl Connection {
             woken: Vec::new(),
             blocked: false,
             authenticated: false,
+            in_transaction: false,
             closing: None,
             refused: false,
             news_left: false,
@@ -213,7 +217,8 @@ impl Connection {
             shared.sleep(Duration::from_micros(us));
             progress = Progress::Continue;
         }
-        self.take_news(engine);
+        self.learn(News::of(engine, self.slot));
+        self.take_output(engine);
         shared.settle(engine, &mut self.woken);
         (ran, progress)
     }
@@ -236,20 +241,32 @@ impl Connection {
         }
     }
 
-    /// Learns what is new of the session, and takes its output unless the socket refuses earlier output.
+    /// Learns what is new of the session, and takes what others have sent to it unless the socket refuses earlier
+    /// output.
     pub(super) fn take_news(&mut self, engine: &mut Engine) {
         self.learn(News::of(engine, self.slot));
-        self.news_left = self.output.is_stuck();
-        // A client that does not read has its next output wait; but what else is new it is told at once.
-        match self.news_left {
-            true => engine.heard(self.slot),
-            false => engine.take_output(self.slot, &mut self.output.bytes),
+        // A client that does not read has messages wait; but what else is new it is told at once.
+        if self.output.is_stuck() {
+            self.news_left = true;
+            engine.heard(self.slot);
+        } else {
+            self.take_output(engine);
         }
+    }
+
+    /// Takes all output of the session. Replies to its own requests never stay there, lest what is answered without the
+    /// engine comes before them.
+    fn take_output(&mut self, engine: &mut Engine) {
+        self.news_left = false;
+        self.output.extend(|bytes| engine.take_output(self.slot, bytes));
     }
 
     fn learn(&mut self, news: News) {
         self.blocked = news.blocked;
-        self.closing = news.closing;
+        // An error of the protocol closes the connection whatever the session says.
+        self.closing = news.closing.or(self.closing);
+        self.refused &= news.in_transaction;
+        self.in_transaction = news.in_transaction;
         self.authenticated = news.authenticated;
         self.input.limits.unauthenticated = !news.authenticated;
         self.input.limits.max_bulk = news.max_bulk;
@@ -308,7 +325,7 @@ impl Connection {
             Refusal::Shutdown => return Progress::Shutdown,
             Refusal::Refuse => {
                 writer.error(BUSY.as_bytes());
-                self.refused = true;
+                self.refused = self.in_transaction;
             }
             Refusal::Queue => {
                 let request = argv.iter().map(|arg| arg.to_vec()).collect();

@@ -101,6 +101,12 @@ pub(super) fn is_first() -> bool {
     CURRENT.with(|current| current.borrow().as_ref().is_some_and(|current| current.timer.is_some()))
 }
 
+/// Lets this thread's loop, if it runs one, look soon whether the engine is free: whoever holds it may have let go just
+/// before it could see that somebody waits.
+pub(super) fn look_again() {
+    CURRENT.with(|current| current.borrow().iter().for_each(|current| current.waits.set(true)));
+}
+
 /// Serves the sockets of this thread while its script is slow and lends the engine.
 pub(super) fn serve_while_slow(engine: &mut Engine) {
     let current = CURRENT.with(|current| current.borrow().clone());
@@ -210,7 +216,8 @@ impl EventLoop {
         tasks.extend(self.unread.borrow_mut().drain(..).map(|key| Task::Read { key }));
         for event in events {
             match event.token() {
-                DEADLINE => {}
+                // Even while a slow script runs, after which the loop must not wait for it again.
+                DEADLINE => self.timer.iter().for_each(Timer::rang),
                 MAIL => tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Mail)),
                 Token(key) => tasks.push_back(Task::Ready {
                     key,

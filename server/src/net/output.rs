@@ -26,6 +26,17 @@ impl Output {
         self.bytes.is_empty()
     }
 
+    /// Lets `append` add to what is still to be written.
+    pub(super) fn extend(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
+        // What is written already is dropped when it is the larger part, so that moving the rest costs no more.
+        if self.written > self.bytes.len() / 2 {
+            self.bytes.drain(..self.written);
+            self.written = 0;
+        }
+        append(&mut self.bytes);
+        self.unwritten.store(self.bytes.len() - self.written, Ordering::Relaxed);
+    }
+
     /// Whether the socket has refused to take all of it.
     pub(super) fn is_stuck(&self) -> bool {
         self.stuck

@@ -178,6 +178,7 @@ impl Shared {
     pub(super) fn push_job(&self, job: Job) {
         self.jobs.push(job);
         self.waited_for.store(true, Ordering::Release);
+        event_loop::look_again();
     }
 
     /// Lets the loops be woken when the engine is free again.

@@ -18,6 +18,11 @@ impl Timer {
         Ok(Timer { alarm: alarm::Alarm::new(registry, token)?, at: Cell::new(None) })
     }
 
+    /// It has ended a wait, and must be set again to end another.
+    pub(super) fn rang(&self) {
+        self.at.set(None);
+    }
+
     /// Sees to it that a wait ends at the instant `at`, which is `left()` from now; the most to wait by other means.
     pub(super) fn set(&self, at: u64, left: impl FnOnce() -> Duration) -> Option<Duration> {
         if self.at.get() == Some(at) && alarm::ENDS_WAITS {
