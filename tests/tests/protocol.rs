@@ -315,3 +315,14 @@ fn an_error_of_the_protocol_comes_once_and_after_all_replies() {
     assert_eq!(client.read_reply().to_string(), "-ERR Protocol error: invalid multibulk length");
     assert!(client.read_to_close().is_empty());
 }
+
+#[test]
+fn a_client_that_asks_for_much_and_closes_its_end_is_answered_in_full() {
+    const PINGS: usize = 6000;
+    let server = ours::server();
+    // More than is read at once; when the end is seen depends on the moment.
+    let requests = encode(&["PING"]).repeat(PINGS);
+    for _ in 0..50 {
+        assert_eq!(answer(server.addr(), &requests).len(), PINGS * b"+PONG\r\n".len());
+    }
+}

@@ -68,6 +68,8 @@ pub(super) struct Connection {
     /// The client's end may be closed, or broken: reading goes on until that shows.
     pub(super) ends: bool,
     input: Input,
+    /// Something was read, and its turn to run has not come yet.
+    unrun: bool,
     query_buffer_limit: usize,
     output: Output,
     woken: Vec<u64>,
@@ -94,6 +96,7 @@ impl Connection {
             key: 0,
             ends: false,
             input: Input::default(),
+            unrun: false,
             query_buffer_limit: usize::MAX,
             output: Output::new(session.unwritten),
             woken: Vec::new(),
@@ -120,6 +123,8 @@ impl Connection {
             return Ok(Next::Write);
         }
         let read = match self.stream.read(buffer) {
+            // What was read before it is answered first.
+            Ok(0) if self.unrun => return Ok(Next::RunAndRead),
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -130,6 +135,7 @@ impl Connection {
             Err(error) => return Err(error),
         };
         self.input.append(&buffer[..read]);
+        self.unrun = true;
         // A read that leaves room has taken all there is; more makes the socket ready again.
         Ok(if read == buffer.len() || self.ends { Next::RunAndRead } else { Next::Run })
     }
@@ -139,6 +145,7 @@ impl Connection {
     /// # Errors
     /// When the client has sent more than it may, or its socket is broken.
     pub(super) fn run(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<Next> {
+        self.unrun = false;
         while self.may_run() && self.input.len() > 0 {
             match self.input.parse() {
                 Ok(0) => break,
