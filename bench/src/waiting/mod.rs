@@ -5,7 +5,6 @@
 
 pub mod background;
 pub mod client;
-mod cpu;
 pub mod crowd;
 pub mod handoff;
 pub mod lateness;

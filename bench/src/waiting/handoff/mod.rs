@@ -9,12 +9,13 @@ mod native;
 mod scripted;
 pub(crate) mod scripts;
 
+use super::Target;
 use super::client::Client;
 use super::crowd::{Crowd, Place};
 use super::results::{Handoff, LockKind};
 use super::samples::Samples;
 use super::wire::Reply;
-use super::{Target, cpu};
+use crate::servers::cpu::Sample;
 use native::Native;
 use scripted::Scripted;
 use std::io;
@@ -99,14 +100,15 @@ fn turns(target: &Target, plan: &Plan, locking: &mut impl Locking) -> io::Result
     let (mut grants, mut settles) = (Samples::default(), Samples::default());
     asleep(&mut control, locking)?;
     let commands = control.commands_run()?;
-    let (requests, wake_ups, cpu_ns) = (crowd.requests(), locking.wake_ups(), cpu::of(target)?);
+    let used = || target.pid.and_then(Sample::of);
+    let (requests, wake_ups, before) = (crowd.requests(), locking.wake_ups(), used());
     for _ in 0..plan.handoffs {
         let Turn { grant, settled } = turn(&mut crowd, locking, &mut holder)?;
         grants.add(grant);
         settles.add(settled);
     }
     let each = |total: u64| total as f64 / plan.handoffs as f64;
-    let cpu_ns = cpu::of(target)?.zip(cpu_ns).map(|(after, before)| after.saturating_sub(before));
+    let cpu = before.zip(used()).map(|(before, after)| before.until(&after).total);
     asleep(&mut control, locking)?;
     let commands = control.commands_run()? - commands;
     let [p50_us, p99_us, max_us] = grants.quantiles([0.5, 0.99, 1.0]);
@@ -122,7 +124,7 @@ fn turns(target: &Target, plan: &Plan, locking: &mut impl Locking) -> io::Result
         p99_us,
         max_us,
         settled_p50_us: settles.quantile(0.5),
-        cpu_us_each: cpu_ns.map(|ns| each(ns) / 1e3),
+        cpu_us_each: cpu.map(|cpu| each(cpu.as_nanos() as u64) / 1e3),
     })
 }
 
