@@ -15,6 +15,7 @@ pub mod config;
 mod connection;
 mod dispatch;
 mod foresee;
+mod host;
 mod info;
 mod names;
 mod process;
@@ -31,8 +32,9 @@ mod turning;
 mod waits;
 
 pub use dispatch::{BUSY, Progress};
+pub use host::Host;
 pub use process::{Process, Usage};
-pub use scripts::{BusyPort, kill_error};
+pub use scripts::kill_error;
 pub use session::{Closing, Peer, Session};
 pub use sessions::Slot;
 pub use table::{Command, CommandId, CommandTable, Handler};
@@ -113,7 +115,7 @@ pub struct Engine {
     /// The interpreter; taken out while a script runs.
     scripts: Option<Box<Runtime>>,
     control: Arc<Control>,
-    busy_port: Option<Box<dyn BusyPort>>,
+    host: Option<Arc<dyn Host>>,
     effects: Vec<Effect>,
     /// Sessions that have output or news which their own requests did not cause.
     woken: Vec<u64>,
@@ -166,7 +168,7 @@ impl Engine {
             watching_state: Vec::new(),
             scripts: Some(Box::new(scripts::runtime(&config, seed, &control))),
             control,
-            busy_port: None,
+            host: None,
             effects: Vec::new(),
             woken: Vec::new(),
             pending_progress: None,
@@ -191,11 +193,6 @@ impl Engine {
     pub fn reject_connection(&mut self) {
         self.stats.rejected_connections += 1;
         self.stats.answered_error(b"ERR max number of clients reached");
-    }
-
-    /// Who serves other clients while a script is slow.
-    pub fn set_busy_port(&mut self, port: Box<dyn BusyPort>) {
-        self.busy_port = Some(port);
     }
 
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.

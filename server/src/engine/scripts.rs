@@ -9,12 +9,6 @@ use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Serves other clients while a script is slow: the net room's queue of their requests.
-pub trait BusyPort: Send {
-    /// Runs what is queued.
-    fn serve(&mut self, engine: &mut Engine);
-}
-
 /// An interpreter for an engine.
 pub(super) fn runtime(config: &Config, seed: u64, control: &Arc<Control>) -> Runtime {
     let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
@@ -170,7 +164,9 @@ fn run(
     let read_only = read_only || runtime.flags(id).no_writes;
     // SELECT in a script is the script's own.
     let db = engine.session(call.slot).db;
-    engine.control.begin(engine.system.monotonic_ms().unsigned_abs());
+    // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
+    let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.system };
+    engine.control.begin(began.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
     let mut host = ScriptHost { engine, call, read_only };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
@@ -233,9 +229,8 @@ impl Host for ScriptHost<'_> {
     }
 
     fn on_slow(&mut self) {
-        if let Some(mut port) = self.engine.busy_port.take() {
-            port.serve(self.engine);
-            self.engine.busy_port = Some(port);
+        if let Some(host) = self.engine.host.clone() {
+            host.serve_while_slow(self.engine);
         }
     }
 

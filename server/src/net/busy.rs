@@ -5,11 +5,9 @@
 //! been armed: for its own sockets at once, for those of other threads from a queue. Everything else is answered
 //! `BUSY` at once.
 
-use super::event_loop;
-use crate::engine::{BusyPort, Engine};
+use crate::engine::Engine;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Something to be done with the engine that does not disturb the running script: it touches sessions only. It tells
 /// the one who waits for it, if somebody does.
@@ -31,16 +29,6 @@ impl Jobs {
             let Some(job) = self.0.lock().pop_front() else { break };
             job(engine);
         }
-    }
-}
-
-/// The engine's end: what it calls while its script is slow.
-pub(super) struct Port(pub(super) Arc<Jobs>);
-
-impl BusyPort for Port {
-    fn serve(&mut self, engine: &mut Engine) {
-        self.0.drain(engine);
-        event_loop::serve_while_slow(engine);
     }
 }
 

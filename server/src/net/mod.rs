@@ -7,6 +7,7 @@
 mod busy;
 mod connection;
 mod event_loop;
+mod host;
 mod inbox;
 mod input;
 mod listener;

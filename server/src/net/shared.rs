@@ -1,7 +1,8 @@
 //! What all threads share: the engine behind its lock, the loops' inboxes, when a deadline is next.
 
-use super::busy::{Job, Jobs, Port};
+use super::busy::{Job, Jobs};
 use super::event_loop;
+use super::host::World;
 use super::inbox::{Address, Inbox, Mail};
 use super::os_clock::OsClock;
 use super::watchdog::Batches;
@@ -77,7 +78,7 @@ impl Shared {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
         let jobs = Arc::new(Jobs::default());
-        engine.set_busy_port(Box::new(Port(jobs.clone())));
+        engine.set_host(Arc::new(World { clock, jobs: jobs.clone() }));
         Arc::new(Shared {
             clock,
             control: engine.control().clone(),
