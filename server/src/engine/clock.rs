@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::sessions::Slot;
-use crate::time::{Clock, ClockError, Deadlines, Mode, Now};
+use crate::time::{Clock, ClockError, Deadlines, Mode, Now, Over};
 
 /// The most deadlines that fire before one batch while time runs: less than a millisecond's work. The rest fires before
 /// the next ones, which follow at once. Who turns the clock has all of them fired.
@@ -23,34 +23,35 @@ impl Engine {
             Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: self.timeouts.next_deadline() };
         let virtual_us = self.clock.until(self.system, deadlines);
         let real = Deadlines { wall_ms: None, monotonic_ms: self.real_timeouts.next_deadline() };
-        let first = virtual_us.into_iter().chain(self.system.us_until(real)).min()?;
+        let first = virtual_us.into_iter().chain(self.system.us_until(real, Over::Past)).min()?;
         Some(self.system.monotonic_us.saturating_add(first))
     }
 
     /// Fires what is due at the present instant before a batch: all of it, or while time runs a piece of it.
     pub(super) fn fire_piece(&mut self) {
         let most = if self.clock.mode() == Mode::Real { PIECE } else { usize::MAX };
-        self.fire_due(most);
+        self.fire_due(most, self.clock.over());
     }
 
-    /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it has
-    /// its turn, and [`Engine::next_deadline`] is past.
-    fn fire_due(&mut self, most: usize) {
+    /// Fires what is over at the present instant, in order, but no more than `most`. What is left is hidden until it
+    /// has its turn, and [`Engine::next_deadline`] is past.
+    fn fire_due(&mut self, most: usize, over: Over) {
         let mut left = most;
-        let mut due = self.earliest_due();
+        let mut due = self.earliest_due(over);
         while let Some(first) = due.filter(|_| left > 0) {
-            self.fire(first);
+            self.fire(first, over);
             left -= 1;
-            due = self.earliest_due();
+            due = self.earliest_due(over);
         }
-        self.keyspace.leave_due(due.is_some(), self.now);
-        while let Some(timeout) = self.real_timeouts.pop_due(self.system.monotonic_ms()) {
+        self.keyspace.leave_due(due.map(|_| over.until_ms(self.now.wall_ms())));
+        while let Some(timeout) = self.real_timeouts.pop_due(Over::Past.until_ms(self.system.monotonic_ms()))
+        {
             self.time_out(timeout.payload.id);
         }
     }
 
-    fn earliest_due(&mut self) -> Option<Due> {
-        self.earliest().and_then(|(due, in_ms)| (in_ms <= 0).then_some(due))
+    fn earliest_due(&mut self, over: Over) -> Option<Due> {
+        self.earliest().and_then(|(due, in_ms)| (in_ms <= over.until_ms(0)).then_some(due))
     }
 
     /// Has keys that were left for later gone before a request that names them, or a transaction that watches them; and
@@ -68,11 +69,11 @@ impl Engine {
         self.commit();
     }
 
-    fn fire(&mut self, due: Due) {
+    fn fire(&mut self, due: Due, over: Over) {
         match due {
-            Due::Key => drop(self.keyspace.expire_next(self.now)),
+            Due::Key => drop(self.keyspace.expire_next(self.now, over)),
             Due::Wait => {
-                if let Some(timeout) = self.timeouts.pop_due(self.now.monotonic_ms()) {
+                if let Some(timeout) = self.timeouts.pop_due(over.until_ms(self.now.monotonic_ms())) {
                     self.time_out(timeout.payload.id);
                 }
             }
@@ -109,7 +110,7 @@ impl Engine {
             fired += self.go_to_and_fire(due);
         }
         self.turn(target.monotonic_us - self.now.monotonic_us);
-        self.keyspace.leave_due(false, self.now);
+        self.keyspace.leave_due(None);
         Ok(fired)
     }
 
@@ -121,13 +122,13 @@ impl Engine {
         while let Some((due, 0)) = self.earliest_in_us() {
             fired += self.go_to_and_fire((due, 0));
         }
-        self.keyspace.leave_due(false, self.now);
+        self.keyspace.leave_due(None);
         Some(fired)
     }
 
     fn go_to_and_fire(&mut self, (due, in_us): (Due, u64)) -> u64 {
         self.turn(in_us);
-        self.fire(due);
+        self.fire(due, Over::Reached);
         1
     }
 
@@ -138,7 +139,7 @@ impl Engine {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
             Due::Wait => Deadlines { wall_ms: None, monotonic_ms: self.timeouts.next_deadline() },
         };
-        Some((due, self.now.us_until(deadlines)?))
+        Some((due, self.now.us_until(deadlines, Over::Reached)?))
     }
 
     fn earliest_until(&mut self, target: Now) -> Option<(Due, u64)> {
@@ -153,11 +154,11 @@ impl Engine {
         }
     }
 
-    /// Does something to the clock, then fires what is due by the new time.
-    pub(crate) fn turn_clock<T>(&mut self, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
+    /// Does something to the clock, then fires what is over by the new time.
+    pub(crate) fn turn_clock<T>(&mut self, over: Over, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
         let result = verb(&mut self.clock, self.system);
         self.now = self.clock.read(self.system);
-        self.fire_due(usize::MAX);
+        self.fire_due(usize::MAX, over);
         result
     }
 
@@ -168,13 +169,13 @@ impl Engine {
 
     /// Stops both hands. The wall hand.
     pub fn freeze(&mut self) -> i64 {
-        self.turn_clock(Clock::freeze);
+        self.turn_clock(Over::Reached, Clock::freeze);
         self.now.wall_ms()
     }
 
     /// Lets both hands run from where they stand. The wall hand.
     pub fn resume(&mut self) -> i64 {
-        self.turn_clock(Clock::resume);
+        self.turn_clock(Over::Past, Clock::resume);
         self.now.wall_ms()
     }
 
@@ -183,7 +184,7 @@ impl Engine {
     /// # Errors
     /// When the hand would leave its range.
     pub fn step_wall(&mut self, ms: i64) -> Result<i64, ClockError> {
-        self.turn_clock(|clock, system| clock.step(system, ms))?;
+        self.turn_clock(Over::Reached, |clock, system| clock.step(system, ms))?;
         Ok(self.now.wall_ms())
     }
 
@@ -228,17 +229,53 @@ mod tests {
     #[test]
     fn what_is_due_at_one_instant_goes_in_pieces_that_nobody_sees() {
         let (mut engine, slot) = engine(5 * PIECE / 2);
-        engine.begin(at(10));
+        engine.begin(at(11));
         assert_eq!(engine.keyspace.timers(), 3 * PIECE / 2);
-        assert!(engine.next_deadline().is_some_and(|next| next <= 10_000));
+        assert!(engine.next_deadline().is_some_and(|next| next <= 11_000));
         assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":0\r\n");
         assert_eq!(ask(&mut engine, slot, "GET 2400"), "$-1\r\n");
         assert_eq!(ask(&mut engine, slot, "KEYS *"), "*0\r\n");
-        engine.begin(at(10));
+        engine.begin(at(11));
         assert_eq!(engine.keyspace.timers(), PIECE / 2 - 1, "GET has removed one more");
-        engine.begin(at(10));
+        engine.begin(at(11));
         assert_eq!((engine.keyspace.timers(), engine.next_deadline()), (0, None));
         assert!(!engine.keyspace.is_behind());
+    }
+
+    #[test]
+    fn while_time_runs_nothing_ends_before_the_millisecond_after_its_deadline() {
+        let (mut engine, slot) = engine(1);
+        let waiter = engine.connect(Peer::default());
+        assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
+        assert_eq!(engine.next_deadline(), Some(11_000));
+        engine.begin(Now { wall_us: 10_999, monotonic_us: 10_999 });
+        assert_eq!(ask(&mut engine, slot, "PTTL 0"), ":0\r\n");
+        assert!(engine.session(waiter).is_blocked());
+        engine.begin(at(11));
+        assert_eq!(ask(&mut engine, slot, "PTTL 0"), ":-2\r\n");
+        assert!(!engine.session(waiter).is_blocked());
+    }
+
+    #[test]
+    fn who_turns_the_clock_by_what_is_left_reaches_the_end_running_or_frozen() {
+        for first in ["PING", "CLOCK.FREEZE"] {
+            let (mut engine, slot) = engine(1);
+            ask(&mut engine, slot, first);
+            assert_eq!(ask(&mut engine, slot, "PTTL 0"), ":10\r\n");
+            assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").ends_with(":1\r\n"), "{first}");
+            assert_eq!(ask(&mut engine, slot, "SET k v PX 5"), "+OK\r\n");
+            ask(&mut engine, slot, "CLOCK.STEP 5");
+            assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":0\r\n", "{first}");
+        }
+    }
+
+    #[test]
+    fn freezing_fires_what_the_whole_millisecond_ends() {
+        let (mut engine, slot) = engine(1);
+        engine.begin(Now { wall_us: 10_400, monotonic_us: 10_400 });
+        assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":1\r\n");
+        ask(&mut engine, slot, "CLOCK.FREEZE");
+        assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":0\r\n");
     }
 
     #[test]
@@ -247,7 +284,7 @@ mod tests {
         let [waiter, late] = [0; 2].map(|_| engine.connect(Peer::default()));
         assert!(ask(&mut engine, holder, "LOCK.ACQUIRE lock a PX 10").contains("token"));
         assert_eq!(ask(&mut engine, waiter, "LOCK.ACQUIRE lock b BLOCK 1000"), "");
-        engine.begin(at(10));
+        engine.begin(at(11));
         assert!(engine.keyspace.is_behind());
         assert_eq!(ask(&mut engine, late, "LOCK.ACQUIRE lock c BLOCK 1000"), "");
         let mut served = Vec::new();
@@ -261,7 +298,7 @@ mod tests {
         assert_eq!(ask(&mut engine, slot, "SET last v PX 10"), "+OK\r\n");
         assert_eq!(ask(&mut engine, slot, "WATCH last"), "+OK\r\n");
         assert_eq!(ask(&mut engine, slot, "MULTI"), "+OK\r\n");
-        engine.begin(at(10));
+        engine.begin(at(11));
         assert!(engine.keyspace.is_behind());
         assert_eq!(ask(&mut engine, slot, "EXEC"), "*-1\r\n");
     }

@@ -157,7 +157,7 @@ impl Engine {
             Some(handler) => self.invoke(call, handler, args, reply),
             None => Err(CommandError::arity(&self.table.get(command).name)),
         };
-        self.keyspace.expire_overdue(self.now);
+        self.keyspace.expire_overdue(self.now, self.clock.over());
         match outcome {
             Ok(Flow::Done) => None,
             Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),

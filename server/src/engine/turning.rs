@@ -3,7 +3,7 @@
 use super::table::Handler;
 use super::{Call, Engine};
 use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
-use crate::time::{Clock, ClockError, Mode};
+use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
 
 /// Moving time from inside a script or a transaction would tear it: the clock moves when they have ended.
@@ -106,7 +106,7 @@ fn resume(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> O
 }
 
 fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.turn_clock(Clock::reset);
+    engine.turn_clock(Over::Past, Clock::reset);
     reply_wall(engine, reply)
 }
 
@@ -143,7 +143,7 @@ fn step(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
 
 fn set(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wall_ms = args.int(1)?;
-    engine.turn_clock(|clock, system| clock.set(system, wall_ms))?;
+    engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms))?;
     reply_wall(engine, reply)
 }
 

@@ -31,7 +31,7 @@ pub use typed::Typed;
 pub use waiters::{ReadyKey, Waiter, WaiterId, Waiters};
 pub use watches::Watches;
 
-use crate::time::Now;
+use crate::time::{Now, Over};
 use crate::values::Encodings;
 use database::Database;
 use entry::Entry;
@@ -179,11 +179,12 @@ impl Keyspace {
         self.databases[..self.timed].iter().map(Database::with_deadline).sum()
     }
 
-    /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is due. O(1).
-    pub fn expire_next(&mut self, now: Now) -> bool {
+    /// Removes the earliest key whose deadline is over at `now`, with its `expired` event. False when none is. O(1).
+    pub fn expire_next(&mut self, now: Now, over: Over) -> bool {
         let Some((_, db)) = self.first_to_expire() else { return false };
         let Keyspace { databases, hasher, .. } = self;
-        let Some(entry) = databases[db].remove_due(now.wall_ms(), |key| hash_of(hasher, key)) else {
+        let until = over.until_ms(now.wall_ms());
+        let Some(entry) = databases[db].remove_due(until, |key| hash_of(hasher, key)) else {
             return false;
         };
         self.expired(db, entry, now);
@@ -197,11 +198,11 @@ impl Keyspace {
         self.garbage.add(entry.value);
     }
 
-    /// Says that keys which are due at the present instant have (`true`) or have not been left for later, because they
-    /// are too many to be removed at once. Until they are, no transaction finds them: the first that looks for one
-    /// removes it, with its event.
-    pub fn leave_due(&mut self, left: bool, now: Now) {
-        self.behind = left.then_some(now.wall_ms());
+    /// Says up to which deadline, in wall milliseconds, keys have been left for later, because they are too many to be
+    /// removed at once; `None` when all are gone that are due. Until they are, no transaction finds them: the first
+    /// that looks for one removes it, with its event.
+    pub fn leave_due(&mut self, until_ms: Option<i64>) {
+        self.behind = until_ms;
     }
 
     /// Whether keys that are due have been left for later.
@@ -225,10 +226,10 @@ impl Keyspace {
 
     /// Removes the keys whose deadlines were set in the past since the last call, so that not even the next command of
     /// the same transaction or script finds them. O(1) when there are none.
-    pub fn expire_overdue(&mut self, now: Now) {
+    pub fn expire_overdue(&mut self, now: Now, over: Over) {
         // While keys are left for later no transaction finds one that is due, and these have their turn among them.
         if std::mem::take(&mut self.overdue) && self.behind.is_none() {
-            while self.expire_next(now) {}
+            while self.expire_next(now, over) {}
         }
     }
 

@@ -37,9 +37,9 @@ fn a_key_goes_at_its_millisecond_with_its_event() {
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
     assert_eq!(keyspace.next_deadline(), Some(10));
-    assert!(!keyspace.expire_next(at(9)));
+    assert!(!keyspace.expire_next(at(9), Over::Reached));
     assert!(keyspace.tx(0, at(9)).exists(b"k"));
-    assert!(keyspace.expire_next(at(10)));
+    assert!(keyspace.expire_next(at(10), Over::Reached));
     assert!(!keyspace.tx(0, at(10)).exists(b"k"));
     assert_eq!(effects(&mut keyspace), ["0 expired k"]);
     assert_eq!(keyspace.sizes(0), (0, 0));
@@ -51,10 +51,10 @@ fn a_deadline_set_in_the_past_is_due_when_the_command_ends() {
     put(&mut keyspace, b"k");
     put(&mut keyspace, b"later");
     keyspace.tx(0, at(10)).set_deadline(b"later", 11);
-    keyspace.expire_overdue(at(10));
+    keyspace.expire_overdue(at(10), Over::Reached);
     keyspace.tx(0, at(10)).set_deadline(b"k", 10);
     assert!(keyspace.tx(0, at(10)).exists(b"k"));
-    keyspace.expire_overdue(at(10));
+    keyspace.expire_overdue(at(10), Over::Reached);
     assert!(!keyspace.tx(0, at(10)).exists(b"k"));
     assert!(keyspace.tx(0, at(10)).exists(b"later"));
     assert_eq!(effects(&mut keyspace), ["0 expired k"]);
@@ -109,7 +109,7 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
     keyspace.tx(0, at(0)).delete(b"large");
     large(&mut keyspace);
     keyspace.tx(0, at(0)).set_deadline(b"large", 1);
-    assert!(keyspace.expire_next(at(1)));
+    assert!(keyspace.expire_next(at(1), Over::Reached));
     assert_eq!(parts(&mut keyspace), Some(5000));
     for n in 0..10_000_u32 {
         let key = n.to_le_bytes();
@@ -134,8 +134,8 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     put(&mut keyspace, b"stays");
     keyspace.tx(0, at(0)).set_deadline(b"stays", 11);
     effects(&mut keyspace);
-    assert!(keyspace.expire_next(at(10)));
-    keyspace.leave_due(true, at(10));
+    assert!(keyspace.expire_next(at(10), Over::Reached));
+    keyspace.leave_due(Some(10));
     let mut tx = keyspace.tx(0, at(10));
     assert_eq!((tx.len(), tx.exists(b"b"), tx.deadline(b"c")), (1, false, None));
     assert!(tx.peek(b"b").is_none() && tx.exists(b"stays"));
@@ -148,8 +148,8 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     assert!(!tx.clear_deadline(b"d"));
     assert!(tx.write_or_new::<Str>(b"c").unwrap().value.is_empty());
     assert_eq!(keyspace.sizes(0), (2, 1));
-    while keyspace.expire_next(at(10)) {}
-    keyspace.leave_due(false, at(10));
+    while keyspace.expire_next(at(10), Over::Reached) {}
+    keyspace.leave_due(None);
     assert_eq!(keyspace.sizes(0), (2, 1));
     assert_eq!(effects(&mut keyspace), ["0 expired a", "0 expired d", "0 expired c", "0 expired b"]);
 }
@@ -163,7 +163,7 @@ fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first
         keyspace.tx(db, at(0)).set_deadline(key.as_bytes(), deadline);
     }
     effects(&mut keyspace);
-    while keyspace.expire_next(at(10)) {}
+    while keyspace.expire_next(at(10), Over::Reached) {}
     assert_eq!(
         effects(&mut keyspace),
         ["1 expired c", "0 expired e", "2 expired a", "0 expired b", "2 expired d"]
@@ -267,7 +267,7 @@ proptest! {
                 }
                 _ => {
                     now += ms / 4;
-                    while keyspace.expire_next(at(now)) {}
+                    while keyspace.expire_next(at(now), Over::Reached) {}
                     model.retain(|_, deadline| deadline.is_none_or(|deadline| deadline > now));
                 }
             }

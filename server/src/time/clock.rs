@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Deadlines, Now, US_PER_MS};
+use super::{Deadlines, Now, Over, US_PER_MS};
 
 /// The furthest that either hand can be set or advanced to, in µs: some 146,000 years. Half of what the type holds, so
 /// that a clock which runs on from there has room.
@@ -94,18 +94,26 @@ impl Clock {
         }
     }
 
+    /// When a deadline is over, as long as nobody turns the hands.
+    pub fn over(&self) -> Over {
+        match self.mode() {
+            Mode::Real => Over::Past,
+            Mode::Manual => Over::Reached,
+        }
+    }
+
     /// Mode, hands and offset, for `CLOCK.INFO`.
     pub fn info(&self, system: Now) -> Info {
         let now = self.read(system);
         Info { mode: self.mode(), now, offset_ms: now.wall_ms().saturating_sub(system.wall_ms()) }
     }
 
-    /// How long, in µs of the system's time, until a hand shows the first of `deadlines`: 0 when one is due, `None`
-    /// when there are none or the clock is frozen (only a verb moves it then).
+    /// How long, in µs of the system's time, until the first of `deadlines` is over: 0 when one is, `None` when there
+    /// are none or the clock is frozen (only a verb moves it then).
     pub fn until(&self, system: Now, deadlines: Deadlines) -> Option<u64> {
         match self.mode() {
             Mode::Manual => None,
-            Mode::Real => self.read(system).us_until(deadlines),
+            Mode::Real => self.read(system).us_until(deadlines, self.over()),
         }
     }
 
@@ -318,11 +326,12 @@ mod tests {
             let end = clock.after(frozen, 100).unwrap();
             let mut stops = Vec::new();
             let mut due = vec![wall_in(40), monotonic_in(30), wall_in(500)];
-            due.sort_by_key(|deadlines| clock.read(frozen).us_until(*deadlines));
+            due.sort_by_key(|deadlines| clock.read(frozen).us_until(*deadlines, Over::Reached));
             for deadlines in due {
                 let now = clock.read(frozen);
-                let Some(us) =
-                    now.us_until(deadlines).filter(|&us| us <= end.monotonic_us - now.monotonic_us)
+                let Some(us) = now
+                    .us_until(deadlines, Over::Reached)
+                    .filter(|&us| us <= end.monotonic_us - now.monotonic_us)
                 else {
                     continue;
                 };
@@ -381,12 +390,12 @@ mod tests {
     #[test]
     fn until_is_system_time_and_none_while_frozen() {
         let mut clock = Clock::new(Mode::Real, system(0));
-        assert_eq!(clock.until(system(0), wall_in(2)), Some(1_600));
-        assert_eq!(clock.until(system(0), monotonic_in(2)), Some(2_000));
-        assert_eq!(clock.until(system(1_600), wall_in(2)), Some(0));
+        assert_eq!(clock.until(system(0), wall_in(2)), Some(2_600));
+        assert_eq!(clock.until(system(0), monotonic_in(2)), Some(3_000));
+        assert_eq!(clock.until(system(2_600), wall_in(2)), Some(0));
         assert_eq!(clock.until(system(0), Deadlines::default()), None);
         clock.step(system(0), 1).unwrap();
-        assert_eq!(clock.until(system(0), wall_in(2)), Some(600));
+        assert_eq!(clock.until(system(0), wall_in(2)), Some(1_600));
         clock.freeze(system(0));
         assert_eq!(clock.until(system(0), wall_in(2)), None);
         assert_eq!(clock.until(system(0), wall_in(-9)), None);

@@ -31,19 +31,49 @@ impl Now {
         (self.monotonic_us / US_PER_MS as u64) as i64
     }
 
-    /// How far this instant is from the first of `deadlines`, in µs: 0 when one is due, `None` when there are none.
-    pub fn us_until(self, deadlines: Deadlines) -> Option<u64> {
-        let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), ms));
-        let monotonic = deadlines.monotonic_ms.map(|ms| us_between(i128::from(self.monotonic_us), ms));
+    /// How far this instant is from the first of `deadlines` being over, in µs: 0 when one is, `None` when there are
+    /// none.
+    pub fn us_until(self, deadlines: Deadlines, over: Over) -> Option<u64> {
+        let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), over.begins_ms(ms)));
+        let monotonic = deadlines.monotonic_ms;
+        let monotonic = monotonic.map(|ms| us_between(i128::from(self.monotonic_us), over.begins_ms(ms)));
         wall.into_iter().chain(monotonic).min()
     }
 }
 
-/// From an instant in µs to a deadline in ms, in µs: 0 when the deadline is past. Wide, since a deadline may be any
-/// `i64`.
-fn us_between(from_us: i128, to_ms: i64) -> u64 {
-    let us = i128::from(to_ms) * i128::from(US_PER_MS) - from_us;
+/// From an instant in µs to one in ms, in µs: 0 when that is past. Wide, since a deadline may be any `i64`.
+fn us_between(from_us: i128, to_ms: i128) -> u64 {
+    let us = to_ms * i128::from(US_PER_MS) - from_us;
     u64::try_from(us.max(0)).unwrap_or(u64::MAX)
+}
+
+/// When a deadline is over.
+///
+/// Deadlines are whole milliseconds, counted from the whole millisecond of the instant at which they were set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Once its millisecond is past, as in Redis: while time runs, so that nobody gets less time than was asked for.
+    Past,
+    /// As soon as the hand stands on it: on hands that are frozen or turned.
+    Reached,
+}
+
+impl Over {
+    /// The last deadline that is over when a hand shows `now_ms`.
+    pub fn until_ms(self, now_ms: i64) -> i64 {
+        match self {
+            Over::Past => now_ms.saturating_sub(1),
+            Over::Reached => now_ms,
+        }
+    }
+
+    /// From when on a deadline is over, in ms.
+    fn begins_ms(self, deadline_ms: i64) -> i128 {
+        match self {
+            Over::Past => i128::from(deadline_ms) + 1,
+            Over::Reached => i128::from(deadline_ms),
+        }
+    }
 }
 
 /// The earliest deadline on either hand, in ms; `None` where that hand has none.
@@ -70,7 +100,7 @@ mod tests {
     #[test]
     fn distance_is_to_the_earlier_of_the_two_hands() {
         let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
-        let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms });
+        let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, Over::Reached);
         assert_eq!(until(None, None), None);
         assert_eq!(until(Some(11), None), Some(500));
         assert_eq!(until(Some(11), Some(3)), Some(1));
@@ -78,5 +108,17 @@ mod tests {
         assert_eq!(until(Some(10), None), Some(0));
         assert_eq!(until(Some(i64::MIN), None), Some(0));
         assert_eq!(until(Some(i64::MAX), Some(i64::MAX)), Some(u64::MAX));
+    }
+
+    #[test]
+    fn while_time_runs_a_deadline_is_over_when_its_millisecond_is_past() {
+        let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
+        let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, Over::Past);
+        assert_eq!(until(Some(11), None), Some(1_500));
+        assert_eq!(until(Some(10), Some(3)), Some(500));
+        assert_eq!(until(Some(9), None), Some(0));
+        assert_eq!(until(Some(i64::MAX), Some(i64::MAX)), Some(u64::MAX));
+        assert_eq!((Over::Past.until_ms(10), Over::Reached.until_ms(10)), (9, 10));
+        assert_eq!(Over::Past.until_ms(i64::MIN), i64::MIN);
     }
 }
