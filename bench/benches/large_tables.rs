@@ -3,7 +3,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Peer, Slot};
+use lockwheel::engine::{Engine, Outbox, Peer, Slot};
 use lockwheel::time::Now;
 
 #[global_allocator]
@@ -22,7 +22,7 @@ fn key(n: usize) -> Vec<u8> {
 fn engine(keys: usize, value: &[u8]) -> (Engine, Slot) {
     let mut engine = Engine::new(Config::default(), 7, Now::default());
     let slot = engine.connect(Peer::default());
-    let mut output = Vec::new();
+    let mut output = Outbox::default();
     for n in 0..keys {
         engine.execute(slot, &[b"SET", &key(n), value]);
         output.clear();
@@ -34,7 +34,7 @@ fn engine(keys: usize, value: &[u8]) -> (Engine, Slot) {
 /// `ahead` 0: as they come.
 fn get(bencher: Bencher<'_, '_>, keys: usize, ahead: usize, value: &[u8]) {
     let (mut engine, slot) = engine(keys, value);
-    let mut output = Vec::new();
+    let mut output = Outbox::default();
     let mut random = 1_usize;
     let mut names: Vec<Vec<u8>> = vec![Vec::new(); REQUESTS];
     bencher.counter(ItemsCount::new(REQUESTS)).bench_local(|| {

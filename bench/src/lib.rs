@@ -15,7 +15,7 @@ pub mod waiting;
 pub mod workloads;
 
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Peer, Progress, Slot};
+use lockwheel::engine::{Engine, Outbox, Peer, Progress, Slot};
 use lockwheel::time::Now;
 
 /// Takes a lock as Redisson does: three or four commands. KEYS: the lock. ARGV: the lease in ms, the owner.
@@ -43,7 +43,7 @@ return 1";
 pub struct InProcess {
     engine: Engine,
     slot: Slot,
-    output: Vec<u8>,
+    output: Outbox,
 }
 
 impl InProcess {
@@ -52,7 +52,7 @@ impl InProcess {
         let mut engine =
             Engine::new(Config::default(), 7, Now { wall_us: 1_000_000_000_000, monotonic_us: 0 });
         let slot = engine.connect(Peer::default());
-        InProcess { engine, slot, output: Vec::new() }
+        InProcess { engine, slot, output: Outbox::default() }
     }
 
     /// Runs one request; its reply as on the wire, until the next call.
@@ -64,7 +64,7 @@ impl InProcess {
         let progress = self.engine.execute(self.slot, argv);
         assert_eq!(progress, Progress::Continue);
         self.engine.take_output(self.slot, &mut self.output);
-        &self.output
+        self.output.bytes()
     }
 
     /// Loads a script; its digest.

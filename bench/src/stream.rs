@@ -2,7 +2,7 @@
 
 use crate::{LOCK, UNLOCK};
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Peer, Progress, Slot};
+use lockwheel::engine::{Engine, Outbox, Peer, Progress, Slot};
 use lockwheel::time::Now;
 use lockwheel_resp::{Batch, Limits, Parser};
 
@@ -105,7 +105,7 @@ pub struct Client {
     parser: Parser,
     batch: Batch,
     now: Now,
-    output: Vec<u8>,
+    output: Outbox,
 }
 
 impl Client {
@@ -114,7 +114,7 @@ impl Client {
         let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
         let mut engine = Engine::new(Config::default(), 7, now);
         let slot = engine.connect(Peer::default());
-        Client { engine, slot, parser: Parser::new(), batch: Batch::new(), now, output: Vec::new() }
+        Client { engine, slot, parser: Parser::new(), batch: Batch::new(), now, output: Outbox::default() }
     }
 
     /// Runs `operations` requests of a stream, rounded up to whole pipelines.
@@ -150,7 +150,7 @@ impl Client {
             debug_assert_eq!(progress, Progress::Continue);
         }
         engine.take_output(*slot, output);
-        output
+        output.bytes()
     }
 
     /// Loads a script; its digest.

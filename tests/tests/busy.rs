@@ -88,7 +88,7 @@ fn a_new_client_can_connect_greet_and_kill_while_a_script_runs() {
     assert_eq!(late.line("NOSUCH").to_string(), "-ERR unknown command 'NOSUCH', with args beginning with: ");
     assert_eq!(late.line("MULTI").to_string(), "+OK");
     assert_eq!(late.line("SET k v").to_string(), BUSY);
-    assert_eq!(kill(&mut late), "+OK");
+    assert_eq!(kill(&mut other), "+OK");
     assert!(runner.read_reply().is_error());
     assert_eq!(late.line("EXEC").to_string(), "-EXECABORT Transaction discarded because of previous errors.");
 }
@@ -158,8 +158,68 @@ fn a_refusal_before_a_transaction_does_not_abort_it() {
     runner.send(&["EVAL", "while true do end", "0"]);
     until_busy(&mut other);
     assert_eq!(other.line("MULTI").to_string(), "+OK");
-    assert_eq!(kill(&mut other), "+OK");
+    let mut third = Client::connect(server.addr());
+    assert_eq!(kill(&mut third), "+OK");
     assert!(runner.read_reply().is_error());
     assert_eq!(other.line("SET k v").to_string(), "+QUEUED");
     assert_eq!(other.line("EXEC").to_string(), "[+OK]");
+}
+
+fn an_exec_while_a_script_is_slow_discards_the_transaction(threads: usize) {
+    let server = server(threads);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    assert_eq!(other.line("MULTI").to_string(), "+OK");
+    assert_eq!(other.line("SET k v").to_string(), "+QUEUED");
+    runner.send(&["EVAL", "while true do end", "0"]);
+    let mut third = Client::connect(server.addr());
+    until_busy(&mut third);
+    let aborted = format!("-EXECABORT Transaction discarded because of: {}", &BUSY[1..]);
+    assert_eq!(other.line("EXEC").to_string(), aborted);
+    assert_eq!(other.line("GET k").to_string(), BUSY);
+    // Within a transaction a kill is queued, as every command that is allowed now.
+    assert_eq!(other.line("MULTI").to_string(), "+OK");
+    assert_eq!(kill(&mut other), "+QUEUED");
+    assert_eq!(other.line("DISCARD").to_string(), "+OK");
+    assert_eq!(kill(&mut other), "+OK");
+    assert!(runner.read_reply().is_error());
+    assert_eq!(other.line("GET k").to_string(), "(nil)");
+}
+
+#[test]
+fn an_exec_while_a_script_is_slow_discards_the_transaction_on_one_two_and_four_threads() {
+    [1, 2, 4].into_iter().for_each(an_exec_while_a_script_is_slow_discards_the_transaction);
+}
+
+fn what_is_refused_while_a_script_is_slow_is_counted(threads: usize) {
+    let server = server(threads);
+    let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+    runner.send(&["EVAL", "while true do end", "0"]);
+    until_busy(&mut other);
+    let mut third = Client::connect(server.addr());
+    (0..7).for_each(|_| assert_eq!(third.line("GET k").to_string(), BUSY));
+    assert_eq!(kill(&mut third), "+OK");
+    assert!(runner.read_reply().is_error());
+    let stats = third.line("INFO commandstats").to_string();
+    let get = stats.split("\\r\\n").find(|line| line.starts_with("cmdstat_get:"));
+    assert!(get.is_some_and(|get| get.contains("rejected_calls=7")), "{stats}");
+    let errors = third.line("INFO errorstats").to_string();
+    assert!(errors.contains("errorstat_BUSY:count="), "{errors}");
+}
+
+#[test]
+fn what_is_refused_while_a_script_is_slow_is_counted_on_one_two_and_four_threads() {
+    [1, 2, 4].into_iter().for_each(what_is_refused_while_a_script_is_slow_is_counted);
+}
+
+#[test]
+fn with_a_threshold_of_0_no_script_is_ever_slow() {
+    for threads in [1, 2] {
+        let server = server(threads);
+        let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+        assert_eq!(other.line("CONFIG SET busy-reply-threshold 0").to_string(), "+OK");
+        runner.send(&["EVAL", "for i = 1, 2e7 do end return 1", "0"]);
+        // Whenever it is asked, before the script, behind it or meanwhile: the answer waits for its end.
+        (0..20).for_each(|_| assert_eq!(other.line("PING").to_string(), "+PONG"));
+        assert_eq!(runner.read_reply().to_string(), ":1");
+    }
 }

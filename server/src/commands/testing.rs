@@ -46,13 +46,11 @@ impl World {
 
     /// The events since the last call: `hset k`, one after the other.
     pub(super) fn events(&mut self) -> String {
-        let mut effects = Vec::new();
-        self.keyspace.take_effects(&mut effects);
         let text = |effect: Effect| match effect {
             Effect::Notify { event, key, .. } => format!("{} {}", event.name, String::from_utf8_lossy(&key)),
             Effect::Publish { .. } => "(a message)".to_string(),
         };
-        effects.into_iter().map(text).collect::<Vec<_>>().join(", ")
+        std::iter::from_fn(|| self.keyspace.next_effect()).map(text).collect::<Vec<_>>().join(", ")
     }
 
     /// The encoding of a key's value, or `none`.

@@ -10,6 +10,7 @@ use crate::keyspace::{ReadyKey, Waiter};
 use crate::table::{Args, CommandError, Flow, Outcome, Wait, WaitClass};
 use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
     /// Parks a request until one of its keys is ready or its time is over.
@@ -65,7 +66,7 @@ impl Engine {
 
     /// Asks who waits for a signalled key, in order of arrival, until nobody is served any more.
     pub(super) fn serve_ready(&mut self) {
-        for ready in self.keyspace.waiters.take_ready() {
+        while let Some(ready) = self.keyspace.waiters.next_ready() {
             self.serve_key(&ready);
         }
     }
@@ -81,10 +82,23 @@ impl Engine {
             if !self.is_ready(ready, class) {
                 continue;
             }
+            if !self.is_still_there(id) {
+                continue;
+            }
             if !self.retry(id) && class != WaitClass::State as usize {
                 unserved[class] = true;
             }
         }
+    }
+
+    /// Whether a client that waits can still be given something. One that has closed its connection is cut off, though
+    /// nobody has read that far yet: what it would be given would be lost.
+    fn is_still_there(&mut self, id: u64) -> bool {
+        let gone = self.host.as_ref().is_some_and(|host| host.is_gone(id));
+        if gone && let Some(slot) = self.sessions.find(id) {
+            self.cut_off(slot);
+        }
+        !gone
     }
 
     /// Whether a signalled key is what a class of waiters waits for; locks and states are asked in any case.
@@ -111,22 +125,27 @@ impl Engine {
         // It stays in its queues while the handler runs, so that its place is its own; only the request is away.
         let session = self.sessions.get_mut(slot);
         let Some(blocked) = session.blocked.take() else { return false };
-        let mut out = std::mem::take(&mut session.out);
-        let outcome = {
+        let mut out = session.begin_reply();
+        // A mistake in a command costs the client that waits by it, not the one whose request has woken it.
+        let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
-            let mut writer = Writer::new(&mut out, session.protocol);
+            let mut writer = Writer::new(&mut out, self.sessions.get(slot).protocol);
             self.ask_again(slot, &blocked, Args::new(&argv), &mut writer)
-        };
+        }));
         let command = blocked.command;
         let session = self.sessions.get_mut(slot);
-        session.out = out;
+        session.end_reply(out);
         session.blocked = Some(blocked);
-        match outcome {
-            Ok(Flow::NotYet(_)) => return false,
-            Ok(Flow::Done) => {}
-            Err(error) => {
+        match asked {
+            Ok(Ok(Flow::NotYet(_))) => return false,
+            Ok(Ok(Flow::Done)) => {}
+            Ok(Err(error)) => {
                 self.stats.failed(command, error.as_bytes());
                 self.send(slot, |reply| reply.error(error.as_bytes()));
+            }
+            Err(_) => {
+                self.cut_off(slot);
+                return true;
             }
         }
         self.unblock(slot);

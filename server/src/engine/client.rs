@@ -268,12 +268,17 @@ impl Engine {
         if slot == asked_by {
             return self.sessions.get_mut(slot).close(Closing::AfterOutput);
         }
+        self.cut_off(slot);
+    }
+
+    /// Cuts a client off at once: nothing more is done for it, and nothing given to it.
+    pub(crate) fn cut_off(&mut self, slot: Slot) {
         self.unblock(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);
         session.multi = None;
-        session.out = Vec::new();
+        session.drop_output();
         session.close(Closing::Now);
         self.wake(slot);
     }

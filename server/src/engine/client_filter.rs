@@ -115,7 +115,7 @@ impl Engine {
         let multi_bytes: usize =
             multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
         let parked = session.blocked.as_ref().map_or(0, |blocked| blocked.request.size());
-        let room = session.out.capacity();
+        let room = session.out.memory();
         let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };

@@ -202,8 +202,8 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Peer;
     use crate::engine::config::Config;
+    use crate::engine::{Outbox, Peer};
 
     fn at(ms: u64) -> Now {
         Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
@@ -212,9 +212,9 @@ mod tests {
     fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
         let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
         engine.execute(slot, &argv);
-        let mut answer = Vec::new();
+        let mut answer = Outbox::default();
         engine.take_output(slot, &mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        String::from_utf8_lossy(answer.bytes()).into_owned()
     }
 
     /// An engine with a client and `keys` keys that are due at 10 ms.
@@ -287,9 +287,10 @@ mod tests {
         engine.begin(at(11));
         assert!(engine.keyspace.is_behind());
         assert_eq!(ask(&mut engine, late, "LOCK.ACQUIRE lock c BLOCK 1000"), "");
-        let mut served = Vec::new();
+        let mut served = Outbox::default();
         engine.take_output(waiter, &mut served);
-        assert!(String::from_utf8_lossy(&served).contains("token"), "{}", served.escape_ascii());
+        let served = String::from_utf8_lossy(served.bytes()).into_owned();
+        assert!(served.contains("token"), "{served}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What follows from a command once it has ended: broken transactions, notifications, messages, woken waiters.
 
 use super::Engine;
+use super::outbox::Message;
 use super::session::Closing;
 use super::sessions::Slot;
 use crate::keyspace::{Effect, EventClasses};
-use lockwheel_resp::{Reply, Writer};
+use lockwheel_resp::Reply;
 
 /// The most bytes of replies that a client may leave unread before it has authenticated.
 const UNAUTHENTICATED_MAX: usize = 1024;
@@ -31,16 +32,23 @@ impl Engine {
         self.serve_state_watchers();
     }
 
+    /// Delivers what a part of a script or a transaction has caused, so that the whole is not collected: a client that
+    /// may not be sent so much is cut off on the way.
+    #[inline]
+    pub(crate) fn deliver_messages(&mut self) {
+        if self.keyspace.has_messages() {
+            self.deliver();
+        }
+    }
+
     /// Delivers effects, without waking who waits for keys.
     pub(crate) fn deliver(&mut self) {
-        for id in self.keyspace.watches.take_broken() {
+        while let Some(id) = self.keyspace.watches.next_broken() {
             if let Some(slot) = self.sessions.find(id) {
                 self.sessions.get_mut(slot).watch_broken = true;
             }
         }
-        let mut effects = std::mem::take(&mut self.effects);
-        self.keyspace.take_effects(&mut effects);
-        for effect in effects.drain(..) {
+        while let Some(effect) = self.keyspace.next_effect() {
             match effect {
                 Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
                 Effect::Notify { db, event, key } => {
@@ -56,14 +64,29 @@ impl Engine {
                 }
             }
         }
-        self.effects = effects;
     }
 
     /// Appends to the output of a session, after its own earlier replies, and sees to it that it is written.
     pub(crate) fn send(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
         let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
         let protocol = session.protocol;
-        write(&mut Writer::new(&mut session.out, protocol));
+        session.incoming().reply(protocol, write);
+        self.check_output_limit(slot);
+        self.wake(slot);
+    }
+
+    /// Appends a message to the output of a session, and sees to it that it is written. A session that is being cut
+    /// off gets none, so that what one command sends is bounded by what its receivers may leave unread.
+    pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
+        let protocol = session.protocol;
+        session.incoming().message(message, protocol);
         self.check_output_limit(slot);
         self.wake(slot);
     }
@@ -99,7 +122,7 @@ impl Engine {
         session.over_soft_since = since;
         let over_soft_long = since.is_some_and(|since| now_ms - since > limit.soft_seconds * 1000);
         if over_hard || over_soft_long {
-            session.out = Vec::new();
+            session.drop_output();
             session.close(Closing::Now);
             self.stats.output_limit_disconnections += 1;
         }

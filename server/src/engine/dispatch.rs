@@ -23,6 +23,9 @@ pub enum Progress {
     Shutdown,
 }
 
+/// Bytes of a reply that count as one request more.
+const LONG_REPLY: usize = 4096;
+
 /// Why a request is refused before its handler sees it.
 pub(crate) type Refusal = CommandError;
 
@@ -40,16 +43,19 @@ impl Engine {
         session.last_seen = self.system;
         let protocol = hello_protocol(args).unwrap_or(session.protocol);
         // The buffer is away while the command writes to it; what the command causes for its own session comes after.
-        let mut out = std::mem::take(&mut session.out);
+        let mut out = session.begin_reply();
         let before = out.len();
         let progress = self.dispatch(slot, args, &mut Writer::new(&mut out, protocol));
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             out = Vec::new();
+            session.drop_output();
         } else if !session.reply_mode.after_command() {
             out.truncate(before);
         }
-        session.out = out;
+        // A long reply has taken long to write.
+        self.work += out.len().saturating_sub(before) / LONG_REPLY;
+        session.end_reply(out);
         self.check_output_limit(slot);
         self.commit();
         match progress {
@@ -153,6 +159,7 @@ impl Engine {
         reply: &mut dyn Reply,
     ) -> Option<Wait> {
         self.stats.called(command);
+        self.work += self.table.get(command).work;
         let outcome = match self.table.get(command).handler {
             Some(handler) => self.invoke(call, handler, args, reply),
             None => Err(CommandError::arity(&self.table.get(command).name)),

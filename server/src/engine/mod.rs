@@ -18,6 +18,7 @@ mod foresee;
 mod host;
 mod info;
 mod names;
+mod outbox;
 mod process;
 mod pubsub;
 mod request;
@@ -33,13 +34,14 @@ mod waits;
 
 pub use dispatch::{BUSY, Progress};
 pub use host::Host;
+pub use outbox::Outbox;
 pub use process::{Process, Usage};
 pub use scripts::kill_error;
 pub use session::{Closing, Peer, Session};
 pub use sessions::Slot;
 pub use table::{Command, CommandId, CommandTable, Handler};
 
-use crate::keyspace::{Effect, Garbage, Keyspace, Order};
+use crate::keyspace::{Garbage, Keyspace, Order};
 use crate::table::{Row, help};
 use crate::time::{Clock, Now, TimerId, Wheel};
 use config::Config;
@@ -52,6 +54,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The version of Redis whose answers are given.
 pub const REDIS_VERSION: &str = "7.2.7";
+
+/// The work of requests that take some tenths of a millisecond at the most.
+const MUCH_WORK: usize = 64;
 
 /// The rows of this room, a slice a file.
 const ROWS: &[&[Row<Handler>]] = &[
@@ -116,9 +121,10 @@ pub struct Engine {
     scripts: Option<Box<Runtime>>,
     control: Arc<Control>,
     host: Option<Arc<dyn Host>>,
-    effects: Vec<Effect>,
     /// Sessions that have output or news which their own requests did not cause.
     woken: Vec<u64>,
+    /// An estimate of what was done since the instant was read, in requests that take the least.
+    work: usize,
     /// What the connection of the running command is to do instead of going on.
     pending_progress: Option<Progress>,
     process: Process,
@@ -169,8 +175,8 @@ impl Engine {
             scripts: Some(Box::new(scripts::runtime(&config, seed, &control))),
             control,
             host: None,
-            effects: Vec::new(),
             woken: Vec::new(),
+            work: 0,
             pending_progress: None,
             config,
             process: Process::default(),
@@ -195,12 +201,29 @@ impl Engine {
         self.stats.answered_error(b"ERR max number of clients reached");
     }
 
+    /// So many requests of a command were answered `BUSY` while a script was slow.
+    pub fn refused_as_busy(&mut self, command: CommandId, count: u64) {
+        (0..count).for_each(|_| self.stats.rejected(Some(command), BUSY.as_bytes()));
+    }
+
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.system = system;
         self.now = self.clock.read(system);
+        self.work = 0;
         self.fire_piece();
+    }
+
+    /// Whether what was run since the last time, or since the batch began, may have taken long: then the instant is to
+    /// be read again. Told by an estimate, since to read the clock for each request would take a tenth of its time.
+    #[inline]
+    pub fn has_worked(&mut self) -> bool {
+        let much = self.work >= MUCH_WORK;
+        if much {
+            self.work = 0;
+        }
+        much
     }
 
     /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's
@@ -211,9 +234,30 @@ impl Engine {
 
     /// A new client. The slot is its handle until [`Engine::disconnect`].
     pub fn connect(&mut self, peer: Peer) -> Slot {
+        self.connect_as(self.sessions.next_id(), peer)
+    }
+
+    /// A new client with a number that no other has had. Who accepts connections knows their order.
+    pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.stats.connections_received += 1;
         let authenticated = self.config.requirepass.is_empty();
-        self.sessions.add(|id, slot| Session::new(id, slot, peer, authenticated, self.system))
+        self.sessions.add(id, |slot| Session::new(id, slot, peer, authenticated, self.system))
+    }
+
+    /// Whether the client of this slot is there: what was left to be done for one that is gone is not done for the
+    /// next in its place.
+    pub fn is_connected(&self, slot: Slot) -> bool {
+        self.sessions.is_connected(slot)
+    }
+
+    /// Goes on after a command of this client has panicked: the client is cut off, and what the command has caused so
+    /// far takes its course.
+    pub fn recover(&mut self, slot: Slot) {
+        self.pending_progress = None;
+        let session = self.sessions.get_mut(slot);
+        session.replying = false;
+        self.cut_off(slot);
+        self.commit();
     }
 
     /// The client is gone: everything that was its own goes too.
@@ -225,14 +269,15 @@ impl Engine {
         self.commit();
     }
 
+    /// Forgets a client whose [`Engine::disconnect`] has panicked.
+    pub fn forget(&mut self, slot: Slot) {
+        self.sessions.remove(slot);
+    }
+
     /// Takes the output of a session, behind what `into` holds and has not been written yet.
-    pub fn take_output(&mut self, slot: Slot, into: &mut Vec<u8>) {
+    pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
-        if into.is_empty() {
-            std::mem::swap(&mut session.out, into);
-        } else {
-            into.append(&mut session.out);
-        }
+        into.append(&mut session.out);
         session.unwritten.store(into.len(), Ordering::Relaxed);
         session.woken = false;
     }
@@ -250,6 +295,11 @@ impl Engine {
     /// Takes the ids of the sessions that have output or news which their own requests did not cause.
     pub fn take_woken(&mut self, into: &mut Vec<u64>) {
         into.append(&mut self.woken);
+    }
+
+    /// The system's instant at which the batch began, or was read again.
+    pub fn system(&self) -> Now {
+        self.system
     }
 
     /// The session in a slot.

@@ -1,5 +1,6 @@
 //! Publish/subscribe: who listens to which channel and pattern, and the commands for it.
 
+use super::outbox::Message;
 use super::sessions::Slot;
 use super::table::Handler;
 use super::{Call, Engine};
@@ -61,28 +62,36 @@ impl Engine {
     /// Hands a message to everyone who listens: subscribers of the channel first, then of patterns.
     pub(super) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
         let direct: Vec<u64> = self.pubsub.channels.get(channel).into_iter().flatten().copied().collect();
-        let matching: Vec<(Box<[u8]>, u64)> = self
+        let matching: Vec<(Box<[u8]>, Vec<u64>)> = self
             .pubsub
             .matching(channel)
-            .flat_map(|(text, ids)| ids.iter().map(move |&id| (text.into(), id)))
+            .map(|(text, ids)| (text.into(), ids.iter().copied().collect()))
             .collect();
-        for slot in direct.into_iter().filter_map(|id| self.sessions.find(id)).collect::<Vec<_>>() {
-            self.send(slot, |reply| {
-                reply.push(3);
-                reply.bulk(b"message");
-                reply.bulk(channel);
-                reply.bulk(message);
-            });
-        }
-        for (pattern, id) in matching {
-            let Some(slot) = self.sessions.find(id) else { continue };
-            self.send(slot, |reply| {
+        let len = channel.len() + message.len();
+        self.send_to(&direct, len, &|reply: &mut dyn Reply| {
+            reply.push(3);
+            reply.bulk(b"message");
+            reply.bulk(channel);
+            reply.bulk(message);
+        });
+        for (pattern, ids) in matching {
+            self.send_to(&ids, len + pattern.len(), &|reply: &mut dyn Reply| {
                 reply.push(4);
                 reply.bulk(b"pmessage");
                 reply.bulk(&pattern);
                 reply.bulk(channel);
                 reply.bulk(message);
             });
+        }
+    }
+
+    /// Sends a message with texts of `len` bytes in all to some sessions.
+    fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
+        let mut message = Message::new(len, ids.len(), write);
+        for &id in ids {
+            if let Some(slot) = self.sessions.find(id) {
+                self.send_message(slot, &mut message);
+            }
         }
     }
 
@@ -176,8 +185,7 @@ fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
         engine.keyspace.holds.was_release(db, lock);
     }
     if receivers > 0 {
-        let now = engine.now;
-        engine.keyspace.tx(db, now).publish(&args[1], &args[2]);
+        engine.send_to_subscribers(&args[1], &args[2]);
     }
     reply.integer(receivers as i64);
     Ok(Flow::Done)

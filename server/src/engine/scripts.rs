@@ -217,6 +217,7 @@ impl Host for ScriptHost<'_> {
             self.engine.control.mark_write();
         }
         self.engine.run(self.call, id, args, reply);
+        self.engine.deliver_messages();
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {

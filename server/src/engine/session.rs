@@ -1,6 +1,7 @@
 //! What the engine knows of one client.
 
 use super::Timeout;
+use super::outbox::Outbox;
 use super::request::Request;
 use super::sessions::Slot;
 use super::table::CommandId;
@@ -108,8 +109,11 @@ pub struct Session {
     pub(crate) blocked: Option<Blocked>,
     /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
     pub(crate) closing: Option<Closing>,
-    /// Replies not yet taken for writing.
-    pub(crate) out: Vec<u8>,
+    /// Replies and messages not yet taken for writing.
+    pub(crate) out: Outbox,
+    /// A reply is being written: its buffer is away, and what comes for the client meanwhile goes behind it.
+    pub(crate) replying: bool,
+    pub(crate) behind_reply: Option<Box<Outbox>>,
     /// How many bytes of those that were taken are not yet written: whoever writes them counts them down.
     pub(crate) unwritten: Arc<AtomicUsize>,
     /// When the output passed the soft limit, in real milliseconds.
@@ -152,7 +156,9 @@ impl Session {
             patterns: BTreeSet::new(),
             blocked: None,
             closing: None,
-            out: Vec::new(),
+            out: Outbox::default(),
+            replying: false,
+            behind_reply: None,
             unwritten: Arc::default(),
             over_soft_since: None,
             woken: false,
@@ -167,7 +173,48 @@ impl Session {
 
     /// Bytes of output that the client has not been sent.
     pub(crate) fn pending_output(&self) -> usize {
-        self.out.len() + self.unwritten.load(Ordering::Relaxed)
+        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.len());
+        self.out.len() + behind + self.unwritten.load(Ordering::Relaxed)
+    }
+
+    /// Takes the buffer that a reply is written to.
+    #[inline]
+    pub(crate) fn begin_reply(&mut self) -> Vec<u8> {
+        self.replying = true;
+        self.out.take_tail()
+    }
+
+    /// Gives it back, and puts behind it what came meanwhile.
+    #[inline]
+    pub(crate) fn end_reply(&mut self, reply: Vec<u8>) {
+        self.replying = false;
+        self.out.put_tail(reply);
+        if let Some(mut behind) = self.behind_reply.take() {
+            self.out.append(&mut behind);
+        }
+    }
+
+    /// Where something goes that the client did not ask for just now.
+    pub(crate) fn incoming(&mut self) -> &mut Outbox {
+        if self.replying { self.behind_reply.get_or_insert_default() } else { &mut self.out }
+    }
+
+    /// Forgets what has not been sent.
+    pub(crate) fn drop_output(&mut self) {
+        self.out = Outbox::default();
+        self.behind_reply = None;
+    }
+
+    /// Whether the reply to its next request is not to be sent.
+    pub fn is_muted(&self) -> bool {
+        self.reply_mode != ReplyMode::On
+    }
+
+    /// Whether its replies are to be written before more are made.
+    pub fn has_much_output(&self) -> bool {
+        /// Bytes.
+        const MUCH: usize = 256 * 1024;
+        self.out.len() > MUCH
     }
 
     /// Whether it waits for a key or a state.

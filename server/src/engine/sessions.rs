@@ -3,50 +3,75 @@
 use super::session::{Closing, Session};
 use std::collections::BTreeMap;
 
-/// Where a session is kept: its handle from connect to disconnect.
+/// Where a session is kept: its handle from connect to disconnect. Another session in the same place has another slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slot(u32);
+pub struct Slot {
+    index: u32,
+    /// How many sessions the engine has had before, wrapping around.
+    generation: u32,
+}
 
 /// The sessions of an engine.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     slots: Vec<Option<Box<Session>>>,
-    free: Vec<Slot>,
+    free: Vec<u32>,
     by_id: BTreeMap<u64, Slot>,
     last_id: u64,
+    generation: u32,
 }
 
 impl Sessions {
-    pub(super) fn add(&mut self, make: impl FnOnce(u64, Slot) -> Session) -> Slot {
-        self.last_id += 1;
-        let slot = self.free.pop().unwrap_or_else(|| {
+    /// A number that no session has had.
+    pub(super) fn next_id(&self) -> u64 {
+        self.last_id + 1
+    }
+
+    pub(super) fn add(&mut self, id: u64, make: impl FnOnce(Slot) -> Session) -> Slot {
+        self.last_id = self.last_id.max(id);
+        self.generation = self.generation.wrapping_add(1);
+        let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
-            Slot(self.slots.len() as u32 - 1)
+            self.slots.len() as u32 - 1
         });
-        self.slots[slot.0 as usize] = Some(Box::new(make(self.last_id, slot)));
-        self.by_id.insert(self.last_id, slot);
+        let slot = Slot { index, generation: self.generation };
+        self.slots[index as usize] = Some(Box::new(make(slot)));
+        self.by_id.insert(id, slot);
         slot
     }
 
     pub(super) fn remove(&mut self, slot: Slot) {
-        if let Some(session) = self.slots[slot.0 as usize].take() {
-            self.by_id.remove(&session.id);
-            self.free.push(slot);
+        if !self.is_connected(slot) {
+            return;
         }
+        if let Some(session) = self.slots[slot.index as usize].take() {
+            self.by_id.remove(&session.id);
+            self.free.push(slot.index);
+        }
+    }
+
+    /// Whether the session of this slot is there.
+    pub(super) fn is_connected(&self, slot: Slot) -> bool {
+        let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
+        session.is_some_and(|session| session.slot == slot)
     }
 
     /// # Panics
     /// When the slot is free: a slot is only used between connect and disconnect.
     pub(crate) fn get(&self, slot: Slot) -> &Session {
-        self.slots[slot.0 as usize].as_deref().expect("a slot is used between connect and disconnect only")
+        let session = self.slots[slot.index as usize].as_deref();
+        let session = session.expect("a slot is used between connect and disconnect only");
+        debug_assert_eq!(session.slot, slot, "a slot is used between connect and disconnect only");
+        session
     }
 
     /// # Panics
     /// As [`Sessions::get`].
     pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut Session {
-        self.slots[slot.0 as usize]
-            .as_deref_mut()
-            .expect("a slot is used between connect and disconnect only")
+        let session = self.slots[slot.index as usize].as_deref_mut();
+        let session = session.expect("a slot is used between connect and disconnect only");
+        debug_assert_eq!(session.slot, slot, "a slot is used between connect and disconnect only");
+        session
     }
 
     /// The slot of a client's id. O(log n).

@@ -35,8 +35,18 @@ impl CommandId {
     }
 
     /// The number: from 0, without gaps.
-    pub(super) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self.0.into()
+    }
+}
+
+/// What a command takes by its complexity, in requests that take the least: one that may take any time counts as one
+/// that has taken long.
+fn work(complexity: &str) -> usize {
+    match complexity {
+        "O(1)" => 1,
+        _ if complexity.starts_with("O(log") => 4,
+        _ => super::MUCH_WORK,
     }
 }
 
@@ -49,6 +59,8 @@ pub struct Command {
     pub id: CommandId,
     /// The row, but for its handler and subcommands.
     pub row: Row<()>,
+    /// An estimate of what it takes, in requests that take the least.
+    pub(super) work: usize,
     /// The argument that is its first key, if there is one in every request.
     pub(super) first_key: Option<u8>,
     /// What runs it; none for a container.
@@ -89,7 +101,9 @@ impl Command {
             handler: None,
         };
         let first_key = bare.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
-        let command = Command { name, id, row: bare, first_key, handler: row.handler.map(wrap), subcommands };
+        let work = work(bare.complexity);
+        let command =
+            Command { name, id, row: bare, work, first_key, handler: row.handler.map(wrap), subcommands };
         let command = Arc::new(command);
         all[id.index()] = Some(command.clone());
         command

@@ -70,6 +70,7 @@ fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     let call = Call { origin: Origin::Transaction, ..call };
     for (command, request) in &multi.queue {
         engine.run(call, *command, Args::new(&request.argv()), reply);
+        engine.deliver_messages();
     }
     Ok(Flow::Done)
 }

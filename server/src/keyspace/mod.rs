@@ -37,6 +37,7 @@ use database::Database;
 use entry::Entry;
 use foldhash::quality::FixedState;
 use foresight::Foresight;
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 
 /// When a deadline was made, among all deadlines on either hand: of two at one instant, the earlier made fires first.
@@ -92,7 +93,7 @@ pub struct Keyspace {
     pub max_string: usize,
     /// Counters for INFO.
     pub counters: Counters,
-    effects: Vec<Effect>,
+    effects: VecDeque<Effect>,
     last_order: Order,
     /// Whether a deadline has been set that was past already.
     overdue: bool,
@@ -118,7 +119,7 @@ impl Keyspace {
             audience: false,
             max_string: 512 << 20,
             counters: Counters::default(),
-            effects: Vec::new(),
+            effects: VecDeque::new(),
             last_order: Order::default(),
             overdue: false,
             behind: None,
@@ -233,14 +234,20 @@ impl Keyspace {
         }
     }
 
-    /// Takes what has been caused since the last call, in its order.
-    pub fn take_effects(&mut self, into: &mut Vec<Effect>) {
-        into.append(&mut self.effects);
+    /// Takes what was caused first and has not been taken. O(1).
+    pub fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Whether anything has been caused that needs nobody's turn: messages, broken transactions.
+    #[inline]
+    pub fn has_messages(&self) -> bool {
+        !self.effects.is_empty() || self.watches.has_broken()
     }
 
     /// Whether anything has been caused that the engine must see to.
     pub fn has_effects(&self) -> bool {
-        !self.effects.is_empty() || self.waiters.has_ready() || self.watches.has_broken()
+        self.has_messages() || self.waiters.has_ready()
     }
 
     /// Whether a database is so large that fetching keys beforehand is worth its while. O(1).

@@ -20,15 +20,17 @@ fn put(keyspace: &mut Keyspace, key: &[u8]) {
 }
 
 fn effects(keyspace: &mut Keyspace) -> Vec<String> {
-    let mut effects = Vec::new();
-    keyspace.take_effects(&mut effects);
     let text = |effect: Effect| match effect {
         Effect::Notify { db, event, key } => format!("{db} {} {}", event.name, String::from_utf8_lossy(&key)),
         Effect::Publish { channel, message } => {
             format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
         }
     };
-    effects.into_iter().map(text).collect()
+    std::iter::from_fn(|| keyspace.next_effect()).map(text).collect()
+}
+
+fn ready(keyspace: &mut Keyspace) -> Vec<ReadyKey> {
+    std::iter::from_fn(|| keyspace.waiters.next_ready()).collect()
 }
 
 #[test]
@@ -82,7 +84,7 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     keyspace.waiters.add(0, b"other", arrival, waiter);
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
-    assert_eq!(keyspace.waiters.take_ready(), [ReadyKey { db: 0, key: (*b"other").into() }]);
+    assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
 }
 
 #[test]
@@ -177,7 +179,8 @@ fn a_change_breaks_watches_of_that_key_in_that_database_only() {
     keyspace.watches.add(1, b"k", 2);
     keyspace.watches.add(0, b"l", 3);
     keyspace.tx(0, at(0)).changed(b"k", events::SET);
-    assert_eq!(keyspace.watches.take_broken(), [1]);
+    assert_eq!(keyspace.watches.next_broken(), Some(1));
+    assert_eq!(keyspace.watches.next_broken(), None);
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     }
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
-    let ready = keyspace.waiters.take_ready();
+    let ready = ready(&mut keyspace);
     assert_eq!(ready.len(), 1);
     let first = keyspace.waiters.next_after(&ready[0], 0, |_| true).unwrap();
     assert_eq!((first.0, first.1.id), (1, 1));

@@ -10,6 +10,7 @@ use super::typed::Typed;
 use super::{Keyspace, hash_of};
 use crate::time::Now;
 use crate::values::{Encodings, Value};
+use std::collections::VecDeque;
 
 /// The key holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +40,9 @@ pub struct Tx<'a> {
 }
 
 /// Adds an event to the effects, if its class is published.
-fn tell(effects: &mut Vec<Effect>, published: EventClasses, db: usize, key: &[u8], event: Event) {
+fn tell(effects: &mut VecDeque<Effect>, published: EventClasses, db: usize, key: &[u8], event: Event) {
     if published.wants(event.class) {
-        effects.push(Effect::Notify { db, event, key: key.into() });
+        effects.push_back(Effect::Notify { db, event, key: key.into() });
     }
 }
 
@@ -293,7 +294,7 @@ impl<'a> Tx<'a> {
 
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
-        self.keyspace.effects.push(Effect::Publish { channel: channel.into(), message: message.into() });
+        self.keyspace.effects.push_back(Effect::Publish { channel: channel.into(), message: message.into() });
     }
 
     /// The number of keys. O(1), but O(keys with a deadline) while some that are due are left for later.

@@ -2,7 +2,7 @@
 
 use super::place::{At, Place};
 use hashbrown::{HashMap, HashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A client that waits, as the engine numbers it.
 pub type WaiterId = u64;
@@ -32,7 +32,7 @@ pub struct Waiter {
 pub struct Waiters {
     queues: HashMap<Place, Queue, foldhash::fast::FixedState>,
     arrivals: u64,
-    ready: Vec<ReadyKey>,
+    ready: VecDeque<ReadyKey>,
     /// What `ready` holds, so that a key signalled often is asked once.
     ready_set: HashSet<Place, foldhash::fast::FixedState>,
 }
@@ -131,7 +131,7 @@ impl Waiters {
             return;
         }
         if self.queues.contains_key(&At(db, key)) && self.ready_set.insert((db, key.into())) {
-            self.ready.push(ReadyKey { db, key: key.into() });
+            self.ready.push_back(ReadyKey { db, key: key.into() });
         }
     }
 
@@ -152,10 +152,11 @@ impl Waiters {
         !self.ready.is_empty()
     }
 
-    /// The signalled keys, in order, each once.
-    pub fn take_ready(&mut self) -> Vec<ReadyKey> {
-        self.ready_set.clear();
-        std::mem::take(&mut self.ready)
+    /// The key that was signalled first, each once until it is taken.
+    pub fn next_ready(&mut self) -> Option<ReadyKey> {
+        let ready = self.ready.pop_front()?;
+        self.ready_set.remove(&At(ready.db, &ready.key));
+        Some(ready)
     }
 }
 

@@ -42,13 +42,18 @@ impl Watches {
         self.by_key.keys().filter(|(of, _)| *of == db).map(|(_, key)| key.clone()).collect()
     }
 
-    /// Whether a watched key has changed since [`Watches::take_broken`].
+    /// How many keys are watched.
+    pub fn keys_watched(&self) -> usize {
+        self.by_key.len()
+    }
+
+    /// Whether there are watchers whose keys have changed.
     pub fn has_broken(&self) -> bool {
         !self.broken.is_empty()
     }
 
-    /// The watchers whose keys have changed.
-    pub fn take_broken(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.broken)
+    /// Takes a watcher whose keys have changed.
+    pub fn next_broken(&mut self) -> Option<u64> {
+        self.broken.pop()
     }
 }

@@ -5,29 +5,36 @@
 //! been armed: for its own sockets at once, for those of other threads from a queue. Everything else is answered
 //! `BUSY` at once.
 
-use crate::engine::Engine;
-use parking_lot::Mutex;
-use std::collections::VecDeque;
+use super::contain::contained;
+use super::hooks::{Hooks, Point};
+use crate::engine::{CommandId, CommandTable, Engine, Slot};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Something to be done with the engine that does not disturb the running script: it touches sessions only. It tells
+/// Something to be done with the engine that does not disturb a running script: it touches sessions only. It tells
 /// the one who waits for it, if somebody does.
-pub(super) type Job = Box<dyn FnOnce(&mut Engine) + Send>;
+pub(super) struct Job {
+    /// Whose it is: it is not done when that session has gone.
+    session: Option<Slot>,
+    work: Box<dyn FnOnce(&mut Engine) + Send>,
+}
 
-/// The queue of such work.
-#[derive(Default)]
-pub(super) struct Jobs(Mutex<VecDeque<Job>>);
-
-impl Jobs {
-    pub(super) fn push(&self, job: Job) {
-        self.0.lock().push_back(job);
+impl Job {
+    /// For the whole server.
+    pub(super) fn new(work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
+        Job { session: None, work: Box::new(work) }
     }
 
-    /// Does what is queued. The script's own thread calls it from the hook; and whoever holds the engine next, for
-    /// what the script left behind when it ended.
-    pub(super) fn drain(&self, engine: &mut Engine) {
-        loop {
-            let Some(job) = self.0.lock().pop_front() else { break };
-            job(engine);
+    /// For a session, as long as it is there.
+    pub(super) fn of(session: Slot, work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
+        Job { session: Some(session), work: Box::new(work) }
+    }
+
+    pub(super) fn run(self, engine: &mut Engine, hooks: &Hooks) {
+        if self.session.is_none_or(|slot| engine.is_connected(slot)) {
+            contained("deferred work", || {
+                hooks.reach(Point::Deferred);
+                (self.work)(engine);
+            });
         }
     }
 }
@@ -42,18 +49,50 @@ pub(super) enum Refusal {
     /// The script's thread runs it.
     Queue,
     /// It is answered `BUSY`.
-    Refuse,
+    Refuse(CommandId),
 }
 
-/// How a request is answered while a script is slow. `authenticated` is the session's.
-pub(super) fn answer(table: &crate::engine::CommandTable, argv: &[&[u8]], authenticated: bool) -> Refusal {
+/// How a request is answered while a script is slow, of a session that has authenticated or not, and is within a
+/// transaction or not.
+pub(super) fn answer(
+    table: &CommandTable,
+    argv: &[&[u8]],
+    authenticated: bool,
+    in_transaction: bool,
+) -> Refusal {
     let args = crate::table::Args::new(argv);
     let Some(command) = table.resolve(args) else { return Refusal::Queue };
     match &*command.name {
-        "script|kill" if authenticated && args.len() == 2 => Refusal::Kill,
-        "shutdown" if authenticated && args.is(1, "nosave") => Refusal::Shutdown,
+        // Within a transaction it is queued, as everything that is allowed now.
+        "script|kill" if authenticated && args.len() == 2 && !in_transaction => Refusal::Kill,
+        "shutdown" if authenticated && args.is(1, "nosave") && !in_transaction => Refusal::Shutdown,
+        // It ends the transaction, though it does not run it.
+        "exec" => Refusal::Queue,
         _ if !authenticated || command.has(crate::table::flags::ALLOW_BUSY) => Refusal::Queue,
         _ if command.handler.is_none() || !command.row.accepts(args.len()) => Refusal::Queue,
-        _ => Refusal::Refuse,
+        _ => Refusal::Refuse(command.id),
+    }
+}
+
+/// How many requests were refused without the engine, by command, until the engine hears of it.
+pub(super) struct Refused(Box<[AtomicU64]>);
+
+impl Refused {
+    pub(super) fn new(table: &CommandTable) -> Self {
+        Refused(table.iter_all().map(|_| AtomicU64::new(0)).collect())
+    }
+
+    pub(super) fn add(&self, command: CommandId) {
+        self.0[command.index()].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tells the engine.
+    pub(super) fn tell(&self, engine: &mut Engine, table: &CommandTable) {
+        for (count, command) in self.0.iter().zip(table.iter_all()) {
+            let count = count.swap(0, Ordering::Relaxed);
+            if count > 0 {
+                engine.refused_as_busy(command.id, count);
+            }
+        }
     }
 }

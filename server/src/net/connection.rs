@@ -1,22 +1,27 @@
 //! One connection: parses what has been read, runs whole batches with the engine, keeps what is to be written.
 
-use super::busy::{self, Refusal};
+use super::busy::{self, Job, Refusal};
+use super::contain::contained;
 use super::event_loop::{EventLoop, Hold};
 use super::inbox::{Answer, Mail, NewSession, Opening};
 use super::input::Input;
 use super::output::Output;
 use super::shared::{Busy, Seat, Shared};
-use crate::engine::{BUSY, Closing, Engine, Progress, Slot, kill_error};
-use lockwheel_resp::{ProtocolError, Reply, Writer};
-use mio::net::TcpStream;
+use super::socket::Socket;
+use crate::engine::{BUSY, Closing, Engine, Outbox, Progress, Slot, kill_error};
+use lockwheel_resp::{Protocol, ProtocolError, Reply};
+use parking_lot::MutexGuard;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Replies beyond this are written before the next batch runs, so that neither side's buffers fill up.
 const FULL: usize = 64 * 1024;
-/// Requests run at one instant: a longer pipeline reads the clock again.
+/// Requests whose keys are fetched together.
 const BATCH: usize = 64;
+/// How old the instant may be at which a request begins, in microseconds: with what the estimate of work leaves out,
+/// less than a millisecond.
+const FRESH_US: u64 = 500;
 /// From so many requests on, a batch fetches its own keys; fewer are fetched with those of other connections.
 const MANY: usize = 4;
 
@@ -40,6 +45,7 @@ pub(super) struct News {
     closing: Option<Closing>,
     authenticated: bool,
     in_transaction: bool,
+    muted: bool,
     max_bulk: usize,
     query_buffer_limit: usize,
 }
@@ -52,6 +58,7 @@ impl News {
             closing: session.closing(),
             authenticated: session.authenticated,
             in_transaction: session.multi.is_some(),
+            muted: session.is_muted(),
             max_bulk: engine.config.proto_max_bulk_len,
             query_buffer_limit: engine.config.client_query_buffer_limit,
         }
@@ -60,7 +67,7 @@ impl News {
 
 /// A connection of one loop.
 pub(super) struct Connection {
-    pub(super) stream: TcpStream,
+    pub(super) socket: Arc<Socket>,
     pub(super) slot: Slot,
     pub(super) id: u64,
     /// Its place in the loop.
@@ -77,6 +84,8 @@ pub(super) struct Connection {
     blocked: bool,
     authenticated: bool,
     in_transaction: bool,
+    /// The next reply is not to be sent.
+    muted: bool,
     closing: Option<Closing>,
     /// A request of an open transaction was refused because a script was slow: it must not run without it.
     refused: bool,
@@ -90,7 +99,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(opening: Opening, session: NewSession) -> Self {
         let mut connection = Connection {
-            stream: opening.stream,
+            socket: Arc::new(opening.stream),
             slot: session.slot,
             id: session.id,
             key: 0,
@@ -103,6 +112,7 @@ impl Connection {
             blocked: false,
             authenticated: false,
             in_transaction: false,
+            muted: false,
             closing: None,
             refused: false,
             news_left: false,
@@ -122,7 +132,7 @@ impl Connection {
         if self.closing.is_some() {
             return Ok(Next::Write);
         }
-        let read = match self.stream.read(buffer) {
+        let read = match (&*self.socket).read(buffer) {
             // What was read before it is answered first.
             Ok(0) if self.unrun => return Ok(Next::RunAndRead),
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -146,7 +156,7 @@ impl Connection {
     /// When the client has sent more than it may, or its socket is broken.
     pub(super) fn run(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<Next> {
         self.unrun = false;
-        while self.may_run() && self.input.len() > 0 {
+        while self.may_run() && self.input.len() > 0 && !at.shared().is_ending() {
             match self.input.parse() {
                 Ok(0) => break,
                 Ok(_) => {}
@@ -157,8 +167,8 @@ impl Connection {
             }
             let (ran, progress) = self.run_batch(at, hold);
             self.input.drop_requests(ran);
-            if self.output.bytes.len() > FULL {
-                self.output.write(&mut self.stream)?;
+            if self.output.len() > FULL {
+                self.output.write(&mut &*self.socket)?;
             }
             self.go_on(at.shared(), progress);
         }
@@ -178,7 +188,7 @@ impl Connection {
     ) -> io::Result<Next> {
         self.asked = false;
         self.learn(answer.news);
-        self.output.bytes.extend(answer.out);
+        self.answer(answer.out);
         self.go_on(at.shared(), answer.progress);
         self.run(at, hold)
     }
@@ -191,42 +201,57 @@ impl Connection {
     fn run_batch(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> (usize, Progress) {
         let done = match hold {
             Hold::Lent(engine) => (1, self.run_while_busy(at, Some(engine))),
-            Hold::Lock => match at.shared().engine() {
-                Ok(mut engine) => self.run_with(at.shared(), &mut engine),
+            Hold::Lock => match at.shared().engine(at.index()) {
+                Ok(engine) => self.run_with(at.shared(), engine),
                 Err(Busy) => (1, self.run_while_busy(at, None)),
             },
         };
-        self.wake_others(at);
+        at.tell(&mut self.woken);
         done
     }
 
     /// How many requests were run, with the engine in hand.
-    fn run_with(&mut self, shared: &Shared, engine: &mut Engine) -> (usize, Progress) {
-        shared.batches.begin();
+    fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> (usize, Progress) {
+        shared.begin(&mut engine);
+        if std::mem::take(&mut self.refused) {
+            engine.refuse_transaction(self.slot);
+        }
+        let ran = contained("a command", || self.run_requests(shared, &mut engine));
+        if ran.is_none() {
+            contained("the end of a command", || engine.recover(self.slot));
+        }
+        let (ran, mut progress) = ran.unwrap_or((self.input.requests(), Progress::Close));
+        if let Progress::Sleep(us) = progress {
+            // DEBUG SLEEP stops the whole server: the lock stays taken.
+            shared.sleep(Duration::from_micros(us));
+            progress = Progress::Continue;
+        }
+        self.learn(News::of(&engine, self.slot));
+        self.take_output(&mut engine);
+        shared.let_go(engine, &mut self.woken);
+        (ran, progress)
+    }
+
+    fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> (usize, Progress) {
+        let requests = self.input.requests();
         let mut ran = 0;
         let mut progress = Progress::Continue;
-        while ran < self.input.requests() && progress == Progress::Continue {
-            if ran % BATCH == 0 {
-                engine.begin(shared.clock.now());
-                if std::mem::take(&mut self.refused) {
-                    engine.refuse_transaction(self.slot);
+        while ran < requests && progress == Progress::Continue {
+            if ran > 0 && engine.has_worked() {
+                if shared.is_ending() || engine.session(self.slot).has_much_output() {
+                    break;
+                }
+                if shared.clock.us_since(engine.system()) >= FRESH_US {
+                    shared.read_time(engine);
                 }
             }
-            if ran % BATCH == 0 && self.input.requests() >= MANY {
+            if ran % BATCH == 0 && requests >= MANY {
                 self.foresee(engine, ran);
                 engine.fetch();
             }
             progress = self.input.with_arguments(ran, |argv| engine.execute(self.slot, argv));
             ran += 1;
         }
-        if let Progress::Sleep(us) = progress {
-            // DEBUG SLEEP stops the whole server: the lock stays taken.
-            shared.sleep(Duration::from_micros(us));
-            progress = Progress::Continue;
-        }
-        self.learn(News::of(engine, self.slot));
-        self.take_output(engine);
-        shared.settle(engine, &mut self.woken);
         (ran, progress)
     }
 
@@ -265,7 +290,7 @@ impl Connection {
     /// engine comes before them.
     fn take_output(&mut self, engine: &mut Engine) {
         self.news_left = false;
-        self.output.extend(|bytes| engine.take_output(self.slot, bytes));
+        self.output.extend(|waiting| engine.take_output(self.slot, waiting));
     }
 
     fn learn(&mut self, news: News) {
@@ -274,21 +299,11 @@ impl Connection {
         self.closing = news.closing.or(self.closing);
         self.refused &= news.in_transaction;
         self.in_transaction = news.in_transaction;
+        self.muted = news.muted;
         self.authenticated = news.authenticated;
         self.input.limits.unauthenticated = !news.authenticated;
         self.input.limits.max_bulk = news.max_bulk;
         self.query_buffer_limit = news.query_buffer_limit;
-    }
-
-    /// Tells the connections whose sessions this one's requests have brought news.
-    fn wake_others(&mut self, at: &EventLoop) {
-        for id in self.woken.drain(..) {
-            match at.shared().address(id) {
-                Some(address) if address.index == at.index() => at.has_news(address.key),
-                Some(address) => at.shared().tell(address),
-                None => {}
-            }
-        }
     }
 
     pub(super) fn has_output(&self) -> bool {
@@ -302,7 +317,7 @@ impl Connection {
 
     /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.
     pub(super) fn write(&mut self) -> io::Result<bool> {
-        self.output.write(&mut self.stream)?;
+        self.output.write(&mut &*self.socket)?;
         Ok(match self.closing {
             Some(Closing::Now) => false,
             Some(Closing::AfterOutput) => self.has_output() || self.news_left,
@@ -313,44 +328,55 @@ impl Connection {
     /// Answers the first request while a slow script runs: itself, or with the engine that the script
     /// lends, or by that script's thread.
     fn run_while_busy(&mut self, at: &EventLoop, lent: Option<&mut Engine>) -> Progress {
-        let argv = self.input.arguments(0);
         let shared = at.shared();
-        let refusal = busy::answer(&shared.table, &argv, self.authenticated);
-        if let (Refusal::Queue, Some(engine)) = (&refusal, lent) {
-            let answer = execute(engine, self.slot, &argv);
-            drop(argv);
-            self.learn(answer.news);
-            self.output.bytes.extend(answer.out);
-            return answer.progress;
-        }
-        let mut writer = Writer::new(&mut self.output.bytes, Default::default());
-        match refusal {
-            Refusal::Kill => match shared.control.kill() {
-                Ok(()) => writer.ok(),
-                Err(error) => writer.error(kill_error(error).as_bytes()),
+        let refusal = self.input.with_arguments(0, |argv| {
+            busy::answer(&shared.table, argv, self.authenticated, self.in_transaction)
+        });
+        match (refusal, lent) {
+            // Who wants no replies has the engine leave them out.
+            (refusal, Some(engine)) if self.muted || refusal == Refusal::Queue => {
+                let answer = self.input.with_arguments(0, |argv| execute(engine, self.slot, argv));
+                self.learn(answer.news);
+                self.answer(answer.out);
+                return answer.progress;
+            }
+            (refusal, None) if self.muted || refusal == Refusal::Queue => self.ask(at),
+            (Refusal::Shutdown, _) => return Progress::Shutdown,
+            (Refusal::Kill, _) => match shared.control.kill() {
+                Ok(()) => self.reply(|writer| writer.ok()),
+                Err(error) => self.reply(|writer| writer.error(kill_error(error).as_bytes())),
             },
-            Refusal::Shutdown => return Progress::Shutdown,
-            Refusal::Refuse => {
-                writer.error(BUSY.as_bytes());
+            (Refusal::Refuse(command), _) => {
                 self.refused = self.in_transaction;
+                shared.refuse(command);
+                self.reply(|writer| writer.error(BUSY.as_bytes()));
             }
-            Refusal::Queue => {
-                let request = argv.iter().map(|arg| arg.to_vec()).collect();
-                drop(argv);
-                self.ask(at, request);
-            }
+            (Refusal::Queue, _) => {}
         }
         Progress::Continue
     }
 
+    /// Puts a reply behind the output that was taken.
+    fn reply(&mut self, write: impl FnOnce(&mut dyn Reply)) {
+        self.output.extend(|waiting| waiting.reply(Protocol::Resp2, write));
+    }
+
+    fn answer(&mut self, mut answer: Outbox) {
+        self.output.extend(|waiting| waiting.append(&mut answer));
+    }
+
     /// Lets the slow script's thread run a request.
-    fn ask(&mut self, at: &EventLoop, request: Vec<Vec<u8>>) {
+    fn ask(&mut self, at: &EventLoop) {
+        let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
         let (shared, index): (Arc<Shared>, _) = (at.shared().clone(), at.index());
         let (slot, key, id) = (self.slot, self.key, self.id);
         self.asked = true;
-        at.shared().push_job(Box::new(move |engine| {
+        at.shared().leave(Job::of(slot, move |engine| {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
-            let answer = execute(engine, slot, &argv);
+            let answer = contained("a command", || execute(engine, slot, &argv)).unwrap_or_else(|| {
+                engine.recover(slot);
+                Answer { news: News::of(engine, slot), out: Outbox::default(), progress: Progress::Close }
+            });
             shared.inbox(index).post(Mail::Answered { key, id, answer });
         }));
     }
@@ -366,7 +392,7 @@ impl Connection {
 
     fn protocol_error(&mut self, error: &ProtocolError) {
         let text = format!("ERR {error}");
-        Writer::new(&mut self.output.bytes, Default::default()).error(text.as_bytes());
+        self.reply(|writer| writer.error(text.as_bytes()));
         self.closing = Some(Closing::AfterOutput);
     }
 }
@@ -374,7 +400,7 @@ impl Connection {
 /// Runs a request that only touches its session, from within a slow script.
 fn execute(engine: &mut Engine, slot: Slot, argv: &[&[u8]]) -> Answer {
     let progress = engine.execute(slot, argv);
-    let mut out = Vec::new();
+    let mut out = Outbox::default();
     engine.take_output(slot, &mut out);
     Answer { news: News::of(engine, slot), out, progress }
 }

@@ -9,17 +9,20 @@
 //! Therefore nothing here is borrowed while a connection runs, the connection itself is away from its place, and what
 //! is still to be done in this turn stands in a queue that the inner turn goes on with.
 
+use super::busy::Job;
 use super::connection::{Connection, Next};
-use super::inbox::{Mail, Opening};
+use super::contain::contained;
+use super::hooks::Point;
+use super::inbox::{Address, Client, Mail, Opening};
 use super::shared::{NEVER, Shared};
 use super::timer::Timer;
 use crate::engine::Engine;
 use mio::{Events, Interest, Poll, Token};
+use parking_lot::MutexGuard;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -83,6 +86,8 @@ pub(super) struct EventLoop {
     unread: RefCell<Vec<usize>>,
     /// Connections whose session has news.
     news: RefCell<Vec<usize>>,
+    /// Sessions that are to be told.
+    woken: RefCell<Vec<u64>>,
     /// Connections with something to be written.
     unwritten: RefCell<Vec<usize>>,
     /// What is read into; away while a connection runs what it holds.
@@ -126,6 +131,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         tasks: RefCell::default(),
         unread: RefCell::default(),
         news: RefCell::default(),
+        woken: RefCell::default(),
         unwritten: RefCell::default(),
         buffer: Cell::default(),
         waits: Cell::new(false),
@@ -137,7 +143,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         if !this.wait(&mut events, timeout) {
             break;
         }
-        this.look_again();
+        contained("what had to wait", || this.look_again());
         this.turn(&events, &mut Hold::Lock);
     }
     CURRENT.with(|current| *current.borrow_mut() = None);
@@ -197,7 +203,7 @@ impl EventLoop {
         self.collect(events);
         self.perform_all(hold);
         if !self.waits.get() {
-            self.tell_news(hold);
+            contained("news", || self.tell_news(hold));
             self.perform_all(hold);
         }
         self.write_all(hold);
@@ -233,21 +239,29 @@ impl EventLoop {
     fn perform_all(&self, hold: &mut Hold<'_>) {
         loop {
             let Some(task) = self.tasks.borrow_mut().pop_front() else { return };
-            match task {
-                Task::Ready { key, readable, writable, closed } => {
-                    self.with(key, hold, |connection, _, buffer| {
-                        connection.ends |= closed;
-                        if readable || closed {
-                            return connection.read(buffer);
-                        }
-                        Ok(if writable && connection.has_output() { Next::Write } else { Next::Wait })
-                    });
-                }
-                Task::Read { key } => self.with(key, hold, |connection, _, buffer| connection.read(buffer)),
-                Task::Run { key } => self.with(key, hold, |connection, hold, _| connection.run(self, hold)),
-                Task::Foresee => self.foresee(hold),
-                Task::Mail(mail) => self.open_mail(mail, hold),
+            contained("a task", || self.perform(task, hold));
+        }
+    }
+
+    fn perform(&self, task: Task, hold: &mut Hold<'_>) {
+        match task {
+            Task::Ready { key, readable, writable, closed } => {
+                self.with(key, hold, |connection, _, buffer| {
+                    self.shared.hooks.reach(Point::Read);
+                    connection.ends |= closed;
+                    if readable || closed {
+                        return connection.read(buffer);
+                    }
+                    Ok(if writable && connection.has_output() { Next::Write } else { Next::Wait })
+                });
             }
+            Task::Read { key } => self.with(key, hold, |connection, _, buffer| connection.read(buffer)),
+            Task::Run { key } => self.with(key, hold, |connection, hold, _| {
+                self.shared.hooks.reach(Point::Run);
+                connection.run(self, hold)
+            }),
+            Task::Foresee => self.foresee(hold),
+            Task::Mail(mail) => self.open_mail(mail, hold),
         }
     }
 
@@ -257,7 +271,7 @@ impl EventLoop {
         if tasks.len() < 2 || matches!(hold, Hold::Lent(_)) {
             return;
         }
-        let Ok(mut engine) = self.shared.engine() else { return };
+        let Ok(mut engine) = self.shared.engine(self.index) else { return };
         let mut places = self.places.borrow_mut();
         for task in tasks.iter().take(FORESEEN) {
             if let Task::Run { key } = task
@@ -267,6 +281,27 @@ impl EventLoop {
             }
         }
         engine.fetch();
+        drop(places);
+        self.let_go(engine);
+    }
+
+    /// Lets go of the engine, and tells the connections whose sessions have news.
+    fn let_go(&self, engine: MutexGuard<'_, Engine>) {
+        let mut woken = self.woken.take();
+        self.shared.let_go(engine, &mut woken);
+        self.tell(&mut woken);
+        self.woken.replace(woken);
+    }
+
+    /// Tells the connections of these sessions that those have news.
+    pub(super) fn tell(&self, woken: &mut Vec<u64>) {
+        for id in woken.drain(..) {
+            match self.shared.address(id) {
+                Some(address) if address.index == self.index => self.has_news(address.key),
+                Some(address) => self.shared.tell(address),
+                None => {}
+            }
+        }
     }
 
     /// Takes a connection from its place, does something with it, and sees to what comes next. One that is away will
@@ -280,19 +315,16 @@ impl EventLoop {
         let Some(mut connection) = self.take(key) else { return };
         let mut buffer = self.buffer.take();
         buffer.resize(READ, 0);
-        // A mistake of ours in one command costs one connection, not the thread with all the others.
-        let done = catch_unwind(AssertUnwindSafe(|| run(&mut connection, hold, &mut buffer)));
+        // A mistake of ours costs one connection, not the thread with all the others.
+        let done = contained("a connection", || run(&mut connection, hold, &mut buffer));
         self.buffer.set(buffer);
         match done {
-            Ok(Ok(next)) => self.put(key, connection, next),
-            Ok(Err(error)) => {
+            Some(Ok(next)) => self.put(key, connection, next),
+            Some(Err(error)) => {
                 tracing::debug!(id = connection.id, %error, "connection ended");
                 self.close(key, *connection, hold);
             }
-            Err(_) => {
-                tracing::error!(id = connection.id, "a command panicked; its connection is closed");
-                self.close(key, *connection, hold);
-            }
+            None => self.close(key, *connection, hold),
         }
     }
 
@@ -323,20 +355,41 @@ impl EventLoop {
         }
     }
 
-    /// Gives the place and the session of a connection away; its socket closes as it drops.
+    /// Gives the place and the session of a connection away. Its socket closes after that: as long as the session is
+    /// there, the engine may ask whether its client is.
     fn close(&self, key: usize, mut connection: Connection, hold: &mut Hold<'_>) {
         self.places.borrow_mut().remove(key);
-        let _already_gone = self.poll.borrow().registry().deregister(&mut connection.stream);
-        self.shared.addresses.remove(&connection.id);
+        self.shared.clients.remove(&connection.id);
+        if let Some(socket) = Arc::get_mut(&mut connection.socket) {
+            let _already_gone = self.poll.borrow().registry().deregister(socket);
+        }
         self.shared.inbox(self.index).left();
-        let slot = connection.slot;
+        let (slot, shared) = (connection.slot, self.shared.clone());
+        let disconnect = move |engine: &mut Engine| {
+            let done = contained("the end of a session", || {
+                shared.hooks.reach(Point::Disconnect);
+                engine.disconnect(slot);
+            });
+            if done.is_none() {
+                contained("the end of a session", || engine.forget(slot));
+            }
+        };
         match hold {
-            Hold::Lent(engine) => engine.disconnect(slot),
-            Hold::Lock => self.shared.on_sessions(move |engine| engine.disconnect(slot)),
+            Hold::Lent(engine) => disconnect(engine),
+            Hold::Lock => {
+                if let Err(disconnect) = self.shared.hold(self.index, disconnect) {
+                    let socket = connection.socket;
+                    self.shared.leave(Job::of(slot, move |engine| {
+                        disconnect(engine);
+                        drop(socket);
+                    }));
+                }
+            }
         }
     }
 
     fn open_mail(&self, mail: Mail, hold: &mut Hold<'_>) {
+        self.shared.hooks.reach(Point::Mail);
         match mail {
             Mail::Open(opening) => self.open(opening, hold),
             Mail::Opened(opening, session) => self.add(Connection::new(opening, session), hold),
@@ -355,13 +408,13 @@ impl EventLoop {
         };
         let connected = match hold {
             Hold::Lent(engine) => Ok(connect(engine)),
-            Hold::Lock => self.shared.hold(connect),
+            Hold::Lock => self.shared.hold(self.index, connect),
         };
         match connected {
             Ok((opening, session)) => self.add(Connection::new(opening, session), hold),
             Err(connect) => {
                 let (shared, index) = (self.shared.clone(), self.index);
-                self.shared.push_job(Box::new(move |engine| {
+                self.shared.leave(Job::new(move |engine| {
                     let (opening, session) = connect(engine);
                     shared.inbox(index).post(Mail::Opened(opening, session));
                 }));
@@ -372,18 +425,19 @@ impl EventLoop {
     fn add(&self, mut connection: Connection, hold: &mut Hold<'_>) {
         let key = self.places.borrow().vacant_key();
         connection.key = key;
+        let socket = Arc::get_mut(&mut connection.socket).expect("nobody else has a new connection's socket");
         let registered = self.poll.borrow().registry().register(
-            &mut connection.stream,
+            socket,
             Token(key),
             Interest::READABLE | Interest::WRITABLE,
         );
-        let id = connection.id;
         self.places.borrow_mut().insert(Place::Away { missed: false });
         if let Err(error) = registered {
             tracing::warn!(%error, "a connection could not be watched");
             return self.close(key, connection, hold);
         }
-        self.shared.addresses.insert(id, super::inbox::Address { index: self.index, key });
+        let (address, socket) = (Address { index: self.index, key }, connection.socket.clone());
+        self.shared.clients.insert(connection.id, Client { address, socket });
         self.put(key, Box::new(connection), Next::Wait);
     }
 
@@ -398,26 +452,38 @@ impl EventLoop {
         if matches!(hold, Hold::Lent(_)) || self.news.borrow().is_empty() {
             return;
         }
-        let Ok(mut engine) = self.shared.engine() else {
+        let Ok(mut engine) = self.shared.engine(self.index) else {
             self.shared.wait_for_free();
             return self.waits.set(true);
         };
         let keys = std::mem::take(&mut *self.news.borrow_mut());
+        let mut broken = Vec::new();
         for &key in &keys {
-            if let Some(Place::Here(connection)) = self.places.borrow_mut().get_mut(key) {
-                connection.take_news(&mut engine);
+            let told = contained("news of a session", || {
+                if let Some(Place::Here(connection)) = self.places.borrow_mut().get_mut(key) {
+                    self.shared.hooks.reach(Point::News);
+                    connection.take_news(&mut engine);
+                }
+            });
+            broken.extend(told.is_none().then_some(key));
+        }
+        self.tasks.borrow_mut().extend(keys.into_iter().map(|key| Task::Run { key }));
+        self.let_go(engine);
+        for key in broken {
+            if let Some(connection) = self.take(key) {
+                self.close(key, *connection, hold);
             }
         }
-        drop(engine);
-        self.tasks.borrow_mut().extend(keys.into_iter().map(|key| Task::Run { key }));
     }
 
     fn write_all(&self, hold: &mut Hold<'_>) {
         let mut keys = std::mem::take(&mut *self.unwritten.borrow_mut());
         for key in keys.drain(..) {
-            if let Some(connection) = self.take(key) {
-                self.write(key, connection, hold);
-            }
+            contained("writing", || {
+                if let Some(connection) = self.take(key) {
+                    self.write(key, connection, hold);
+                }
+            });
         }
         // Keeps the memory, unless more came meanwhile.
         let mut unwritten = self.unwritten.borrow_mut();
@@ -427,7 +493,11 @@ impl EventLoop {
     }
 
     fn write(&self, key: usize, mut connection: Box<Connection>, hold: &mut Hold<'_>) {
-        match connection.write() {
+        let written = contained("writing to a connection", || {
+            self.shared.hooks.reach(Point::Write);
+            connection.write()
+        });
+        match written.unwrap_or(Ok(false)) {
             Ok(true) => {
                 if connection.has_held_news() {
                     self.has_news(key);

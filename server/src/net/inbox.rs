@@ -2,7 +2,8 @@
 
 use super::connection::News;
 use super::shared::Seat;
-use crate::engine::{Engine, Peer, Progress, Slot};
+use super::socket::Socket;
+use crate::engine::{Engine, Outbox, Peer, Progress, Slot};
 use mio::Waker;
 use parking_lot::Mutex;
 use socket2::{SockRef, TcpKeepalive};
@@ -22,6 +23,12 @@ pub(super) struct Address {
     pub(super) index: usize,
     /// Its place there.
     pub(super) key: usize,
+}
+
+/// A connected client, as all threads see it.
+pub(super) struct Client {
+    pub(super) address: Address,
+    pub(super) socket: Arc<Socket>,
 }
 
 /// What is left for a loop.
@@ -49,13 +56,13 @@ pub(super) enum Mail {
 /// What came of a request that another thread has run.
 pub(super) struct Answer {
     pub(super) news: News,
-    pub(super) out: Vec<u8>,
+    pub(super) out: Outbox,
     pub(super) progress: Progress,
 }
 
 /// A socket that has no session yet.
 pub(super) struct Opening {
-    pub(super) stream: mio::net::TcpStream,
+    pub(super) stream: Socket,
     pub(super) seat: Seat,
     peer: Peer,
 }
@@ -79,13 +86,13 @@ impl Opening {
         }
         let peer =
             Peer { addr: address.to_string(), laddr: stream.local_addr()?.to_string(), fd: raw_fd(&stream) };
-        Ok(Opening { stream: mio::net::TcpStream::from_std(stream), seat, peer })
+        Ok(Opening { stream: stream.into(), seat, peer })
     }
 
     /// Makes its session.
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
-        let slot = engine.connect(self.peer.clone());
-        let id = engine.session(slot).id;
+        let id = self.seat.id;
+        let slot = engine.connect_as(id, self.peer.clone());
         NewSession { slot, id, news: News::of(engine, slot), unwritten: engine.unwritten(slot) }
     }
 }

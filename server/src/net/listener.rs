@@ -1,5 +1,6 @@
 //! Listening sockets.
 
+use super::busy::Job;
 use super::inbox::{Mail, Opening};
 use super::shared::Shared;
 use crate::engine::Engine;
@@ -172,7 +173,7 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener) {
 fn welcome(shared: &Arc<Shared>, stream: TcpStream) -> io::Result<()> {
     let mut stream = stream.into_std()?;
     let Some(seat) = shared.take_seat() else {
-        shared.on_sessions_later(Engine::reject_connection);
+        shared.leave(Job::new(Engine::reject_connection));
         return stream.write_all(b"-ERR max number of clients reached\r\n");
     };
     let opening = Opening::new(stream, seat)?;

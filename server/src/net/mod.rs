@@ -6,7 +6,10 @@
 
 mod busy;
 mod connection;
+mod contain;
+mod deferred;
 mod event_loop;
+mod hooks;
 mod host;
 mod inbox;
 mod input;
@@ -16,9 +19,14 @@ mod output;
 mod process;
 mod shared;
 mod signals;
+mod socket;
+mod sync;
 mod threads;
 mod timer;
 mod watchdog;
+
+#[cfg(test)]
+mod tests;
 
 pub use listener::BindError;
 pub(crate) use listener::Listeners;

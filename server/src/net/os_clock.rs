@@ -14,6 +14,11 @@ impl OsClock {
         OsClock { start: Instant::now() }
     }
 
+    /// Microseconds since an instant that was read before.
+    pub(crate) fn us_since(&self, then: Now) -> u64 {
+        (self.start.elapsed().as_micros() as u64).saturating_sub(then.monotonic_us)
+    }
+
     /// Both hands, as the system shows them.
     pub(crate) fn now(&self) -> Now {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);

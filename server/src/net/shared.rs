@@ -1,16 +1,20 @@
 //! What all threads share: the engine behind its lock, the loops' inboxes, when a deadline is next.
 
-use super::busy::{Job, Jobs};
+use super::busy::{Job, Refused};
+use super::contain::contained;
+use super::deferred::Deferred;
 use super::event_loop;
+use super::hooks::{Hooks, Point};
 use super::host::World;
-use super::inbox::{Address, Inbox, Mail};
+use super::inbox::{Address, Client, Inbox, Mail};
 use super::os_clock::OsClock;
 use super::watchdog::Batches;
-use crate::engine::{CommandTable, Engine};
+use crate::engine::{CommandId, CommandTable, Engine};
 use crate::keyspace::Garbage;
 use dashmap::DashMap;
 use lockwheel_scripting::Control;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -21,12 +25,12 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// The engine behind its one lock, and what loops need beside it.
 pub(crate) struct Shared {
-    engine: Mutex<Engine>,
+    engine: Deferred<Engine, Job>,
     pub(super) clock: OsClock,
     pub(super) control: Arc<Control>,
     inboxes: Box<[Inbox]>,
-    /// The connections by session id, to be told that their session has news.
-    pub(super) addresses: DashMap<u64, Address>,
+    /// The connected clients by session id.
+    pub(super) clients: DashMap<u64, Client>,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
     pub(super) timer_at: AtomicU64,
     /// How often a deadline has woken it.
@@ -35,12 +39,15 @@ pub(crate) struct Shared {
     busy_threshold_ms: AtomicU64,
     /// `maxclients`, and how many clients there are.
     max_clients: AtomicUsize,
-    clients: AtomicUsize,
+    seats_taken: AtomicUsize,
+    /// The number of the client that was accepted last.
+    last_client: AtomicU64,
+    /// The loop that had the engine last: a script that runs, runs there.
+    holder: AtomicUsize,
     pub(super) batches: Batches,
-    jobs: Arc<Jobs>,
-    /// There are jobs, or a loop waits for the engine to be free again.
-    waited_for: AtomicBool,
+    pub(super) refused: Refused,
     pub(super) table: Arc<CommandTable>,
+    pub(super) hooks: Hooks,
     ending: watch::Sender<bool>,
     /// A first signal or SHUTDOWN has been seen.
     pub(super) end_asked: AtomicBool,
@@ -50,11 +57,15 @@ pub(crate) struct Shared {
 }
 
 /// A client's place among `maxclients`, until dropped.
-pub(super) struct Seat(Arc<Shared>);
+pub(super) struct Seat {
+    shared: Arc<Shared>,
+    /// The client's number, in the order of accepting.
+    pub(super) id: u64,
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.clients.fetch_sub(1, Ordering::Relaxed);
+        self.shared.seats_taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -77,36 +88,42 @@ impl Shared {
     pub(crate) fn new(inboxes: Box<[Inbox]>, make: impl FnOnce(crate::time::Now) -> Engine) -> Arc<Self> {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
-        let jobs = Arc::new(Jobs::default());
-        engine.set_host(Arc::new(World { clock, jobs: jobs.clone() }));
-        Arc::new(Shared {
-            clock,
-            control: engine.control().clone(),
-            busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
-            max_clients: AtomicUsize::new(engine.config.maxclients),
-            clients: AtomicUsize::new(0),
-            table: engine.table.clone(),
-            engine: Mutex::new(engine),
-            inboxes,
-            addresses: DashMap::new(),
-            timer_at: AtomicU64::new(NEVER),
-            timer_wakes: AtomicU64::new(0),
-            batches: Batches::default(),
-            jobs,
-            waited_for: AtomicBool::new(false),
-            ending: watch::Sender::new(false),
-            end_asked: AtomicBool::new(false),
-            threads: Mutex::new(0),
-            ended: Condvar::new(),
+        Arc::new_cyclic(|world| {
+            engine.set_host(Arc::new(World(world.clone(), clock)));
+            Shared {
+                clock,
+                control: engine.control().clone(),
+                busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
+                max_clients: AtomicUsize::new(engine.config.maxclients),
+                seats_taken: AtomicUsize::new(0),
+                last_client: AtomicU64::new(0),
+                holder: AtomicUsize::new(0),
+                refused: Refused::new(&engine.table),
+                table: engine.table.clone(),
+                engine: Deferred::new(engine),
+                inboxes,
+                clients: DashMap::new(),
+                timer_at: AtomicU64::new(NEVER),
+                timer_wakes: AtomicU64::new(0),
+                batches: Batches::default(),
+                hooks: Hooks::default(),
+                ending: watch::Sender::new(false),
+                end_asked: AtomicBool::new(false),
+                threads: Mutex::new(0),
+                ended: Condvar::new(),
+            }
         })
     }
 
-    /// The engine; waits for it, but no longer than a script may run before others are told that it is slow.
-    pub(super) fn engine(&self) -> Result<MutexGuard<'_, Engine>, Busy> {
-        if let Some(engine) = self.engine.try_lock() {
-            return Ok(engine);
-        }
-        self.wait_for_engine()
+    /// The engine, for loop number `index`; waits for it, but no longer than a script may run before others are told
+    /// that it is slow.
+    pub(super) fn engine(&self, index: usize) -> Result<MutexGuard<'_, Engine>, Busy> {
+        let engine = match self.engine.lock().try_lock() {
+            Some(engine) => engine,
+            None => self.wait_for_engine()?,
+        };
+        self.holder.store(index, Ordering::Relaxed);
+        Ok(engine)
     }
 
     #[cold]
@@ -117,84 +134,109 @@ impl Shared {
                 self.control.arm();
                 return Err(Busy);
             }
-            if let Some(engine) = self.engine.try_lock_for(left) {
+            if let Some(engine) = self.engine.lock().try_lock_for(left) {
                 return Ok(engine);
             }
         }
     }
 
-    /// How long the running script may go on before it is slow; the whole threshold when none runs.
+    /// How long the running script may go on before it is slow; the whole threshold when none runs. A threshold of 0
+    /// is never reached.
     pub(super) fn until_slow(&self) -> Duration {
+        const NEVER: Duration = Duration::from_secs(3600);
         let threshold = self.busy_threshold_ms.load(Ordering::Relaxed);
+        if threshold == 0 {
+            return NEVER;
+        }
         let left = match self.control.running_since() {
             Some(since) => (since + threshold).saturating_sub(self.clock.now().monotonic_ms().unsigned_abs()),
-            None => threshold.max(1),
+            None => threshold,
         };
-        Duration::from_millis(left)
+        Duration::from_millis(left).min(NEVER)
     }
 
     /// Runs `work` on the engine at the present instant, then sees to what it caused. Blocks while a script runs: for
     /// threads of the embedding program.
     pub(crate) fn with_engine<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        self.run(self.engine.lock(), work)
+        self.run(self.engine.lock().lock(), work)
+    }
+
+    /// The engine, as a test wants it: nothing else happens while it is held.
+    #[cfg(test)]
+    pub(super) fn lock_for_test(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().lock()
+    }
+
+    /// What every batch begins with: what is due fires, and what was left by others is done before what came later.
+    pub(super) fn begin(&self, engine: &mut Engine) {
+        self.batches.begin();
+        self.read_time(engine);
+        self.serve_deferred(engine);
+    }
+
+    /// Lets the engine know what time it is.
+    pub(super) fn read_time(&self, engine: &mut Engine) {
+        contained("what was due", || {
+            self.hooks.reach(Point::Begin);
+            engine.begin(self.clock.now());
+        });
+    }
+
+    /// Does what was left for whoever has the engine; whether anybody has asked for it.
+    pub(super) fn serve_deferred(&self, engine: &mut Engine) -> bool {
+        self.engine.serve(engine, |engine, job: Job| job.run(engine, &self.hooks))
+    }
+
+    /// Does what was left for the thread whose script is slow.
+    pub(super) fn serve_while_slow(&self, engine: &mut Engine) {
+        self.engine.work_off(engine, |engine, job: Job| job.run(engine, &self.hooks));
     }
 
     fn run<T>(&self, mut engine: MutexGuard<'_, Engine>, work: impl FnOnce(&mut Engine) -> T) -> T {
+        self.begin(&mut engine);
+        let result = catch_unwind(AssertUnwindSafe(|| work(&mut engine)));
         let mut woken = Vec::new();
-        self.batches.begin();
-        engine.begin(self.clock.now());
-        let result = work(&mut engine);
-        self.settle(&mut engine, &mut woken);
-        drop(engine);
+        self.let_go(engine, &mut woken);
+        self.tell_all(woken);
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    fn tell_all(&self, woken: Vec<u64>) {
         for address in woken.into_iter().filter_map(|id| self.address(id)) {
             self.tell(address);
         }
-        result
     }
 
     /// Runs `work` on the engine, or gives it back when a slow script holds that.
-    pub(super) fn hold<T, W: FnOnce(&mut Engine) -> T>(&self, work: W) -> Result<T, W> {
-        match self.engine() {
+    pub(super) fn hold<T, W: FnOnce(&mut Engine) -> T>(&self, index: usize, work: W) -> Result<T, W> {
+        match self.engine(index) {
             Ok(engine) => Ok(self.run(engine, work)),
             Err(Busy) => Err(work),
         }
     }
 
-    /// Does something to sessions: at once, or from within the slow script that holds the engine.
-    pub(super) fn on_sessions(&self, work: impl FnOnce(&mut Engine) + Send + 'static) {
-        if let Err(work) = self.hold(work) {
-            self.push_job(Box::new(work));
-        }
-    }
-
-    /// Does something to sessions as soon as that is possible, without waiting for it.
-    pub(super) fn on_sessions_later(&self, work: impl FnOnce(&mut Engine) + Send + 'static) {
-        match self.engine.try_lock() {
-            Some(engine) => self.run(engine, work),
-            None => self.push_job(Box::new(work)),
-        }
-    }
-
-    /// Lets the slow script's thread do something, or whoever has the engine next.
-    pub(super) fn push_job(&self, job: Job) {
-        self.jobs.push(job);
-        self.waited_for.store(true, Ordering::Release);
+    /// Leaves something to be done by whoever has the engine, or does it when nobody has.
+    pub(super) fn leave(&self, job: Job) {
+        self.engine.leave(job);
         event_loop::look_again();
+        if let Some(engine) = self.engine.lock().try_lock() {
+            self.run(engine, |_| ());
+        }
     }
 
     /// Lets the loops be woken when the engine is free again.
     pub(super) fn wait_for_free(&self) {
-        self.waited_for.store(true, Ordering::Release);
+        self.engine.ask();
     }
 
     /// Sees to what waits for the engine, if that is free.
     pub(super) fn see_to_waiting(&self) -> Result<(), Busy> {
-        let engine = self.engine.try_lock().ok_or(Busy)?;
+        let engine = self.engine.lock().try_lock().ok_or(Busy)?;
         self.run(engine, |_| ());
         Ok(())
     }
 
-    /// Fires what is due, if the time for it has come.
+    /// Fires what is due, if the time for it has come: for the first loop.
     pub(super) fn fire_due(&self) -> Result<(), Busy> {
         let at = self.timer_at.load(Ordering::Relaxed);
         if at == NEVER || self.clock.now().monotonic_us < at {
@@ -202,18 +244,22 @@ impl Shared {
         }
         self.timer_wakes.fetch_add(1, Ordering::Relaxed);
         self.timer_at.store(NEVER, Ordering::Relaxed);
-        self.hold(|_: &mut Engine| ()).map_err(|_| {
+        self.hold(0, |_: &mut Engine| ()).map_err(|_| {
             self.timer_at.fetch_min(at, Ordering::Relaxed);
             self.wait_for_free();
             Busy
         })
     }
 
-    /// What every holder of the lock does before it lets go: collects who is to be told, sets the timer.
-    pub(super) fn settle(&self, engine: &mut Engine, woken: &mut Vec<u64>) {
-        if self.waited_for.load(Ordering::Acquire) {
-            self.waited_for.store(false, Ordering::Relaxed);
-            self.jobs.drain(engine);
+    /// What every holder of the engine ends with: who is to be told is put into `woken`, the timer is set, and what
+    /// others have left meanwhile is done.
+    pub(super) fn let_go(&self, engine: MutexGuard<'_, Engine>, woken: &mut Vec<u64>) {
+        self.engine.let_go(engine, |engine| self.settle(engine, woken));
+    }
+
+    fn settle(&self, engine: &mut Engine, woken: &mut Vec<u64>) {
+        if self.serve_deferred(engine) {
+            self.refused.tell(engine, &self.table);
             self.inboxes.iter().for_each(Inbox::wake);
         }
         engine.take_woken(woken);
@@ -236,14 +282,16 @@ impl Shared {
         &self.inboxes[index]
     }
 
-    /// The number of the loop with the fewest connections.
+    /// The number of the loop with the fewest connections; not of the one that runs a script now, if there is another.
     pub(super) fn idlest(&self) -> usize {
-        (0..self.inboxes.len()).min_by_key(|&index| self.inboxes[index].connections()).unwrap_or(0)
+        let at_work = self.control.running_since().map(|_| self.holder.load(Ordering::Relaxed));
+        let load = |&index: &usize| (at_work == Some(index), self.inboxes[index].connections());
+        (0..self.inboxes.len()).min_by_key(load).unwrap_or(0)
     }
 
     /// Where the connection of a session is, if it is still there.
     pub(super) fn address(&self, id: u64) -> Option<Address> {
-        self.addresses.get(&id).map(|address| *address)
+        self.clients.get(&id).map(|client| client.address)
     }
 
     /// Tells a connection that its session has news; without the lock.
@@ -254,10 +302,12 @@ impl Shared {
     /// A place for one more client, if `maxclients` leaves one.
     pub(super) fn take_seat(self: &Arc<Self>) -> Option<Seat> {
         let most = self.max_clients.load(Ordering::Relaxed);
-        let taken = self.clients.fetch_add(1, Ordering::Relaxed);
-        let seat = Seat(self.clone());
-        // A seat too many is given back at once, by being dropped.
-        (taken < most).then_some(seat)
+        if self.seats_taken.fetch_add(1, Ordering::Relaxed) >= most {
+            self.seats_taken.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        let id = self.last_client.fetch_add(1, Ordering::Relaxed) + 1;
+        Some(Seat { shared: self.clone(), id })
     }
 
     /// Sleeps on this thread, but not beyond the end of the server.
@@ -282,6 +332,17 @@ impl Shared {
     pub(crate) fn thread(self: &Arc<Self>) -> Running {
         *self.threads.lock() += 1;
         Running(self.clone())
+    }
+
+    /// Whether the server is to end.
+    pub(super) fn is_ending(&self) -> bool {
+        self.end_asked.load(Ordering::Relaxed)
+    }
+
+    /// A request was refused because a script is slow; the engine is told when it is free.
+    pub(super) fn refuse(&self, command: CommandId) {
+        self.refused.add(command);
+        self.engine.ask();
     }
 
     /// Asks everything to end; a running script is stopped.

@@ -1,0 +1,402 @@
+//! What a client is to be sent and has not been yet.
+//!
+//! Replies are written to one buffer, which is all there is while the client reads. What stays longer is kept in pieces
+//! of one size that are filled to the last byte, so that it takes little more memory than its bytes; a message to many
+//! is kept once for all of them.
+
+use lockwheel_resp::{Protocol, Reply, Writer};
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+/// The size of a piece: one that the allocator has without waste.
+const PIECE: usize = 16 * 1024;
+/// A buffer from this size on becomes a piece as it is, instead of being copied into some.
+const LARGE: usize = 16 * PIECE;
+/// A buffer that has grown beyond this is given back once it is empty.
+const KEEP: usize = 64 * 1024;
+/// Messages from this size on are shared by their receivers: the bookkeeping of a share takes some 60 bytes.
+const SHARED: usize = 1024;
+
+/// Bytes on their way to a client, in order.
+#[derive(Default)]
+pub struct Outbox {
+    /// The oldest first.
+    pieces: VecDeque<Piece>,
+    /// Bytes in the pieces.
+    in_pieces: usize,
+    /// Behind the pieces: what replies are written to.
+    tail: Vec<u8>,
+    /// How many of the first bytes have been taken.
+    taken: usize,
+}
+
+/// Bytes that stay as they are.
+enum Piece {
+    Own(Vec<u8>),
+    Shared(Arc<[u8]>),
+}
+
+impl Piece {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Own(bytes) => bytes,
+            Piece::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl Outbox {
+    /// Bytes to be sent. O(1).
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.in_pieces + self.tail.len() - self.taken
+    }
+
+    /// Whether nothing is to be sent. O(1).
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.tail.len() == self.taken
+    }
+
+    /// Bytes of memory that it takes, but for what it shares.
+    pub fn memory(&self) -> usize {
+        let own = self.pieces.iter().map(|piece| match piece {
+            Piece::Own(bytes) => bytes.capacity(),
+            Piece::Shared(_) => 0,
+        });
+        own.sum::<usize>() + self.tail.capacity() + self.pieces.capacity() * size_of::<Piece>()
+    }
+
+    /// Forgets all, but keeps the buffer unless it is large.
+    pub fn clear(&mut self) {
+        self.pieces.clear();
+        self.in_pieces = 0;
+        self.taken = 0;
+        self.tail.clear();
+        if self.tail.capacity() > KEEP {
+            self.tail = Vec::new();
+        }
+    }
+
+    /// The buffer that replies are appended to, to be given back by [`Outbox::put_tail`].
+    #[inline]
+    pub(crate) fn take_tail(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.tail)
+    }
+
+    /// Gives the buffer back.
+    #[inline]
+    pub(crate) fn put_tail(&mut self, tail: Vec<u8>) {
+        self.tail = tail;
+    }
+
+    /// Writes a reply behind what is there.
+    pub fn reply(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
+        write(&mut Writer::new(&mut self.tail, protocol));
+        if self.tail.len() > PIECE {
+            self.settle();
+        }
+    }
+
+    /// Appends a message: its bytes, or a share of them.
+    pub(crate) fn message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
+        let small = message.size < SHARED || message.receivers < 2;
+        if !small {
+            let shared = message.shared(protocol);
+            self.settle();
+            self.in_pieces += shared.len();
+            return self.push(Piece::Shared(shared));
+        }
+        // A message that does not fit behind what is there fills up pieces, instead of doubling the buffer.
+        if self.pieces.is_empty() && self.tail.len() + message.size <= PIECE {
+            return (message.write)(&mut Writer::new(&mut self.tail, protocol));
+        }
+        let mut bytes = Vec::with_capacity(message.size);
+        (message.write)(&mut Writer::new(&mut bytes, protocol));
+        self.settle();
+        self.fill(&bytes);
+    }
+
+    /// Moves all that `other` has behind what is here.
+    #[inline]
+    pub fn append(&mut self, other: &mut Outbox) {
+        if self.is_empty() && self.taken == 0 {
+            return std::mem::swap(self, other);
+        }
+        self.append_behind(other);
+    }
+
+    fn append_behind(&mut self, other: &mut Outbox) {
+        if other.pieces.is_empty() && other.taken == 0 && self.tail.len() + other.tail.len() <= PIECE {
+            return self.tail.append(&mut other.tail);
+        }
+        self.settle();
+        other.settle();
+        self.in_pieces += other.in_pieces - other.taken;
+        // What others have taken of it is not to be sent.
+        if let Some(first) = other.pieces.front_mut().filter(|_| other.taken > 0) {
+            *first = Piece::Own(first.bytes()[other.taken..].to_vec());
+        }
+        other.taken = 0;
+        other.in_pieces = 0;
+        for piece in other.pieces.drain(..) {
+            match piece {
+                Piece::Own(bytes) if bytes.len() < PIECE => {
+                    self.in_pieces -= bytes.len();
+                    self.fill(&bytes);
+                }
+                piece => self.push(piece),
+            }
+        }
+    }
+
+    /// Makes pieces of the buffer: what is here will stay for a while.
+    pub fn settle(&mut self) {
+        if self.tail.is_empty() {
+            return;
+        }
+        let mut tail = std::mem::take(&mut self.tail);
+        if self.pieces.is_empty() && self.taken > 0 {
+            tail.drain(..self.taken);
+            self.taken = 0;
+        }
+        if tail.len() >= LARGE {
+            tail.shrink_to_fit();
+            self.in_pieces += tail.len();
+            return self.push(Piece::Own(tail));
+        }
+        self.fill(&tail);
+        if tail.capacity() <= PIECE {
+            tail.clear();
+            self.tail = tail;
+        }
+    }
+
+    /// Puts a piece behind the others, of which the last is not filled up any more.
+    fn push(&mut self, piece: Piece) {
+        if let Some(Piece::Own(last)) = self.pieces.back_mut() {
+            last.shrink_to_fit();
+        }
+        self.pieces.push_back(piece);
+    }
+
+    /// Copies bytes into pieces, each filled up before the next.
+    fn fill(&mut self, mut bytes: &[u8]) {
+        self.in_pieces += bytes.len();
+        while !bytes.is_empty() {
+            let room = match self.pieces.back_mut() {
+                Some(Piece::Own(last)) if last.len() < PIECE && last.capacity() >= PIECE => last,
+                _ => {
+                    self.pieces.push_back(Piece::Own(Vec::with_capacity(PIECE)));
+                    continue;
+                }
+            };
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE - room.len()));
+            room.extend_from_slice(now);
+            bytes = later;
+        }
+    }
+
+    /// The first bytes, as many as fit into `slices`; how many slices there are.
+    pub fn first<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let mut taken = self.taken;
+        let parts = self.pieces.iter().map(Piece::bytes).chain([&*self.tail]);
+        let mut count = 0;
+        for (slice, part) in slices.iter_mut().zip(parts.filter(|part| !part.is_empty())) {
+            *slice = IoSlice::new(&part[std::mem::take(&mut taken)..]);
+            count += 1;
+        }
+        count
+    }
+
+    /// The bytes when they are all in the buffer, as they are while the client reads.
+    #[inline]
+    pub fn only_part(&self) -> Option<&[u8]> {
+        self.pieces.is_empty().then(|| &self.tail[self.taken..])
+    }
+
+    /// Takes away the first `count` bytes, of which there are so many.
+    pub fn take(&mut self, count: usize) {
+        self.taken += count;
+        while let Some(first) = self.pieces.front() {
+            let len = first.bytes().len();
+            if self.taken < len {
+                return;
+            }
+            self.taken -= len;
+            self.in_pieces -= len;
+            self.pieces.pop_front();
+        }
+        if self.taken == self.tail.len() {
+            self.clear();
+        }
+    }
+
+    /// All bytes in one piece. O(1) while the client reads, else O(bytes).
+    pub fn bytes(&mut self) -> &[u8] {
+        if !self.pieces.is_empty() {
+            let mut all = Vec::with_capacity(self.len() + self.taken);
+            self.pieces.iter().for_each(|piece| all.extend_from_slice(piece.bytes()));
+            all.append(&mut self.tail);
+            self.pieces.clear();
+            self.in_pieces = 0;
+            self.tail = all;
+        }
+        &self.tail[self.taken..]
+    }
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("pieces", &self.pieces.len()).field("len", &self.len()).finish()
+    }
+}
+
+/// A message to one client or many, written once for all who share a protocol.
+pub(crate) struct Message<'a> {
+    write: &'a dyn Fn(&mut dyn Reply),
+    /// Bytes of its texts, and more than what is written around them.
+    size: usize,
+    receivers: usize,
+    /// In RESP2, in RESP3.
+    shared: [Option<Arc<[u8]>>; 2],
+}
+
+impl<'a> Message<'a> {
+    /// A message with texts of `len` bytes in all, to so many clients.
+    pub(crate) fn new(len: usize, receivers: usize, write: &'a dyn Fn(&mut dyn Reply)) -> Self {
+        /// More than the headers of four texts and a frame.
+        const AROUND: usize = 128;
+        Message { write, size: len + AROUND, receivers, shared: [None, None] }
+    }
+
+    fn shared(&mut self, protocol: Protocol) -> Arc<[u8]> {
+        let shared = &mut self.shared[usize::from(protocol == Protocol::Resp3)];
+        let made = shared.get_or_insert_with(|| {
+            let mut bytes = Vec::with_capacity(self.size);
+            (self.write)(&mut Writer::new(&mut bytes, protocol));
+            bytes.into()
+        });
+        made.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bulk(outbox: &mut Outbox, bytes: &[u8]) {
+        outbox.reply(Protocol::Resp2, |reply| reply.bulk(bytes));
+    }
+
+    fn send(outbox: &mut Outbox, bytes: &[u8], receivers: usize) {
+        let write = |reply: &mut dyn Reply| reply.bulk(bytes);
+        outbox.message(&mut Message::new(bytes.len(), receivers, &write), Protocol::Resp2);
+    }
+
+    fn framed(bytes: &[u8]) -> Vec<u8> {
+        [format!("${}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
+    }
+
+    #[test]
+    fn what_stays_takes_little_more_than_its_bytes() {
+        for (size, receivers) in [(3, 1), (100, 2), (1025, 1), (10_000, 1), (20_000, 1), (300_000, 1)] {
+            let mut outbox = Outbox::default();
+            let text = vec![b'x'; size];
+            while outbox.len() < 4 << 20 {
+                send(&mut outbox, &text, receivers);
+            }
+            let memory = outbox.memory();
+            assert!(memory < outbox.len() * 21 / 20, "{size}: {memory} for {}", outbox.len());
+            let mut replies = Outbox::default();
+            while replies.len() < 4 << 20 {
+                bulk(&mut replies, &text);
+            }
+            replies.settle();
+            assert!(replies.memory() < replies.len() * 21 / 20, "{size}: {}", replies.memory());
+        }
+    }
+
+    #[test]
+    fn a_message_to_many_is_kept_once() {
+        let text = vec![b'x'; 10_000];
+        let write = |reply: &mut dyn Reply| reply.bulk(&text);
+        let mut message = Message::new(text.len(), 3, &write);
+        let mut outboxes: [Outbox; 3] = Default::default();
+        outboxes.iter_mut().for_each(|outbox| outbox.message(&mut message, Protocol::Resp2));
+        assert_eq!(message.shared[0].as_ref().map(Arc::strong_count), Some(4));
+        for outbox in &mut outboxes {
+            assert!(outbox.memory() < 1000, "{}", outbox.memory());
+            assert_eq!(outbox.bytes(), framed(&text));
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Reply(usize),
+        Message(usize, usize),
+        Append(usize),
+        Settle,
+        Take(usize),
+        Bytes,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let size = prop_oneof![0_usize..40, 1000_usize..20_000, 250_000_usize..270_000];
+        prop_oneof![
+            size.clone().prop_map(Step::Reply),
+            (size.clone(), 1_usize..3).prop_map(|(size, receivers)| Step::Message(size, receivers)),
+            size.prop_map(Step::Append),
+            Just(Step::Settle),
+            (0_usize..30_000).prop_map(Step::Take),
+            Just(Step::Bytes),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_queue_of_bytes(steps in prop::collection::vec(step(), 1..40)) {
+            let (mut outbox, mut model) = (Outbox::default(), Vec::new());
+            for (at, step) in steps.into_iter().enumerate() {
+                let text = |size| vec![b'a' + (at % 26) as u8; size];
+                match step {
+                    Step::Reply(size) => {
+                        bulk(&mut outbox, &text(size));
+                        model.extend(framed(&text(size)));
+                    }
+                    Step::Message(size, receivers) => {
+                        send(&mut outbox, &text(size), receivers);
+                        model.extend(framed(&text(size)));
+                    }
+                    Step::Append(size) => {
+                        let mut other = Outbox::default();
+                        bulk(&mut other, b"first");
+                        send(&mut other, &text(size), 2);
+                        bulk(&mut other, b"last");
+                        other.take(4);
+                        outbox.append(&mut other);
+                        prop_assert!(other.is_empty());
+                        let all = [framed(b"first"), framed(&text(size)), framed(b"last")].concat();
+                        model.extend(&all[4..]);
+                    }
+                    Step::Settle => outbox.settle(),
+                    Step::Take(count) => {
+                        let count = count.min(model.len());
+                        outbox.take(count);
+                        model.drain(..count);
+                    }
+                    Step::Bytes => prop_assert_eq!(outbox.bytes(), &*model),
+                }
+                prop_assert_eq!((outbox.len(), outbox.is_empty()), (model.len(), model.is_empty()));
+                let mut slices = [IoSlice::new(&[]); 3];
+                let count = outbox.first(&mut slices);
+                let first: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.to_vec()).collect();
+                prop_assert!(model.starts_with(&first) && first.is_empty() == model.is_empty());
+            }
+            prop_assert_eq!(outbox.bytes(), &*model);
+        }
+    }
+}

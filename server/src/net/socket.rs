@@ -1,0 +1,148 @@
+//! A client's socket, whatever it goes over.
+
+use mio::event::Source;
+use mio::net::TcpStream;
+#[cfg(unix)]
+use mio::net::UnixStream;
+use mio::{Interest, Registry, Token};
+use std::io::{self, IoSlice, Read, Write};
+
+/// The stream of one client. Reading and writing need no exclusive hold, as with the streams themselves.
+#[derive(Debug)]
+pub(super) enum Socket {
+    /// Over the network, or the loopback interface.
+    Tcp(TcpStream),
+    /// Over a file of this machine.
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+/// Does the same with the stream, whichever it is.
+macro_rules! each {
+    ($socket:expr, $stream:ident => $done:expr) => {
+        match $socket {
+            Socket::Tcp($stream) => $done,
+            #[cfg(unix)]
+            Socket::Unix($stream) => $done,
+        }
+    };
+}
+
+impl Socket {
+    /// Whether the other end has closed the connection, or its sending half, even if what it sent before has not been
+    /// read yet. A system call, without waiting.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_closed_by_peer(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut polled = [PollFd::new(self, closed)];
+        poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().intersects(closed)
+    }
+
+    /// Elsewhere it shows when it is read.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn is_closed_by_peer(&self) -> bool {
+        false
+    }
+}
+
+impl Read for &Socket {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        each!(*self, stream => (&*stream).read(buffer))
+    }
+}
+
+impl Write for &Socket {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        each!(*self, stream => (&*stream).write(bytes))
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        each!(*self, stream => (&*stream).write_vectored(slices))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        each!(*self, stream => (&*stream).flush())
+    }
+}
+
+impl Source for Socket {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        each!(self, stream => stream.register(registry, token, interests))
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        each!(self, stream => stream.reregister(registry, token, interests))
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        each!(self, stream => stream.deregister(registry))
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for Socket {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        each!(self, stream => stream.as_fd())
+    }
+}
+
+impl From<std::net::TcpStream> for Socket {
+    /// The stream must not block.
+    fn from(stream: std::net::TcpStream) -> Self {
+        Socket::Tcp(TcpStream::from_std(stream))
+    }
+}
+
+#[cfg(unix)]
+impl From<std::os::unix::net::UnixStream> for Socket {
+    /// The stream must not block.
+    fn from(stream: std::os::unix::net::UnixStream) -> Self {
+        Socket::Unix(UnixStream::from_std(stream))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn either_stream_reads_writes_and_ends() {
+        let (unix, unix_peer) = UnixStream::pair().expect("the system has unix sockets");
+        unix.set_nonblocking(true).expect("it is open");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+        let tcp_peer = std::net::TcpStream::connect(listener.local_addr().expect("it is bound"));
+        let (tcp, _) = listener.accept().expect("somebody connects");
+        tcp.set_nonblocking(true).expect("it is open");
+        talks(&unix.into(), unix_peer);
+        talks(&tcp.into(), tcp_peer.expect("it listens"));
+    }
+
+    fn talks(mut socket: &Socket, mut peer: impl Read + Write) {
+        let mut buffer = [0; 8];
+        let nothing = socket.read(&mut buffer).expect_err("nobody has sent anything");
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        socket.write_all(b"hello").expect("the peer is there");
+        socket.flush().expect("nothing is held back");
+        peer.read_exact(&mut buffer[..5]).expect("it was sent");
+        assert_eq!(&buffer[..5], b"hello");
+        peer.write_all(b"x").expect("the server is there");
+        assert!(!socket.is_closed_by_peer());
+        drop(peer);
+        // What it has sent is still there to be read.
+        while cfg!(target_os = "linux") && !socket.is_closed_by_peer() {}
+        // What was sent comes at once or, over the network's stack, as soon as the system has carried it.
+        let read = loop {
+            match socket.read(&mut buffer) {
+                Ok(read) => break read,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+        };
+        assert_eq!(&buffer[..read], b"x");
+    }
+}

@@ -1,0 +1,80 @@
+//! What meets a slow script: deferred requests, closing, transactions, the instant of what follows.
+
+use super::*;
+use crate::engine::Peer;
+use crate::net::busy::Job;
+
+#[test]
+fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place() {
+    let server = server(1);
+    let shared = shared(&server);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let engine = shared.lock_for_test();
+    let mut engine = engine;
+    let slot = engine.connect_as(1_000_001, Peer::default());
+    for slot in [slot, slot] {
+        let ran = ran.clone();
+        // The engine is held, so it is left.
+        shared.leave(Job::of(slot, move |engine| {
+            engine.disconnect(slot);
+            ran.fetch_add(1, Ordering::SeqCst);
+        }));
+    }
+    let next = {
+        shared.serve_deferred(&mut engine);
+        engine.connect_as(1_000_002, Peer::default())
+    };
+    let done = ran.clone();
+    shared.leave(Job::of(slot, move |_| done.store(10, Ordering::SeqCst)));
+    shared.serve_deferred(&mut engine);
+    assert_eq!(ran.load(Ordering::SeqCst), 1, "once, and not for the next");
+    assert!(engine.is_connected(next) && !engine.is_connected(slot));
+}
+
+#[test]
+fn what_was_left_is_done_before_what_comes_later() {
+    let server = server(1);
+    let shared = shared(&server);
+    let mut engine = shared.lock_for_test();
+    let slot = engine.connect_as(1_000_001, Peer::default());
+    let found = Arc::new(AtomicUsize::new(0));
+    let seen = found.clone();
+    shared.leave(Job::of(slot, move |engine| {
+        seen.store(1 + usize::from(engine.is_connected(slot)), Ordering::SeqCst);
+    }));
+    drop(engine);
+    shared.with_engine(|engine| engine.disconnect(slot));
+    assert_eq!(found.load(Ordering::SeqCst), 2, "it ran while its session was there");
+}
+
+/// The end of a client comes while a request of its own waits for the slow script's thread.
+fn a_client_closes_behind_a_deferred_request(threads: usize) {
+    let server = server(threads);
+    let watch = (0..900).fold(String::from("WATCH"), |line, n| line + &format!(" key:{n}"));
+    let mut runner = Client::connect(&server);
+    for _ in 0..200 {
+        let mut other = Client::connect(&server);
+        runner.send("EVAL 'for i = 1, 300000 do end return 1' 0");
+        other.send(&format!("PING\r\n{watch}"));
+        other.reset();
+        assert_eq!(runner.line(), ":1");
+    }
+    (0..2 * threads).for_each(|_| assert_eq!(Client::connect(&server).ask("PING"), "+PONG"));
+    // All that have closed are forgotten, soon or a little later.
+    while shared(&server).with_engine(|engine| engine.keyspace.watches.keys_watched()) > 0 {}
+}
+
+#[test]
+fn a_client_closes_behind_a_deferred_request_on_one_two_and_four_threads() {
+    [1, 2, 4].into_iter().for_each(a_client_closes_behind_a_deferred_request);
+}
+
+#[test]
+fn a_request_behind_a_slow_one_begins_at_its_own_instant() {
+    let server = server(1);
+    let mut client = Client::connect(&server);
+    client.send("EVAL 'for i = 1, 30000000 do end return 1' 0\r\nSET k v PX 20\r\nGET k\r\nPTTL k\r\nTIME");
+    assert_eq!([client.line(), client.line()], [":1", "+OK"]);
+    assert_eq!([client.line(), client.line()], ["$1", "v"]);
+    assert!(client.line().trim_start_matches(':').parse::<i64>().is_ok_and(|left| left > 0));
+}
