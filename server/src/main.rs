@@ -51,6 +51,7 @@ fn run(mut config: Config) -> Result<(), String> {
     config.dir = absolute(&config.dir);
     start_log(&config).map_err(|error| format!("Can't open the log file: {error}"))?;
     let (port_file, pid_file) = (config.port_file.clone(), config.pidfile.clone());
+    let unix_socket = config.unixsocket.clone();
     let server = Server::builder()
         .config(config)
         .signals(true)
@@ -59,7 +60,13 @@ fn run(mut config: Config) -> Result<(), String> {
     write_file(&pid_file, process::id())?;
     write_file(&port_file, server.port())?;
     // Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.
-    let _unheard = say(&log_line(&format!("Ready to accept connections tcp, port={}", server.port())));
+    if server.port() != 0 {
+        let _unheard = say(&log_line(&format!("Ready to accept connections tcp, port={}", server.port())));
+    }
+    if !unix_socket.is_empty() {
+        let ready = format!("The server is now ready to accept connections at {unix_socket}");
+        let _unheard = say(&log_line(&ready));
+    }
     server.wait();
     if !pid_file.is_empty() {
         let _already_gone = fs::remove_file(&pid_file);

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::config::Config;
-use crate::net::{self, BindError, Listeners, Shared, Threads};
+use crate::net::{self, BindError, Door, Listeners, Places, Shared, Threads};
 use crate::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -109,7 +109,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A running server. Dropping it closes its connections and frees everything.
 pub struct Server {
     shared: Arc<Shared>,
-    port: u16,
+    door: Arc<Door>,
+    /// Removed when all threads have ended.
+    #[cfg(unix)]
+    _socket_file: Option<net::SocketFile>,
 }
 
 impl Server {
@@ -119,29 +122,38 @@ impl Server {
     }
 
     fn start(mut config: Config, signals: bool) -> Result<Self, StartError> {
-        let listeners = Listeners::bind(&config.bind_addresses(), config.port, config.tcp_backlog)?;
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
+        let mut listeners = Listeners::bind(&config)?;
+        #[cfg(unix)]
+        let _socket_file = listeners.take_file();
+        let places = Places::of(&config);
         let port = listeners.port();
         config.port = port;
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let seed = config.seed.unwrap_or_else(random_seed);
-        let threads = Threads::new(config.thread_count(cores), |now| {
+        let threads = Threads::new(config.thread_count(cores), places, listeners, |now| {
             let mut engine = Engine::new(config, seed, now);
             engine.set_process(net::this_process(port));
             engine
         })?;
-        let shared = threads.shared().clone();
-        threads.start(listeners, signals)?;
-        Ok(Server { shared, port })
+        let (shared, door) = (threads.shared().clone(), threads.door().clone());
+        threads.start(signals)?;
+        Ok(Server {
+            shared,
+            door,
+            #[cfg(unix)]
+            _socket_file,
+        })
     }
 
-    /// The port it listens on.
+    /// The port it listens on; 0 when it does not listen for clients of the network.
     pub fn port(&self) -> u16 {
-        self.port
+        self.door.port()
     }
 
     /// Its address on the loopback interface.
     pub fn addr(&self) -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port)
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port())
     }
 
     /// Its address as clients write it: `redis://127.0.0.1:port`.
@@ -206,7 +218,7 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("port", &self.port).finish_non_exhaustive()
+        f.debug_struct("Server").field("port", &self.port()).finish_non_exhaustive()
     }
 }
 

@@ -149,6 +149,7 @@ fn client_flags(session: &Session) -> String {
         (session.blocked.is_some(), 'b'),
         (session.watch_broken, 'd'),
         (session.closing == Some(Closing::AfterOutput), 'c'),
+        (session.peer.unix, 'U'),
         (session.no_evict, 'e'),
         (session.no_touch, 'T'),
     ];

@@ -1,6 +1,7 @@
 //! What the engine asks of the world around it: the system's time within a script, and the sockets of its clients.
 
 use super::Engine;
+use super::config::BindAddress;
 use crate::time::Now;
 use std::sync::Arc;
 
@@ -12,6 +13,10 @@ pub trait Host: Send + Sync {
 
     /// Called from time to time while a script is slow: runs what other clients ask for meanwhile.
     fn serve_while_slow(&self, engine: &mut Engine);
+
+    /// Listens for clients of the network on these addresses from now on, and on no others; port 0: on none. False when
+    /// that cannot be: then all stays as it is.
+    fn listen(&self, addresses: &[BindAddress], port: u16) -> bool;
 
     /// Whether the client of this session has closed its connection, even if nobody has read so far yet. Asked when
     /// something is about to be given to a client that waits, never on the way of a request.

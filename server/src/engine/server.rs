@@ -1,6 +1,7 @@
 //! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, WAIT.
 
 use super::client::unknown_or_arity;
+use super::config::Config;
 use super::dispatch::{BUSY, Progress};
 use super::table::Handler;
 use super::{Call, Engine, Origin};
@@ -98,8 +99,16 @@ fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let local = engine.session(call.slot).peer.is_local();
-    engine.config.set(&pairs, local).map_err(|error| CommandError::new(error.as_bytes()))?;
+    let host = engine.host.clone();
+    let listen =
+        |changed: &Config| host.is_some_and(|host| host.listen(&changed.bind_addresses(), changed.port));
+    let port = engine.config.port;
+    let set = engine.config.set_and_listen(&pairs, local, listen);
+    set.map_err(|error| CommandError::new(error.as_bytes()))?;
     engine.config.apply_to(&mut engine.keyspace);
+    if engine.config.port != port {
+        engine.process.port = engine.config.port;
+    }
     reply.ok();
     Ok(Flow::Done)
 }

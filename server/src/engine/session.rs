@@ -16,18 +16,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Where a client comes from, as CLIENT LIST shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Peer {
-    /// Its address, `ip:port`.
+    /// Its address: `ip:port`, or `path:0` of a unix socket.
     pub addr: String,
     /// The address it connected to.
     pub laddr: String,
     /// The number of its socket, or 0.
     pub fd: i32,
+    /// Whether it came by a unix socket.
+    pub unix: bool,
 }
 
 impl Peer {
-    /// Whether it is on this machine: it came from the loopback interface.
+    /// Whether it is on this machine: it came by a unix socket or from the loopback interface.
     pub fn is_local(&self) -> bool {
-        self.addr.parse().is_ok_and(|addr: SocketAddr| addr.ip().to_canonical().is_loopback())
+        self.unix || self.addr.parse().is_ok_and(|addr: SocketAddr| addr.ip().to_canonical().is_loopback())
     }
 }
 

@@ -147,6 +147,8 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         this.turn(&events, &mut Hold::Lock);
     }
     CURRENT.with(|current| *current.borrow_mut() = None);
+    // The sockets close with the loop, whoever knows of them.
+    this.shared.clients.retain(|_, client| client.address.index != index);
 }
 
 impl EventLoop {

@@ -1,29 +1,42 @@
 //! The world as the engine sees it: the system's clocks and the sockets around it.
 
+use super::accept::Door;
 use super::event_loop;
+use super::os_clock::OsClock;
 use super::shared::Shared;
+use crate::engine::config::BindAddress;
 use crate::engine::{Engine, Host};
 use crate::time::Now;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
-/// What the engine may ask while a request runs. The engine lives within what this looks at, hence weakly.
-pub(super) struct World(pub(super) Weak<Shared>, pub(super) super::os_clock::OsClock);
+/// What the engine may ask while a request runs.
+pub(super) struct World {
+    pub(super) clock: OsClock,
+    pub(super) door: Arc<Door>,
+    /// The engine lives within, hence weakly.
+    pub(super) shared: Weak<Shared>,
+}
 
 impl Host for World {
     fn now(&self) -> Now {
-        self.1.now()
+        self.clock.now()
     }
 
     fn serve_while_slow(&self, engine: &mut Engine) {
-        if let Some(shared) = self.0.upgrade() {
+        if let Some(shared) = self.shared.upgrade() {
             shared.serve_while_slow(engine);
             event_loop::serve_while_slow(engine);
         }
     }
 
+    fn listen(&self, addresses: &[BindAddress], port: u16) -> bool {
+        let moved = self.door.move_to(addresses, port);
+        moved.inspect_err(|error| tracing::warn!("Warning: {error}")).is_ok()
+    }
+
     fn is_gone(&self, session: u64) -> bool {
         // A client that is not there any more has left before its session could.
-        self.0.upgrade().is_some_and(|shared| {
+        self.shared.upgrade().is_some_and(|shared| {
             shared.clients.get(&session).is_none_or(|client| client.socket.is_closed_by_peer())
         })
     }

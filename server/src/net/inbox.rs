@@ -84,9 +84,22 @@ impl Opening {
         if address.ip().to_canonical().is_loopback() {
             spare_pacing(&stream);
         }
-        let peer =
-            Peer { addr: address.to_string(), laddr: stream.local_addr()?.to_string(), fd: raw_fd(&stream) };
+        let peer = Peer {
+            addr: address.to_string(),
+            laddr: stream.local_addr()?.to_string(),
+            fd: raw_fd(&stream),
+            unix: false,
+        };
         Ok(Opening { stream: stream.into(), seat, peer })
+    }
+
+    /// The same for a client of the unix socket at `path`.
+    #[cfg(unix)]
+    pub(super) fn unix(stream: std::os::unix::net::UnixStream, path: &str, seat: Seat) -> Self {
+        use std::os::fd::AsRawFd;
+        let addr = format!("{path}:0");
+        let peer = Peer { laddr: addr.clone(), addr, fd: stream.as_raw_fd(), unix: true };
+        Opening { stream: stream.into(), seat, peer }
     }
 
     /// Makes its session.

@@ -1,17 +1,13 @@
-//! Listening sockets.
+//! Listening sockets: where a server is to listen, and the sockets that do.
 
-use super::busy::Job;
-use super::inbox::{Mail, Opening};
-use super::shared::Shared;
-use crate::engine::Engine;
-use crate::engine::config::{BindAddress, Host};
+use crate::engine::config::{BindAddress, Config, Host, system_reason};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
-use std::io::{self, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+
+#[cfg(unix)]
+use super::socket_file::SocketFile;
 
 /// The server cannot listen.
 #[derive(Debug)]
@@ -25,11 +21,14 @@ pub enum BindError {
         /// Why not.
         source: io::Error,
     },
+    /// The unix socket cannot be listened on; why not.
+    UnixSocket(io::Error),
 }
 
 impl BindError {
-    fn address(address: impl fmt::Display, source: io::Error) -> Self {
-        BindError::Address { address: address.to_string(), source }
+    /// Whether another socket has the address.
+    pub(super) fn is_in_use(&self) -> bool {
+        matches!(self, BindError::Address { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
     }
 }
 
@@ -40,6 +39,7 @@ impl fmt::Display for BindError {
             BindError::Address { address, source } => {
                 write!(f, "Could not create server TCP listening socket {address}: {}", describe(source))
             }
+            BindError::UnixSocket(source) => write!(f, "Failed opening Unix socket: {}", describe(source)),
         }
     }
 }
@@ -48,84 +48,118 @@ impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             BindError::Nowhere => None,
-            BindError::Address { source, .. } => Some(source),
+            BindError::Address { source, .. } | BindError::UnixSocket(source) => Some(source),
         }
     }
 }
 
+/// What the system says, as Redis tells it; other reasons are whole sentences already.
 fn describe(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => "bind: Address already in use".to_owned(),
-        _ => error.to_string(),
+    let reason = system_reason(error);
+    if error.raw_os_error().is_some() { format!("bind: {reason}") } else { reason }
+}
+
+/// Where a server is to listen for clients of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub(crate) addresses: Vec<BindAddress>,
+    /// The port, the same on every address; 0: one that is free on all of them.
+    pub(crate) port: u16,
+    pub(crate) backlog: i32,
+}
+
+impl Places {
+    /// Where `config` asks to listen. With a unix socket port 0 means no network, as in Redis, unless it is asked where
+    /// the port is.
+    pub(crate) fn of(config: &Config) -> Self {
+        let file_only = config.port == 0 && !config.unixsocket.is_empty() && config.port_file.is_empty();
+        let addresses = if file_only { Vec::new() } else { config.bind_addresses() };
+        Places { addresses, port: config.port, backlog: config.tcp_backlog }
+    }
+
+    /// Listens on each address. One that is marked optional is passed over when the machine does not have it.
+    pub(super) fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
+        /// How often port 0 is tried until one port is free on every address.
+        const TRIES: usize = 32;
+        let mut tries = TRIES;
+        loop {
+            match self.listen_once() {
+                // Another process may hold the picked port on the second address.
+                Err(_) if self.port == 0 && tries > 0 => tries -= 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn listen_once(&self) -> Result<Vec<TcpListener>, BindError> {
+        let mut sockets = Vec::new();
+        let mut port = self.port;
+        for address in &self.addresses {
+            let failed = |source| BindError::Address { address: format!("{address}:{}", self.port), source };
+            let resolved = match &address.host {
+                Host::Ip(ip) => SocketAddr::new(*ip, port),
+                Host::Name(name) => resolve(name, port).map_err(failed)?,
+            };
+            match listen(resolved, self.backlog) {
+                Ok(socket) => {
+                    port = socket.local_addr().map_err(failed)?.port();
+                    sockets.push(socket);
+                }
+                Err(error) if address.optional && lacks_address(&error) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(sockets)
     }
 }
 
 /// The listening sockets of a server.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    sockets: Vec<std::net::TcpListener>,
-    port: u16,
+    pub(super) tcp: Vec<TcpListener>,
+    #[cfg(unix)]
+    pub(super) unix: Option<(std::os::unix::net::UnixListener, String)>,
+    #[cfg(unix)]
+    file: Option<SocketFile>,
 }
 
-/// How often port 0 is tried until one port is free on every address.
-const TRIES: usize = 32;
-
 impl Listeners {
-    /// Listens on each address; port 0 picks one that is free on all of them. An address marked optional is passed
-    /// over when the machine does not have it.
-    pub(crate) fn bind(addrs: &[BindAddress], port: u16, backlog: i32) -> Result<Self, BindError> {
-        let mut tries = TRIES;
-        loop {
-            match Self::bind_once(addrs, port, backlog) {
-                // Another process may hold the picked port on the second address.
-                Err(_) if port == 0 && tries > 0 => tries -= 1,
-                other => return other,
-            }
-        }
+    /// Listens on each address and on the unix socket.
+    pub(crate) fn bind(config: &Config) -> Result<Self, BindError> {
+        let tcp = Places::of(config).listen()?;
+        #[cfg(unix)]
+        let (unix, file) = super::socket_file::listen(config).map_err(BindError::UnixSocket)?.unzip();
+        #[cfg(unix)]
+        let somewhere = !tcp.is_empty() || file.is_some();
+        #[cfg(not(unix))]
+        let somewhere = !tcp.is_empty();
+        let listeners = Listeners {
+            tcp,
+            #[cfg(unix)]
+            unix: unix.map(|socket| (socket, config.unixsocket.clone())),
+            #[cfg(unix)]
+            file,
+        };
+        if somewhere { Ok(listeners) } else { Err(BindError::Nowhere) }
     }
 
-    fn bind_once(addrs: &[BindAddress], mut port: u16, backlog: i32) -> Result<Self, BindError> {
-        let mut sockets = Vec::new();
-        for BindAddress { host, optional } in addrs {
-            let addr = match host {
-                Host::Ip(ip) => SocketAddr::new(*ip, port),
-                Host::Name(name) => resolve(name, port)?,
-            };
-            match listen(addr, backlog) {
-                Ok(socket) => {
-                    port = socket.local_addr().map_err(|source| BindError::address(addr, source))?.port();
-                    sockets.push(socket);
-                }
-                Err(error) if *optional && lacks_address(&error) => {}
-                Err(source) => return Err(BindError::address(addr, source)),
-            }
-        }
-        if sockets.is_empty() {
-            return Err(BindError::Nowhere);
-        }
-        Ok(Listeners { sockets, port })
+    /// The file of the unix socket, to be dropped when nobody accepts any more.
+    #[cfg(unix)]
+    pub(crate) fn take_file(&mut self) -> Option<SocketFile> {
+        self.file.take()
     }
 
-    /// The port, the same on every address.
+    /// The port, the same on every address; 0 when none is listened on.
     pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// Accepts on all of them until the server ends. Must be called within a tokio runtime.
-    pub(super) fn serve(self, shared: &Arc<Shared>) -> io::Result<()> {
-        for socket in self.sockets {
-            let listener = TcpListener::from_std(socket)?;
-            tokio::spawn(accept(shared.clone(), listener));
-        }
-        Ok(())
+        let first = self.tcp.first().and_then(|socket| socket.local_addr().ok());
+        first.map_or(0, |address| address.port())
     }
 }
 
 /// The first address that a name stands for.
-fn resolve(name: &str, port: u16) -> Result<SocketAddr, BindError> {
+fn resolve(name: &str, port: u16) -> io::Result<SocketAddr> {
     let found = (name, port).to_socket_addrs().map(|mut addrs| addrs.next());
-    let found = found.and_then(|addr| addr.ok_or_else(|| io::Error::other("the name has no address")));
-    found.map_err(|source| BindError::address(format_args!("{name}:{port}"), source))
+    found.and_then(|addr| addr.ok_or_else(|| io::Error::other("the name has no address")))
 }
 
 fn lacks_address(error: &io::Error) -> bool {
@@ -134,7 +168,7 @@ fn lacks_address(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(97)
 }
 
-fn listen(addr: SocketAddr, backlog: i32) -> io::Result<std::net::TcpListener> {
+fn listen(addr: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
     if addr.is_ipv6() {
         socket.set_only_v6(true)?;
@@ -147,38 +181,4 @@ fn listen(addr: SocketAddr, backlog: i32) -> io::Result<std::net::TcpListener> {
     socket.listen(backlog)?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())
-}
-
-async fn accept(shared: Arc<Shared>, listener: TcpListener) {
-    loop {
-        tokio::select! {
-            () = shared.ended() => return,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    if let Err(error) = welcome(&shared, stream) {
-                        tracing::debug!(%error, "a client was gone before it was welcome");
-                    }
-                }
-                Err(error) => {
-                    // Out of descriptors, most likely: go on when some may be free again.
-                    tracing::warn!(%error, "accepting a connection failed");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            },
-        }
-    }
-}
-
-/// Gives a client to the loop with the fewest connections; or tells it that there are too many.
-fn welcome(shared: &Arc<Shared>, stream: TcpStream) -> io::Result<()> {
-    let mut stream = stream.into_std()?;
-    let Some(seat) = shared.take_seat() else {
-        shared.leave(Job::new(Engine::reject_connection));
-        return stream.write_all(b"-ERR max number of clients reached\r\n");
-    };
-    let opening = Opening::new(stream, seat)?;
-    let inbox = shared.inbox(shared.idlest());
-    inbox.joined();
-    inbox.post(Mail::Open(opening));
-    Ok(())
 }

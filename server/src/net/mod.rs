@@ -4,6 +4,7 @@
 //! once. Accepting connections and signals are tokio's, on a thread of their own that nothing holds up. This is the
 //! only room that knows sockets, threads, locks and the system's clocks.
 
+mod accept;
 mod busy;
 mod connection;
 mod contain;
@@ -20,6 +21,8 @@ mod process;
 mod shared;
 mod signals;
 mod socket;
+#[cfg(unix)]
+mod socket_file;
 mod sync;
 mod threads;
 mod timer;
@@ -28,8 +31,11 @@ mod watchdog;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use accept::Door;
 pub use listener::BindError;
-pub(crate) use listener::Listeners;
+pub(crate) use listener::{Listeners, Places};
 pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
+#[cfg(unix)]
+pub(crate) use socket_file::SocketFile;
 pub(crate) use threads::Threads;

@@ -1,5 +1,6 @@
 //! What all threads share: the engine behind its lock, the loops' inboxes, when a deadline is next.
 
+use super::accept::Door;
 use super::busy::{Job, Refused};
 use super::contain::contained;
 use super::deferred::Deferred;
@@ -85,11 +86,15 @@ pub(super) struct Busy;
 
 impl Shared {
     /// Makes an engine with the system's clocks.
-    pub(crate) fn new(inboxes: Box<[Inbox]>, make: impl FnOnce(crate::time::Now) -> Engine) -> Arc<Self> {
+    pub(super) fn new(
+        inboxes: Box<[Inbox]>,
+        door: Arc<Door>,
+        make: impl FnOnce(crate::time::Now) -> Engine,
+    ) -> Arc<Self> {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
         Arc::new_cyclic(|world| {
-            engine.set_host(Arc::new(World(world.clone(), clock)));
+            engine.set_host(Arc::new(World { clock, door, shared: world.clone() }));
             Shared {
                 clock,
                 control: engine.control().clone(),

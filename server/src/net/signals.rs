@@ -4,21 +4,21 @@ use super::shared::Shared;
 use std::io;
 
 /// Ends the server on SIGTERM and SIGINT.
-pub(super) async fn watch(shared: &Shared) -> io::Result<()> {
-    let mut signals = Signals::new()?;
+pub(super) async fn watch(mut signals: Signals, shared: &Shared) {
     tokio::select! {
         () = signals.recv() => shared.end(),
         () = shared.ended() => {}
     }
-    Ok(())
 }
 
+/// Those signals: from when this is made they no longer end the process.
 #[cfg(unix)]
-struct Signals(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
+pub(super) struct Signals(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> io::Result<Self> {
+    /// Must be called within a tokio runtime.
+    pub(super) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Signals(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
     }
@@ -31,12 +31,14 @@ impl Signals {
     }
 }
 
+/// Those signals.
 #[cfg(not(unix))]
-struct Signals;
+pub(super) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> io::Result<Self> {
+    /// Must be called within a tokio runtime.
+    pub(super) fn new() -> io::Result<Self> {
         Ok(Signals)
     }
 

@@ -1,11 +1,13 @@
 //! The server's threads: so many event loops, one that accepts and waits for signals, one that watches scripts.
 
+use super::accept::{self, Door, Exchanges};
 use super::event_loop;
 use super::inbox::Inbox;
-use super::listener::Listeners;
-use super::shared::{Running, Shared};
+use super::listener::{Listeners, Places};
+use super::shared::Shared;
+use super::signals::{self, Signals};
 use super::timer::Timer;
-use super::{signals, watchdog};
+use super::watchdog;
 use crate::engine::Engine;
 use crate::time::Now;
 use mio::{Poll, Waker};
@@ -21,15 +23,30 @@ const STACK: usize = 16 << 20;
 pub(crate) struct Threads {
     polls: Vec<Poll>,
     shared: Arc<Shared>,
+    listeners: Listeners,
+    door: Arc<Door>,
+    exchanges: Exchanges,
 }
 
 impl Threads {
-    /// `loops` event loops around an engine, at least one.
-    pub(crate) fn new(loops: usize, make: impl FnOnce(Now) -> Engine) -> io::Result<Self> {
+    /// `loops` event loops around an engine, at least one, and the sockets where clients come in.
+    pub(crate) fn new(
+        loops: usize,
+        places: Places,
+        listeners: Listeners,
+        make: impl FnOnce(Now) -> Engine,
+    ) -> io::Result<Self> {
         let polls = (0..loops.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
         let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MAIL).map(Inbox::new);
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
-        Ok(Threads { polls, shared: Shared::new(inboxes, make) })
+        let (door, exchanges) = Door::new(places, listeners.port());
+        let shared = Shared::new(inboxes, door.clone(), make);
+        Ok(Threads { polls, shared, listeners, door, exchanges })
+    }
+
+    /// Where clients come in.
+    pub(crate) fn door(&self) -> &Arc<Door> {
+        &self.door
     }
 
     /// What they share.
@@ -38,7 +55,7 @@ impl Threads {
     }
 
     /// Starts all of them. When one cannot be started, those that were end again.
-    pub(crate) fn start(self, listeners: Listeners, signals: bool) -> io::Result<()> {
+    pub(crate) fn start(self, signals: bool) -> io::Result<()> {
         let shared = self.shared;
         let start = || {
             for (index, poll) in self.polls.into_iter().enumerate() {
@@ -53,7 +70,7 @@ impl Threads {
                 thread::Builder::new().name(name).stack_size(STACK).spawn(serve)?;
             }
             watchdog::start(shared.clone(), shared.thread())?;
-            start_control(shared.clone(), shared.thread(), listeners, signals)
+            start_control(&shared, self.listeners, self.exchanges, signals)
         };
         start().inspect_err(|_| shared.end())
     }
@@ -61,25 +78,24 @@ impl Threads {
 
 /// Starts the thread that accepts connections and, if asked to, waits for signals.
 fn start_control(
-    shared: Arc<Shared>,
-    running: Running,
+    shared: &Arc<Shared>,
     listeners: Listeners,
+    exchanges: Exchanges,
     signals: bool,
 ) -> io::Result<()> {
+    let (shared, running) = (shared.clone(), shared.thread());
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    {
+    let signals = {
         let _guard = runtime.enter();
-        listeners.serve(&shared)?;
-    }
+        accept::serve(&shared, listeners, exchanges)?;
+        signals.then(Signals::new).transpose()?
+    };
     let control = move || {
         let _running = running;
         runtime.block_on(async {
-            if !signals {
-                return shared.ended().await;
-            }
-            if let Err(error) = signals::watch(&shared).await {
-                tracing::error!(%error, "signals cannot be waited for");
-                shared.ended().await;
+            match signals {
+                Some(signals) => signals::watch(signals, &shared).await,
+                None => shared.ended().await,
             }
         });
     };

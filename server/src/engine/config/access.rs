@@ -69,23 +69,43 @@ impl Config {
         }
     }
 
-    /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
+    /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_and_listen`].
     ///
     /// # Errors
     /// The first reason why not; then nothing has changed.
     pub fn set(&mut self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<(), SetError> {
+        self.set_and_listen(pairs, local, |_| false)
+    }
+
+    /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
+    /// `listen` is called last, and only when the server is to listen elsewhere; it says whether that is done.
+    ///
+    /// # Errors
+    /// The first reason why not; then nothing has changed.
+    pub fn set_and_listen(
+        &mut self,
+        pairs: &[(&[u8], &[u8])],
+        local: bool,
+        listen: impl FnOnce(&Config) -> bool,
+    ) -> Result<(), SetError> {
+        let mut moved = None;
         let parameters = self.settable(pairs, local)?;
         let mut changed = self.clone();
         for (parameter, (name, text)) in parameters.into_iter().zip(pairs) {
             let words = split_value(parameter, text);
             let failed = |reason: Reason| SetError::because(name, &reason);
             let value = changed.read(parameter, &words, false).map_err(failed)?;
-            if let Change::Bound(answer) = parameter.change
+            if let Change::Listening(answer) = parameter.change
                 && parameter.text(&value) != parameter.text(&self.value(parameter))
             {
-                return Err(SetError::because(name, answer));
+                moved = moved.or(Some((parameter.name, answer)));
             }
             changed.store(parameter, value);
+        }
+        if let Some((name, answer)) = moved
+            && !listen(&changed)
+        {
+            return Err(SetError::because(name.as_bytes(), answer));
         }
         *self = changed;
         Ok(())

@@ -51,12 +51,20 @@ impl std::error::Error for LoadError {}
 
 impl LoadError {
     pub(super) fn unreadable(path: &str, error: &io::Error) -> Self {
-        let reason = match error.kind() {
-            io::ErrorKind::NotFound => "No such file or directory".to_owned(),
-            io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
-            _ => error.to_string(),
-        };
-        LoadError::File { path: path.to_owned(), reason }
+        LoadError::File { path: path.to_owned(), reason: system_reason(error) }
+    }
+}
+
+/// Why the system refuses something, in the words of C's `strerror`, as Redis tells it.
+pub fn system_reason(error: &io::Error) -> String {
+    match (error.raw_os_error(), error.kind()) {
+        (None, io::ErrorKind::NotFound) => "No such file or directory".to_owned(),
+        (None, io::ErrorKind::PermissionDenied) => "Permission denied".to_owned(),
+        _ => {
+            let text = error.to_string();
+            let text = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
+            text.rsplit_once(" (os error ").map_or(text, |(reason, _)| reason).to_owned()
+        }
     }
 }
 

@@ -18,7 +18,7 @@ mod values;
 pub use access::{Pair, SetError};
 pub use arguments::{Invocation, Source};
 pub use fields::{LogLevel, Permission};
-pub use file::LoadError;
+pub use file::{LoadError, system_reason};
 pub use instant::log_stamp;
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, Kind, Parameter, Value};
@@ -27,6 +27,7 @@ use crate::keyspace::{EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether time runs by itself (`time`).
@@ -180,6 +181,17 @@ pub struct BindAddress {
     pub host: Host,
     /// Whether it is passed over when the machine does not have it.
     pub optional: bool,
+}
+
+impl fmt::Display for BindAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Host::Ip(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) => f.write_str("*"),
+            Host::Ip(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) => f.write_str("::*"),
+            Host::Ip(ip) => ip.fmt(f),
+            Host::Name(name) => f.write_str(name),
+        }
+    }
 }
 
 /// A machine's address or name.

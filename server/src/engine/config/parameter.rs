@@ -90,8 +90,8 @@ pub enum Change {
     AtStart,
     /// At any time by those whom `enable-protected-configs` allows.
     Protected,
-    /// At the start only, though Redis can change it later; what CONFIG SET answers to a new value.
-    Bound(&'static str),
+    /// At any time, when the server can listen where it says then; what CONFIG SET answers when it cannot.
+    Listening(&'static str),
 }
 
 /// How the typed field of a parameter is read and written.
@@ -138,8 +138,8 @@ impl Parameter {
         self
     }
 
-    pub(super) const fn bound(mut self, answer: &'static str) -> Self {
-        self.change = Change::Bound(answer);
+    pub(super) const fn listening(mut self, answer: &'static str) -> Self {
+        self.change = Change::Listening(answer);
         self
     }
 

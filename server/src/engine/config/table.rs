@@ -12,7 +12,7 @@ const PORT: i64 = u16::MAX as i64;
 /// The most bytes of a size that Redis keeps as a signed number.
 const LONG: u64 = i64::MAX as u64;
 
-/// What CONFIG SET answers where Redis would listen anew, and fails.
+/// What CONFIG SET answers when the server cannot listen where it is asked to.
 const LISTEN: &str = "Unable to listen on this port. Check server logs.";
 const BIND: &str = "Failed to bind to specified addresses.";
 
@@ -83,7 +83,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     size("auto-aof-rewrite-min-size", 0, LONG, "67108864"),
     integer("auto-aof-rewrite-percentage", 0, INT, "100"),
     text("bgsave-cpulist", "").alias("bgsave_cpulist").at_start(),
-    special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").bound(BIND).field(field!(bind)),
+    special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").listening(BIND).field(field!(bind)),
     text("bind-source-addr", ""),
     text("bio-cpulist", "").alias("bio_cpulist").at_start(),
     integer("busy-reply-threshold", 0, i64::MAX, "5000")
@@ -183,7 +183,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     special("oom-score-adj", ONE, special::oom_score_adj, "no"),
     special("oom-score-adj-values", SEVERAL, special::oom_score_adj_values, "0 200 800"),
     text("pidfile", "").at_start().field(field!(pidfile)),
-    integer("port", 0, PORT, "6379").bound(LISTEN).field(field!(port)),
+    integer("port", 0, PORT, "6379").listening(LISTEN).field(field!(port)),
     text("port-file", "").at_start().field(field!(port_file)),
     text("proc-title-template", "{title} {listen-addr} {server-mode}").check(special::proc_title),
     choice("propagation-error-behavior", &["ignore", "panic", "panic-on-replicas"], "ignore"),

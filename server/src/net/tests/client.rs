@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(super) struct Client(TcpStream);
 
 impl Client {
-    pub(super) fn connect(server: &crate::Server) -> Self {
+    pub(super) fn connect(server: &super::Server) -> Self {
         let stream = TcpStream::connect(server.addr()).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("the time is not zero");
         Client(stream)

@@ -5,28 +5,52 @@ mod gone;
 mod panics;
 mod slow;
 
-use super::Shared;
 use super::hooks::Point;
-use crate::{Server, engine::config::Config};
+use super::{Listeners, Places, Shared, Threads};
+use crate::engine::Engine;
+use crate::engine::config::Config;
 use client::Client;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The loops around an engine, as the embedding API starts them.
+struct Server {
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+impl Server {
+    fn addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.end();
+        self.shared.join(Duration::from_secs(5));
+    }
+}
 
 /// A server with so many threads, for which a script is slow after a millisecond.
 fn server(threads: usize) -> Server {
     let mut config = Config::default();
+    config.port = 0;
     config.busy_reply_threshold = 1;
-    Server::builder()
-        .config(config)
-        .port(0)
-        .seed(7)
-        .threads(threads)
-        .start()
-        .expect("loopback has a free port")
+    let mut listeners = Listeners::bind(&config).expect("loopback has a free port");
+    listeners.take_file();
+    let (places, port) = (Places::of(&config), listeners.port());
+    let threads = Threads::new(threads, places, listeners, |now| Engine::new(config, 7, now));
+    let threads = threads.expect("the system has threads and sockets");
+    let shared = threads.shared().clone();
+    threads.start(false).expect("the system has threads");
+    Server { shared, port }
 }
 
 fn shared(server: &Server) -> &Arc<Shared> {
-    server.shared()
+    &server.shared
 }
 
 /// No mistakes any more.

@@ -1,0 +1,179 @@
+//! Accepting clients, and listening elsewhere while the server runs.
+
+use super::busy::Job;
+use super::inbox::{Mail, Opening};
+use super::listener::{BindError, Listeners, Places};
+use super::shared::{Seat, Shared};
+use crate::engine::Engine;
+use crate::engine::config::BindAddress;
+use parking_lot::Mutex;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+/// Other sockets for the network's clients.
+struct Exchange {
+    sockets: Vec<TcpListener>,
+    /// Told when the former ones are closed.
+    done: SyncSender<()>,
+}
+
+/// Where the network's clients come in, and how that is changed.
+pub(crate) struct Door {
+    places: Mutex<Places>,
+    port: AtomicU16,
+    exchanges: UnboundedSender<Exchange>,
+}
+
+/// The other end of a [`Door`], for the thread that accepts.
+pub(super) struct Exchanges(UnboundedReceiver<Exchange>);
+
+impl Door {
+    /// A door at `places`, whose port is known now.
+    pub(super) fn new(places: Places, port: u16) -> (Arc<Self>, Exchanges) {
+        let (exchanges, received) = unbounded_channel();
+        let door =
+            Door { places: Mutex::new(Places { port, ..places }), port: AtomicU16::new(port), exchanges };
+        (Arc::new(door), Exchanges(received))
+    }
+
+    /// The port that is listened on; 0: none.
+    pub(crate) fn port(&self) -> u16 {
+        self.port.load(Ordering::Relaxed)
+    }
+
+    /// Listens on these addresses instead; port 0: on none. When that fails, all stays as it is.
+    pub(super) fn move_to(&self, addresses: &[BindAddress], port: u16) -> Result<(), BindError> {
+        let mut places = self.places.lock();
+        let addresses = if port == 0 { Vec::new() } else { addresses.to_vec() };
+        let wanted = Places { addresses, port, backlog: places.backlog };
+        match wanted.listen() {
+            // Most likely old and new addresses overlap: the old sockets have to go first.
+            Err(error) if error.is_in_use() => {
+                self.exchange(Vec::new())?;
+                match wanted.listen() {
+                    Ok(sockets) => self.exchange(sockets)?,
+                    Err(error) => {
+                        self.exchange(places.listen()?)?;
+                        return Err(error);
+                    }
+                }
+            }
+            sockets => self.exchange(sockets?)?,
+        }
+        self.port.store(if wanted.addresses.is_empty() { 0 } else { port }, Ordering::Relaxed);
+        *places = wanted;
+        Ok(())
+    }
+
+    /// Replaces the sockets; when this returns the former ones are closed.
+    fn exchange(&self, sockets: Vec<TcpListener>) -> Result<(), BindError> {
+        let (done, told) = sync_channel(1);
+        let sent = self.exchanges.send(Exchange { sockets, done });
+        // Both fail when the server ends, and nobody accepts any more.
+        sent.ok().and_then(|()| told.recv().ok()).ok_or(BindError::Nowhere)
+    }
+}
+
+/// Accepts on all of them until the server ends. Must be called within a tokio runtime.
+pub(super) fn serve(shared: &Arc<Shared>, listeners: Listeners, exchanges: Exchanges) -> io::Result<()> {
+    let mut tcp = JoinSet::new();
+    open(shared, listeners.tcp, &mut tcp)?;
+    tokio::spawn(keep_door(shared.clone(), tcp, exchanges.0));
+    #[cfg(unix)]
+    if let Some((socket, path)) = listeners.unix {
+        let socket = tokio::net::UnixListener::from_std(socket)?;
+        tokio::spawn(accept_unix(shared.clone(), socket, path));
+    }
+    Ok(())
+}
+
+fn open(shared: &Arc<Shared>, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>) -> io::Result<()> {
+    for socket in sockets {
+        tasks.spawn(accept_tcp(shared.clone(), tokio::net::TcpListener::from_std(socket)?));
+    }
+    Ok(())
+}
+
+async fn keep_door(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut exchanges: UnboundedReceiver<Exchange>) {
+    loop {
+        tokio::select! {
+            () = shared.ended() => return,
+            exchange = exchanges.recv() => {
+                let Some(Exchange { sockets, done }) = exchange else { return };
+                tasks.shutdown().await;
+                if let Err(error) = open(&shared, sockets, &mut tasks) {
+                    tracing::error!(%error, "a listening socket could not be watched");
+                }
+                // Whoever asked may have given up.
+                let _unheard = done.send(());
+            }
+        }
+    }
+}
+
+async fn accept_tcp(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
+    loop {
+        tokio::select! {
+            () = shared.ended() => return,
+            accepted = listener.accept() => {
+                let accepted = accepted.and_then(|(stream, _)| stream.into_std());
+                admit(&shared, accepted, Opening::new).await;
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, path: String) {
+    loop {
+        tokio::select! {
+            () = shared.ended() => return,
+            accepted = listener.accept() => {
+                let accepted = accepted.and_then(|(stream, _)| stream.into_std());
+                admit(&shared, accepted, |stream, seat| Ok(Opening::unix(stream, &path, seat))).await;
+            }
+        }
+    }
+}
+
+async fn admit<S: Write>(
+    shared: &Arc<Shared>,
+    accepted: io::Result<S>,
+    open: impl FnOnce(S, Seat) -> io::Result<Opening>,
+) {
+    match accepted {
+        Ok(stream) => {
+            if let Err(error) = welcome(shared, stream, open) {
+                tracing::debug!(%error, "a client was gone before it was welcome");
+            }
+        }
+        Err(error) => {
+            // Out of descriptors, most likely: go on when some may be free again.
+            tracing::warn!(%error, "accepting a connection failed");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Gives a client to the loop with the fewest connections; or tells it that there are too many.
+fn welcome<S: Write>(
+    shared: &Arc<Shared>,
+    mut stream: S,
+    open: impl FnOnce(S, Seat) -> io::Result<Opening>,
+) -> io::Result<()> {
+    let Some(seat) = shared.take_seat() else {
+        shared.leave(Job::new(Engine::reject_connection));
+        return stream.write_all(b"-ERR max number of clients reached\r\n");
+    };
+    let opening = open(stream, seat)?;
+    let inbox = shared.inbox(shared.idlest());
+    inbox.joined();
+    inbox.post(Mail::Open(opening));
+    Ok(())
+}

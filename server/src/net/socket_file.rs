@@ -1,0 +1,58 @@
+//! The unix socket that a server listens on, and its file.
+
+use crate::engine::config::Config;
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// Paths must be shorter than this, in bytes.
+const PATH_MAX: usize = 108;
+
+/// The file of a listening socket. It is removed when this is dropped, unless another server has put its own there.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// The device and the number of the file there.
+    id: (u64, u64),
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if id(&self.path).is_ok_and(|found| found == self.id) {
+            let _already_gone = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn id(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|data| (data.dev(), data.ino()))
+}
+
+/// Listens on the unix socket that `config` asks for, if it does. What stands at its path is removed, as Redis does: it
+/// may be left from a server that was killed.
+pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, SocketFile)>> {
+    let path = Path::new(&config.unixsocket);
+    let len = config.unixsocket.len();
+    if len == 0 {
+        return Ok(None);
+    }
+    if len >= PATH_MAX {
+        let text = format!("unix socket path too long ({len}), must be under {PATH_MAX}");
+        return Err(io::Error::other(text));
+    }
+    // What cannot be removed is told by the next step.
+    let _nothing_there = fs::remove_file(path);
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    let file = SocketFile { path: path.to_owned(), id: id(path)? };
+    // Nobody can connect before it listens, so that nobody gets in by permissions that were meant to be narrower.
+    if config.unixsocketperm != 0 {
+        fs::set_permissions(path, Permissions::from_mode(config.unixsocketperm))?;
+    }
+    socket.listen(config.tcp_backlog)?;
+    socket.set_nonblocking(true)?;
+    Ok(Some((socket.into(), file)))
+}
