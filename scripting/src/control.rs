@@ -1,6 +1,6 @@
 //! What other threads may know of a running script, and do to it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use super::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Shared between the thread that runs scripts and all others: whether one runs, since when, whether it has written,
 /// and the word by which it is stopped. Atomics only; no call blocks.

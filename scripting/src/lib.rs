@@ -20,6 +20,7 @@ mod sha;
 mod shebang;
 mod sink;
 mod struct_lib;
+mod sync;
 mod vm;
 
 pub use cache::ScriptId;

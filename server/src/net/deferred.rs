@@ -27,11 +27,13 @@ impl<S, W> Deferred<S, W> {
         &self.state
     }
 
-    /// Leaves work. It is done by whoever has the lock, before or after letting go; or by the caller, who tries to get
-    /// the lock now.
-    pub(super) fn leave(&self, work: W) {
+    /// Leaves work. It is done by whoever has the lock, before or after letting go; when nobody has it, the caller gets
+    /// it, and does the work by letting go.
+    #[must_use = "who gets the lock has to let go of it by `let_go`"]
+    pub(super) fn leave(&self, work: W) -> Option<MutexGuard<'_, S>> {
         self.work.lock().push_back(work);
         self.ask();
+        self.state.try_lock()
     }
 
     /// Asks whoever lets go of the lock next to look around.

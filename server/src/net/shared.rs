@@ -222,10 +222,9 @@ impl Shared {
 
     /// Leaves something to be done by whoever has the engine, or does it when nobody has.
     pub(super) fn leave(&self, job: Job) {
-        self.engine.leave(job);
-        event_loop::look_again();
-        if let Some(engine) = self.engine.lock().try_lock() {
-            self.run(engine, |_| ());
+        match self.engine.leave(job) {
+            Some(engine) => self.run(engine, |_| ()),
+            None => event_loop::look_again(),
         }
     }
 

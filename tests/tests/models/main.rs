@@ -1,0 +1,141 @@
+//! Where threads meet without the engine's lock, in every interleaving that the memory model allows.
+//!
+//! The two files are those of the server, with another set of atomics and locks under them. A test without a harness:
+//! the model's atomics live in a model only, and the files' own tests are left out.
+
+#[path = "../../../scripting/src/control.rs"]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "the interpreter, the crate's users and the file's own tests are not here"
+)]
+mod control;
+#[path = "../../../server/src/net/deferred.rs"]
+mod deferred;
+mod sync;
+
+use control::{Control, KillError};
+use deferred::Deferred;
+use loom::model::Builder;
+use loom::sync::Arc;
+use loom::thread;
+
+fn main() {
+    let models: &[(&str, fn())] = &[
+        ("work_that_is_left_is_done_once_and_never_lost", work_that_is_left_is_done_once_and_never_lost),
+        ("who_asks_is_seen_by_who_lets_go", who_asks_is_seen_by_who_lets_go),
+        ("a_kill_that_was_confirmed_lets_no_write_through", a_kill_that_was_confirmed_lets_no_write_through),
+        ("a_signal_never_hits_the_next_script", a_signal_never_hits_the_next_script),
+    ];
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, model) in models {
+        if wanted.is_empty() || wanted.iter().any(|wanted| name.contains(wanted.as_str())) {
+            let mut every = Builder::new();
+            // More than this in one run are variations of what was seen.
+            every.preemption_bound = Some(2);
+            every.check(*model);
+            #[expect(clippy::print_stdout, reason = "what the harness would say")]
+            {
+                println!("test {name} ... ok");
+            }
+        }
+    }
+}
+
+/// What was done of the work.
+type Done = Vec<usize>;
+
+fn let_go(engine: &Deferred<Done, usize>, held: sync::MutexGuard<'_, Done>) {
+    engine.let_go(held, |done| {
+        engine.serve(done, Vec::push);
+    });
+}
+
+fn work_that_is_left_is_done_once_and_never_lost() {
+    let engine = Arc::new(Deferred::new(Done::new()));
+    let leave = |work| {
+        let engine = engine.clone();
+        move || {
+            if let Some(held) = engine.leave(work) {
+                let_go(&engine, held);
+            }
+        }
+    };
+    let leavers = [thread::spawn(leave(1)), thread::spawn(leave(2))];
+    // Somebody runs a batch meanwhile.
+    let_go(&engine, engine.lock().lock());
+    for leaver in leavers {
+        leaver.join().expect("it does not panic");
+    }
+    let mut done = engine.lock().lock().clone();
+    done.sort_unstable();
+    assert_eq!(done, [1, 2], "each once");
+}
+
+/// A loop that finds the engine held asks to be told; then either it finds the engine free, or it is told.
+fn who_asks_is_seen_by_who_lets_go() {
+    let engine = Arc::new(Deferred::new(Done::new()));
+    let held = engine.lock().lock();
+    let asker = {
+        let engine = engine.clone();
+        thread::spawn(move || {
+            engine.ask();
+            engine.lock().try_lock().is_some()
+        })
+    };
+    let mut told = false;
+    engine.let_go(held, |done| told |= engine.serve(done, Vec::push));
+    let free = asker.join().expect("it does not panic");
+    assert!(told || free, "nobody tells the one who waits");
+}
+
+/// What became of a script that writes once.
+fn run(control: &Control) -> (bool, bool) {
+    control.begin(7);
+    let wrote = control.mark_write();
+    let killed = control.is_killed();
+    control.end();
+    (wrote, killed)
+}
+
+fn a_kill_that_was_confirmed_lets_no_write_through() {
+    let control = Arc::new(Control::new());
+    let killer = {
+        let control = control.clone();
+        thread::spawn(move || {
+            control.arm();
+            control.kill()
+        })
+    };
+    let (wrote, killed) = run(&control);
+    let kill = killer.join().expect("it does not panic");
+    assert!(!(wrote && kill == Ok(())), "the kill was confirmed, and the script wrote");
+    assert!(!(wrote && killed), "it wrote, and was killed all the same");
+    assert!(kill != Err(KillError::Unkillable) || wrote, "it could not be killed, but had not written");
+}
+
+fn a_signal_never_hits_the_next_script() {
+    let control = Arc::new(Control::new());
+    let watchers = [(); 2].map(|()| {
+        let control = control.clone();
+        thread::spawn(move || {
+            // As those do who find that this script is slow: the next one has only begun.
+            if control.running_since() == Some(7) {
+                control.arm();
+            }
+            control.kill() == Ok(())
+        })
+    });
+    let (_, first) = run(&control);
+    control.begin(8);
+    let second = control.is_killed();
+    control.end();
+    let kills = watchers.map(|watcher| watcher.join().expect("it does not panic"));
+    assert!(!first && !second || kills.contains(&true), "nobody has killed it");
+    // Nobody is left who could mean this one.
+    control.begin(9);
+    assert!(!control.is_killed(), "a signal outlives its script");
+    assert!(control.mark_write());
+    control.end();
+}
