@@ -1,0 +1,125 @@
+//! Scripts of which a single step takes long: others are told `BUSY` all the same, and whoever is told that a script is
+//! killed can rely on it.
+
+use lockwheel::Server;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::reply::Reply;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+
+/// A server that calls scripts slow at once, with so many threads.
+fn hasty_server(threads: usize) -> Server {
+    let server = Server::builder().port(0).seed(7).threads(threads).start().expect("a server starts");
+    hasten(server.addr());
+    server
+}
+
+fn hasten(addr: SocketAddr) {
+    assert_eq!(Client::connect(addr).line("CONFIG SET busy-reply-threshold 1").to_string(), "+OK");
+}
+
+/// A script that a thread of its own waits for.
+struct Running {
+    ended: Arc<AtomicBool>,
+    thread: JoinHandle<Reply>,
+}
+
+impl Running {
+    fn start(addr: SocketAddr, script: &str) -> Running {
+        let ended = Arc::new(AtomicBool::new(false));
+        let (script, tell) = (script.to_owned(), ended.clone());
+        let thread = std::thread::spawn(move || {
+            let mut client = Client::connect(addr);
+            client.send(&["EVAL", &script, "0"]);
+            let reply = client.read_reply();
+            tell.store(true, Ordering::Release);
+            reply
+        });
+        Running { ended, thread }
+    }
+
+    /// Sends until the server says that it is busy, and no longer than the script runs.
+    fn until_busy(&self, client: &mut Client) -> bool {
+        while client.line("PING").to_string() != BUSY {
+            if self.ended.load(Ordering::Acquire) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn reply(self) -> String {
+        self.thread.join().expect("it reads a reply").to_string()
+    }
+}
+
+/// What ends by itself takes some seconds, in fewer steps than an interpreter would count. The list `l` and the sets
+/// `s` and `z` are long.
+const DEAR: &[&str] = &[
+    "for i = 1, 4000 do redis.call('lpos', 'l', 'none') end",
+    "for i = 1, 400 do redis.call('sunion', 's', 'z') end",
+    "for i = 1, 400 do redis.call('lrange', 'l', 0, -1) end",
+    "local s = string.rep('a = 1 ', 2e5) for i = 1, 200 do loadstring(s) end",
+    "local s = string.rep('1', 2e7) for i = 1, 200 do tonumber(s) end",
+    "local s = string.rep('x', 2e7) for i = 1, 200 do redis.sha1hex(s) end",
+    "local p = string.rep('*?', 50000) for i = 1, 4000 do redis.call('keys', p) end",
+    "local t = {1} for i = 1, 30 do t = {t, t} end return t",
+    "local t = {1} for i = 1, 30 do t = {map = {a = t, b = t}} end return t",
+    "local t = {err = 'MINE x'} for i = 1, 30 do t = {t, t} end return t",
+    "local t = {} for i = 1, 5e6 do t[i] = i end return {t, t, t, t}",
+];
+
+fn others_are_told_and_can_kill(threads: usize) {
+    let server = hasty_server(threads);
+    let mut client = Client::connect(server.addr());
+    let fill = "for i = 0, 199999, 1000 do local t = {} for j = 1, 1000 do t[j] = i + j end \
+        redis.call('rpush', 'l', unpack(t)) redis.call(i < 100000 and 'sadd' or 'scard', 's', unpack(t, 1, \
+        i < 100000 and 1000 or 0)) redis.call('sadd', 'z', unpack(t)) end \
+        for i = 1, 1000 do redis.call('set', string.rep('k', 40) .. i, 1) end";
+    assert_eq!(client.cmd(&["EVAL", fill, "0"]).to_string(), "(nil)");
+    for script in DEAR {
+        let running = Running::start(server.addr(), script);
+        assert!(running.until_busy(&mut client), "{script} came to its end and nobody was told");
+        assert_eq!(client.line("SCRIPT KILL").to_string(), "+OK", "{script}");
+        let reply = running.reply();
+        assert!(
+            reply.starts_with("-ERR Script killed by user with SCRIPT KILL..."),
+            "{script}: {reply:.200}"
+        );
+        assert_eq!(client.line("PING").to_string(), "+PONG");
+    }
+}
+
+#[test]
+fn others_are_told_of_dear_steps_and_can_kill_on_one_thread() {
+    others_are_told_and_can_kill(1);
+}
+
+#[test]
+fn others_are_told_of_dear_steps_and_can_kill_on_two_threads() {
+    others_are_told_and_can_kill(2);
+}
+
+#[test]
+fn who_is_told_that_a_script_is_killed_finds_nothing_written_and_no_result() {
+    for threads in [1, 2, 4] {
+        let server = hasty_server(threads);
+        let mut client = Client::connect(server.addr());
+        for attempt in 0..50 {
+            let script = format!(
+                "local t = {{}} for i = 1, 7000 do t[i] = i + 0.5 end for i = 1, {} do end \
+                 redis.call('rpush', 'k', unpack(t)) return 1",
+                40_000 * attempt
+            );
+            let running = Running::start(server.addr(), &script);
+            let killed = running.until_busy(&mut client) && client.line("SCRIPT KILL").to_string() == "+OK";
+            let reply = running.reply();
+            assert_eq!(reply.contains("Script killed by user"), killed, "{attempt}: {reply}");
+            assert_eq!(client.line("DEL k").to_string(), if killed { ":0" } else { ":1" }, "{attempt}");
+        }
+    }
+}
