@@ -3,6 +3,7 @@
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
+use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -121,5 +122,40 @@ fn who_is_told_that_a_script_is_killed_finds_nothing_written_and_no_result() {
             assert_eq!(reply.contains("Script killed by user"), killed, "{attempt}: {reply}");
             assert_eq!(client.line("DEL k").to_string(), if killed { ":0" } else { ":1" }, "{attempt}");
         }
+    }
+}
+
+/// Answers of one server to a few requests while a script is slow, and after it.
+fn kills_in_transactions(addr: SocketAddr) -> Vec<String> {
+    hasten(addr);
+    let mut client = Client::connect(addr);
+    let mut answers = Vec::new();
+    let mut ask = |client: &mut Client, lines: &[&str]| {
+        lines.iter().for_each(|line| answers.push(format!("{line}: {}", client.line(line))));
+    };
+    ask(&mut client, &["MULTI", "SCRIPT KILL", "EXEC"]);
+    for lines in [
+        &["MULTI", "SCRIPT KILL", "EXEC", "EXEC", "DISCARD"][..],
+        &["MULTI", "PING", "SCRIPT KILL", "EXEC", "DISCARD"],
+        &["MULTI", "SCRIPT KILL", "SHUTDOWN NOSAVE", "SCRIPT KILL", "DISCARD"],
+        &["EXEC", "MULTI", "MULTI", "SCRIPT KILL now", "DISCARD"],
+    ] {
+        let running = Running::start(addr, "while true do end");
+        assert!(running.until_busy(&mut client));
+        ask(&mut client, lines);
+        ask(&mut client, &["SCRIPT KILL"]);
+        assert!(running.reply().contains("Script killed by user"));
+        ask(&mut client, &["EXEC", "PING"]);
+    }
+    answers
+}
+
+#[test]
+fn a_kill_within_a_transaction_is_queued_as_by_redis() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let expected = kills_in_transactions(real.addr());
+    for threads in [1, 2] {
+        let server = hasty_server(threads);
+        assert_eq!(kills_in_transactions(server.addr()), expected);
     }
 }
