@@ -1,8 +1,9 @@
 //! Scripts of which a single step takes long: others are told `BUSY` all the same, and whoever is told that a script is
-//! killed can rely on it.
+//! killed can rely on it. And the time that a script sees.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
+use lockwheel_tests::ours::{manual_server, server};
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::net::SocketAddr;
@@ -158,4 +159,60 @@ fn a_kill_within_a_transaction_is_queued_as_by_redis() {
         let server = hasty_server(threads);
         assert_eq!(kills_in_transactions(server.addr()), expected);
     }
+}
+
+/// Waits until TIME has gone on by so many microseconds, and tells how often it looked.
+fn waiting_for_time(us: u64) -> String {
+    format!(
+        "local function now() local t = redis.call('time') return t[1] * 1000000 + t[2] end \
+         local start, looks = now(), 0 \
+         while now() < start + {us} do looks = looks + 1 end "
+    )
+}
+
+#[test]
+fn a_script_that_waits_for_the_time_ends_once_it_is_slow() {
+    let server = hasty_server(1);
+    let script = format!("{} return looks > 0", waiting_for_time(50_000));
+    assert_eq!(Client::connect(server.addr()).cmd(&["EVAL", &script, "0"]).to_string(), ":1");
+}
+
+#[test]
+fn a_script_that_waits_for_the_time_ends_with_the_usual_threshold() {
+    let server = server();
+    let script = format!("{} return looks > 0", waiting_for_time(5_000));
+    assert_eq!(Client::connect(server.addr()).cmd(&["EVAL", &script, "0"]).to_string(), ":1");
+}
+
+#[test]
+fn time_stands_within_a_script_that_is_not_slow() {
+    let server = server();
+    let script = "local a = redis.call('time') for i = 1, 1e6 do end local b = redis.call('time') \
+        return a[1] == b[1] and a[2] == b[2]";
+    assert_eq!(Client::connect(server.addr()).cmd(&["EVAL", script, "0"]).to_string(), ":1");
+}
+
+#[test]
+fn time_alone_goes_on_in_a_slow_script() {
+    let server = hasty_server(1);
+    let mut client = Client::connect(server.addr());
+    let script = format!(
+        "redis.call('set', 'k', 'v', 'px', 10) {} redis.call('set', 'l', 'v', 'px', 10) \
+         return {{redis.call('pttl', 'k'), redis.call('get', 'k'), redis.call('pttl', 'l'), \
+         redis.call('pexpiretime', 'l') - redis.call('pexpiretime', 'k'), redis.call('dbsize')}}",
+        waiting_for_time(50_000)
+    );
+    assert_eq!(client.cmd(&["EVAL", &script, "0"]).to_string(), "[:10, \"v\", :10, :0, :2]");
+    assert_eq!(client.line("DBSIZE").to_string(), ":0", "they are due as soon as the script has ended");
+}
+
+#[test]
+fn on_frozen_hands_time_stands_in_a_slow_script_too() {
+    let server = manual_server();
+    hasten(server.addr());
+    let mut client = Client::connect(server.addr());
+    let running = Running::start(server.addr(), &waiting_for_time(1));
+    assert!(running.until_busy(&mut client));
+    assert_eq!(client.line("SCRIPT KILL").to_string(), "+OK");
+    assert!(running.reply().contains("Script killed by user"));
 }
