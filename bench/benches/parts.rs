@@ -141,6 +141,12 @@ impl Host for One {
 
     fn log(&mut self, _: u8, _: &[u8]) {}
 
+    fn clock_us(&self) -> u64 {
+        0
+    }
+
+    fn answered_error(&mut self, _: &[u8], _: bool, _: u64) {}
+
     fn may_run(&mut self, _: &[&[u8]]) -> Option<bool> {
         Some(true)
     }

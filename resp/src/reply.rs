@@ -47,6 +47,14 @@ pub trait Reply {
     /// The header of an out-of-band message of `len` values: `*len`, in RESP3 `>len`.
     fn push(&mut self, len: usize);
 
+    /// How much has been written: a place to [`rewind`](Reply::rewind) to. Meaningless to a sink that cannot.
+    fn written(&self) -> usize {
+        0
+    }
+
+    /// Takes back what was written behind that place, where a sink can: what has begun as one reply becomes another.
+    fn rewind(&mut self, _written: usize) {}
+
     /// The status `OK`.
     fn ok(&mut self) {
         self.status(b"OK");

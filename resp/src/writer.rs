@@ -60,6 +60,14 @@ fn join_lines(text: &mut [u8]) {
 }
 
 impl Reply for Writer<'_> {
+    fn written(&self) -> usize {
+        self.out.len()
+    }
+
+    fn rewind(&mut self, written: usize) {
+        self.out.truncate(written);
+    }
+
     #[inline]
     fn protocol(&self) -> Protocol {
         self.protocol

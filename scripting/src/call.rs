@@ -176,16 +176,15 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
         if count == 0 {
             return fail(state, NO_ARGUMENTS, raise);
         }
-        if context.control.is_killed() {
-            return kill(state);
-        }
         context.free_memory();
         let called = call_host(state, context, count);
         let within_limit = context.limit_memory();
         match called {
+            Called::Panic => kill(state),
+            // Also where the host refused a write because a kill came before it.
+            _ if context.is_ended() => kill(state),
             Called::BadArgument => fail(state, BAD_ARGUMENT, raise),
             Called::NoRoom => fail(state, b"reached lua stack limit", raise),
-            Called::Panic => kill(state),
             _ if !within_limit => {
                 lua_pushliteral(state, c"not enough memory");
                 RAISE

@@ -13,8 +13,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Loops and calls between two calls of `Host::on_slow`, each some ten instructions long.
-const SLOW_POLLS: u32 = 10_000;
+/// A slow script looks at the host's clock once in so many polls, as long as these are cheap: each some ten
+/// instructions long, where looking takes a hundred.
+const CHEAP_POLLS: u32 = 16;
+/// Cheap are polls of which that many take no more than so many microseconds. After dear ones each looks.
+const CHEAP_US: u64 = 100;
+/// Microseconds between two calls of `Host::on_slow`.
+const SERVE_EVERY_US: u64 = 1000;
 /// Scratch space beyond this is given back after a script.
 const KEPT_SCRATCH: usize = 1 << 16;
 
@@ -37,7 +42,11 @@ pub(crate) struct Context {
     output: UnsafeCell<Vec<u8>>,
     /// What the host panicked with, until no frame of Lua's is left to unwind through.
     panic: Cell<Option<Box<dyn Any + Send>>>,
+    /// Polls until the next look at the clock, of a slow script.
     polls: Cell<u32>,
+    /// What the clock showed then, and when the host was asked to serve; none before the first time of a script.
+    looked: Cell<Option<u64>>,
+    served: Cell<Option<u64>>,
 }
 
 /// An argument of a command: bytes of a Lua string, or of the scratch text. As the patched interpreter has it.
@@ -79,6 +88,8 @@ impl Context {
             output: UnsafeCell::default(),
             panic: Cell::new(None),
             polls: Cell::new(0),
+            looked: Cell::new(None),
+            served: Cell::new(None),
         }
     }
 
@@ -147,6 +158,9 @@ impl Context {
         let host = unsafe { std::mem::transmute::<&mut dyn Host, &'static mut dyn Host>(host) };
         self.host.set(Some(NonNull::from(host)));
         self.protocol.set(Protocol::Resp2);
+        self.polls.set(0);
+        self.looked.set(None);
+        self.served.set(None);
     }
 
     /// Forgets the host. What it panicked with, if it did, is the caller's to resume.
@@ -191,14 +205,39 @@ impl Context {
         if context.control.is_killed() {
             return 1;
         }
-        let polls = context.polls.get() + 1;
-        context.polls.set(polls % SLOW_POLLS);
-        if polls < SLOW_POLLS {
+        let polls = context.polls.get();
+        if polls > 1 {
+            context.polls.set(polls - 1);
             return 0;
         }
-        context.free_memory();
-        let served = context.with_host(|host| host.on_slow());
-        context.limit_memory();
-        c_int::from(served.is_none() || context.control.is_killed())
+        c_int::from(context.look())
+    }
+
+    /// Whether the script is to end. To be asked after a step that may have taken long; of a slow script it looks at
+    /// the clock.
+    #[inline]
+    pub(crate) fn is_ended(&self) -> bool {
+        self.control.is_signalled() && self.look()
+    }
+
+    /// Lets the host serve others, if it is time to. Whether the script is to end.
+    #[cold]
+    fn look(&self) -> bool {
+        if self.control.is_killed() {
+            return true;
+        }
+        let looked = self.with_host(|host| {
+            let now = host.clock_us();
+            let dear = self.looked.get().is_some_and(|before| now.saturating_sub(before) > CHEAP_US);
+            self.polls.set(if dear { 1 } else { CHEAP_POLLS });
+            self.looked.set(Some(now));
+            if self.served.get().is_none_or(|before| now.saturating_sub(before) >= SERVE_EVERY_US) {
+                host.on_slow();
+                let now = host.clock_us();
+                self.looked.set(Some(now));
+                self.served.set(Some(now));
+            }
+        });
+        looked.is_none() || self.control.is_killed()
     }
 }

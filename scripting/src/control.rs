@@ -5,8 +5,8 @@ use super::sync::{AtomicU32, AtomicU64, Ordering};
 /// Shared between the thread that runs scripts and all others: whether one runs, since when, whether it has written,
 /// and the word by which it is stopped. Atomics only; no call blocks.
 ///
-/// The running thread calls [`begin`](Control::begin), [`mark_write`](Control::mark_write) and
-/// [`end`](Control::end); the other calls are for any thread.
+/// The running thread calls [`begin`](Control::begin), [`mark_write`](Control::mark_write),
+/// [`finish`](Control::finish) and [`end`](Control::end); the other calls are for any thread.
 #[derive(Debug, Default)]
 pub struct Control {
     /// Flags below, the run's number above them, so that a kill meant for one run never hits the next.
@@ -52,6 +52,13 @@ impl Control {
         self.state.store(run, Ordering::Release);
     }
 
+    /// The script has done all that it does, its reply included. False if a kill came before: then it must end as one
+    /// that was killed. Afterwards none can come.
+    pub fn finish(&self) -> bool {
+        let ended = |state| if state & KILL == 0 { Some(state & !FLAGS) } else { None };
+        self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended).is_ok()
+    }
+
     /// When the running script began; none if no script runs.
     pub fn running_since(&self) -> Option<u64> {
         let running = self.state.load(Ordering::Acquire) & RUNNING != 0;
@@ -61,6 +68,11 @@ impl Control {
     /// The script is about to write. False if a kill came before: then it must not.
     pub fn mark_write(&self) -> bool {
         self.state.fetch_or(WRITTEN, Ordering::AcqRel) & KILL == 0
+    }
+
+    /// Whether the running script has been declared slow.
+    pub fn is_slow(&self) -> bool {
+        self.state.load(Ordering::Acquire) & ARMED != 0
     }
 
     /// Whether the running script has written.
@@ -100,6 +112,12 @@ impl Control {
     /// Whether the running script is to end now.
     pub(crate) fn is_killed(&self) -> bool {
         self.state.load(Ordering::Acquire) & KILL != 0
+    }
+
+    /// Whether the running script is slow, or to end now.
+    #[inline]
+    pub(crate) fn is_signalled(&self) -> bool {
+        self.state.load(Ordering::Acquire) & SIGNAL_MASK != 0
     }
 
     /// The word that the interpreter's loops read, for as long as this lives.
@@ -142,6 +160,22 @@ mod tests {
         assert!(!control.is_killed());
         assert!(control.mark_write());
         control.end();
+    }
+
+    #[test]
+    fn a_kill_comes_before_the_end_or_finds_nothing() {
+        let control = Control::new();
+        assert!(control.finish(), "nobody has said that a script runs");
+        control.begin(0);
+        assert!(control.finish());
+        assert_eq!(control.kill(), Err(KillError::NotBusy));
+        control.end();
+        control.begin(1);
+        assert_eq!(control.kill(), Ok(()));
+        assert!(!control.finish());
+        assert_eq!(control.kill(), Ok(()), "it runs until its end is said");
+        control.end();
+        assert!(!control.is_killed());
     }
 
     #[test]

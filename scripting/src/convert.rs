@@ -1,7 +1,9 @@
 //! A script's result, as a reply.
 
 use crate::call::{trim_lines, until_nul};
+use crate::context::Context;
 use crate::error::one_line;
+use crate::errors::Errors;
 use crate::ffi::{self, *};
 use lockwheel_resp::{Protocol, Reply};
 use std::borrow::Cow;
@@ -11,6 +13,18 @@ use std::ffi::c_int;
 const SLOTS: c_int = 4;
 /// Bytes that a value takes in a reply, besides its text; a rough guess.
 const VALUE_COST: usize = 8;
+/// Bytes of a reply, counted as above, between two looks whether the script is to end.
+const PIECE: usize = 1 << 12;
+
+/// What became of a result.
+pub(crate) enum Written {
+    /// It is written, with these errors in it.
+    Whole(Errors),
+    /// It would be larger than it may be; nothing is written.
+    TooLarge,
+    /// The script was ended meanwhile; some of the result may be written.
+    Ended,
+}
 
 /// A table whose values are being written. It lies on the stack, a map's or a set's field above it.
 enum Frame {
@@ -26,8 +40,8 @@ enum Frame {
 /// coroutine of the same interpreter, whose stack is otherwise empty, so that a result may be nested exactly as deep
 /// as in Redis.
 ///
-/// The reply to a table is measured first: the same table may stand in it many times. False if it would be larger than
-/// `max_bytes`; then nothing is written.
+/// The reply to a table is measured first: the same table may stand in it many times, and it may be no larger than
+/// `max_bytes`. Both ways it is looked from time to time whether the script is slow or to end.
 ///
 /// # Safety
 ///
@@ -35,58 +49,87 @@ enum Frame {
 pub(crate) unsafe fn write_result(
     from: *mut lua_State,
     walker: *mut lua_State,
-    protocol: Protocol,
+    context: &Context,
     max_bytes: usize,
     reply: &mut dyn Reply,
-) -> bool {
+) -> Written {
     // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
     unsafe {
         if lua_type(from, -1) != LUA_TTABLE {
-            Walk::new(from, protocol, reply).value();
-            return true;
+            let mut walk = Walk::new(from, context, reply);
+            walk.value();
+            return Written::Whole(walk.errors);
         }
         lua_settop(walker, 0);
         lua_pushnil(walker);
         lua_xmove(from, walker, 1);
         lua_pushvalue(walker, -1);
-        let measured = Walk::new(walker, protocol, &mut Measure).run(max_bytes);
+        let mut written = Walk::new(walker, context, &mut Measure).run(max_bytes);
         // The copy, and whatever lies on it if the walk was broken off, goes.
         lua_settop(walker, 2);
-        if measured {
-            Walk::new(walker, protocol, reply).run(usize::MAX);
+        if matches!(written, Written::Whole(_)) {
+            written = Walk::new(walker, context, reply).run(usize::MAX);
         }
         lua_settop(walker, 0);
-        measured
+        written
     }
 }
 
 struct Walk<'a> {
     state: *mut lua_State,
+    context: &'a Context,
     protocol: Protocol,
     reply: &'a mut dyn Reply,
     frames: Vec<Frame>,
+    errors: Errors,
     bytes: usize,
+    /// When to look next, in those bytes.
+    look_at: usize,
+    is_ended: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn new(state: *mut lua_State, protocol: Protocol, reply: &'a mut dyn Reply) -> Walk<'a> {
-        Walk { state, protocol, reply, frames: Vec::new(), bytes: 0 }
+    fn new(state: *mut lua_State, context: &'a Context, reply: &'a mut dyn Reply) -> Walk<'a> {
+        let (frames, errors) = (Vec::new(), Errors::default());
+        let protocol = context.protocol.get();
+        Walk { state, context, protocol, reply, frames, errors, bytes: 0, look_at: PIECE, is_ended: false }
     }
 
-    /// Writes the value on top and pops it. False, with the stack as it then is, if it takes more than `max_bytes`.
+    /// Writes the value on top and pops it; with the stack as it then is, if it is broken off.
     ///
     /// # Safety
     ///
     /// As for [`write_result`].
-    unsafe fn run(mut self, max_bytes: usize) -> bool {
+    unsafe fn run(mut self, max_bytes: usize) -> Written {
         // SAFETY: as this function demands.
         unsafe {
             self.value();
-            while !self.frames.is_empty() && self.bytes <= max_bytes {
+            while !self.frames.is_empty() && self.bytes <= max_bytes && !self.is_ended {
                 self.advance();
+                if self.bytes >= self.look_at {
+                    self.look();
+                }
             }
         }
-        self.bytes <= max_bytes
+        if self.is_ended {
+            Written::Ended
+        } else if self.bytes > max_bytes {
+            Written::TooLarge
+        } else {
+            Written::Whole(self.errors)
+        }
+    }
+
+    /// Looks whether the script is to end, and lets others be served if it is slow.
+    fn look(&mut self) {
+        self.look_at = self.bytes.saturating_add(PIECE);
+        self.is_ended |= self.context.is_ended();
+    }
+
+    /// Writes an error. `is_new` if no command has given it.
+    fn error(&mut self, text: &[u8], is_new: bool) {
+        self.reply.error(text);
+        self.errors.add(text, is_new);
     }
 
     /// Goes on with the innermost table: puts its next value on top and writes it, or leaves the table.
@@ -149,7 +192,7 @@ impl<'a> Walk<'a> {
         // SAFETY: as this function demands.
         unsafe {
             if lua_checkstack(state, SLOTS) == 0 {
-                self.reply.error(b"ERR reached lua stack limit");
+                self.error(b"ERR reached lua stack limit", true);
                 return lua_pop(state, 1);
             }
             match lua_type(state, -1) {
@@ -188,7 +231,8 @@ impl<'a> Walk<'a> {
             if self.field(b"err", LUA_TSTRING) {
                 let text = trim_lines(until_nul(ffi::string(state, -1)));
                 self.bytes = self.bytes.saturating_add(text.len());
-                self.reply.error(&line(text));
+                let is_new = !is_counted(state, lua_gettop(state) - 1);
+                self.error(&line(text), is_new);
             } else if self.field(b"ok", LUA_TSTRING) {
                 let text = until_nul(ffi::string(state, -1));
                 self.bytes = self.bytes.saturating_add(text.len());
@@ -196,11 +240,13 @@ impl<'a> Walk<'a> {
             } else if self.field(b"double", LUA_TNUMBER) {
                 self.reply.double(lua_tonumber(state, -1));
             } else if self.field(b"map", LUA_TTABLE) {
-                self.reply.map(count_keys(state));
+                let pairs = self.count_keys();
+                self.reply.map(pairs);
                 lua_pushnil(state);
                 return self.frames.push(Frame::Map { value: false });
             } else if self.field(b"set", LUA_TTABLE) {
-                self.reply.set(count_keys(state));
+                let len = self.count_keys();
+                self.reply.set(len);
                 lua_pushnil(state);
                 return self.frames.push(Frame::Set);
             } else if self.field(b"big_number", LUA_TSTRING) {
@@ -208,7 +254,7 @@ impl<'a> Walk<'a> {
                 self.bytes = self.bytes.saturating_add(digits.len());
                 self.reply.big_number(&line(digits));
             } else if !self.verbatim() {
-                let len = count_values(state);
+                let len = self.count_values();
                 self.reply.array(len);
                 return self.frames.push(Frame::Array { next: 1, len });
             }
@@ -281,43 +327,72 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Values of the array on top, up to the first nil.
-///
-/// # Safety
-///
-/// A table is on top, with a free slot.
-unsafe fn count_values(state: *mut lua_State) -> usize {
-    let mut len = 0;
-    loop {
+impl Walk<'_> {
+    /// Values of the array on top, up to the first nil.
+    ///
+    /// # Safety
+    ///
+    /// A table is on top, with a free slot.
+    unsafe fn count_values(&mut self) -> usize {
+        let mut len = 0;
+        loop {
+            // SAFETY: as this function demands.
+            unsafe {
+                lua_rawgeti_(self.state, -1, len + 1);
+                let end = lua_type(self.state, -1) == LUA_TNIL;
+                lua_pop(self.state, 1);
+                if end || len == c_int::MAX - 1 || self.is_counting_ended(len as usize) {
+                    return len as usize;
+                }
+            }
+            len += 1;
+        }
+    }
+
+    /// Keys of the table on top.
+    ///
+    /// # Safety
+    ///
+    /// A table is on top, with two free slots.
+    unsafe fn count_keys(&mut self) -> usize {
+        let mut count = 0;
         // SAFETY: as this function demands.
         unsafe {
-            lua_rawgeti_(state, -1, len + 1);
-            let end = lua_type(state, -1) == LUA_TNIL;
-            lua_pop(state, 1);
-            if end || len == c_int::MAX - 1 {
-                return len as usize;
+            lua_pushnil(self.state);
+            while lua_next(self.state, -2) != 0 {
+                lua_pop(self.state, 1);
+                count += 1;
+                if self.is_counting_ended(count) {
+                    lua_pop(self.state, 1);
+                    break;
+                }
             }
         }
-        len += 1;
+        count
+    }
+
+    /// As [`look`](Walk::look), while the values of one table are counted. What is counted does not matter then.
+    fn is_counting_ended(&mut self, count: usize) -> bool {
+        if count % PIECE == PIECE - 1 {
+            self.look();
+        }
+        self.is_ended
     }
 }
 
-/// Keys of the table on top.
+/// Whether the error table at `index` says of itself that it has been counted.
 ///
 /// # Safety
 ///
-/// A table is on top, with two free slots.
-unsafe fn count_keys(state: *mut lua_State) -> usize {
-    let mut count = 0;
+/// A table is at `index`, which is absolute, with a free slot.
+pub(crate) unsafe fn is_counted(state: *mut lua_State, index: c_int) -> bool {
     // SAFETY: as this function demands.
     unsafe {
-        lua_pushnil(state);
-        while lua_next(state, -2) != 0 {
-            lua_pop(state, 1);
-            count += 1;
-        }
+        raw_field(state, index, b"ignore_error_stats_update");
+        let counted = lua_type(state, -1) == LUA_TBOOLEAN && lua_toboolean(state, -1) != 0;
+        lua_pop(state, 1);
+        counted
     }
-    count
 }
 
 fn line(text: &[u8]) -> Cow<'_, [u8]> {

@@ -33,6 +33,8 @@ unsafe extern "C-unwind" {
         ask: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
         context: *mut c_void,
     );
+    /// Does once what every loop does. May raise the error.
+    pub(crate) fn lua_poll(state: *mut lua_State);
     /// Whether the run was ended so.
     pub(crate) fn lua_iskilled(state: *mut lua_State) -> c_int;
     /// Says that errors are to pass through everything that catches them, or no longer.

@@ -11,6 +11,7 @@ mod context;
 mod control;
 mod convert;
 mod error;
+mod errors;
 mod ffi;
 mod library;
 mod number;
@@ -46,9 +47,16 @@ pub trait Host {
     /// `redis.log(level, message)`, with a level of 0 (debug) to 3 (warning).
     fn log(&mut self, level: u8, message: &[u8]);
 
-    /// Called from time to time, about every hundred thousand instructions of the interpreter, once the script has been
+    /// Called from time to time, about once in a millisecond of [`clock_us`](Host::clock_us), once the script has been
     /// declared slow by [`Control::arm`]: lets the host serve what must be served meanwhile.
     fn on_slow(&mut self) {}
+
+    /// Microseconds of a clock that never turns back. Asked only of a slow script.
+    fn clock_us(&self) -> u64;
+
+    /// The script is answered with an error, alone or within its result, `times` over: `text` is its beginning up to
+    /// the first space at least, or all of it. `is_new` unless the error is one that a command has given already.
+    fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64);
 
     /// Whether the user may run this command; none if there is no such command.
     fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool>;

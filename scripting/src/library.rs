@@ -66,7 +66,8 @@ lua_function!(
         if lua_gettop(state) != 1 {
             fail(state, b"wrong number of arguments", true)
         } else {
-            ffi::push(state, Sha::of(text_or_empty(state, 1)).as_bytes());
+            let sha = Sha::of_long(text_or_empty(state, 1), || lua_poll(state));
+            ffi::push(state, sha.as_bytes());
             1
         }
     }

@@ -15,9 +15,20 @@ impl Sha {
 
     /// The digest of `text`.
     pub(crate) fn of(text: &[u8]) -> Sha {
+        Sha::of_long(text, || ())
+    }
+
+    /// The digest of `text`; `poll` is called from time to time, and may never come back.
+    pub(crate) fn of_long(text: &[u8], poll: impl Fn()) -> Sha {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        const PIECE: usize = 1 << 14;
+        let mut sha1 = sha1_smol::Sha1::new();
+        for piece in text.chunks(PIECE) {
+            poll();
+            sha1.update(piece);
+        }
         let mut hex = [0; 40];
-        for (pair, byte) in hex.chunks_exact_mut(2).zip(sha1_smol::Sha1::from(text).digest().bytes()) {
+        for (pair, byte) in hex.chunks_exact_mut(2).zip(sha1.digest().bytes()) {
             pair[0] = DIGITS[usize::from(byte >> 4)];
             pair[1] = DIGITS[usize::from(byte & 15)];
         }

@@ -77,8 +77,9 @@ impl Format {
     ///
     /// The format's string is alive, and the state is that of the function.
     unsafe fn next(&mut self, state: *mut lua_State, position: usize) -> Option<Item> {
-        // SAFETY: as this function demands.
+        // SAFETY: as this function demands; nothing here would have to be dropped.
         unsafe {
+            lua_poll(state);
             let option = self.peek();
             if option == 0 {
                 return None;

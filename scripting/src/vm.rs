@@ -3,7 +3,8 @@
 use crate::call::{KILLED, until_nul};
 use crate::context::Context;
 use crate::control::{Control, SIGNAL_MASK};
-use crate::convert::write_result;
+use crate::convert::{Written, is_counted, write_result};
+use crate::errors::Errors;
 use crate::ffi::{self, *};
 use crate::library::error_handler;
 use crate::sha::Sha;
@@ -135,9 +136,10 @@ impl Vm {
     ) {
         // SAFETY: the context leaves the host before this returns. With the limit in force only the protected call
         // runs; all else cannot fail.
-        let panic = unsafe {
+        let (errors, panic) = unsafe {
             let state = self.state;
             let context = self.context();
+            let before = reply.written();
             context.enter(host);
             fill(state, KEYS, keys);
             fill(state, ARGV, args);
@@ -145,11 +147,18 @@ impl Vm {
             context.limit_memory();
             let status = lua_pcall(state, 0, 1, HANDLER);
             context.free_memory();
-            if status == LUA_OK {
-                self.write(reply);
-            } else {
-                write_error(state, &sha(), reply);
+            let mut errors =
+                if status == LUA_OK { self.write(reply) } else { Some(write_error(state, &sha(), reply)) };
+            // Nobody is told that the script was killed and finds its result.
+            if !context.control.finish() && lua_iskilled(state) == 0 {
+                errors = None;
             }
+            let errors = errors.unwrap_or_else(|| {
+                let text = [b"ERR ", KILLED.to_bytes()].concat();
+                reply.rewind(before);
+                reply.error(&text);
+                Errors::one(&text, true)
+            });
             lua_setkilled(state, 0);
             lua_settop(state, BOTTOM);
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
@@ -158,22 +167,28 @@ impl Vm {
                     lua_renewtable(state, index, 0);
                 }
             }
-            context.leave()
+            (errors, context.leave())
         };
         self.tidy();
-        if let Some(panic) = panic {
-            resume_unwind(panic);
+        match panic {
+            None => errors.tell(host),
+            Some(panic) => resume_unwind(panic),
         }
     }
 
-    /// Writes the result on top of the stack.
-    fn write(&self, reply: &mut dyn Reply) {
-        let protocol = self.context().protocol.get();
+    /// Writes the result on top of the stack. None if the script was ended meanwhile.
+    fn write(&self, reply: &mut dyn Reply) -> Option<Errors> {
         // SAFETY: the states are live, and the limit is suspended.
         let written =
-            unsafe { write_result(self.state, self.walker, protocol, self.memory_limit / 4, reply) };
-        if !written {
-            reply.error(b"ERR script result is too large");
+            unsafe { write_result(self.state, self.walker, self.context(), self.memory_limit / 4, reply) };
+        match written {
+            Written::Whole(errors) => Some(errors),
+            Written::TooLarge => {
+                let text = b"ERR script result is too large";
+                reply.error(text);
+                Some(Errors::one(text, true))
+            }
+            Written::Ended => None,
         }
     }
 
@@ -235,27 +250,22 @@ unsafe fn fill(state: *mut lua_State, index: c_int, strings: &[&[u8]]) {
 /// # Safety
 ///
 /// The limit of memory is suspended, and there are some free slots.
-unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) {
+unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) -> Errors {
     let mut text = Vec::new();
+    let mut is_new = true;
     // SAFETY: as this function demands.
     unsafe {
         let error = lua_gettop(state);
-        if lua_type(state, error) == LUA_TTABLE {
-            if lua_iskilled(state) != 0 {
-                // Whatever became of the error on its way, in handlers that were ended by it in turn.
-                text.extend_from_slice(b"ERR ");
-                text.extend_from_slice(KILLED.to_bytes());
-            } else if append_field(state, error, b"err", "", &mut text).is_none() {
+        let is_table = lua_type(state, error) == LUA_TTABLE;
+        if lua_iskilled(state) != 0 {
+            // Whatever became of the error on its way, in handlers that were ended by it in turn.
+            text.extend_from_slice(b"ERR ");
+            text.extend_from_slice(KILLED.to_bytes());
+        } else if is_table {
+            if append_field(state, error, b"err", "", &mut text).is_none() {
                 text.extend_from_slice(b"ERR unknown error");
             }
-            let message = text.len();
-            text.extend(format!(" script: {sha}, on ").bytes());
-            let place = append_field(state, error, b"source", "", &mut text)
-                .and_then(|()| append_field(state, error, b"line", ":", &mut text));
-            match place {
-                Some(()) => text.push(b'.'),
-                None => text.truncate(message),
-            }
+            is_new = !is_counted(state, error);
         } else {
             text.extend(format!("ERR Error running script {sha}, ").bytes());
             let reason = lua_tolstring(state, error, std::ptr::null_mut());
@@ -266,9 +276,20 @@ unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) {
             };
             text.extend_from_slice(&reason[..reason.len().min(100)]);
         }
+        if is_table {
+            let message = text.len();
+            text.extend(format!(" script: {sha}, on ").bytes());
+            let place = append_field(state, error, b"source", "", &mut text)
+                .and_then(|()| append_field(state, error, b"line", ":", &mut text));
+            match place {
+                Some(()) => text.push(b'.'),
+                None => text.truncate(message),
+            }
+        }
     }
     crate::error::one_line(&mut text);
     reply.error(&text);
+    Errors::one(&text, is_new)
 }
 
 /// Appends a field that is a string or a number.

@@ -142,15 +142,26 @@ fn after_a_write_only_force_ends_it() {
             control.force_kill();
         }
     }));
-    let id = bench.runtime.intern(b"redis.call('set', 'k', 'v') while true do end").unwrap();
+    arm_at_ping(&mut bench);
+    let script = b"redis.call('set', 'k', 'v') redis.call('ping') while true do end";
+    let id = bench.runtime.intern(script).unwrap();
     let mut bytes = Vec::new();
     bench.control.begin(0);
-    bench.control.arm();
     bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     assert!(bench.control.has_written());
     bench.control.end();
     assert_eq!(*outcome.lock().unwrap(), vec![Err(KillError::Unkillable); 3]);
     assert!(escape(&bytes).contains("Script killed by user"));
+}
+
+/// The script becomes slow when it calls PING.
+fn arm_at_ping(bench: &mut Bench) {
+    let control = bench.control.clone();
+    bench.host.on_call = Some(Box::new(move |argv| {
+        if argv[0] == b"ping" {
+            control.arm();
+        }
+    }));
 }
 
 #[test]
@@ -167,4 +178,153 @@ fn a_killed_script_calls_no_more_commands() {
     bench.control.end();
     assert!(bench.host.calls.is_empty());
     assert_eq!(bench.control.kill(), Err(KillError::NotBusy));
+}
+
+/// What is made ready, and a single call that goes through much of it.
+const LONG_CALLS: &[(&str, &str)] = &[
+    ("local s = string.rep('1', 1e7)", "tonumber(s)"),
+    ("local s = string.rep('0', 1e7)", "tonumber(s)"),
+    ("local s = string.rep(' ', 1e7)", "tonumber(s)"),
+    ("local s = '1' .. string.rep(' ', 1e7)", "tonumber(s)"),
+    ("local s = '1e' .. string.rep('1', 1e7)", "tonumber(s)"),
+    ("local s = '0x' .. string.rep('f', 1e7)", "tonumber(s)"),
+    ("local s = string.rep('f', 1e7)", "tonumber(s, 16)"),
+    ("local s = string.rep(' ', 1e7) .. 'f'", "tonumber(s, 16)"),
+    ("local s = string.rep('1', 1e7)", "local n = s + 1"),
+    ("local s = string.rep('1', 1e7)", "for i = s, s do end"),
+    ("local s = string.rep('1', 1e7)", "math.floor(s)"),
+    ("local s = string.rep(' ', 1e7)", "loadstring(s)"),
+    ("local s = string.rep('\\n', 1e7)", "loadstring(s)"),
+    ("local s = '--' .. string.rep('x', 1e7)", "loadstring(s)"),
+    ("local s = 'return \"' .. string.rep('x', 4e6) .. '\"'", "loadstring(s)"),
+    ("local s = 'return [[' .. string.rep('x', 4e6) .. ']]'", "loadstring(s)"),
+    ("local s = 'return ' .. string.rep('1', 4e6)", "loadstring(s)"),
+    ("local s = 'local a local x = a' .. string.rep(' or a', 4e4)", "loadstring(s)"),
+    ("local s = string.rep(' ', 1e7)", "load(function() local t = s s = nil return t end)"),
+    ("local s = string.rep('x', 1e7)", "redis.sha1hex(s)"),
+    ("local s = string.rep('x', 1e6)", "struct.pack(s)"),
+    ("local s = string.rep('b', 1e6)", "struct.size(s)"),
+    ("local s = string.rep('a', 1e7)", "string.find(s, 'a*$')"),
+    ("local s = '(' .. string.rep('a', 1e7)", "string.find(s, '^%b()')"),
+    ("local p = '[' .. string.rep('b', 1e6) .. 'a]'", "string.find('a', p)"),
+    ("local s = string.rep('a', 1e4) local p = '[' .. string.rep('b', 1e3) .. 'a]*$'", "string.find(s, p)"),
+    ("local s = string.rep('a', 4e6)", "string.upper(s)"),
+    ("local s = string.rep('a', 4e6)", "string.reverse(s)"),
+    ("local s = string.rep('a', 4e6)", "string.format('%q', s)"),
+    ("local s = string.rep('a', 4e6)", "string.gsub(s, 'a', 'b')"),
+    ("", "string.rep('a', 1e7)"),
+    ("", "string.rep('ab', 5e6)"),
+    ("local s = string.rep('\\0', 1e6)", "local b = s < s .. 'x'"),
+    ("local t = {} for i = 1, 1e6 do t[i] = '' end", "table.concat(t)"),
+    ("local t = {} for i = 1, 1e6 do t[i] = 1 end", "table.maxn(t)"),
+    ("local t = {} for i = 1, 1e6 do t[i] = 1 end", "table.remove(t, 1)"),
+    ("local t = {} for i = 1, 1e6 do t[i] = 1 end", "table.insert(t, 1, 1)"),
+    ("local t = {} for i = 1, 1e6 do t[i] = 1 end", "table.sort(t)"),
+    ("local t = {} for i = 1, 1e5 do t[i] = 1 end", "table.sort(t, rawequal)"),
+    ("local t = {} for i = 1, 1e5 do t[i] = 1 end", "table.foreachi(t, math.randomseed)"),
+    ("local t = {} for i = 1, 1e5 do t[i] = 1 end", "table.foreach(t, math.randomseed)"),
+    ("local t = {} for i = 1, 1e5 do t[i] = {} end", "collectgarbage()"),
+    (
+        "local t = {} for i = 1, 1e6 do t[i] = {} end collectgarbage('setstepmul', 1e9)",
+        "collectgarbage('step', 1e9)",
+    ),
+];
+
+#[test]
+fn a_single_long_call_can_be_killed() {
+    on_engine_stack(|| {
+        for (ready, call) in LONG_CALLS {
+            let mut bench = Bench::with_memory(256 << 20);
+            let control = bench.control.clone();
+            // The first time is right behind PING, the second one within the call.
+            bench.host.on_slow = Some(Box::new(move |times| {
+                if times == 2 {
+                    control.kill().unwrap();
+                }
+            }));
+            arm_at_ping(&mut bench);
+            let reply =
+                bench.eval(&format!("{ready} redis.call('ping') {call} return redis.call('echo', 'done')"));
+            assert!(reply.starts_with("-ERR Script killed by user"), "{ready} {call}: {reply}");
+            assert_eq!(bench.host.calls.len(), 1, "{ready} {call} came to its end");
+            assert_eq!(bench.eval("collectgarbage() return tonumber('12')"), ":12\\r\\n", "{ready} {call}");
+        }
+    });
+}
+
+/// Results that take long to count, to measure and to write.
+const LONG_RESULTS: &[&str] = &[
+    "local t = {1} for i = 1, 13 do t = {t, t} end",
+    "local t = {1} for i = 1, 13 do t = {map = {a = t, b = t}} end",
+    "local t = {} for i = 1, 5e4 do t[i] = i end",
+    "local s, t = string.rep('x', 5e3), {} for i = 1, 100 do t[i] = s end",
+    "local t = {} for i = 1, 5e4 do t[i] = i end t = {map = t}",
+    "local t = {} for i = 1, 5e4 do t[i] = i end t = {set = t}",
+    "local e, t = {err = 'MINE x'}, {} for i = 1, 5e4 do t[i] = e end",
+];
+
+/// Runs a script that becomes slow when it calls PING and is killed when others have been served so many times.
+fn reply_when_killed_at(script: &str, last: usize) -> (String, Bench) {
+    let mut bench = Bench::default();
+    let control = bench.control.clone();
+    bench.host.on_slow = Some(Box::new(move |times| {
+        if times == last {
+            control.kill().unwrap();
+        }
+    }));
+    arm_at_ping(&mut bench);
+    let id = bench.runtime.intern(script.as_bytes()).unwrap();
+    let mut bytes = b"*2\r\n:1\r\n".to_vec();
+    bench.control.begin(0);
+    bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
+    bench.control.end();
+    (escape(&bytes), bench)
+}
+
+#[test]
+fn a_result_that_takes_long_lets_others_be_served_and_its_script_be_killed() {
+    for result in LONG_RESULTS {
+        let script = format!("{result} redis.call('ping') return t");
+        let (whole, bench) = reply_when_killed_at(&script, usize::MAX);
+        let (served, errors) = (bench.host.slow, bench.host.errors);
+        assert!(served > 20, "{result}: {served}");
+        assert!(whole.len() > 100_000, "{result}");
+        for last in 1..=served {
+            let (reply, mut bench) = reply_when_killed_at(&script, last);
+            let rest = reply.strip_prefix("*2\\r\\n:1\\r\\n-ERR Script killed by user with SCRIPT KILL...");
+            let rest = rest.unwrap_or_else(|| panic!("{result} {last}: {}", &reply[..200]));
+            assert!(rest.ends_with("\\r\\n") && rest.len() < 90, "{result} {last}: {rest}");
+            assert_eq!(bench.host.errors.len(), 1);
+            assert!(bench.host.errors[0].0 == "ERR " && bench.host.errors[0].2 == 1);
+            assert_eq!(bench.eval("return 1"), ":1\\r\\n");
+        }
+        let expected: &[_] =
+            if result.contains("MINE") { &[("MINE ".to_owned(), true, 50_000)] } else { &[] };
+        assert_eq!(errors, expected, "{result}");
+    }
+}
+
+#[test]
+fn a_script_that_was_killed_before_its_write_does_not_write() {
+    for script in
+        ["redis.call('set', 'k', 'v')", "pcall(redis.call, 'set', 'k', 'v') redis.call('echo', 'x')"]
+    {
+        let mut bench = Bench::default();
+        let control = bench.control.clone();
+        // The script has made its arguments ready and calls the command: nobody has seen the kill yet.
+        bench.host.on_call = Some(Box::new(move |_| control.kill().unwrap()));
+        let reply = bench.eval(script);
+        assert!(reply.starts_with("-ERR Script killed by user with SCRIPT KILL..."), "{reply}");
+        assert!(bench.host.strings.is_empty());
+        assert_eq!(bench.host.calls.len(), 1);
+    }
+}
+
+#[test]
+fn a_slow_script_looks_at_the_time_after_every_command() {
+    let mut bench = Bench::default();
+    arm_at_ping(&mut bench);
+    bench.eval(&format!("redis.call('ping') {}", "redis.call('echo', 'x') ".repeat(400)));
+    // Two looks a command behind the first, each a quarter of a millisecond by the host's clock.
+    assert!(bench.host.slow >= 100, "{}", bench.host.slow);
 }

@@ -5,6 +5,7 @@ mod cache;
 mod kill;
 mod limits;
 mod mock;
+mod numerals;
 mod observed;
 mod replies;
 mod sandbox;

@@ -2,8 +2,12 @@
 
 use lockwheel_resp::{Protocol, Reply, Writer};
 use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Called with a command.
+type OnCall = Box<dyn FnMut(&[&[u8]])>;
 
 /// A keyspace of strings, and what scripts have logged.
 #[derive(Default)]
@@ -14,6 +18,12 @@ pub(crate) struct Mock {
     pub(crate) slow: usize,
     pub(crate) on_slow: Option<Box<dyn FnMut(usize)>>,
     pub(crate) control: Option<Arc<Control>>,
+    /// Goes on by a quarter of a millisecond whenever it is looked at.
+    pub(crate) clock_us: Cell<u64>,
+    /// Errors as they are to be counted: texts, whether they are new, how many.
+    pub(crate) errors: Vec<(String, bool, u64)>,
+    /// Called before each command.
+    pub(crate) on_call: Option<OnCall>,
 }
 
 /// The commands, and how many arguments each takes, name included; 0 for any number.
@@ -35,6 +45,9 @@ const WRONG_TYPE: &[u8] = b"WRONGTYPE Operation against a key holding the wrong 
 
 impl Host for Mock {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
+        if let Some(hook) = &mut self.on_call {
+            hook(argv);
+        }
         self.calls.push(argv.iter().map(|argument| argument.to_vec()).collect());
         let name = String::from_utf8_lossy(argv[0]).to_ascii_lowercase();
         let Some((_, arity)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
@@ -52,8 +65,8 @@ impl Host for Mock {
                 None => reply.null(),
             },
             "set" => {
-                if let Some(control) = &self.control {
-                    control.mark_write();
+                if self.control.as_ref().is_some_and(|control| !control.mark_write()) {
+                    return reply.null();
                 }
                 self.strings.insert(argv[1].to_vec(), argv[2].to_vec());
                 reply.ok();
@@ -86,6 +99,15 @@ impl Host for Mock {
         if let Some(hook) = &mut self.on_slow {
             hook(self.slow);
         }
+    }
+
+    fn clock_us(&self) -> u64 {
+        self.clock_us.set(self.clock_us.get() + 250);
+        self.clock_us.get()
+    }
+
+    fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64) {
+        self.errors.push((String::from_utf8_lossy(text).into_owned(), is_new, times));
     }
 
     fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {

@@ -1,8 +1,8 @@
-//! Whole databases: DBSIZE, FLUSHDB, FLUSHALL; and TIME.
+//! Whole databases: DBSIZE, FLUSHDB, FLUSHALL.
 
 use crate::keyspace::Tx;
 use crate::table::{Args, CommandError, DataHandler, Flow, Outcome, Row, errors, flags};
-use lockwheel_resp::{Reply, number};
+use lockwheel_resp::Reply;
 
 const FLUSH_TIPS: &[&str] = &["request_policy:all_shards", "response_policy:all_succeeded"];
 
@@ -30,11 +30,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("[ASYNC | SYNC]")
         .tips(FLUSH_TIPS)
         .errors(&["ERR syntax error"]),
-    Row::new("time", 1, time as DataHandler)
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
-        .about("server", "2.6.0", "O(1)")
-        .summary("The server's time: Unix seconds, and microseconds of the second.")
-        .tips(&["nondeterministic_output"]),
 ];
 
 fn dbsize(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -64,16 +59,5 @@ fn flushall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     tx.select(home);
     reply.ok();
-    Ok(Flow::Done)
-}
-
-fn time(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let us = tx.now().wall_us;
-    reply.array(2);
-    for part in [us.div_euclid(1_000_000), us.rem_euclid(1_000_000)] {
-        let mut digits = Vec::with_capacity(20);
-        number::write_i64(part, &mut digits);
-        reply.bulk(&digits);
-    }
     Ok(Flow::Done)
 }

@@ -94,7 +94,10 @@ impl Engine {
     /// refused itself discards the transaction.
     #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: &Refusal, reply: &mut dyn Reply) {
-        let command = self.table.resolve(args).map(|command| command.id);
+        // A container is not called by the name of a subcommand that it does not have.
+        let called =
+            self.table.resolve(args).filter(|command| command.subcommands.is_empty() || args.len() == 1);
+        let command = called.map(|command| command.id);
         if command.is_none() && is_cross_protocol(&args[0]) {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }

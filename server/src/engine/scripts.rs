@@ -1,7 +1,7 @@
 //! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
 
 use super::config::Config;
-use super::table::Handler;
+use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin, REDIS_VERSION};
 use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
@@ -168,10 +168,16 @@ fn run(
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.system };
     engine.control.begin(began.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
-    let mut host = ScriptHost { engine, call, read_only };
+    let mut host = ScriptHost { engine, call, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
     let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
+    let failed = host.old_errors + u64::from(host.new_errors);
     engine.control.end();
+    if failed > 0
+        && let Some(command) = engine.table.resolve(args)
+    {
+        engine.stats.failed_late(command.id, failed);
+    }
     engine.sessions.get_mut(call.slot).db = db;
     engine.scripts = Some(runtime);
     if let Err(panic) = ran {
@@ -186,35 +192,58 @@ impl Engine {
     }
 }
 
+const UNKNOWN: &str = "ERR Unknown Redis command called from script";
+
 /// The engine, as a script sees it.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
     call: Call,
     read_only: bool,
+    /// The script's answer has errors in it that no command has given; and how many others.
+    new_errors: bool,
+    old_errors: u64,
+}
+
+impl ScriptHost<'_> {
+    /// Answers a command that is not run.
+    #[cold]
+    fn refuse(&mut self, command: Option<CommandId>, text: &'static str, reply: &mut dyn Reply) {
+        self.engine.stats.rejected(command, text.as_bytes());
+        reply.error(text.as_bytes());
+    }
 }
 
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
         let Some(command) = self.engine.table.resolve(args) else {
-            return reply.error(b"ERR Unknown Redis command called from script");
+            return self.refuse(None, UNKNOWN, reply);
         };
         if !command.subcommands.is_empty() && args.len() > 1 {
-            return reply.error(b"ERR Unknown Redis command called from script");
+            return self.refuse(None, UNKNOWN, reply);
         }
+        let id = command.id;
         if !command.row.accepts(args.len()) {
-            return reply.error(b"ERR Wrong number of args calling Redis command from script");
+            return self.refuse(
+                Some(id),
+                "ERR Wrong number of args calling Redis command from script",
+                reply,
+            );
         }
         if command.has(flags::NOSCRIPT) {
-            return reply.error(b"ERR This Redis command is not allowed from script");
+            return self.refuse(Some(id), "ERR This Redis command is not allowed from script", reply);
         }
         let writes = command.has(flags::WRITE);
         if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
-            return reply.error(b"ERR Write commands are not allowed from read-only scripts.");
+            return self.refuse(
+                Some(id),
+                "ERR Write commands are not allowed from read-only scripts.",
+                reply,
+            );
         }
-        let id = command.id;
-        if writes {
-            self.engine.control.mark_write();
+        if writes && !self.engine.control.mark_write() {
+            // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
+            return reply.null();
         }
         self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
@@ -232,6 +261,19 @@ impl Host for ScriptHost<'_> {
     fn on_slow(&mut self) {
         if let Some(host) = self.engine.host.clone() {
             host.serve_while_slow(self.engine);
+        }
+    }
+
+    fn clock_us(&self) -> u64 {
+        self.engine.system_now().monotonic_us
+    }
+
+    fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64) {
+        if is_new {
+            self.new_errors = true;
+            self.engine.stats.answered_errors(text, times);
+        } else {
+            self.old_errors += times;
         }
     }
 
@@ -308,3 +350,37 @@ const HELP: &[&str] = &[
     "LOAD <script>",
     "    Load a script into the scripts cache without executing it.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Peer;
+    use crate::time::Now;
+    use lockwheel_resp::{Protocol, Writer};
+
+    #[test]
+    fn a_script_that_was_killed_does_not_write_however_late_it_learns() {
+        let at = Now { wall_us: 0, monotonic_us: 0 };
+        let mut engine = Engine::new(Config::default(), 7, at);
+        engine.begin(at);
+        let slot = engine.connect(Peer::default());
+        let call = Call { slot, origin: Origin::Script };
+        let mut set = |killed: bool| {
+            engine.control.begin(0);
+            if killed {
+                assert_eq!(engine.control.kill(), Ok(()));
+            }
+            let mut host =
+                ScriptHost { engine: &mut engine, call, read_only: false, new_errors: false, old_errors: 0 };
+            let mut out = Vec::new();
+            host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
+            engine.control.end();
+            let mut keys = Vec::new();
+            engine.execute(slot, &[b"EXISTS", b"k"]);
+            engine.take_output(slot, &mut keys);
+            keys
+        };
+        assert_eq!(set(true), b":0\r\n");
+        assert_eq!(set(false), b":1\r\n");
+    }
+}

@@ -1,4 +1,4 @@
-//! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, WAIT.
+//! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, TIME, WAIT.
 
 use super::client::unknown_or_arity;
 use super::config::Config;
@@ -39,6 +39,11 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Ends the server.")
         .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
         .errors(&["ERR No shutdown in progress.", "ERR syntax error"]),
+    Row::new("time", 1, Handler::Engine(time))
+        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .about("server", "2.6.0", "O(1)")
+        .summary("The server's time: Unix seconds, and microseconds of the second.")
+        .tips(&["nondeterministic_output"]),
     Row::new("wait", 3, Handler::Engine(wait))
         .flags(flags::BLOCKING)
         .categories(&["connection"])
@@ -81,6 +86,20 @@ const CONFIG: &[Row<Handler>] = &[
             "ERR CONFIG SET failed (possibly related to argument 'parameter') - *",
         ]),
 ];
+
+/// Within a script time stands, as it does for everything that a command asks of it; but a script that waits for it
+/// would never end, and so it goes on once the script is slow.
+fn time(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let goes_on = call.origin == Origin::Script && engine.control.is_slow();
+    let now = if goes_on { engine.clock.read(engine.system_now()) } else { engine.now };
+    reply.array(2);
+    for part in [now.wall_us.div_euclid(1_000_000), now.wall_us.rem_euclid(1_000_000)] {
+        let mut digits = Vec::with_capacity(20);
+        number::write_i64(part, &mut digits);
+        reply.bulk(&digits);
+    }
+    Ok(Flow::Done)
+}
 
 fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pairs = engine.config.get(args.from(2));

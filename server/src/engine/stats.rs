@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 /// More kinds of errors than this are not told apart: a script may make up any.
 const ERROR_KINDS_MAX: usize = 128;
+/// A longer first word is no code.
+const CODE_MAX: usize = 30;
 
 /// Counters since the start or the last CONFIG RESETSTAT.
 #[derive(Debug, Default)]
@@ -62,14 +64,25 @@ impl Stats {
         self.answered_error(error);
     }
 
+    /// Errors stand in the answer of a command whose handler could not know.
+    pub(super) fn failed_late(&mut self, command: CommandId, times: u64) {
+        self.commands[command.index()].failed += times;
+    }
+
     /// An error was answered.
     pub(super) fn answered_error(&mut self, error: &[u8]) {
-        self.error_replies += 1;
-        let code = error.split(|&byte| byte == b' ').next().unwrap_or_default();
+        self.answered_errors(error, 1);
+    }
+
+    /// An error was answered, so many times over. Its code is its first word, if that is short and not the only one.
+    pub(super) fn answered_errors(&mut self, error: &[u8], times: u64) {
+        self.error_replies += times;
+        let space = error.iter().take(CODE_MAX + 1).position(|&byte| byte == b' ');
+        let code = space.map_or(&b"ERR"[..], |space| &error[..space]);
         if let Some(count) = self.errors.get_mut(code) {
-            *count += 1;
+            *count += times;
         } else if self.errors.len() < ERROR_KINDS_MAX {
-            self.errors.insert(code.into(), 1);
+            self.errors.insert(code.into(), times);
         }
     }
 
@@ -101,15 +114,21 @@ mod tests {
         stats.called(NUMBER(1));
         stats.failed(NUMBER(1), b"WRONGTYPE Operation against a key");
         stats.rejected(Some(NUMBER(0)), b"ERR x");
-        stats.rejected(None, b"ERR");
+        stats.rejected(None, b"oneword");
         assert_eq!(stats.errors().collect::<Vec<_>>(), [(&b"ERR"[..], 2), (b"WRONGTYPE", 1)]);
         assert_eq!(stats.of(NUMBER(0)), CommandStats { calls: 0, rejected: 1, failed: 0 });
         assert_eq!(stats.of(NUMBER(1)), CommandStats { calls: 1, rejected: 0, failed: 1 });
+        stats.answered_errors(b"ACODEOFTHIRTYCHARACTERSANDMORE x", 3);
+        stats.answered_errors(b"ACODEOFTHIRTYCHARACTERSAND1MORE x", 4);
+        assert_eq!(
+            stats.errors().collect::<Vec<_>>()[..2],
+            [(&b"ACODEOFTHIRTYCHARACTERSANDMORE"[..], 3), (b"ERR", 6)]
+        );
         for kind in 0..1000 {
             stats.failed(NUMBER(0), format!("K{kind} x").as_bytes());
         }
         assert_eq!(stats.errors().count(), ERROR_KINDS_MAX);
-        assert_eq!(stats.error_replies, 1003);
+        assert_eq!(stats.error_replies, 1010);
     }
 
     #[test]

@@ -207,14 +207,6 @@ LUA_API void lua_setkilled (lua_State *L, int on) {
         edit: After("      for (i = e; i > pos; i--) {  /* move up elements */\n", "        luai_poll(L);\n"),
     },
     Change {
-        file: "ltablib.c",
-        why: "a long sort without a function of the script's",
-        edit: Replace(
-            "  else  /* a < b? */\n    return lua_lessthan(L, a, b);\n",
-            "  luai_poll(L);\n  return lua_lessthan(L, a, b);\n",
-        ),
-    },
-    Change {
         file: "lauxlib.c",
         why: "the internals that the test needs",
         edit: After("#include \"lauxlib.h\"\n", "#include \"ldo.h\"\n#include \"lstate.h\"\n"),

@@ -4,13 +4,17 @@ mod bounds;
 mod interrupt;
 mod matching;
 mod memory;
+mod numerals;
 mod readonly;
 mod speed;
+mod work;
 
 /// All changes, in the order they are applied.
 pub(crate) const PATCHES: &[&[Change]] = &[
     readonly::CHANGES,
     interrupt::CHANGES,
+    work::CHANGES,
+    numerals::CHANGES,
     matching::CHANGES,
     bounds::CHANGES,
     memory::CHANGES,

@@ -1,0 +1,52 @@
+//! The errors in a script's reply, as they are to be counted.
+
+use crate::Host;
+use std::collections::BTreeMap;
+
+/// Of an error's text no more than this is kept: its code, by which errors are told apart, is shorter or none.
+const KEPT: usize = 32;
+/// More different beginnings than this are not told apart.
+const KINDS: usize = 1024;
+
+/// Nothing is allocated until there is an error.
+#[derive(Default)]
+pub(crate) struct Errors {
+    /// Errors that no command has given before, by the beginning of their texts.
+    new: BTreeMap<Box<[u8]>, u64>,
+    /// Errors that a command has given, and that have been counted then.
+    again: u64,
+}
+
+impl Errors {
+    pub(crate) fn one(text: &[u8], is_new: bool) -> Errors {
+        let mut errors = Errors::default();
+        errors.add(text, is_new);
+        errors
+    }
+
+    pub(crate) fn add(&mut self, text: &[u8], is_new: bool) {
+        if !is_new {
+            self.again += 1;
+            return;
+        }
+        let space = text.iter().take(KEPT).position(|byte| *byte == b' ');
+        let text = &text[..space.map_or(text.len().min(KEPT), |space| space + 1)];
+        if let Some(times) = self.new.get_mut(text) {
+            *times += 1;
+        } else if self.new.len() < KINDS {
+            self.new.insert(text.into(), 1);
+        } else if let Some(mut last) = self.new.last_entry() {
+            *last.get_mut() += 1;
+        }
+    }
+
+    /// Tells the host.
+    pub(crate) fn tell(self, host: &mut dyn Host) {
+        for (text, times) in self.new {
+            host.answered_error(&text, true, times);
+        }
+        if self.again > 0 {
+            host.answered_error(b"", false, self.again);
+        }
+    }
+}
