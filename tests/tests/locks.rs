@@ -136,6 +136,29 @@ fn whoever_makes_the_key_go_wakes_the_waiter() {
     expect_granted!(s.on("c"), 3, 1, 30000, 0, "deleted");
 }
 
+/// Whose owner has come to hold the lock waits no longer, whoever stands before it.
+#[test]
+fn who_holds_the_lock_already_is_served_wherever_it_stands() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a PX 100");
+    for (n, (name, owner)) in [("b", "x"), ("c", "z"), ("d", "x")].into_iter().enumerate() {
+        s.on(name).send(&format!("LOCK.ACQUIRE l {owner} PX 1000 BLOCK 50000"));
+        s.check(&format!("AWAIT.BLOCKED {} KEY l", n + 1), ":1");
+    }
+    s.run("CLOCK.ADVANCE 100");
+    expect_granted!(s.on("b"), 2, 1, 1000, 100, "expired");
+    expect_granted!(s.on("d"), 2, 2, 1000, 100, "none");
+    s.check("LOCK.RELEASE l x ALL", ":0");
+    expect_granted!(s.on("c"), 3, 1, 1000, 100, "released");
+    // By a script as well.
+    s.on("b").send("LOCK.ACQUIRE l y BLOCK 0");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1");
+    s.on("c").send("LOCK.ACQUIRE l v PX 1000 BLOCK 0");
+    s.check("AWAIT.BLOCKED 2 KEY l", ":1");
+    s.run("EVAL \"redis.call('del', KEYS[1]) redis.call('hset', KEYS[1], ARGV[1], 1)\" 1 l v");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1").check("HGET l v", "\"2\"");
+}
+
 #[test]
 fn renewing_sets_the_lease_of_what_is_held() {
     let mut s = ours::manual_scenario();

@@ -139,7 +139,7 @@ impl Engine {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
             Due::Wait => Deadlines { wall_ms: None, monotonic_ms: self.timeouts.next_deadline() },
         };
-let in_us = self.now.us_until(deadlines, Over::Reached)?;
+        let in_us = self.now.us_until(deadlines, Over::Reached)?;
         self.clock.reaches_us(self.system, in_us).then_some((due, in_us))
     }
 

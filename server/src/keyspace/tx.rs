@@ -7,6 +7,7 @@ use super::event::{Event, EventClasses, events};
 use super::holds::{EndCause, Holds};
 use super::rng::Rng;
 use super::typed::Typed;
+use super::waiters::WaiterId;
 use super::{Keyspace, hash_of};
 use crate::time::Now;
 use crate::values::{Encodings, Value};
@@ -357,5 +358,15 @@ impl<'a> Tx<'a> {
     /// The native waiters of a key: the names they wait under, in order of arrival.
     pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &[u8]> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| &*waiter.label)
+    }
+
+    /// The names that clients wait for a key under, in no particular order, and how many there are.
+    pub fn names_waiting(&self, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.keyspace.waiters.labels(self.db, key)
+    }
+
+    /// Who waits for a key under this name, each with its arrival, in that order.
+    pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (u64, WaiterId)> {
+        self.keyspace.waiters.labelled(self.db, key, name)
     }
 }

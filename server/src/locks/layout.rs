@@ -1,6 +1,6 @@
 //! Redisson's layout of a plain lock, and what must not be mixed with it.
 
-use crate::keyspace::Tx;
+use crate::keyspace::{Tx, WaiterId};
 use crate::table::{CommandError, errors};
 use crate::values::{Hash, Value};
 use lockwheel_resp::number;
@@ -54,6 +54,22 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
         None => Ok(Standing::Others),
         Some(count) => number::parse_i64(count).map(Standing::Mine).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER),
     }
+}
+
+/// Those who wait for a lock in the name of an owner that holds it, in order of arrival.
+pub(crate) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+    let Some(value) = tx.peek(key) else { return Vec::new() };
+    let mut waiting: Vec<(u64, WaiterId)> = match value {
+        // What is not a lock may be a large hash.
+        Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
+            let names = tx.names_waiting(key).filter(|name| hash.contains(name));
+            names.flat_map(|name| tx.waiting_as(key, name)).collect()
+        }
+        Value::Hash(hash) => hash.iter().flat_map(|(owner, _)| tx.waiting_as(key, owner)).collect(),
+        _ => Vec::new(),
+    };
+    waiting.sort_unstable();
+    waiting.into_iter().map(|(_, id)| id).collect()
 }
 
 /// What kind of lock a value is.

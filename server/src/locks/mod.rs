@@ -13,7 +13,7 @@ mod renew;
 
 use crate::table::{DataHandler, Row};
 
-pub(crate) use layout::released_lock;
+pub(crate) use layout::{released_lock, waiting_holders};
 
 /// The rows of this room, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[acquire::ROWS, info::ROWS, release::ROWS, renew::ROWS];
