@@ -64,6 +64,12 @@ fn bad_arguments_are_refused_and_change_nothing() {
         ("LOCK.ACQUIRE l a:write", "-ERR invalid owner"),
         ("LOCK.ACQUIRE l ''", "-ERR invalid owner"),
         ("LOCK.RELEASE l a SOME", "-ERR syntax error"),
+        ("LOCK.RELEASE l a ALL ALL", "-ERR syntax error"),
+        ("LOCK.RELEASE l a TOKEN", "-ERR syntax error"),
+        ("LOCK.RELEASE l a TOKEN 1 TOKEN 1", "-ERR syntax error"),
+        ("LOCK.RELEASE l a TOKEN x", "-ERR value is not an integer or out of range"),
+        ("LOCK.RENEW 1 l a PX 1 GT GT", "-ERR syntax error"),
+        ("LOCK.RENEW 1 l a PX 1 TOKEN", "-ERR syntax error"),
         ("LOCK.RENEW 0 a b PX 1", "-ERR numkeys should be greater than 0"),
         ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error"),
         ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error"),
@@ -91,13 +97,15 @@ fn waiters_are_served_first_come_first_served() {
         "LOCK.INFO l",
         concat!(
             r#"["mode", "exclusive", "layout", "hash", "ttl", :30000, "#,
-            r#""holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1]], "#,
-            r#""waiters", ["b", "c", "d"]]"#,
+            r#""holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1, "grant", :1]], "#,
+            r#""waiters", [["owner", "b", "kind", "native", "client", :2], "#,
+            r#"["owner", "c", "kind", "native", "client", :3], ["owner", "d", "kind", "native", "client", :4]]]"#,
         ),
         concat!(
             r#"{"mode": "exclusive", "layout": "hash", "ttl": :30000, "#,
-            r#""holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1}], "#,
-            r#""waiters": ["b", "c", "d"]}"#,
+            r#""holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1, "grant": :1}], "#,
+            r#""waiters": [{"owner": "b", "kind": "native", "client": :2}, "#,
+            r#"{"owner": "c", "kind": "native", "client": :3}, {"owner": "d", "kind": "native", "client": :4}]}"#,
         ),
     );
     s.run("CLOCK.ADVANCE 10");
@@ -106,7 +114,9 @@ fn waiters_are_served_first_come_first_served() {
     s.run("CLOCK.ADVANCE 1000");
     expect_granted!(s.on("c"), 3, 1, 1000, 1010, "expired");
     s.check_that("LOCK.RELEASE l b", |reply| {
-        reply.to_string().starts_with("-LOCKLOST this owner's hold with token 2 expired at ")
+        let text = reply.to_string();
+        text.starts_with("-LOCKLOST this owner's hold with grant 2 expired at ")
+            && text.ends_with(", current grant 3")
     });
 }
 

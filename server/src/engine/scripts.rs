@@ -168,7 +168,7 @@ fn run(
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.system };
     engine.control.begin(began.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
-    let mut host = ScriptHost { engine, call, read_only };
+    let mut host = ScriptHost { engine, call, words: args.from(3), read_only };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
     let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
     engine.control.end();
@@ -190,6 +190,8 @@ impl Engine {
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
     call: Call,
+    /// The keys and arguments that it was called with.
+    words: &'a [&'a [u8]],
     read_only: bool,
 }
 
@@ -216,7 +218,7 @@ impl Host for ScriptHost<'_> {
         if writes {
             self.engine.control.mark_write();
         }
-        self.engine.run(self.call, id, args, reply);
+        self.engine.run_by(Some(self.words), self.call, id, args, reply);
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("count [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .about("control", "7.2.0", "O(log N), N the channels")
-        .summary("Waits until so many clients wait for a lock: natively, or subscribed to its channels.")
+        .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
         .syntax("key count [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
@@ -64,7 +64,7 @@ fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     let limit = Limit::parse(args, 3)?;
     let db = engine.session(call.slot).db;
     let native = engine.blocked_clients(Some((db, &args[1])));
-    let subscribed = engine.pubsub.waiting_for_lock(&args[1]);
+    let subscribed = engine.pubsub.waiting_for(&args[1]).len();
     when(native + subscribed >= wanted, limit, reply)
 }
 
