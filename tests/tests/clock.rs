@@ -198,6 +198,28 @@ fn the_verbs_do_what_they_say() {
     s.check("CLOCK.FREEZE", ":1000300").check("CLOCK.FREEZE", ":1000300");
 }
 
+/// Deadlines that no turn of the hands reaches: nothing fires, nothing is counted, and nothing is looked for for ever.
+#[test]
+fn a_deadline_out_of_reach_is_never_the_next() {
+    let mut s = ours::manual_scenario();
+    s.check("SET far v PXAT 9223372036854775807", "+OK");
+    s.on("w").send("BLPOP q 9223372036854775");
+    s.check("AWAIT.BLOCKED 1", ":1");
+    let before = s.run("TIME");
+    s.check("CLOCK.NEXT", "(nil)").check("CLOCK.NEXT COUNT 9223372036854775807", "(nil)");
+    s.check_that("CLOCK.INFO", |info| {
+        let text = info.to_string().replace("\": ", "\", ");
+        text.contains(r#""next", (nil)"#) && text.contains(r#""timers", :2"#)
+    });
+    s.check("SET near v PX 100", "+OK");
+    s.check_that("CLOCK.NEXT COUNT 9223372036854775807", |reply| {
+        reply.to_string().replace("\": ", "\", ").contains(r#""fired", :1"#)
+    });
+    s.check("CLOCK.NEXT", "(nil)").check("EXISTS far near", ":1").check("AWAIT.BLOCKED 1", ":1");
+    assert_ne!(s.run("TIME"), before);
+    assert_eq!(s.servers()[0].next(), None);
+}
+
 #[test]
 fn stepping_the_wall_moves_no_wait() {
     let mut s = ours::manual_scenario();

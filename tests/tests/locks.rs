@@ -64,6 +64,12 @@ fn bad_arguments_are_refused_and_change_nothing() {
         ("LOCK.ACQUIRE l a:write", "-ERR invalid owner"),
         ("LOCK.ACQUIRE l ''", "-ERR invalid owner"),
         ("LOCK.RELEASE l a SOME", "-ERR syntax error"),
+        ("LOCK.RELEASE l a ALL ALL", "-ERR syntax error"),
+        ("LOCK.RELEASE l a TOKEN", "-ERR syntax error"),
+        ("LOCK.RELEASE l a TOKEN 1 TOKEN 1", "-ERR syntax error"),
+        ("LOCK.RELEASE l a TOKEN x", "-ERR value is not an integer or out of range"),
+        ("LOCK.RENEW 1 l a PX 1 GT GT", "-ERR syntax error"),
+        ("LOCK.RENEW 1 l a PX 1 TOKEN", "-ERR syntax error"),
         ("LOCK.RENEW 0 a b PX 1", "-ERR numkeys should be greater than 0"),
         ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error"),
         ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error"),
@@ -91,13 +97,15 @@ fn waiters_are_served_first_come_first_served() {
         "LOCK.INFO l",
         concat!(
             r#"["mode", "exclusive", "layout", "hash", "ttl", :30000, "#,
-            r#""holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1]], "#,
-            r#""waiters", ["b", "c", "d"]]"#,
+            r#""holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1, "grant", :1]], "#,
+            r#""waiters", [["owner", "b", "kind", "native", "client", :2], "#,
+            r#"["owner", "c", "kind", "native", "client", :3], ["owner", "d", "kind", "native", "client", :4]]]"#,
         ),
         concat!(
             r#"{"mode": "exclusive", "layout": "hash", "ttl": :30000, "#,
-            r#""holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1}], "#,
-            r#""waiters": ["b", "c", "d"]}"#,
+            r#""holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1, "grant": :1}], "#,
+            r#""waiters": [{"owner": "b", "kind": "native", "client": :2}, "#,
+            r#"{"owner": "c", "kind": "native", "client": :3}, {"owner": "d", "kind": "native", "client": :4}]}"#,
         ),
     );
     s.run("CLOCK.ADVANCE 10");
@@ -106,7 +114,9 @@ fn waiters_are_served_first_come_first_served() {
     s.run("CLOCK.ADVANCE 1000");
     expect_granted!(s.on("c"), 3, 1, 1000, 1010, "expired");
     s.check_that("LOCK.RELEASE l b", |reply| {
-        reply.to_string().starts_with("-LOCKLOST this owner's hold with token 2 expired at ")
+        let text = reply.to_string();
+        text.starts_with("-LOCKLOST this owner's hold with grant 2 expired at ")
+            && text.ends_with(", current grant 3")
     });
 }
 
@@ -134,6 +144,29 @@ fn whoever_makes_the_key_go_wakes_the_waiter() {
     s.on("c").send("LOCK.ACQUIRE l c BLOCK 0");
     s.check("AWAIT.WAITERS l 1", ":1").check("DEL l", ":1");
     expect_granted!(s.on("c"), 3, 1, 30000, 0, "deleted");
+}
+
+/// Whose owner has come to hold the lock waits no longer, whoever stands before it.
+#[test]
+fn who_holds_the_lock_already_is_served_wherever_it_stands() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a PX 100");
+    for (n, (name, owner)) in [("b", "x"), ("c", "z"), ("d", "x")].into_iter().enumerate() {
+        s.on(name).send(&format!("LOCK.ACQUIRE l {owner} PX 1000 BLOCK 50000"));
+        s.check(&format!("AWAIT.BLOCKED {} KEY l", n + 1), ":1");
+    }
+    s.run("CLOCK.ADVANCE 100");
+    expect_granted!(s.on("b"), 2, 1, 1000, 100, "expired");
+    expect_granted!(s.on("d"), 2, 2, 1000, 100, "none");
+    s.check("LOCK.RELEASE l x ALL", ":0");
+    expect_granted!(s.on("c"), 3, 1, 1000, 100, "released");
+    // By a script as well.
+    s.on("b").send("LOCK.ACQUIRE l y BLOCK 0");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1");
+    s.on("c").send("LOCK.ACQUIRE l v PX 1000 BLOCK 0");
+    s.check("AWAIT.BLOCKED 2 KEY l", ":1");
+    s.run("EVAL \"redis.call('del', KEYS[1]) redis.call('hset', KEYS[1], ARGV[1], 1)\" 1 l v");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1").check("HGET l v", "\"2\"");
 }
 
 #[test]

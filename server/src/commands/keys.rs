@@ -186,7 +186,7 @@ fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn move_key(tx: &mut Tx<'_>, from: &[u8], to: &[u8]) {
     let Some((value, deadline)) = tx.take(from) else { return };
     // In Redis a name that is overwritten here counts as a new key.
-    tx.take(to);
+    tx.make_room(to);
     tx.set(to, value, false);
     if let Some(deadline) = deadline {
         tx.set_deadline(to, deadline);
@@ -231,7 +231,7 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if let Some(value) = copied {
         let deadline = tx.deadline(from);
         tx.select(db);
-        tx.take(to);
+        tx.make_room(to);
         tx.set(to, value, false);
         if let Some(deadline) = deadline {
             tx.set_deadline(to, deadline);

@@ -2,7 +2,7 @@
 
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
-use crate::keyspace::{Tx, events};
+use crate::keyspace::{EntryId, Tx, events};
 use crate::table::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
@@ -122,14 +122,15 @@ fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 /// Sets a key to a string, with this deadline or none.
-fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) {
+fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
     // A timer that is about to be moved need not be cancelled.
-    tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());
+    let at = tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());
     tx.changed(key, events::SET);
     if let Some(deadline) = deadline_ms {
         tx.set_deadline(key, deadline);
         tx.notify(key, events::EXPIRE);
     }
+    at
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -148,7 +149,11 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.set(key, Value::Str(Str::new(value)), true);
         tx.changed(key, events::SET);
     } else if wanted {
-        store(tx, key, value, deadline);
+        let at = store(tx, key, value, deadline);
+        // That is how a lock is taken that has no command of its own.
+        if options.condition == Some(Condition::Absent) && deadline.is_some() {
+            tx.begin_hold(at, key, value, false);
+        }
     }
     match (options.get, wanted) {
         (true, _) => {}
@@ -254,7 +259,9 @@ fn msetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pairs = pairs(args, "msetnx")?;
     let wanted = !pairs.iter().any(|[key, _]| tx.exists(key));
     if wanted {
-        pairs.iter().for_each(|[key, value]| store(tx, key, value, None));
+        for [key, value] in pairs {
+            store(tx, key, value, None);
+        }
     }
     reply.integer(i64::from(wanted));
     Ok(Flow::Done)

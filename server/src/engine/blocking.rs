@@ -50,6 +50,10 @@ impl Engine {
         let argv = blocked.request.argv();
         for &key in &blocked.wait.keys {
             self.keyspace.waiters.remove(blocked.db, argv[key], blocked.arrival);
+            // Who stood behind may have been kept waiting by this one alone.
+            if blocked.wait.class == WaitClass::Lock {
+                self.keyspace.waiters.signal(blocked.db, argv[key]);
+            }
         }
         drop(argv);
         if blocked.wait.keys.is_empty() {
@@ -88,6 +92,17 @@ impl Engine {
             if !self.retry(id) && class != WaitClass::State as usize {
                 unserved[class] = true;
             }
+        }
+        if unserved[WaitClass::Lock as usize] {
+            self.serve_holders(ready);
+        }
+    }
+
+    /// Asks those who wait for a lock in the name of an owner that has come to hold it: they need not wait for their
+    /// turn, which would come when they have given the lock back themselves.
+    fn serve_holders(&mut self, ready: &ReadyKey) {
+        for id in crate::locks::waiting_holders(&self.keyspace.tx(ready.db, self.now), &ready.key) {
+            self.retry(id);
         }
     }
 

@@ -115,7 +115,7 @@ impl Engine {
     }
 
     /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
-    /// pending.
+    /// pending within the reach of both hands.
     pub fn advance_to_next(&mut self) -> Option<u64> {
         let (first, in_us) = self.earliest_in_us()?;
         let mut fired = self.go_to_and_fire((first, in_us));
@@ -132,14 +132,15 @@ impl Engine {
         1
     }
 
-    /// What is due first, and how far it is from now in microseconds.
+    /// What is due first, and how far it is from now in microseconds; `None` when a hand cannot be turned so far.
     fn earliest_in_us(&mut self) -> Option<(Due, u64)> {
         let (due, _) = self.earliest()?;
         let deadlines = match due {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
             Due::Wait => Deadlines { wall_ms: None, monotonic_ms: self.timeouts.next_deadline() },
         };
-        Some((due, self.now.us_until(deadlines, Over::Reached)?))
+        let in_us = self.now.us_until(deadlines, Over::Reached)?;
+        self.clock.reaches_us(self.system, in_us).then_some((due, in_us))
     }
 
     fn earliest_until(&mut self, target: Now) -> Option<(Due, u64)> {
@@ -148,7 +149,7 @@ impl Engine {
     }
 
     fn turn(&mut self, us: u64) {
-        // The target was within the range, and so is all on the way to it; a deadline beyond the range is never due.
+        // The target was within the range, and so is all on the way to it.
         if self.clock.advance_us(self.system, us).is_ok() {
             self.now = self.clock.read(self.system);
         }
@@ -188,8 +189,9 @@ impl Engine {
         Ok(self.now.wall_ms())
     }
 
-    /// In how many milliseconds the next deadline on either hand is.
+    /// In how many milliseconds the next deadline on either hand is, if the hands can be turned so far.
     pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
+        self.earliest_in_us()?;
         self.earliest().map(|(_, in_ms)| in_ms.max(0))
     }
 

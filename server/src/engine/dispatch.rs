@@ -5,6 +5,7 @@ use super::session::{Closing, ReplyMode};
 use super::sessions::Slot;
 use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin};
+use crate::keyspace::Actor;
 use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags};
 use lockwheel_resp::{Protocol, Reply, Writer, number};
 
@@ -161,10 +162,22 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Option<Wait> {
+        self.run_by(None, call, command, args, reply)
+    }
+
+    /// The same, of a script with these keys and arguments.
+    pub(super) fn run_by(
+        &mut self,
+        script: Option<&[&[u8]]>,
+        call: Call,
+        command: CommandId,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Option<Wait> {
         self.stats.called(command);
         self.work += self.table.get(command).work;
         let outcome = match self.table.get(command).handler {
-            Some(handler) => self.invoke(call, handler, args, reply),
+            Some(handler) => self.invoke(script, call, handler, args, reply),
             None => Err(CommandError::arity(&self.table.get(command).name)),
         };
         self.keyspace.expire_overdue(self.now, self.clock.over());
@@ -183,11 +196,19 @@ impl Engine {
         }
     }
 
-    fn invoke(&mut self, call: Call, handler: Handler, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    fn invoke(
+        &mut self,
+        script: Option<&[&[u8]]>,
+        call: Call,
+        handler: Handler,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
         match handler {
             Handler::Data(run) => {
                 let db = self.sessions.get(call.slot).db;
-                run(&mut self.keyspace.tx(db, self.now), args, reply)
+                let actor = Actor { command: args.all(), script };
+                run(&mut self.keyspace.tx(db, self.now).by(actor), args, reply)
             }
             Handler::Session(run) => {
                 let session = self.sessions.get_mut(call.slot);

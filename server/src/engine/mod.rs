@@ -17,6 +17,7 @@ mod dispatch;
 mod foresee;
 mod host;
 mod info;
+mod locks;
 mod names;
 mod outbox;
 mod process;
@@ -64,6 +65,7 @@ const ROWS: &[&[Row<Handler>]] = &[
     command::ROWS,
     connection::ROWS,
     info::ROWS,
+    locks::ROWS,
     pubsub::ROWS,
     scripts::ROWS,
     server::ROWS,

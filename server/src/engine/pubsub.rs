@@ -5,6 +5,7 @@ use super::sessions::Slot;
 use super::table::Handler;
 use super::{Call, Engine};
 use crate::keyspace::glob;
+use crate::locks::{Channels, Subscriber};
 use crate::table::{Args, CommandError, Flow, Outcome, Row, flags};
 use lockwheel_resp::Reply;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,19 +38,24 @@ impl PubSub {
         self.channels.get(channel).map_or(0, BTreeSet::len)
     }
 
-    /// Clients that wait for a lock the way Redisson does: subscribed to the channels that its name stands in.
-    pub(crate) fn waiting_for_lock(&self, name: &[u8]) -> usize {
-        // Redisson puts the name in braces, unless it has some of its own.
-        let braced = if name.contains(&b'{') { name.to_vec() } else { [b"{", name, b"}"].concat() };
-        let lock = [b"redisson_lock__channel:", &*braced].concat();
-        let rwlock = [b"redisson_rwlock:", &*braced].concat();
-        // A fair lock has a channel for each waiter, named after it.
-        let fair = [&*lock, b":"].concat();
-        let waits_fairly =
-            self.channels.range(Box::from(&*fair)..).take_while(|(channel, _)| channel.starts_with(&fair));
-        self.subscribers(&lock)
-            + self.subscribers(&rwlock)
-            + waits_fairly.map(|(_, ids)| ids.len()).sum::<usize>()
+    /// Clients that wait for a key the way Redisson does: subscribed to the channels that its name stands in, or to
+    /// patterns that these match.
+    pub(crate) fn waiting_for(&self, key: &[u8]) -> BTreeSet<Subscriber> {
+        let Channels { all, fair } = Channels::of(key);
+        let of_waiters = self.channels.range(Box::from(&*fair)..);
+        let of_waiters: Vec<_> = of_waiters.take_while(|(channel, _)| channel.starts_with(&fair)).collect();
+        let named = of_waiters.iter().flat_map(|(channel, ids)| {
+            let owner = Some(Box::from(&channel[fair.len()..]));
+            ids.iter().map(move |&client| Subscriber { client, owner: owner.clone() })
+        });
+        let listened: Vec<&[u8]> = all.iter().map(Vec::as_slice).chain([&*fair]).collect();
+        let by_channel = all.iter().filter_map(|channel| self.channels.get(&**channel));
+        let by_pattern = self.patterns.iter().filter(|(pattern, _)| {
+            let mut heard = listened.iter().copied().chain(of_waiters.iter().map(|(channel, _)| &***channel));
+            heard.any(|channel| glob::matches(pattern, channel, false))
+        });
+        let unnamed = by_channel.chain(by_pattern.map(|(_, ids)| ids)).flatten();
+        named.chain(unnamed.map(|&client| Subscriber { client, owner: None })).collect()
     }
 
     fn matching(&self, channel: &[u8]) -> impl Iterator<Item = (&[u8], &BTreeSet<u64>)> {
@@ -181,9 +187,6 @@ const PUBSUB: &[Row<Handler>] = &[
 fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let receivers = engine.pubsub.receivers(&args[1]);
     let db = engine.session(call.slot).db;
-    if let Some(lock) = crate::locks::released_lock(&args[1]) {
-        engine.keyspace.holds.was_release(db, lock);
-    }
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
     }

@@ -168,7 +168,8 @@ fn run(
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.system };
     engine.control.begin(began.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
-    let mut host = ScriptHost { engine, call, read_only, new_errors: false, old_errors: 0 };
+    let words = args.from(3);
+    let mut host = ScriptHost { engine, call, words, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
     let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
     let failed = host.old_errors + u64::from(host.new_errors);
@@ -198,6 +199,8 @@ const UNKNOWN: &str = "ERR Unknown Redis command called from script";
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
     call: Call,
+    /// The keys and arguments that it was called with.
+    words: &'a [&'a [u8]],
     read_only: bool,
     /// The script's answer has errors in it that no command has given; and how many others.
     new_errors: bool,
@@ -245,7 +248,7 @@ impl Host for ScriptHost<'_> {
             // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
             return reply.null();
         }
-        self.engine.run(self.call, id, args, reply);
+        self.engine.run_by(Some(self.words), self.call, id, args, reply);
         self.engine.deliver_messages();
     }
 

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("count [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .about("control", "7.2.0", "O(log N), N the channels")
-        .summary("Waits until so many clients wait for a lock: natively, or subscribed to its channels.")
+        .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
         .syntax("key count [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
@@ -64,7 +64,7 @@ fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     let limit = Limit::parse(args, 3)?;
     let db = engine.session(call.slot).db;
     let native = engine.blocked_clients(Some((db, &args[1])));
-    let subscribed = engine.pubsub.waiting_for_lock(&args[1]);
+    let subscribed = engine.pubsub.waiting_for(&args[1]).len();
     when(native + subscribed >= wanted, limit, reply)
 }
 
@@ -89,3 +89,39 @@ const HELP: &[&str] = &[
     "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
     "    Wait until the key is in that state.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Peer;
+    use crate::engine::config::Config;
+    use crate::time::Now;
+
+    fn at(ms: u64) -> Now {
+        Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
+    }
+
+    /// Real milliseconds, whatever the clock that a test turns shows.
+    #[test]
+    fn a_wait_without_a_limit_ends_after_five_seconds() {
+        for request in ["AWAIT.BLOCKED 1", "AWAIT.WAITERS k 1", "AWAIT.SUBSCRIBERS c 1", "AWAIT.KEY k EXISTS"]
+        {
+            let mut engine = Engine::new(Config::default(), 7, at(0));
+            engine.begin(at(0));
+            let [main, waiter] = [0; 2].map(|_| engine.connect(Peer::default()));
+            engine.execute(main, &[b"CLOCK.FREEZE"]);
+            let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+            engine.execute(waiter, &argv);
+            engine.execute(main, &[b"CLOCK.ADVANCE", b"3600000"]);
+            let told = |engine: &mut Engine, ms| {
+                engine.begin(at(ms));
+                let mut answer = Vec::new();
+                engine.take_output(waiter, &mut answer);
+                String::from_utf8_lossy(&answer).into_owned()
+            };
+            assert_eq!(told(&mut engine, 4999), "", "{request}");
+            assert!(engine.next_deadline().is_some_and(|at_us| (5_000_000..=5_001_000).contains(&at_us)));
+            assert_eq!(told(&mut engine, 5001), "$-1\r\n", "{request}");
+        }
+    }
+}

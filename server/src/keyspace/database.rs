@@ -9,8 +9,9 @@
 
 use super::Order;
 use super::entry::Entry;
+use super::grants::GrantSlot;
 use super::rng::Rng;
-use crate::pages::{Slab, Store};
+use crate::pages::{Slab, Sparse, Store};
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
 use hashbrown::HashTable;
@@ -51,6 +52,16 @@ const RANDOM_TRIES: usize = 100;
 /// Entries by number. A page is small enough for the allocator to have a size of its own for it.
 type Entries = Slab<Entry, 256>;
 
+/// An entry that was removed, with what stood beside it.
+#[derive(Debug)]
+pub(super) struct Removed {
+    pub(super) entry: Entry,
+    /// Its deadline, and when that was made.
+    pub(super) deadline: Option<(i64, Order)>,
+    /// The grant of who held it.
+    pub(super) grant: Option<GrantSlot>,
+}
+
 /// The keys of one database.
 #[derive(Debug, Default)]
 pub(super) struct Database {
@@ -59,6 +70,8 @@ pub(super) struct Database {
     entries: Entries,
     /// Beside the entries that have one.
     deadlines: IndexedWheel<Order>,
+    /// Beside the entries that are held as locks.
+    grants: Sparse<GrantSlot, 256>,
     len: usize,
     /// The most keys since the memory was last given back.
     peak: usize,
@@ -113,9 +126,57 @@ impl Database {
     }
 
     #[inline(always)]
-    pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<&mut Entry> {
+    pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<(u32, &mut Entry)> {
         let id = self.id(hash, key)?;
-        Some(self.entries.get_mut(id))
+        Some((id, self.entries.get_mut(id)))
+    }
+
+    /// The entry of a number, which is in use.
+    #[inline]
+    pub(super) fn entry(&self, id: u32) -> &Entry {
+        self.entries.get(id)
+    }
+
+    /// The number of a key's entry, if it is a lock.
+    pub(super) fn find_lock(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.id(hash, key).filter(|&id| self.entries.get(id).is_lock())
+    }
+
+    /// The grant beside an entry.
+    #[inline]
+    pub(super) fn grant(&self, id: u32) -> Option<GrantSlot> {
+        self.entries.get(id).is_lock().then(|| *self.grants.get(id))
+    }
+
+    /// Puts a grant beside an entry, instead of the one that is there.
+    #[inline]
+    pub(super) fn set_grant(&mut self, id: u32, grant: GrantSlot) {
+        let entry = self.entries.get_mut(id);
+        if entry.is_lock() {
+            *self.grants.get_mut(id) = grant;
+        } else {
+            entry.mark_lock(true);
+            self.grants.insert_at(id, grant);
+        }
+    }
+
+    /// Takes the grant away that stands beside an entry.
+    #[inline]
+    pub(super) fn take_grant(&mut self, id: u32) -> Option<GrantSlot> {
+        let entry = self.entries.get_mut(id);
+        if !entry.is_lock() {
+            return None;
+        }
+        entry.mark_lock(false);
+        let grant = *self.grants.get(id);
+        self.grants.remove(id);
+        Some(grant)
+    }
+
+    /// The entries that are locks, with their grants, in an order that depends on what was put in alone.
+    pub(super) fn locks(&self) -> impl Iterator<Item = (&Entry, GrantSlot)> {
+        let entry = |id| (self.entries.get(id), *self.grants.get(id));
+        self.grants.indices_in_used_pages().map(entry).filter(|(entry, _)| entry.is_lock())
     }
 
     /// Adds an entry for `key`, which has none; its number. `rehash` gives the hash of a key.
@@ -138,12 +199,13 @@ impl Database {
         key: &[u8],
         rehash: impl Fn(&[u8]) -> u64,
         value: impl FnOnce() -> Value,
-    ) -> &mut Entry {
+    ) -> (u32, &mut Entry) {
         let id = self.id(hash, key).unwrap_or_else(|| self.insert(hash, key, rehash, value()));
-        self.entries.get_mut(id)
+        (id, self.entries.get_mut(id))
     }
 
-    /// Gives `key` a value, and takes its deadline unless `keep_deadline`; the value that it had.
+    /// Gives `key` a value, and takes its deadline unless `keep_deadline`; the number of its entry, and the value that
+    /// it had.
     #[inline]
     pub(super) fn set(
         &mut self,
@@ -152,26 +214,20 @@ impl Database {
         rehash: impl Fn(&[u8]) -> u64,
         value: Value,
         keep_deadline: bool,
-    ) -> Option<Value> {
+    ) -> (u32, Option<Value>) {
         let Some(id) = self.id(hash, key) else {
-            self.insert(hash, key, rehash, value);
-            return None;
+            return (self.insert(hash, key, rehash, value), None);
         };
         let entry = self.entries.get_mut(id);
         if !keep_deadline && entry.has_deadline() {
             entry.mark_deadline(false);
             self.deadlines.cancel(TimerId::at(id));
         }
-        Some(std::mem::replace(&mut entry.value, value))
+        (id, Some(std::mem::replace(&mut entry.value, value)))
     }
 
-    /// Removes a key; its entry and its deadline.
-    pub(super) fn remove(
-        &mut self,
-        hash: u64,
-        key: &[u8],
-        rehash: impl Fn(&[u8]) -> u64,
-    ) -> Option<(Entry, Option<i64>)> {
+    /// Removes a key; its entry and what stood beside it.
+    pub(super) fn remove(&mut self, hash: u64, key: &[u8], rehash: impl Fn(&[u8]) -> u64) -> Option<Removed> {
         let Database { tables, entries, .. } = self;
         let table = tables.get_mut(table_of(hash))?;
         let slot = table.find_entry(hash, |&id| entries.get(id).key() == key).ok()?;
@@ -179,20 +235,23 @@ impl Database {
         let deadline = self.entries.get(id).has_deadline().then(|| {
             let timer = TimerId::at(id);
             let deadline = self.deadlines.deadline(timer);
-            self.deadlines.cancel(timer);
-            deadline
+            (deadline, self.deadlines.cancel(timer))
         });
-        Some((self.free(hash, id, rehash), deadline))
+        let grant = self.take_grant(id);
+        Some(Removed { entry: self.free(hash, id, rehash), deadline, grant })
     }
 
     /// Removes the key that is due first at `now_ms`, if any is due.
-    pub(super) fn remove_due(&mut self, now_ms: i64, hash_of: impl Fn(&[u8]) -> u64) -> Option<Entry> {
-        let id = self.deadlines.pop_due(now_ms)?.id.index();
+    pub(super) fn remove_due(&mut self, now_ms: i64, hash_of: impl Fn(&[u8]) -> u64) -> Option<Removed> {
+        let fired = self.deadlines.pop_due(now_ms)?;
+        let id = fired.id.index();
         let hash = hash_of(self.entries.get(id).key());
         if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
             slot.remove();
         }
-        Some(self.free(hash, id, hash_of))
+        let grant = self.take_grant(id);
+        let deadline = Some((fired.deadline_ms, fired.payload));
+        Some(Removed { entry: self.free(hash, id, hash_of), deadline, grant })
     }
 
     /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.

@@ -1,129 +1,156 @@
-//! How the last holds of keys ended: as many as fit, the oldest make room.
+//! What happened last to keys, or to keys and owners: as much as fits, the oldest makes room.
 
-use super::holds::Ended;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// The most ends that are remembered.
+/// The most things that are remembered.
 pub(super) const MOST: usize = 4096;
 
-/// One end that is remembered.
+/// One thing that is remembered.
 #[derive(Debug)]
-struct Ending {
+struct Memory<T> {
     db: usize,
     key: Box<[u8]>,
-    ended: Ended,
+    /// Empty where owners are not told apart.
+    owner: Box<[u8]>,
+    what: T,
 }
 
-/// A ring of ends, found by key.
-#[derive(Debug, Default)]
-pub(super) struct Endings {
-    /// Up to [`MOST`]. None: a later end of the same key stands elsewhere.
-    ring: Vec<Option<Ending>>,
+/// A ring of what happened last, found by key and owner.
+#[derive(Debug)]
+pub(super) struct Recent<T> {
+    /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner stands elsewhere.
+    ring: Vec<Option<Memory<T>>>,
     /// Where the next one goes.
     next: usize,
     /// Places in the ring.
     places: HashTable<u16>,
 }
 
-fn hash_of(db: usize, key: &[u8]) -> u64 {
-    FixedState::default().hash_one((db, key))
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Recent { ring: Vec::new(), next: 0, places: HashTable::new() }
+    }
 }
 
-impl Endings {
+fn hash_of(db: usize, key: &[u8], owner: &[u8]) -> u64 {
+    FixedState::default().hash_one((db, key, owner))
+}
+
+impl<T> Recent<T> {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&Ended> {
+    fn find(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<usize> {
         if self.is_empty() {
             return None;
         }
-        let found = self.places.find(hash_of(db, key), |&at| is(&self.ring[usize::from(at)], db, key));
-        found.and_then(|&at| self.ring[usize::from(at)].as_ref()).map(|ending| &ending.ended)
+        let is = |&at: &u16| is(&self.ring[usize::from(at)], db, key, owner);
+        self.places.find(hash_of(db, key, owner), is).map(|&at| usize::from(at))
     }
 
-    pub(super) fn get_mut(&mut self, db: usize, key: &[u8]) -> Option<&mut Ended> {
-        if self.is_empty() {
-            return None;
-        }
-        let found = self.places.find(hash_of(db, key), |&at| is(&self.ring[usize::from(at)], db, key));
-        let at = usize::from(*found?);
-        self.ring[at].as_mut().map(|ending| &mut ending.ended)
+    pub(super) fn get(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<&T> {
+        self.ring[self.find(db, key, owner)?].as_ref().map(|memory| &memory.what)
     }
 
-    /// Remembers the end of a key's hold instead of an earlier one of that key, or of the one that is longest past.
+    pub(super) fn get_mut(&mut self, db: usize, key: &[u8], owner: &[u8]) -> Option<&mut T> {
+        let at = self.find(db, key, owner)?;
+        self.ring[at].as_mut().map(|memory| &mut memory.what)
+    }
+
+    /// Remembers what happened to a key and owner instead of what did earlier to these, or of what is longest past.
     /// O(1).
-    pub(super) fn remember(&mut self, db: usize, key: Box<[u8]>, ended: Ended) {
+    pub(super) fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], what: T) {
         let at = self.next;
         self.next = (at + 1) % MOST;
         if at == self.ring.len() {
             self.ring.push(None);
         } else if let Some(oldest) = self.ring[at].take() {
-            self.forget(&oldest, at);
+            self.take_place(&oldest, at);
         }
         let ring = &mut self.ring;
-        let rehash = |&at: &u16| ring[usize::from(at)].as_ref().map_or(0, |e| hash_of(e.db, &e.key));
-        match self.places.entry(hash_of(db, &key), |&at| is(&ring[usize::from(at)], db, &key), rehash) {
+        let rehash = |&at: &u16| ring[usize::from(at)].as_ref().map_or(0, hash_of_memory);
+        let is = |&at: &u16| is(&ring[usize::from(at)], db, key, owner);
+        let key = match self.places.entry(hash_of(db, key, owner), is, rehash) {
             Entry::Occupied(mut place) => {
                 let before = std::mem::replace(place.get_mut(), at as u16);
-                ring[usize::from(before)] = None;
+                ring[usize::from(before)].take().map_or_else(|| key.into(), |memory| memory.key)
             }
-            Entry::Vacant(place) => drop(place.insert(at as u16)),
-        }
-        self.ring[at] = Some(Ending { db, key, ended });
+            Entry::Vacant(place) => {
+                place.insert(at as u16);
+                key.into()
+            }
+        };
+        self.ring[at] = Some(Memory { db, key, owner: owner.into(), what });
     }
 
-    fn forget(&mut self, ending: &Ending, at: usize) {
-        let found =
-            self.places.find_entry(hash_of(ending.db, &ending.key), |&place| usize::from(place) == at);
+    /// Forgets what happened to a key and owner.
+    pub(super) fn forget(&mut self, db: usize, key: &[u8], owner: &[u8]) {
+        if let Some(at) = self.find(db, key, owner)
+            && let Some(memory) = self.ring[at].take()
+        {
+            self.take_place(&memory, at);
+        }
+    }
+
+    fn take_place(&mut self, memory: &Memory<T>, at: usize) {
+        let found = self.places.find_entry(hash_of_memory(memory), |&place| usize::from(place) == at);
         if let Ok(place) = found {
             place.remove();
         }
     }
 }
 
-fn is(ending: &Option<Ending>, db: usize, key: &[u8]) -> bool {
-    ending.as_ref().is_some_and(|ending| *ending.key == *key && ending.db == db)
+fn hash_of_memory<T>(memory: &Memory<T>) -> u64 {
+    hash_of(memory.db, &memory.key, &memory.owner)
+}
+
+fn is<T>(memory: &Option<Memory<T>>, db: usize, key: &[u8], owner: &[u8]) -> bool {
+    let same = |memory: &Memory<T>| *memory.key == *key && *memory.owner == *owner && memory.db == db;
+    memory.as_ref().is_some_and(same)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::holds::EndCause;
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn ended(wall_ms: i64) -> Ended {
-        Ended { cause: EndCause::Released, wall_ms, grant: None }
-    }
-
     #[test]
-    fn the_oldest_make_room() {
-        let mut endings = Endings::default();
+    fn the_oldest_makes_room() {
+        let mut recent = Recent::default();
         for n in 0..MOST + 10 {
-            endings.remember(0, format!("k{n}").into_bytes().into(), ended(n as i64));
+            recent.remember(0, format!("k{n}").as_bytes(), b"", n);
         }
-        assert_eq!(endings.get(0, b"k9"), None);
-        assert_eq!(endings.get(0, b"k10").map(|ended| ended.wall_ms), Some(10));
-        assert_eq!(endings.get(1, b"k10"), None);
-        assert_eq!(endings.places.len(), MOST);
+        assert_eq!(recent.get(0, b"k9", b""), None);
+        assert_eq!(recent.get(0, b"k10", b""), Some(&10));
+        assert_eq!((recent.get(1, b"k10", b""), recent.get(0, b"k10", b"o")), (None, None));
+        assert_eq!(recent.places.len(), MOST);
     }
 
     proptest! {
         #[test]
-        fn the_last_end_of_a_key_is_the_one_that_counts(keys in prop::collection::vec((0_usize..2, 0_u8..40), 1..300)) {
-            let (mut endings, mut model) = (Endings::default(), BTreeMap::new());
-            for (at, (db, key)) in keys.into_iter().enumerate() {
-                endings.remember(db, [key].into(), ended(at as i64));
-                model.insert((db, key), at as i64);
-                for (&(db, key), &at) in &model {
-                    prop_assert_eq!(endings.get(db, &[key]).map(|ended| ended.wall_ms), Some(at));
+        fn the_last_of_a_key_and_owner_is_the_one_that_counts(
+            steps in prop::collection::vec((0_usize..2, 0_u8..20, 0_u8..3, 0_u8..5), 1..300),
+        ) {
+            let (mut recent, mut model) = (Recent::default(), BTreeMap::new());
+            for (at, (db, key, owner, op)) in steps.into_iter().enumerate() {
+                if op == 0 {
+                    recent.forget(db, &[key], &[owner]);
+                    model.remove(&(db, key, owner));
+                } else {
+                    recent.remember(db, &[key], &[owner], at);
+                    model.insert((db, key, owner), at);
                 }
-                prop_assert_eq!(endings.places.len(), model.len());
+                prop_assert_eq!(recent.get(db, &[key], &[owner]), model.get(&(db, key, owner)));
+                for (&(db, key, owner), at) in &model {
+                    prop_assert_eq!(recent.get(db, &[key], &[owner]), Some(at));
+                }
+                prop_assert_eq!(recent.places.len(), model.len());
             }
         }
     }

@@ -12,12 +12,17 @@ pub(super) struct Entry {
     pub(super) value: Value,
 }
 
-/// The bytes of a key, and whether the entry has a deadline: here, where there is room for it.
+/// The bytes of a key, and what the entry has beside it: here, where there is room for it.
 #[derive(Debug)]
 enum Name {
-    Short { has_deadline: bool, len: u8, bytes: [u8; SHORT] },
-    Long { has_deadline: bool, bytes: Box<[u8]> },
+    Short { marks: u8, len: u8, bytes: [u8; SHORT] },
+    Long { marks: u8, bytes: Box<[u8]> },
 }
+
+/// The wheel has a timer at the entry's index.
+const DEADLINE: u8 = 1;
+/// A grant stands at the entry's index.
+const GRANT: u8 = 2;
 
 // Pages hold these by the million.
 const _: () = assert!(size_of::<Entry>() <= 48);
@@ -26,7 +31,7 @@ const _: () = assert!(size_of::<Entry>() <= 48);
 impl Default for Entry {
     #[inline]
     fn default() -> Self {
-        let name = Name::Short { has_deadline: false, len: 0, bytes: [0; SHORT] };
+        let name = Name::Short { marks: 0, len: 0, bytes: [0; SHORT] };
         Entry { name, value: Value::Str(Str::from_i64(0)) }
     }
 }
@@ -36,9 +41,9 @@ impl Entry {
         let name = if key.len() <= SHORT {
             let mut bytes = [0; SHORT];
             bytes[..key.len()].copy_from_slice(key);
-            Name::Short { has_deadline: false, len: key.len() as u8, bytes }
+            Name::Short { marks: 0, len: key.len() as u8, bytes }
         } else {
-            Name::Long { has_deadline: false, bytes: key.into() }
+            Name::Long { marks: 0, bytes: key.into() }
         };
         Entry { name, value }
     }
@@ -51,16 +56,37 @@ impl Entry {
         }
     }
 
+    #[inline]
+    fn marks(&self) -> u8 {
+        let (Name::Short { marks, .. } | Name::Long { marks, .. }) = &self.name;
+        *marks
+    }
+
+    #[inline]
+    fn mark(&mut self, mark: u8, has: bool) {
+        let (Name::Short { marks, .. } | Name::Long { marks, .. }) = &mut self.name;
+        *marks = if has { *marks | mark } else { *marks & !mark };
+    }
+
     /// Whether the wheel has a timer at the entry's index.
     #[inline]
     pub(super) fn has_deadline(&self) -> bool {
-        let (Name::Short { has_deadline, .. } | Name::Long { has_deadline, .. }) = &self.name;
-        *has_deadline
+        self.marks() & DEADLINE != 0
     }
 
     #[inline]
     pub(super) fn mark_deadline(&mut self, has: bool) {
-        let (Name::Short { has_deadline, .. } | Name::Long { has_deadline, .. }) = &mut self.name;
-        *has_deadline = has;
+        self.mark(DEADLINE, has);
+    }
+
+    /// Whether the key is held as a lock by somebody who was seen to take it.
+    #[inline]
+    pub(super) fn is_lock(&self) -> bool {
+        self.marks() & GRANT != 0
+    }
+
+    #[inline]
+    pub(super) fn mark_lock(&mut self, is: bool) {
+        self.mark(GRANT, is);
     }
 }

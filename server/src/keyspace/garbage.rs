@@ -1,7 +1,6 @@
 //! What is no longer reachable and takes long to free.
 
 use super::database::Database;
-use super::grants::HeldIn;
 use crate::values::Value;
 
 /// A value of more parts than this is freed later: a part takes some 50 ns to free.
@@ -10,7 +9,7 @@ const PARTS: usize = 4096;
 /// Databases that were flushed and large values of keys that went. Dropping it frees them, on whatever thread.
 #[derive(Debug, Default)]
 pub struct Garbage {
-    databases: Vec<(Database, HeldIn)>,
+    databases: Vec<Database>,
     values: Vec<Value>,
 }
 
@@ -22,7 +21,7 @@ impl Garbage {
 
     /// How many keys and parts of values there are. O(databases and values).
     pub fn parts(&self) -> usize {
-        let keys: usize = self.databases.iter().map(|(database, _)| database.len()).sum();
+        let keys: usize = self.databases.iter().map(Database::len).sum();
         keys + self.values.iter().map(Value::parts).sum::<usize>()
     }
 
@@ -34,11 +33,11 @@ impl Garbage {
         }
     }
 
-    /// Takes the keys of a database and the native holds in it.
-    pub(super) fn add_database(&mut self, database: Database, held: HeldIn) {
+    /// Takes the keys of a database.
+    pub(super) fn add_database(&mut self, database: Database) {
         let parts = || database.entries(None).map(|entry| entry.value.parts()).sum::<usize>();
         if database.len() > PARTS || parts() > PARTS {
-            self.databases.push((database, held));
+            self.databases.push(database);
         }
     }
 }

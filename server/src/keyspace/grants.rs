@@ -1,100 +1,48 @@
-//! Native holds by database and key, in small tables as the keys are, for the same reasons.
+//! The number of a grant, beside the entry of the key that is held: six bytes for a lock.
 
-use super::holds::Grant;
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher;
-
-/// Small tables in a database with a native hold.
-const TABLES: usize = 256;
-
-/// A key and its hold.
-pub(super) type Held = (Box<[u8]>, Grant);
-
-/// The native holds in all databases.
-#[derive(Debug, Default)]
-pub(super) struct Grants {
-    /// By database, as far as they have had holds.
-    databases: Vec<HeldIn>,
-    len: usize,
+/// A hold that was taken before the server's eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Its number, above every earlier one of this server; of a native hold it is the token.
+    pub number: u64,
+    /// Whether a native command took it.
+    pub native: bool,
 }
 
-/// The native holds in one database.
-#[derive(Debug, Default)]
-pub(super) struct HeldIn {
-    /// None until the first hold.
-    tables: Vec<HashTable<Held>>,
-    len: usize,
-}
+/// The grant of a key's only hold; or a mark that it has several, which are kept elsewhere.
+///
+/// 47 bits of a number last for four years of a million grants a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct GrantSlot([u8; 6]);
 
-fn hash_of(key: &[u8]) -> u64 {
-    FixedState::default().hash_one(key)
-}
+impl GrantSlot {
+    /// Several holds.
+    pub(super) const SEVERAL: Self = GrantSlot([0; 6]);
 
-/// Bits that the table itself looks at last.
-fn table_of(hash: u64) -> usize {
-    (hash >> 40) as usize % TABLES
-}
-
-impl Grants {
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
+    pub(super) fn of(grant: Grant) -> Self {
+        let bits = grant.number << 1 | u64::from(grant.native);
+        let [a, b, c, d, e, f, ..] = bits.to_le_bytes();
+        GrantSlot([a, b, c, d, e, f])
     }
 
-    pub(super) fn insert(&mut self, db: usize, key: &[u8], grant: Grant) {
-        if db >= self.databases.len() {
-            self.databases.resize_with(db + 1, HeldIn::default);
-        }
-        let held = &mut self.databases[db];
-        if held.tables.is_empty() {
-            held.tables.resize_with(TABLES, HashTable::new);
-        }
-        let hash = hash_of(key);
-        let table = &mut held.tables[table_of(hash)];
-        match table.entry(hash, |(name, _)| **name == *key, |(name, _)| hash_of(name)) {
-            Entry::Occupied(mut slot) => slot.get_mut().1 = grant,
-            Entry::Vacant(slot) => {
-                slot.insert((key.into(), grant));
-                held.len += 1;
-                self.len += 1;
-            }
-        }
-    }
-
-    pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&Grant> {
-        if self.len == 0 {
-            return None;
-        }
-        let hash = hash_of(key);
-        let table = self.databases.get(db)?.tables.get(table_of(hash))?;
-        table.find(hash, |(name, _)| **name == *key).map(|(_, grant)| grant)
-    }
-
-    pub(super) fn remove(&mut self, db: usize, key: &[u8]) -> Option<Held> {
-        if self.len == 0 {
-            return None;
-        }
-        let hash = hash_of(key);
-        let held = self.databases.get_mut(db)?;
-        let slot = held.tables.get_mut(table_of(hash))?.find_entry(hash, |(name, _)| **name == *key).ok()?;
-        let (removed, _) = slot.remove();
-        held.len -= 1;
-        self.len -= 1;
-        Some(removed)
-    }
-
-    /// Takes all of a database out. O(1).
-    pub(super) fn take(&mut self, db: usize) -> HeldIn {
-        let held = self.databases.get_mut(db).map(std::mem::take).unwrap_or_default();
-        self.len -= held.len;
-        held
+    /// The grant; `None` when there are several.
+    pub(super) fn grant(self) -> Option<Grant> {
+        let [a, b, c, d, e, f] = self.0;
+        let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+        (bits >> 1 > 0).then_some(Grant { number: bits >> 1, native: bits & 1 == 1 })
     }
 }
 
-impl HeldIn {
-    /// All of them, in an order that depends on what was granted alone.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.tables.iter().flatten()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_gives_back_what_was_put_in() {
+        for grant in [(1, true), (1, false), (300, true), ((1 << 47) - 1, false)] {
+            let grant = Grant { number: grant.0, native: grant.1 };
+            assert_eq!(GrantSlot::of(grant).grant(), Some(grant));
+        }
+        assert_eq!(GrantSlot::SEVERAL.grant(), None);
     }
 }

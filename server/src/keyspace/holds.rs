@@ -1,20 +1,27 @@
-//! What native locks know of keys beyond their values: the token of a hold, and how the last one ended.
+//! What is known of holds on locks beyond the values of their keys: who was granted them when, and how they ended.
 //!
-//! Redisson's layout has no place for these. They live beside the keys, follow a key's removal whoever causes it, and
-//! no command on keys shows them.
+//! Redisson's layout has no place for these. The number of a key's only hold stands beside its entry; all else is here.
+//! No command on keys shows it.
 
-use super::endings::{Endings, MOST};
-use super::grants::{Grants, HeldIn};
+use super::endings::Recent;
+use super::grants::Grant;
+use super::place::{At, Place};
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// How a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndCause {
-    /// Its owner gave it back, natively or by Redisson's script.
+    /// What took it away named its owner: he gave it back, natively or by Redisson's script.
     Released,
     /// Its lease ran out.
     Expired,
-    /// The key was deleted, overwritten, renamed or flushed.
+    /// A script took it away that did not name its owner.
+    Forced,
+    /// A command did that deletes, renames or flushes keys.
     Deleted,
+    /// Its key was given another value.
+    Overwritten,
 }
 
 impl EndCause {
@@ -23,100 +30,75 @@ impl EndCause {
         match self {
             EndCause::Released => "released",
             EndCause::Expired => "expired",
+            EndCause::Forced => "forced",
             EndCause::Deleted => "deleted",
+            EndCause::Overwritten => "overwritten",
         }
     }
 }
 
-/// A hold that was granted natively.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// Who was granted it.
-    pub owner: Box<[u8]>,
-    /// Its token: above every earlier one of this server.
-    pub token: u64,
-}
-
-/// The end of the last hold of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+/// The end of a hold that its owner did not give back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
     /// How it ended.
     pub cause: EndCause,
     /// When, in wall milliseconds.
     pub wall_ms: i64,
-    /// The native hold that ended; none when somebody else held it.
-    pub grant: Option<Grant>,
+    /// The number of its grant.
+    pub grant: u64,
 }
 
-/// Native holds and the ends of recent ones, by database and key.
+/// The grants of a key's holds, by owner.
+pub(super) type Several = BTreeMap<Box<[u8]>, Grant>;
+
+/// What is known of holds, in all databases.
 #[derive(Debug, Default)]
-pub struct Holds {
-    grants: Grants,
-    endings: Endings,
-    last_token: u64,
+pub(super) struct Holds {
+    /// The number of the last grant. Nothing takes it back, also when all keys go.
+    pub(super) last_grant: u64,
+    /// Of keys with several holds.
+    pub(super) several: HashMap<Place, Several, foldhash::fast::FixedState>,
+    /// How the last hold of a key ended, as far as it is remembered.
+    pub(super) ends: Recent<EndCause>,
+    /// The last loss of a key and owner, until that owner acquires it again, as far as it is remembered.
+    pub(super) losses: Recent<Loss>,
 }
 
 impl Holds {
-    /// A native grant of a key that nobody held; its token. O(1).
-    pub fn grant(&mut self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
-        self.last_token += 1;
-        self.grants.insert(db, key, Grant { owner: owner.into(), token: self.last_token });
-        self.last_token
+    /// The next grant.
+    #[inline]
+    pub(super) fn grant(&mut self, native: bool) -> Grant {
+        self.last_grant += 1;
+        Grant { number: self.last_grant, native }
     }
 
-    /// The native hold of a key, if there is one.
-    pub fn get(&self, db: usize, key: &[u8]) -> Option<&Grant> {
-        self.grants.get(db, key)
+    /// The grants of a key with several holds.
+    pub(super) fn of_several(&self, db: usize, key: &[u8]) -> Option<&Several> {
+        self.several.get(&At(db, key))
     }
 
-    /// How the last hold of a key ended, as far as it is remembered.
-    pub fn last_end(&self, db: usize, key: &[u8]) -> Option<&Ended> {
-        self.endings.get(db, key)
-    }
-
-    /// The key is gone. `waited_for`: somebody waits for it as a lock, so its end matters whoever held it.
-    pub(super) fn gone(&mut self, db: usize, key: &[u8], cause: EndCause, wall_ms: i64, waited_for: bool) {
-        if self.grants.is_empty() && !waited_for {
-            return;
-        }
-        match self.grants.remove(db, key) {
-            Some((key, grant)) => {
-                self.endings.remember(db, key, Ended { cause, wall_ms, grant: Some(grant) })
-            }
-            None if waited_for => {
-                self.endings.remember(db, key.into(), Ended { cause, wall_ms, grant: None })
-            }
-            None => {}
-        }
-    }
-
-    /// All keys of a database are gone, and with them its native holds, which are given back to be freed. As many are
-    /// remembered as would be if they had gone one by one, and those of `waited_for`, which were there.
-    pub(super) fn flushed<'a>(
+    /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
+    pub(super) fn ended(
         &mut self,
         db: usize,
-        waited_for: impl Iterator<Item = &'a [u8]>,
-        wall_ms: i64,
-    ) -> HeldIn {
-        let waited_for: Vec<_> =
-            waited_for.map(|key| (Box::from(key), self.grants.get(db, key).cloned())).collect();
-        let held = self.grants.take(db);
-        let ended = |grant| Ended { cause: EndCause::Deleted, wall_ms, grant };
-        for (key, grant) in held.iter().take(MOST) {
-            self.endings.remember(db, key.clone(), ended(Some(grant.clone())));
+        key: &[u8],
+        owner: &[u8],
+        grant: Grant,
+        end: Loss,
+        waited_for: bool,
+    ) {
+        if end.cause != EndCause::Released {
+            self.losses.remember(db, key, owner, end);
         }
-        for (key, grant) in waited_for {
-            self.endings.remember(db, key, ended(grant));
+        if grant.native || waited_for || end.cause != EndCause::Released {
+            self.ends.remember(db, key, b"", end.cause);
+        } else if let Some(cause) = self.ends.get_mut(db, key, b"") {
+            *cause = end.cause;
         }
-        held
     }
 
-    /// The deletion of the key was its owner giving the lock back.
-    pub fn was_release(&mut self, db: usize, key: &[u8]) {
-        if let Some(ended) = self.endings.get_mut(db, key)
-            && ended.cause == EndCause::Deleted
-        {
-            ended.cause = EndCause::Released;
-        }
+    /// All keys of a database are gone.
+    pub(super) fn flushed(&mut self, db: usize) {
+        self.several.retain(|(of, _), _| *of != db);
     }
 }

@@ -4,6 +4,7 @@
 //! command's changes cause (notifications, messages, woken waiters, broken transactions) is collected here and
 //! taken by the engine when the command, script or transaction ends.
 
+mod actor;
 mod database;
 mod effects;
 mod endings;
@@ -14,6 +15,8 @@ mod garbage;
 pub mod glob;
 mod grants;
 mod holds;
+mod observe;
+mod owners;
 mod place;
 mod rng;
 mod tx;
@@ -21,22 +24,26 @@ mod typed;
 mod waiters;
 mod watches;
 
+pub use actor::Actor;
 pub use effects::Effect;
 pub use event::{Event, EventClasses, events};
 pub use garbage::Garbage;
-pub use holds::{EndCause, Ended, Grant, Holds};
+pub use grants::Grant;
+pub use holds::{EndCause, Loss};
+pub use owners::{MODE_FIELD, WRITE_SUFFIX};
 pub use rng::Rng;
-pub use tx::{Edit, Tx, WrongType};
+pub use tx::{Edit, EntryId, Tx, WrongType};
 pub use typed::Typed;
 pub use waiters::{ReadyKey, Waiter, WaiterId, Waiters};
 pub use watches::Watches;
 
 use crate::time::{Now, Over};
 use crate::values::Encodings;
-use database::Database;
-use entry::Entry;
+use database::{Database, Removed};
 use foldhash::quality::FixedState;
 use foresight::Foresight;
+use holds::Holds;
+use observe::End;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 
@@ -82,7 +89,7 @@ pub struct Keyspace {
     /// Who watches keys.
     pub watches: Watches,
     /// What native locks know of keys beyond their values.
-    pub holds: Holds,
+    holds: Holds,
     /// The limits at which values change their encoding.
     pub encodings: Encodings,
     /// The classes of events that are published.
@@ -185,16 +192,17 @@ impl Keyspace {
         let Some((_, db)) = self.first_to_expire() else { return false };
         let Keyspace { databases, hasher, .. } = self;
         let until = over.until_ms(now.wall_ms());
-        let Some(entry) = databases[db].remove_due(until, |key| hash_of(hasher, key)) else {
+        let Some(removed) = databases[db].remove_due(until, |key| hash_of(hasher, key)) else {
             return false;
         };
-        self.expired(db, entry, now);
+        self.expired(db, removed, now);
         true
     }
 
-    fn expired(&mut self, db: usize, entry: Entry, now: Now) {
+    fn expired(&mut self, db: usize, removed: Removed, now: Now) {
+        let Removed { entry, grant, .. } = removed;
         self.counters.expired_keys += 1;
-        self.gone(db, entry.key(), EndCause::Expired, now);
+        self.gone(db, entry.key(), &entry.value, grant, End::Of(EndCause::Expired), now);
         Tx::new(self, db, now).changed(entry.key(), events::EXPIRED);
         self.garbage.add(entry.value);
     }
@@ -220,8 +228,8 @@ impl Keyspace {
         if databases[db].deadline(hash, key).is_none_or(|deadline| deadline > until) {
             return;
         }
-        if let Some((entry, _)) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {
-            self.expired(db, entry, now);
+        if let Some(removed) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {
+            self.expired(db, removed, now);
         }
     }
 
@@ -269,12 +277,6 @@ impl Keyspace {
     /// Random choices, from the engine's seed.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
-    }
-
-    /// A key is no longer there: whoever held it as a lock has lost it.
-    fn gone(&mut self, db: usize, key: &[u8], cause: EndCause, now: Now) {
-        let waited_for = self.waiters.waits_for(db, key);
-        self.holds.gone(db, key, cause, now.wall_ms(), waited_for);
     }
 
     /// What took long enough to fill that freeing it would be felt: for another thread to drop. What is not taken is

@@ -116,12 +116,14 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
     for n in 0..10_000_u32 {
         let key = n.to_le_bytes();
         put(&mut keyspace, &key);
+        let value = Value::Str(Str::new(b"v"));
+        let entry = keyspace.tx(0, at(0)).set(&key, value, false);
         keyspace.tx(0, at(0)).set_deadline(&key, 10);
-        keyspace.holds.grant(0, &key, b"owner");
+        keyspace.tx(0, at(0)).begin_hold(entry, &key, b"v", true);
     }
     assert_eq!(keyspace.tx(0, at(0)).flush(), 10_000);
     assert_eq!((keyspace.timers(), keyspace.next_deadline()), (0, None));
-    assert_eq!(keyspace.holds.get(0, &7_u32.to_le_bytes()), None);
+    assert_eq!(keyspace.tx(0, at(0)).grant(&7_u32.to_le_bytes(), b"v"), None);
     assert_eq!(parts(&mut keyspace), Some(10_000));
     assert_eq!(parts(&mut keyspace), None);
 }

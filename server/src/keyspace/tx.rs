@@ -1,12 +1,15 @@
 //! The transaction: the only way to keys.
 
-use super::database::Database;
+use super::actor::Actor;
+use super::database::{Database, Removed};
 use super::effects::Effect;
 use super::entry::Entry;
 use super::event::{Event, EventClasses, events};
-use super::holds::{EndCause, Holds};
+use super::holds::EndCause;
+use super::observe::End;
 use super::rng::Rng;
 use super::typed::Typed;
+use super::waiters::{Waiter, WaiterId};
 use super::{Keyspace, hash_of};
 use crate::time::Now;
 use crate::values::{Encodings, Value};
@@ -15,6 +18,10 @@ use std::collections::VecDeque;
 /// The key holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongType;
+
+/// The number of a key's entry, as long as the key is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryId(pub(super) u32);
 
 /// A value to be changed, with what changing it takes.
 #[derive(Debug)]
@@ -25,6 +32,10 @@ pub struct Edit<'a, T> {
     pub encodings: &'a Encodings,
     /// Random choices.
     pub rng: &'a mut Rng,
+    /// The entry whose value it is.
+    pub at: EntryId,
+    /// Whether it is a lock that somebody was seen to take: who leaves it is to be told by [`Tx::end_hold`].
+    pub is_lock: bool,
 }
 
 /// One command's view of one database at one instant.
@@ -33,9 +44,10 @@ pub struct Edit<'a, T> {
 /// it and then says what happened by [`Tx::changed`]; everything that others must learn follows from that call.
 #[derive(Debug)]
 pub struct Tx<'a> {
-    keyspace: &'a mut Keyspace,
-    db: usize,
-    now: Now,
+    pub(super) keyspace: &'a mut Keyspace,
+    pub(super) db: usize,
+    pub(super) now: Now,
+    pub(super) actor: Actor<'a>,
     waited_ms: Option<u64>,
 }
 
@@ -48,7 +60,14 @@ fn tell(effects: &mut VecDeque<Effect>, published: EventClasses, db: usize, key:
 
 impl<'a> Tx<'a> {
     pub(super) fn new(keyspace: &'a mut Keyspace, db: usize, now: Now) -> Self {
-        Tx { keyspace, db, now, waited_ms: None }
+        Tx { keyspace, db, now, actor: Actor::default(), waited_ms: None }
+    }
+
+    /// The same, of this actor: what ends holds is put down to it.
+    #[inline]
+    pub fn by(mut self, actor: Actor<'a>) -> Self {
+        self.actor = actor;
+        self
     }
 
     /// The same, of a command that has been waiting for so long, in milliseconds of the monotonic hand.
@@ -181,10 +200,13 @@ impl<'a> Tx<'a> {
         let Keyspace { databases, encodings, rng, .. } = &mut *self.keyspace;
         match databases[self.db].find_mut(hash, key) {
             None => Ok(None),
-            Some(entry) => match T::of_mut(&mut entry.value) {
-                None => Err(WrongType),
-                Some(value) => Ok(Some(Edit { value, encodings, rng })),
-            },
+            Some((id, entry)) => {
+                let (at, is_lock) = (EntryId(id), entry.is_lock());
+                match T::of_mut(&mut entry.value) {
+                    None => Err(WrongType),
+                    Some(value) => Ok(Some(Edit { value, encodings, rng, at, is_lock })),
+                }
+            }
         }
     }
 
@@ -199,36 +221,54 @@ impl<'a> Tx<'a> {
             new = true;
             T::empty()
         };
-        let entry = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), make);
+        let (id, entry) = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), make);
         if new {
             tell(effects, *notify, self.db, key, events::NEW);
         }
+        let (at, is_lock) = (EntryId(id), entry.is_lock());
         match T::of_mut(&mut entry.value) {
             None => Err(WrongType),
-            Some(value) => Ok(Edit { value, encodings, rng }),
+            Some(value) => Ok(Edit { value, encodings, rng, at, is_lock }),
         }
     }
 
     /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
-    pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) {
+    pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) -> EntryId {
         let hash = self.arrive(key);
-        let Keyspace { databases, hasher, garbage, .. } = &mut *self.keyspace;
-        match databases[self.db].set(hash, key, |key| hash_of(hasher, key), value, keep_deadline) {
+        let Keyspace { databases, hasher, waiters, .. } = &mut *self.keyspace;
+        let database = &mut databases[self.db];
+        let (id, old) = database.set(hash, key, |key| hash_of(hasher, key), value, keep_deadline);
+        match old {
             Some(old) => {
-                garbage.add(old);
-                self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
+                if database.entry(id).is_lock() || waiters.keys() > 0 {
+                    self.overwritten(EntryId(id), key, &old);
+                }
+                self.keyspace.garbage.add(old);
             }
             None => self.notify(key, events::NEW),
         }
+        EntryId(id)
     }
 
     /// Takes the key away without saying so; its value and deadline (wall milliseconds). O(1).
     pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
         let hash = self.arrive(key);
         let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
-        let (entry, deadline) = databases[self.db].remove(hash, key, |key| hash_of(hasher, key))?;
-        self.keyspace.gone(self.db, key, EndCause::Deleted, self.now);
-        Some((entry.value, deadline))
+        let removed = databases[self.db].remove(hash, key, |key| hash_of(hasher, key))?;
+        let Removed { entry, deadline, grant } = removed;
+        self.keyspace.gone(self.db, key, &entry.value, grant, End::By(self.actor), self.now);
+        Some((entry.value, deadline.map(|(at, _)| at)))
+    }
+
+    /// Takes the key away, if it is there, to put another value there. O(1).
+    pub fn make_room(&mut self, key: &[u8]) {
+        let hash = self.arrive(key);
+        let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
+        let Some(removed) = databases[self.db].remove(hash, key, |key| hash_of(hasher, key)) else { return };
+        let Removed { entry, grant, .. } = removed;
+        let end = End::Of(EndCause::Overwritten);
+        self.keyspace.gone(self.db, key, &entry.value, grant, end, self.now);
+        self.keyspace.garbage.add(entry.value);
     }
 
     /// Takes the key away, with its `del` event; whether it was there. O(1): a large value is freed later.
@@ -342,21 +382,26 @@ impl<'a> Tx<'a> {
         let gone = keyspace.databases[self.db].take();
         let count = gone.len() - gone.count_due(keyspace.behind);
         let waited_for = keyspace.waiters.keys_of(self.db);
-        let held = waited_for.iter().filter(|key| gone.find(hash_of(&keyspace.hasher, key), key).is_some());
-        let held = keyspace.holds.flushed(self.db, held.map(|key| &**key), self.now.wall_ms());
+        self.flushed(&gone, &waited_for);
+        let keyspace = &mut *self.keyspace;
         waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key));
         keyspace.counters.dirty += count as u64;
-        keyspace.garbage.add_database(gone, held);
+        keyspace.garbage.add_database(gone);
         count
     }
 
-    /// What native locks know of keys beyond their values.
-    pub fn holds(&mut self) -> &mut Holds {
-        &mut self.keyspace.holds
+    /// The clients that wait for a key, in order of arrival.
+    pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &Waiter> {
+        self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
     }
 
-    /// The native waiters of a key: the names they wait under, in order of arrival.
-    pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &[u8]> {
-        self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| &*waiter.label)
+    /// The names that clients wait for a key under, in no particular order, and how many there are.
+    pub fn names_waiting(&self, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.keyspace.waiters.labels(self.db, key)
+    }
+
+    /// Who waits for a key under this name, each with its arrival, in that order.
+    pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (u64, WaiterId)> {
+        self.keyspace.waiters.labelled(self.db, key, name)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::place::{At, Place};
 use hashbrown::{HashMap, HashSet};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A client that waits, as the engine numbers it.
 pub type WaiterId = u64;
@@ -23,7 +23,7 @@ pub struct Waiter {
     pub id: WaiterId,
     /// What kind of readiness it waits for; the engine's classes in their order.
     pub class: u8,
-    /// A name for people: the owner that a native lock waits for.
+    /// The owner that a native lock waits for; empty for who waits for something else.
     pub label: Box<[u8]>,
 }
 
@@ -42,10 +42,15 @@ pub struct Waiters {
 #[derive(Debug, Default)]
 struct Queue {
     lines: Vec<(u8, BTreeMap<u64, Waiter>)>,
+    /// The arrivals of those who have a label, by label.
+    labelled: HashMap<Box<[u8]>, BTreeSet<u64>, foldhash::fast::FixedState>,
 }
 
 impl Queue {
     fn insert(&mut self, arrival: u64, waiter: Waiter) {
+        if !waiter.label.is_empty() {
+            self.labelled.entry(waiter.label.clone()).or_default().insert(arrival);
+        }
         match self.lines.iter_mut().find(|(class, _)| *class == waiter.class) {
             Some((_, line)) => drop(line.insert(arrival, waiter)),
             None => self.lines.push((waiter.class, BTreeMap::from([(arrival, waiter)]))),
@@ -53,8 +58,14 @@ impl Queue {
     }
 
     fn remove(&mut self, arrival: u64) {
-        for (_, line) in &mut self.lines {
-            line.remove(&arrival);
+        let removed = self.lines.iter_mut().filter_map(|(_, line)| line.remove(&arrival));
+        for waiter in removed {
+            if let Some(arrivals) = self.labelled.get_mut(&waiter.label) {
+                arrivals.remove(&arrival);
+                if arrivals.is_empty() {
+                    self.labelled.remove(&waiter.label);
+                }
+            }
         }
         self.lines.retain(|(_, line)| !line.is_empty());
     }
@@ -125,8 +136,33 @@ impl Waiters {
         self.queues.get(&At(ready.db, &ready.key))?.next_after(arrival, asked)
     }
 
-    /// The key has changed.
-    pub(super) fn signal(&mut self, db: usize, key: &[u8]) {
+    /// The labels that a key is waited for under, in no particular order, and how many there are.
+    pub(super) fn labels(&self, db: usize, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.queues
+            .get(&At(db, key))
+            .map(|queue| queue.labelled.keys())
+            .unwrap_or_default()
+            .map(|label| &**label)
+    }
+
+    /// Who waits for a key under this label, each with its arrival, in that order. O(log n) each.
+    pub(super) fn labelled(
+        &self,
+        db: usize,
+        key: &[u8],
+        label: &[u8],
+    ) -> impl Iterator<Item = (u64, WaiterId)> {
+        let queue = self.queues.get(&At(db, key));
+        let arrivals = queue.and_then(|queue| queue.labelled.get(label)).into_iter().flatten();
+        let waiter = move |&arrival: &u64| {
+            let found = queue?.lines.iter().find_map(|(_, line)| line.get(&arrival));
+            Some((arrival, found?.id))
+        };
+        arrivals.filter_map(waiter)
+    }
+
+    /// The key has changed, or one who waited for it has left.
+    pub fn signal(&mut self, db: usize, key: &[u8]) {
         if self.queues.is_empty() {
             return;
         }
@@ -171,7 +207,8 @@ mod tests {
         for (at, class) in (1..).zip(classes) {
             let arrival = waiters.arrive();
             assert_eq!(arrival, at);
-            waiters.add(0, b"key", arrival, Waiter { id: 100 + at, class, label: Box::default() });
+            let label = if at % 2 == 0 { &b"even"[..] } else { b"odd" };
+            waiters.add(0, b"key", arrival, Waiter { id: 100 + at, class, label: label.into() });
         }
         let ready = ReadyKey { db: 0, key: (*b"key").into() };
         let next = |waiters: &Waiters, after, not: &[u8]| {
@@ -188,6 +225,10 @@ mod tests {
         waiters.remove(0, b"key", 3);
         waiters.remove(0, b"key", 1);
         assert_eq!(ids(&waiters), [102, 104, 105, 106]);
+        let labelled = |label: &[u8]| waiters.labelled(0, b"key", label).collect::<Vec<_>>();
+        assert_eq!(labelled(b"odd"), [(5, 105)]);
+        assert_eq!(labelled(b"even"), [(2, 102), (4, 104), (6, 106)]);
+        assert_eq!((labelled(b""), waiters.labels(0, b"key").len()), (Vec::new(), 2));
         for arrival in 1..=6 {
             waiters.remove(0, b"key", arrival);
         }

@@ -2,7 +2,7 @@
 
 use super::layout::{self, Standing};
 use super::options::{self, DEFAULT_LEASE_MS};
-use crate::keyspace::{Tx, events};
+use crate::keyspace::{EndCause, Tx, events};
 use crate::table::{
     Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
     key_flags,
@@ -61,12 +61,17 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         Standing::Mine(holds) => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?,
         Standing::Others => return not_now(options.block, reply),
     };
-    let deadline = tx.now().wall_ms() + options.lease_ms;
+    let deadline = tx.now().wall_ms().saturating_add(options.lease_ms);
     let edit = tx.write_or_new::<Hash>(key)?;
     edit.value.set(owner, &IntText::new(holds), edit.encodings);
+    let at = edit.at;
     tx.set_deadline(key, deadline);
-    let predecessor = if holds == 1 { last_end(tx, key) } else { "none" };
-    let token = token(tx, key, owner, holds == 1);
+    let predecessor = tx.last_end(key).filter(|_| holds == 1).map_or("none", EndCause::name);
+    // A new one for a new hold, the same one for a re-entry.
+    let token = match tx.grant(key, owner) {
+        Some(grant) if holds > 1 => grant.number,
+        _ => tx.begin_hold(at, key, owner, true),
+    };
     tx.changed(key, events::HINCRBY);
     tx.changed(key, events::EXPIRE);
     reply.map(5);
@@ -94,20 +99,5 @@ fn not_now(block: Option<Option<u64>>, reply: &mut dyn Reply) -> Outcome {
             let wait = Wait::on_keys([1], WaitClass::Lock, timeout_ms, Null::Bulk);
             Ok(Flow::NotYet(Wait { label: Some(2), ..wait }))
         }
-    }
-}
-
-/// How the hold before this one ended, as far as it is known.
-fn last_end(tx: &mut Tx<'_>, key: &[u8]) -> &'static str {
-    let db = tx.db();
-    tx.holds().last_end(db, key).map_or("none", |ended| ended.cause.name())
-}
-
-/// The token of the hold: a new one for a new hold, the same one for a re-entry.
-fn token(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], new: bool) -> u64 {
-    let db = tx.db();
-    match tx.holds().get(db, key) {
-        Some(grant) if !new && *grant.owner == *owner => grant.token,
-        _ => tx.holds().grant(db, key, owner),
     }
 }

@@ -8,12 +8,14 @@ mod acquire;
 mod info;
 mod layout;
 mod options;
+mod read_write;
 mod release;
 mod renew;
 
 use crate::table::{DataHandler, Row};
 
-pub(crate) use layout::released_lock;
+pub(crate) use info::{Subscriber, write_info};
+pub(crate) use layout::{Channels, waiting_holders};
 
 /// The rows of this room, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[acquire::ROWS, info::ROWS, release::ROWS, renew::ROWS];

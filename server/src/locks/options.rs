@@ -24,7 +24,9 @@ pub(super) fn lease_ms(
     };
     let value = args.get(at + 1).ok_or(errors::SYNTAX).and_then(|_| args.int(at + 1))?;
     let ms = value.checked_mul(unit_ms).filter(|&ms| ms > 0);
-    ms.filter(|ms| ms.checked_add(tx.now().wall_ms()).is_some())
+    // What was accepted when it was asked for is not refused when its turn comes, later.
+    let in_range = |ms: &i64| tx.waited_ms().is_some() || ms.checked_add(tx.now().wall_ms()).is_some();
+    ms.filter(in_range)
         .map(Some)
         .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))
 }
@@ -37,4 +39,12 @@ pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, Command
         .and_then(|_| args.int(at).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER))?;
     let ms = u64::try_from(ms).map_err(|_| errors::TIMEOUT_NEGATIVE)?;
     Ok((ms > 0).then_some(ms))
+}
+
+/// The grant that an owner believes to hold a lock by, `TOKEN token`, at argument `at`.
+pub(super) fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+    if !args.is(at, "token") || at + 1 >= args.len() {
+        return Err(errors::SYNTAX);
+    }
+    args.int(at + 1)
 }

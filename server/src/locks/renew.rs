@@ -15,15 +15,50 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .keys(&[KeySpec::counted(1, key_flags::RW | key_flags::UPDATE)])
     .about("lock", "7.2.0", "O(N), N the keys")
     .summary("Sets the leases of locks that an owner holds; with GT only makes them longer.")
-    .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT]")
+    .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT] [TOKEN token]")
     .errors(&[
         "ERR syntax error",
         "ERR numkeys should be greater than 0",
         "ERR value is not an integer or out of range",
         "ERR invalid expire time in 'lock.renew' command",
         "ERR invalid owner",
+        "STALE token *",
         "LOCKMODE the key holds a read-write lock",
     ])];
+
+/// What the options behind the lease ask for.
+#[derive(Default)]
+struct Options {
+    longer_only: bool,
+    token: Option<i64>,
+}
+
+impl Options {
+    fn parse(args: Args<'_>, mut at: usize) -> Result<Self, CommandError> {
+        let mut options = Options::default();
+        while at < args.len() {
+            if args.is(at, "gt") && !options.longer_only {
+                options.longer_only = true;
+                at += 1;
+            } else if options.token.is_none() {
+                options.token = Some(options::token(args, at)?);
+                at += 2;
+            } else {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether the owner holds the lock, and by the grant that it believes in.
+    fn may_renew(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<bool, CommandError> {
+        let held = matches!(layout::standing(tx, key, owner)?, Standing::Mine(_));
+        if let Some(token) = self.token.filter(|_| held) {
+            layout::check_token(tx, key, owner, token)?;
+        }
+        Ok(held)
+    }
+}
 
 fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let keys = args.int_in(1, 1, i64::MAX, NUMKEYS)?;
@@ -31,21 +66,17 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let Some(keys) = keys else { return Err(errors::SYNTAX) };
     let owner = layout::check_owner(&args[2 + keys])?;
     let lease_ms = options::lease_ms(tx, args, 3 + keys, "lock.renew")?.ok_or(errors::SYNTAX)?;
-    let longer_only = match args.from(5 + keys) {
-        [] => false,
-        [word] if word.eq_ignore_ascii_case(b"gt") => true,
-        _ => return Err(errors::SYNTAX),
-    };
+    let options = Options::parse(args, 5 + keys)?;
     let keys = &args.from(2)[..keys];
     // Every key is looked at before any is changed: an error changes nothing.
     let held = keys
         .iter()
-        .map(|key| Ok(matches!(layout::standing(tx, key, owner)?, Standing::Mine(_))))
+        .map(|key| options.may_renew(tx, key, owner))
         .collect::<Result<Vec<bool>, CommandError>>()?;
-    let deadline = tx.now().wall_ms() + lease_ms;
+    let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     reply.array(keys.len());
     for (key, held) in keys.iter().zip(held) {
-        let shorter = longer_only && tx.deadline(key).is_none_or(|current| current >= deadline);
+        let shorter = options.longer_only && tx.deadline(key).is_none_or(|current| current >= deadline);
         let renewed = held && !shorter;
         if renewed {
             tx.set_deadline(key, deadline);

@@ -25,6 +25,12 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
         self.pages.0.iter().flatten().flat_map(|page| page.iter())
     }
 
+    /// The indices of all pages of which a place is in use, also those that are not.
+    pub fn indices_in_used_pages(&self) -> impl Iterator<Item = u32> {
+        let used = self.used.iter().enumerate().filter(|(_, used)| **used > 0);
+        used.flat_map(|(page, _)| (page * PAGE) as u32..((page + 1) * PAGE) as u32)
+    }
+
     /// Keeps `value` at `index`, which is not in use.
     #[inline]
     pub fn insert_at(&mut self, index: u32, value: V) {
@@ -81,6 +87,7 @@ mod tests {
         sparse.insert_at(5000, 7);
         sparse.insert_at(5003, 8);
         assert_eq!((*sparse.get(5000), *sparse.get(5001), *sparse.get(5003)), (7, 0, 8));
+        assert!(sparse.indices_in_used_pages().eq(4096..5120));
         assert!(sparse.heap_bytes() < 3 * 1024 * 8, "{}", sparse.heap_bytes());
         (0..4096).for_each(|index| sparse.insert_at(index, index.into()));
         assert!((0..4096).all(|index| *sparse.get(index) == u64::from(index)));

@@ -185,6 +185,11 @@ impl Clock {
         self.turn(system, moved(self.read(system), us)?)
     }
 
+    /// Whether [`advance_us`](Clock::advance_us) by `us` µs would bring both hands within their range.
+    pub fn reaches_us(&self, system: Now, us: u64) -> bool {
+        moved(self.read(system), us).and_then(in_range).is_ok()
+    }
+
     /// Puts both hands at `to`, running or frozen as they were.
     fn turn(&mut self, system: Now, to: Now) -> Result<(), ClockError> {
         let to = in_range(to)?;

@@ -86,6 +86,10 @@ fn set_pairs(tx: &mut Tx<'_>, args: Args<'_>, name: &str) -> Result<usize, Comma
     edit.value.expect(pairs.len(), edit.encodings);
     let set = |[field, value]: &&[&[u8]; 2]| edit.value.set(field, value, edit.encodings);
     let new = pairs.iter().filter(set).count();
+    if new > 0 {
+        let at = edit.at;
+        pairs.iter().for_each(|[field, _]| tx.field_added(at, &args[1], field));
+    }
     tx.changed(&args[1], events::HSET);
     Ok(new)
 }
@@ -95,6 +99,8 @@ fn hsetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     // A hash that was made just now gets the field in any case, so that it does not stay empty.
     let new = edit.value.set_new(&args[2], &args[3], edit.encodings);
     if new {
+        let at = edit.at;
+        tx.field_added(at, &args[1], &args[2]);
         tx.changed(&args[1], events::HSET);
     }
     reply.integer(i64::from(new));
@@ -105,6 +111,7 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
     let removed = match tx.write::<Hash>(key)? {
         None => 0,
+        Some(edit) if edit.is_lock => remove_owners(tx, args)?,
         Some(edit) => args.from(2).iter().filter(|field| edit.value.remove(field)).count(),
     };
     if removed > 0 {
@@ -113,6 +120,22 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     reply.integer(removed as i64);
     Ok(Flow::Done)
+}
+
+/// Removes fields from the hash of a lock, of which some may be owners.
+#[cold]
+fn remove_owners(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError> {
+    let mut removed = 0;
+    for field in args.from(2) {
+        if let Some(at) =
+            tx.write::<Hash>(&args[1])?.filter(|edit| edit.value.contains(field)).map(|edit| edit.at)
+        {
+            tx.end_hold(at, &args[1], field);
+        }
+        let edit = tx.write::<Hash>(&args[1])?;
+        removed += usize::from(edit.is_some_and(|edit| edit.value.remove(field)));
+    }
+    Ok(removed)
 }
 
 fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -125,7 +148,11 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let edit = tx.write_or_new::<Hash>(key)?;
     // Nothing can go wrong without a field, so that a hash made just now does not stay empty.
     let sum = edit.value.get(field).map_or(Ok(increment), sum_with)?;
-    edit.value.set(field, &IntText::new(sum), edit.encodings);
+    let new = edit.value.set(field, &IntText::new(sum), edit.encodings);
+    let at = edit.at;
+    if new {
+        tx.field_added(at, key, field);
+    }
     tx.changed(key, events::HINCRBY);
     reply.integer(sum);
     Ok(Flow::Done)
@@ -147,7 +174,10 @@ fn hincrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     };
     let text = sum.text().ok_or(errors::INCREMENT_NAN_OR_INFINITY)?;
     let edit = tx.write_or_new::<Hash>(key)?;
-    edit.value.set(field, text.as_bytes(), edit.encodings);
+    let (new, at) = (edit.value.set(field, text.as_bytes(), edit.encodings), edit.at);
+    if new {
+        tx.field_added(at, key, field);
+    }
     tx.changed(key, events::HINCRBYFLOAT);
     reply.bulk(text.as_bytes());
     Ok(Flow::Done)

@@ -1,0 +1,230 @@
+//! The queue of a lock against a model of it: who is served when, whoever comes, leaves, holds or lets go.
+
+use lockwheel::Config;
+use lockwheel::engine::{Engine, Peer, Slot};
+use lockwheel::time::Now;
+use lockwheel_tests::rng::Rng;
+use std::collections::BTreeMap;
+
+/// Random runs, and steps of each.
+const SEEDS: u64 = 80;
+const STEPS: usize = 2_500;
+/// Clients that wait, and the names they wait under: fewer, so that several have the same.
+const CLIENTS: usize = 7;
+const OWNERS: [&str; 4] = ["w", "x", "y", "z"];
+
+/// One who waits, as the model has it.
+#[derive(Clone, Debug)]
+struct Waiter {
+    client: usize,
+    owner: &'static str,
+    lease_ms: i64,
+    /// When its wait ends.
+    ends_ms: i64,
+    /// When its wait and its lease were made, among all.
+    made: u64,
+}
+
+/// The lock and its queue.
+#[derive(Debug, Default)]
+struct Model {
+    now_ms: i64,
+    made: u64,
+    /// Whose it is, how often, until when, and when that deadline was made.
+    held: Option<(&'static str, i64, i64, u64)>,
+    queue: Vec<Waiter>,
+    /// What each client was told, and has not read yet.
+    told: BTreeMap<usize, String>,
+}
+
+impl Model {
+    fn make(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    /// Takes the lock if it can be had; what is told.
+    fn take(&mut self, owner: &'static str, lease_ms: i64) -> Option<String> {
+        let holds = match self.held {
+            None => 1,
+            Some((holder, holds, ..)) if holder == owner => holds + 1,
+            Some(_) => return None,
+        };
+        let made = self.make();
+        self.held = Some((owner, holds, self.now_ms + lease_ms, made));
+        Some(format!("granted {holds}"))
+    }
+
+    /// Serves all that can be: the head while it can be, then those in the holder's name.
+    fn serve(&mut self) {
+        while let Some(at) = self.queue.iter().position(|waiter| match self.held {
+            None => true,
+            Some((holder, ..)) => waiter.owner == holder,
+        }) {
+            let waiter = self.queue.remove(at);
+            let told = self.take(waiter.owner, waiter.lease_ms).expect("it was asked for");
+            self.told.insert(waiter.client, told);
+        }
+    }
+
+    /// Ends the wait of a client, if it waits.
+    fn leave(&mut self, client: usize, told: &str) {
+        if let Some(at) = self.queue.iter().position(|waiter| waiter.client == client) {
+            self.queue.remove(at);
+            self.told.insert(client, told.into());
+            self.serve();
+        }
+    }
+
+    /// Moves time on, each deadline at its own instant, in the order in which they were made.
+    fn advance(&mut self, ms: i64) {
+        let target = self.now_ms + ms;
+        loop {
+            let lease = self.held.map(|(_, _, at, made)| (at, made, None));
+            let waits = self.queue.iter().map(|waiter| (waiter.ends_ms, waiter.made, Some(waiter.client)));
+            let first = lease.into_iter().chain(waits).min_by_key(|&(at, made, _)| (at, made));
+            let Some((at, _, what)) = first.filter(|&(at, ..)| at <= target) else { break };
+            self.now_ms = at;
+            match what {
+                None => {
+                    self.held = None;
+                    self.serve();
+                }
+                Some(client) => self.leave(client, "nothing"),
+            }
+        }
+        self.now_ms = target;
+    }
+}
+
+/// The engine, its clients, and one more that steers.
+struct Real {
+    engine: Engine,
+    clients: Vec<Slot>,
+    main: Slot,
+}
+
+impl Real {
+    fn new() -> Self {
+        let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
+        let mut engine = Engine::new(Config::default(), 7, now);
+        engine.begin(now);
+        let main = engine.connect(Peer::default());
+        let clients = (0..CLIENTS).map(|_| engine.connect(Peer::default())).collect();
+        let mut real = Real { engine, clients, main };
+        real.ask("CLOCK.FREEZE");
+        real
+    }
+
+    fn send(&mut self, slot: Slot, line: &str) {
+        let argv: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        self.engine.execute(slot, &argv);
+    }
+
+    fn read(&mut self, slot: Slot) -> String {
+        let mut answer = Vec::new();
+        self.engine.take_output(slot, &mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn ask(&mut self, line: &str) -> String {
+        self.send(self.main, line);
+        self.read(self.main)
+    }
+
+    /// What a waiter was told, in the model's words; empty while it waits.
+    fn told(&mut self, client: usize) -> String {
+        let answer = self.read(self.clients[client]);
+        let lines: Vec<&str> = answer.split("\r\n").collect();
+        match lines.iter().position(|line| *line == "holds") {
+            Some(at) => format!("granted {}", &lines[at + 1][1..]),
+            None if answer == "$-1\r\n" => "nothing".into(),
+            None if answer.starts_with("-UNBLOCKED") => "unblocked".into(),
+            None => answer,
+        }
+    }
+}
+
+fn acquire(real: &mut Real, model: &mut Model, rng: &mut Rng) {
+    let (client, owner) = (rng.below(CLIENTS), OWNERS[rng.below(OWNERS.len())]);
+    let (lease_ms, wait_ms) = (1 + rng.below(60) as i64, 1 + rng.below(60) as i64);
+    if model.queue.iter().any(|waiter| waiter.client == client) {
+        return;
+    }
+    real.send(real.clients[client], &format!("LOCK.ACQUIRE l {owner} PX {lease_ms} BLOCK {wait_ms}"));
+    if let Some(told) = model.take(owner, lease_ms) {
+        model.told.insert(client, told);
+        return model.serve();
+    }
+    let (made, ends_ms) = (model.make(), model.now_ms + wait_ms);
+    model.queue.push(Waiter { client, owner, lease_ms, ends_ms, made });
+}
+
+/// A client closes its connection, and another comes in its place.
+fn disconnect(real: &mut Real, model: &mut Model, client: usize) {
+    real.engine.disconnect(real.clients[client]);
+    real.clients[client] = real.engine.connect(Peer::default());
+    model.leave(client, "gone");
+    model.told.remove(&client);
+}
+
+fn let_go(real: &mut Real, model: &mut Model, owner: &'static str) {
+    let answer = real.ask(&format!("LOCK.RELEASE l {owner}"));
+    match model.held {
+        Some((holder, holds, at, made)) if holder == owner => {
+            assert_eq!(answer, format!(":{}\r\n", holds - 1));
+            model.held = (holds > 1).then_some((holder, holds - 1, at, made));
+            model.serve();
+        }
+        _ => assert!(answer.starts_with("-NOTHELD") || answer.starts_with("-LOCKLOST"), "{answer}"),
+    }
+}
+
+/// A script takes the lock from whoever has it, for another, as nobody but a script can.
+fn usurp(real: &mut Real, model: &mut Model, owner: &'static str) {
+    let script =
+        "redis.call('del',KEYS[1])redis.call('hset',KEYS[1],ARGV[1],1)redis.call('pexpire',KEYS[1],30)";
+    real.ask(&format!("EVAL {script} 1 l {owner}"));
+    let made = model.make();
+    model.held = Some((owner, 1, model.now_ms + 30, made));
+    model.serve();
+}
+
+fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) {
+    let (client, owner) = (rng.below(CLIENTS), OWNERS[rng.below(OWNERS.len())]);
+    match rng.below(12) {
+        0..5 => acquire(real, model, rng),
+        5..7 => let_go(real, model, owner),
+        7 => {
+            let id = real.engine.session(real.clients[client]).id;
+            real.ask(&format!("CLIENT UNBLOCK {id} ERROR"));
+            model.leave(client, "unblocked");
+        }
+        8 => disconnect(real, model, client),
+        9 => {
+            real.ask("DEL l");
+            model.held = None;
+            model.serve();
+        }
+        10 => usurp(real, model, owner),
+        _ => {
+            let ms = rng.below(40) as i64;
+            real.ask(&format!("CLOCK.ADVANCE {ms}"));
+            model.advance(ms);
+        }
+    }
+}
+
+#[test]
+fn a_queue_is_served_as_a_model_of_it_says() {
+    for seed in 0..SEEDS {
+        let (mut real, mut model, mut rng) = (Real::new(), Model::default(), Rng::new(seed));
+        for n in 0..STEPS {
+            step(&mut real, &mut model, &mut rng);
+            for client in 0..CLIENTS {
+                let expected = model.told.remove(&client).unwrap_or_default();
+                assert_eq!(real.told(client), expected, "seed {seed}, step {n}, client {client}: {model:?}");
+            }
+        }
+    }
+}
