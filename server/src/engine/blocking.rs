@@ -115,7 +115,10 @@ impl Engine {
         let outcome = {
             let argv = blocked.request.argv();
             let mut writer = Writer::new(&mut out, session.protocol);
-            self.ask_again(slot, &blocked, Args::new(&argv), &mut writer)
+            writer.mute(session.replies.are_muted());
+            let outcome = self.ask_again(slot, &blocked, Args::new(&argv), &mut writer);
+            writer.mute(false);
+            outcome
         };
         let command = blocked.command;
         let session = self.sessions.get_mut(slot);
@@ -123,10 +126,10 @@ impl Engine {
         session.blocked = Some(blocked);
         match outcome {
             Ok(Flow::NotYet(_)) => return false,
-            Ok(Flow::Done) => {}
+            Ok(Flow::Done) => session.replies.next_request(),
             Err(error) => {
                 self.stats.failed(command, error.as_bytes());
-                self.send(slot, |reply| reply.error(error.as_bytes()));
+                self.answer(slot, |reply| reply.error(error.as_bytes()));
             }
         }
         self.unblock(slot);
@@ -156,7 +159,7 @@ impl Engine {
             blocked.timeout = None;
         }
         if let Some(blocked) = self.unblock(slot) {
-            self.send(slot, |reply| write_null(blocked.wait.null, reply));
+            self.answer(slot, |reply| write_null(blocked.wait.null, reply));
         }
     }
 
@@ -164,7 +167,7 @@ impl Engine {
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
         let Some(blocked) = self.unblock(slot) else { return false };
-        self.send(slot, |reply| match with_error {
+        self.answer(slot, |reply| match with_error {
             true => reply.error(crate::table::errors::UNBLOCKED.as_bytes()),
             false => write_null(blocked.wait.null, reply),
         });

@@ -2,7 +2,7 @@
 
 use super::client_filter::Filter;
 use super::connection::check_client_name;
-use super::session::{Closing, ReplyMode, Session};
+use super::session::{Closing, Session};
 use super::sessions::Slot;
 use super::table::Handler;
 use super::{Call, Engine};
@@ -166,15 +166,14 @@ fn no_touch(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut d
 
 fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(2, "on") {
-        session.reply_mode = ReplyMode::On;
+        session.replies.turn_on();
+        reply.mute(false);
         reply.ok();
     } else if args.is(2, "off") {
-        session.reply_mode = ReplyMode::Off;
+        session.replies.turn_off();
+        reply.mute(true);
     } else if args.is(2, "skip") {
-        // Skipping one of no replies leaves none.
-        if session.reply_mode != ReplyMode::Off {
-            session.reply_mode = ReplyMode::SkipNext;
-        }
+        session.replies.skip_next();
     } else {
         return Err(errors::SYNTAX);
     }

@@ -1,12 +1,12 @@
 //! A request's way through the engine: the checks in Redis' order, then the handler, then what it caused.
 
 use super::request::Request;
-use super::session::{Closing, ReplyMode};
+use super::session::Closing;
 use super::sessions::Slot;
 use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin};
 use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags};
-use lockwheel_resp::{Protocol, Reply, Writer, number};
+use lockwheel_resp::{Protocol, Reply, Writer};
 
 /// What a connection does after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,18 +38,23 @@ impl Engine {
             return Progress::Close;
         }
         session.last_seen = self.system;
-        let protocol = hello_protocol(args).unwrap_or(session.protocol);
+        let (protocol, muted) = (session.protocol, session.replies.are_muted());
         // The buffer is away while the command writes to it; what the command causes for its own session comes after.
         let mut out = std::mem::take(&mut session.out);
-        let before = out.len();
-        let progress = self.dispatch(slot, args, &mut Writer::new(&mut out, protocol));
+        let mut writer = Writer::new(&mut out, protocol);
+        if muted {
+            writer.mute(true);
+        }
+        let progress = self.dispatch(slot, args, &mut writer);
+        writer.mute(false);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             out = Vec::new();
-        } else if !session.reply_mode.after_command() {
-            out.truncate(before);
         }
         session.out = out;
+        if progress != Progress::Blocked {
+            session.replies.next_request();
+        }
         self.check_output_limit(slot);
         self.commit();
         match progress {
@@ -211,18 +216,6 @@ pub(crate) fn write_null(null: Null, reply: &mut dyn Reply) {
     }
 }
 
-/// HELLO answers in the protocol that it asks for.
-fn hello_protocol(args: Args<'_>) -> Option<Protocol> {
-    if !args.is(0, "hello") {
-        return None;
-    }
-    match number::parse_i64(args.get(1)?)? {
-        2 => Some(Protocol::Resp2),
-        3 => Some(Protocol::Resp3),
-        _ => None,
-    }
-}
-
 /// The first words of an HTTP request that a web page may have been tricked into sending.
 fn is_cross_protocol(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
@@ -258,22 +251,4 @@ pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
     text.extend(args[0].to_ascii_uppercase());
     text.extend(b" HELP.");
     CommandError::new(text)
-}
-
-impl ReplyMode {
-    /// Moves on after a command; whether its reply is sent.
-    fn after_command(&mut self) -> bool {
-        match *self {
-            ReplyMode::On => true,
-            ReplyMode::Off => false,
-            ReplyMode::SkipNext => {
-                *self = ReplyMode::Skip;
-                false
-            }
-            ReplyMode::Skip => {
-                *self = ReplyMode::On;
-                false
-            }
-        }
-    }
 }

@@ -183,7 +183,9 @@ fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     Ok(Flow::Done)
 }
 
+/// Says what a client is subscribed to now, even one that wants no replies.
 fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
+    let muted = reply.mute(false);
     reply.push(3);
     reply.bulk(what);
     match name {
@@ -191,6 +193,7 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
         None => reply.null(),
     }
     reply.integer(count as i64);
+    reply.mute(muted);
 }
 
 fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

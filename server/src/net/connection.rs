@@ -40,6 +40,8 @@ pub(super) struct News {
     closing: Option<Closing>,
     authenticated: bool,
     in_transaction: bool,
+    /// The client has asked not to be sent the next reply, or any.
+    muted: bool,
     max_bulk: usize,
     query_buffer_limit: usize,
 }
@@ -52,6 +54,7 @@ impl News {
             closing: session.closing(),
             authenticated: session.authenticated,
             in_transaction: session.multi.is_some(),
+            muted: session.is_muted(),
             max_bulk: engine.config.proto_max_bulk_len,
             query_buffer_limit: engine.config.client_query_buffer_limit,
         }
@@ -77,6 +80,8 @@ pub(super) struct Connection {
     blocked: bool,
     authenticated: bool,
     in_transaction: bool,
+    /// The client has asked not to be sent the next reply, or any.
+    muted: bool,
     closing: Option<Closing>,
     /// A request of an open transaction was refused because a script was slow: it must not run without it.
     refused: bool,
@@ -103,6 +108,7 @@ impl Connection {
             blocked: false,
             authenticated: false,
             in_transaction: false,
+            muted: false,
             closing: None,
             refused: false,
             news_left: false,
@@ -274,6 +280,7 @@ impl Connection {
         self.closing = news.closing.or(self.closing);
         self.refused &= news.in_transaction;
         self.in_transaction = news.in_transaction;
+        self.muted = news.muted;
         self.authenticated = news.authenticated;
         self.input.limits.unauthenticated = !news.authenticated;
         self.input.limits.max_bulk = news.max_bulk;
@@ -365,8 +372,9 @@ impl Connection {
     }
 
     fn protocol_error(&mut self, error: &ProtocolError) {
-        let text = format!("ERR {error}");
-        Writer::new(&mut self.output.bytes, Default::default()).error(text.as_bytes());
+        if !self.muted {
+            error.reply(&mut Writer::new(&mut self.output.bytes, Default::default()));
+        }
         self.closing = Some(Closing::AfterOutput);
     }
 }
