@@ -4,7 +4,7 @@ use super::session::{Closing, Session};
 use super::table::Handler;
 use super::{Call, Engine, Origin, REDIS_VERSION};
 use crate::keyspace::Tx;
-use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
@@ -174,7 +174,7 @@ impl<'a> HelloOptions<'a> {
                 at += 2;
             } else {
                 let mut text = b"ERR Syntax error in HELLO option '".to_vec();
-                text.extend(args.from(at)[0]);
+                text.extend(quotable(args.from(at)[0]));
                 text.push(b'\'');
                 return Err(CommandError::new(text));
             }

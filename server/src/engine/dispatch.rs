@@ -5,7 +5,7 @@ use super::session::Closing;
 use super::sessions::Slot;
 use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin};
-use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags};
+use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags, quotable};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
 /// What a connection does after a request.
@@ -224,7 +224,7 @@ fn is_cross_protocol(word: &[u8]) -> bool {
 /// `unknown command`, with the beginning of its arguments, as Redis quotes them.
 pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
     const SHOWN: usize = 128;
-    let name = &args[0];
+    let name = quotable(&args[0]);
     let mut text = b"ERR unknown command '".to_vec();
     text.extend(&name[..name.len().min(SHOWN)]);
     text.extend(b"', with args beginning with: ");
@@ -233,6 +233,7 @@ pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
         if shown >= SHOWN {
             break;
         }
+        let arg = quotable(arg);
         let arg = &arg[..arg.len().min(SHOWN - shown)];
         text.push(b'\'');
         text.extend(arg);
@@ -245,7 +246,7 @@ pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
 /// `unknown subcommand`, as Redis quotes it.
 pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
     let mut text = b"ERR unknown subcommand '".to_vec();
-    let word = &args[1];
+    let word = quotable(&args[1]);
     text.extend(&word[..word.len().min(128)]);
     text.extend(b"'. Try ");
     text.extend(args[0].to_ascii_uppercase());

@@ -1,10 +1,11 @@
 //! Publish/subscribe: who listens to which channel and pattern, and the commands for it.
 
+use super::client::unknown_or_arity;
 use super::sessions::Slot;
 use super::table::Handler;
 use super::{Call, Engine};
 use crate::keyspace::glob;
-use crate::table::{Args, CommandError, Flow, Outcome, Row, flags};
+use crate::table::{Args, Flow, Outcome, Row, flags};
 use lockwheel_resp::Reply;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -263,10 +264,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
 
 fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
-        let word = String::from_utf8_lossy(&args[1]);
-        return Err(CommandError::new(format!(
-            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try PUBSUB HELP."
-        )));
+        return Err(unknown_or_arity(args));
     }
     let pattern = args.get(2);
     let channels = engine.pubsub.channels.keys().map(|channel| &**channel);
