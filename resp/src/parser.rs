@@ -78,7 +78,7 @@ pub enum ProtocolError {
 
 impl ProtocolError {
     /// Answers the client as Redis does: `-ERR Protocol error: …`.
-    pub fn reply(&self, reply: &mut impl Reply) {
+    pub fn reply(&self, reply: &mut dyn Reply) {
         if let Self::ExpectedBulk(byte) = *self {
             let mut text = *b"ERR Protocol error: expected '$', got '?'";
             let at = text.len() - 2;

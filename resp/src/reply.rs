@@ -55,6 +55,18 @@ pub trait Reply {
     /// Takes back what was written behind that place, where a sink can: what has begun as one reply becomes another.
     fn rewind(&mut self, _written: usize) {}
 
+    /// From here on in this protocol: the command has changed that of the client who reads the reply.
+    fn speak(&mut self, protocol: Protocol) {
+        let _ = protocol;
+    }
+
+    /// From here on nothing reaches the reader (`true`) or everything does; which it was before. Only a client may
+    /// ask for silence (CLIENT REPLY): nothing else keeps it.
+    fn mute(&mut self, muted: bool) -> bool {
+        let _ = muted;
+        false
+    }
+
     /// The status `OK`.
     fn ok(&mut self) {
         self.status(b"OK");

@@ -9,13 +9,15 @@ use crate::{Protocol, Reply, number};
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     protocol: Protocol,
+    /// While muted: where what is to be dropped begins.
+    muted_from: Option<usize>,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer at the end of `out`.
+    /// A writer at the end of `out`. One that is muted is to be unmuted in the end: only then is dropped what it wrote.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
-        Self { out, protocol }
+        Self { out, protocol, muted_from: None }
     }
 
     #[inline]
@@ -170,6 +172,22 @@ impl Reply for Writer<'_> {
 
     fn push(&mut self, len: usize) {
         self.header(if self.resp3() { b'>' } else { b'*' }, len);
+    }
+
+    fn speak(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
+    #[inline]
+    fn mute(&mut self, muted: bool) -> bool {
+        let before = self.muted_from.take();
+        if let Some(from) = before {
+            self.out.truncate(from);
+        }
+        if muted {
+            self.muted_from = Some(self.out.len());
+        }
+        before.is_some()
     }
 
     #[inline]

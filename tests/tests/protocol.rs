@@ -81,6 +81,47 @@ fn malformed_requests_are_refused_as_redis_refuses_them() {
 }
 
 #[test]
+fn an_error_of_the_protocol_quotes_a_byte_as_it_is() {
+    let inputs: Vec<Vec<u8>> = (0..=255).map(|byte| [b"*1\r\n", &[byte][..], b"x\r\n"].concat()).collect();
+    same_bytes("", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let server = ours::server();
+    for byte in [1, b'\t', b'\'', b'"', b'\\', 0x7f, 0x80, 0xff] {
+        let expected = [b"-ERR Protocol error: expected '$', got '", &[byte][..], b"'\r\n"].concat();
+        assert_eq!(answer(server.addr(), &inputs[usize::from(byte)]), expected);
+    }
+}
+
+#[test]
+fn errors_quote_words_as_they_are_up_to_a_nul() {
+    const PLACES: &[&[&str]] = &[
+        &["nosuch?", "a"],
+        &["nosuch", "a?c", "d"],
+        &["CLIENT", "a?c"],
+        &["OBJECT", "a?c", "d"],
+        &["CONFIG", "SET", "a?c", "1"],
+        &["CLIENT", "KILL", "TYPE", "a?c"],
+        &["CLIENT", "KILL", "USER", "a?c"],
+        &["HELLO", "3", "a?c"],
+        &["PUBSUB", "CHANNELS", "a?c", "d", "e"],
+        &["EXPIRE", "k", "1", "a?c"],
+        &["CLIENT", "UNBLOCK", "1", "a?c"],
+    ];
+    for place in PLACES {
+        let with = |byte: u8| {
+            let word = |word: &&str| {
+                word.bytes().map(|letter| if letter == b'?' { byte } else { letter }).collect::<Vec<u8>>()
+            };
+            encode(&place.iter().map(word).collect::<Vec<_>>())
+        };
+        let inputs: Vec<Vec<u8>> = (0..=255).map(with).collect();
+        same_bytes("", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    }
+    let server = ours::server();
+    let sent = answer(server.addr(), &encode(&[&b"CLIENT"[..], b"a\xff\x00c"]));
+    assert_eq!(sent, b"-ERR unknown subcommand 'a\xff'. Try CLIENT HELP.\r\n");
+}
+
+#[test]
 fn requests_that_are_none_are_passed_over() {
     same_bytes(
         "",

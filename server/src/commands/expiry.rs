@@ -1,7 +1,9 @@
 //! Deadlines of keys: EXPIRE and its kin, TTL and its kin, PERSIST.
 
 use crate::keyspace::{Tx, events};
-use crate::table::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use crate::table::{
+    Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags, quotable,
+};
 use lockwheel_resp::Reply;
 
 const WRITE: u32 = flags::WRITE | flags::FAST;
@@ -197,10 +199,8 @@ impl Conditions {
     }
 }
 
-/// Redis prints the option as a C string, which ends at a NUL.
 fn unsupported(option: &[u8]) -> CommandError {
-    let shown = option.split(|byte| *byte == 0).next().unwrap_or_default();
-    CommandError::new([b"ERR Unsupported option ", shown].concat())
+    CommandError::new([b"ERR Unsupported option ", quotable(option)].concat())
 }
 
 fn expire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -144,8 +144,12 @@ impl Engine {
         // A mistake in a command costs the client that waits by it, not the one whose request has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
-            let mut writer = Writer::new(&mut out, self.sessions.get(slot).protocol);
-            self.ask_again(slot, &blocked, Args::new(&argv), &mut writer)
+            let session = self.sessions.get(slot);
+            let mut writer = Writer::new(&mut out, session.protocol);
+            writer.mute(session.replies.are_muted());
+            let outcome = self.ask_again(slot, &blocked, Args::new(&argv), &mut writer);
+            writer.mute(false);
+            outcome
         }));
         let command = blocked.command;
         let session = self.sessions.get_mut(slot);
@@ -153,10 +157,10 @@ impl Engine {
         session.blocked = Some(blocked);
         match asked {
             Ok(Ok(Flow::NotYet(_))) => return false,
-            Ok(Ok(Flow::Done)) => {}
+            Ok(Ok(Flow::Done)) => session.replies.next_request(),
             Ok(Err(error)) => {
                 self.stats.failed(command, error.as_bytes());
-                self.send(slot, |reply| reply.error(error.as_bytes()));
+                self.answer(slot, |reply| reply.error(error.as_bytes()));
             }
             Err(_) => {
                 self.cut_off(slot);
@@ -190,7 +194,7 @@ impl Engine {
             blocked.timeout = None;
         }
         if let Some(blocked) = self.unblock(slot) {
-            self.send(slot, |reply| write_null(blocked.wait.null, reply));
+            self.answer(slot, |reply| write_null(blocked.wait.null, reply));
         }
     }
 
@@ -198,7 +202,7 @@ impl Engine {
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
         let Some(blocked) = self.unblock(slot) else { return false };
-        self.send(slot, |reply| match with_error {
+        self.answer(slot, |reply| match with_error {
             true => reply.error(crate::table::errors::UNBLOCKED.as_bytes()),
             false => write_null(blocked.wait.null, reply),
         });

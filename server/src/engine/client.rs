@@ -2,12 +2,12 @@
 
 use super::client_filter::Filter;
 use super::connection::check_client_name;
-use super::session::{Closing, ReplyMode, Session};
+use super::session::{Closing, Session};
 use super::sessions::Slot;
 use super::table::Handler;
 use super::{Call, Engine};
 use crate::keyspace::Tx;
-use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags, quotable};
 use lockwheel_resp::Reply;
 
 const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE;
@@ -127,7 +127,7 @@ fn setinfo(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dy
     } else if args.is(2, "lib-ver") {
         &mut session.lib_ver
     } else {
-        return Err(CommandError::new([b"ERR Unrecognized option '", option, b"'"].concat()));
+        return Err(CommandError::new([b"ERR Unrecognized option '", quotable(option), b"'"].concat()));
     };
     if check_client_name(value).is_err() {
         let text = [option, b" cannot contain spaces, newlines or special characters."].concat();
@@ -166,15 +166,14 @@ fn no_touch(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut d
 
 fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(2, "on") {
-        session.reply_mode = ReplyMode::On;
+        session.replies.turn_on();
+        reply.mute(false);
         reply.ok();
     } else if args.is(2, "off") {
-        session.reply_mode = ReplyMode::Off;
+        session.replies.turn_off();
+        reply.mute(true);
     } else if args.is(2, "skip") {
-        // Skipping one of no replies leaves none.
-        if session.reply_mode != ReplyMode::Off {
-            session.reply_mode = ReplyMode::SkipNext;
-        }
+        session.replies.skip_next();
     } else {
         return Err(errors::SYNTAX);
     }
@@ -200,7 +199,8 @@ fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
 /// What containers answer to a subcommand with arguments that it does not take.
 pub(super) fn unknown_or_arity(args: Args<'_>) -> CommandError {
     let mut text = b"ERR unknown subcommand or wrong number of arguments for '".to_vec();
-    text.extend(&args[1][..args[1].len().min(128)]);
+    let word = quotable(&args[1]);
+    text.extend(&word[..word.len().min(128)]);
     text.extend(b"'. Try ");
     text.extend(args[0].to_ascii_uppercase());
     text.extend(b" HELP.");

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::session::{Closing, Session};
-use crate::table::{Args, CommandError, errors};
+use crate::table::{Args, CommandError, errors, quotable};
 use lockwheel_resp::Protocol;
 
 /// The types of clients, as CLIENT LIST TYPE names them.
@@ -24,7 +24,7 @@ impl ClientType {
             b"normal" => Ok(ClientType::Normal),
             b"pubsub" => Ok(ClientType::Pubsub),
             b"master" | b"slave" | b"replica" => Ok(ClientType::Replication),
-            _ => Err(CommandError::new([b"ERR Unknown client type '", name, b"'"].concat())),
+            _ => Err(CommandError::new([b"ERR Unknown client type '", quotable(name), b"'"].concat())),
         }
     }
 }
@@ -75,7 +75,7 @@ impl Filter {
         } else if args.is(at, "user") {
             // Every client is the default user.
             if value != b"default" {
-                return Err(CommandError::new([b"ERR No such user '", value, b"'"].concat()));
+                return Err(CommandError::new([b"ERR No such user '", quotable(value), b"'"].concat()));
             }
         } else if args.is(at, "skipme") {
             self.skip_me = match &*value.to_ascii_lowercase() {

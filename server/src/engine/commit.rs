@@ -66,6 +66,14 @@ impl Engine {
         }
     }
 
+    /// Answers the request that a session has been waiting with, unless it wants no reply.
+    pub(crate) fn answer(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
+        let session = self.sessions.get_mut(slot);
+        let muted = session.replies.are_muted();
+        session.replies.next_request();
+        if muted { self.wake(slot) } else { self.send(slot, write) }
+    }
+
     /// Appends to the output of a session, after its own earlier replies, and sees to it that it is written.
     pub(crate) fn send(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
         let session = self.sessions.get_mut(slot);

@@ -1,10 +1,10 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use super::session::{Closing, ReplyMode, Session};
+use super::session::{Closing, Session};
 use super::table::Handler;
 use super::{Call, Engine, Origin, REDIS_VERSION};
 use crate::keyspace::Tx;
-use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
@@ -131,6 +131,7 @@ fn hello(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
         session.name = name.into();
     }
     session.protocol = protocol.unwrap_or(session.protocol);
+    reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
     reply.map(7);
     field(reply, "server", "redis");
@@ -173,7 +174,7 @@ impl<'a> HelloOptions<'a> {
                 at += 2;
             } else {
                 let mut text = b"ERR Syntax error in HELLO option '".to_vec();
-                text.extend(args.from(at)[0]);
+                text.extend(quotable(args.from(at)[0]));
                 text.push(b'\'');
                 return Err(CommandError::new(text));
             }
@@ -228,11 +229,13 @@ fn reset(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) ->
     session.multi = None;
     session.db = 0;
     session.protocol = Protocol::Resp2;
+    reply.speak(session.protocol);
     session.authenticated = authenticated;
     session.name = Box::default();
-    session.reply_mode = ReplyMode::On;
+    session.replies.reset();
     session.no_evict = false;
     session.no_touch = false;
+    reply.mute(session.replies.are_muted());
     reply.status(b"RESET");
     Ok(Flow::Done)
 }

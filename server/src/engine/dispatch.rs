@@ -1,13 +1,13 @@
 //! A request's way through the engine: the checks in Redis' order, then the handler, then what it caused.
 
 use super::request::Request;
-use super::session::{Closing, ReplyMode};
+use super::session::Closing;
 use super::sessions::Slot;
 use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin};
 use crate::keyspace::Actor;
-use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags};
-use lockwheel_resp::{Protocol, Reply, Writer, number};
+use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags, quotable};
+use lockwheel_resp::{Protocol, Reply, Writer};
 
 /// What a connection does after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,21 +42,27 @@ impl Engine {
             return Progress::Close;
         }
         session.last_seen = self.system;
-        let protocol = hello_protocol(args).unwrap_or(session.protocol);
+        let (protocol, muted) = (session.protocol, session.replies.are_muted());
         // The buffer is away while the command writes to it; what the command causes for its own session comes after.
         let mut out = session.begin_reply();
         let before = out.len();
-        let progress = self.dispatch(slot, args, &mut Writer::new(&mut out, protocol));
+        let mut writer = Writer::new(&mut out, protocol);
+        if muted {
+            writer.mute(true);
+        }
+        let progress = self.dispatch(slot, args, &mut writer);
+        writer.mute(false);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             out = Vec::new();
             session.drop_output();
-        } else if !session.reply_mode.after_command() {
-            out.truncate(before);
         }
         // A long reply has taken long to write.
         self.work += out.len().saturating_sub(before) / LONG_REPLY;
         session.end_reply(out);
+        if progress != Progress::Blocked {
+            session.replies.next_request();
+        }
         self.check_output_limit(slot);
         self.commit();
         match progress {
@@ -242,18 +248,6 @@ pub(crate) fn write_null(null: Null, reply: &mut dyn Reply) {
     }
 }
 
-/// HELLO answers in the protocol that it asks for.
-fn hello_protocol(args: Args<'_>) -> Option<Protocol> {
-    if !args.is(0, "hello") {
-        return None;
-    }
-    match number::parse_i64(args.get(1)?)? {
-        2 => Some(Protocol::Resp2),
-        3 => Some(Protocol::Resp3),
-        _ => None,
-    }
-}
-
 /// The first words of an HTTP request that a web page may have been tricked into sending.
 fn is_cross_protocol(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
@@ -262,7 +256,7 @@ fn is_cross_protocol(word: &[u8]) -> bool {
 /// `unknown command`, with the beginning of its arguments, as Redis quotes them.
 pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
     const SHOWN: usize = 128;
-    let name = &args[0];
+    let name = quotable(&args[0]);
     let mut text = b"ERR unknown command '".to_vec();
     text.extend(&name[..name.len().min(SHOWN)]);
     text.extend(b"', with args beginning with: ");
@@ -271,6 +265,7 @@ pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
         if shown >= SHOWN {
             break;
         }
+        let arg = quotable(arg);
         let arg = &arg[..arg.len().min(SHOWN - shown)];
         text.push(b'\'');
         text.extend(arg);
@@ -283,28 +278,10 @@ pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
 /// `unknown subcommand`, as Redis quotes it.
 pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
     let mut text = b"ERR unknown subcommand '".to_vec();
-    let word = &args[1];
+    let word = quotable(&args[1]);
     text.extend(&word[..word.len().min(128)]);
     text.extend(b"'. Try ");
     text.extend(args[0].to_ascii_uppercase());
     text.extend(b" HELP.");
     CommandError::new(text)
-}
-
-impl ReplyMode {
-    /// Moves on after a command; whether its reply is sent.
-    fn after_command(&mut self) -> bool {
-        match *self {
-            ReplyMode::On => true,
-            ReplyMode::Off => false,
-            ReplyMode::SkipNext => {
-                *self = ReplyMode::Skip;
-                false
-            }
-            ReplyMode::Skip => {
-                *self = ReplyMode::On;
-                false
-            }
-        }
-    }
 }

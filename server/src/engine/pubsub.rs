@@ -1,12 +1,13 @@
 //! Publish/subscribe: who listens to which channel and pattern, and the commands for it.
 
+use super::client::unknown_or_arity;
 use super::outbox::Message;
 use super::sessions::Slot;
 use super::table::Handler;
 use super::{Call, Engine};
 use crate::keyspace::glob;
 use crate::locks::{Channels, Subscriber};
-use crate::table::{Args, CommandError, Flow, Outcome, Row, flags};
+use crate::table::{Args, Flow, Outcome, Row, flags};
 use lockwheel_resp::Reply;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,9 +185,8 @@ const PUBSUB: &[Row<Handler>] = &[
         .syntax("[channel [channel ...]]"),
 ];
 
-fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn publish(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let receivers = engine.pubsub.receivers(&args[1]);
-    let db = engine.session(call.slot).db;
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
     }
@@ -194,7 +194,9 @@ fn publish(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     Ok(Flow::Done)
 }
 
+/// Says what a client is subscribed to now, even one that wants no replies.
 fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
+    let muted = reply.mute(false);
     reply.push(3);
     reply.bulk(what);
     match name {
@@ -202,6 +204,7 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
         None => reply.null(),
     }
     reply.integer(count as i64);
+    reply.mute(muted);
 }
 
 fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -271,10 +274,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
 
 fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
-        let word = String::from_utf8_lossy(&args[1]);
-        return Err(CommandError::new(format!(
-            "ERR unknown subcommand or wrong number of arguments for '{word}'. Try PUBSUB HELP."
-        )));
+        return Err(unknown_or_arity(args));
     }
     let pattern = args.get(2);
     let channels = engine.pubsub.channels.keys().map(|channel| &**channel);

@@ -357,7 +357,7 @@ const HELP: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Peer;
+    use crate::engine::{Outbox, Peer};
     use crate::time::Now;
     use lockwheel_resp::{Protocol, Writer};
 
@@ -373,15 +373,16 @@ mod tests {
             if killed {
                 assert_eq!(engine.control.kill(), Ok(()));
             }
+            let engine = &mut engine;
             let mut host =
-                ScriptHost { engine: &mut engine, call, read_only: false, new_errors: false, old_errors: 0 };
+                ScriptHost { engine, call, words: &[], read_only: false, new_errors: false, old_errors: 0 };
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
             engine.control.end();
-            let mut keys = Vec::new();
+            let mut keys = Outbox::default();
             engine.execute(slot, &[b"EXISTS", b"k"]);
             engine.take_output(slot, &mut keys);
-            keys
+            keys.bytes().to_vec()
         };
         assert_eq!(set(true), b":0\r\n");
         assert_eq!(set(false), b":1\r\n");

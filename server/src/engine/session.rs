@@ -33,18 +33,49 @@ impl Peer {
     }
 }
 
-/// What CLIENT REPLY has asked for.
+/// What CLIENT REPLY has asked for. Messages and the confirmations of subscriptions are sent in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ReplyMode {
-    /// Every reply is sent.
-    #[default]
-    On,
-    /// None is.
-    Off,
-    /// The next command's reply is not sent.
-    SkipNext,
-    /// This command's reply is not sent.
-    Skip,
+pub(crate) struct Replies {
+    /// No reply is sent.
+    off: bool,
+    /// That of the present request is not.
+    skip: bool,
+    /// That of the next request will not be.
+    skip_next: bool,
+}
+
+impl Replies {
+    /// Whether what is answered now is not to be sent.
+    #[inline]
+    pub(crate) fn are_muted(self) -> bool {
+        self.off || self.skip
+    }
+
+    /// The request has been answered, at once or after a wait.
+    #[inline]
+    pub(crate) fn next_request(&mut self) {
+        self.skip = std::mem::take(&mut self.skip_next);
+    }
+
+    /// CLIENT REPLY ON. One that is to be skipped still is.
+    pub(crate) fn turn_on(&mut self) {
+        (self.off, self.skip) = (false, false);
+    }
+
+    /// CLIENT REPLY OFF.
+    pub(crate) fn turn_off(&mut self) {
+        self.off = true;
+    }
+
+    /// CLIENT REPLY SKIP; skipping one of no replies leaves none.
+    pub(crate) fn skip_next(&mut self) {
+        self.skip_next |= !self.off;
+    }
+
+    /// RESET, whose own reply may be one that is skipped.
+    pub(crate) fn reset(&mut self) {
+        (self.off, self.skip_next) = (false, false);
+    }
 }
 
 /// A transaction between MULTI and EXEC.
@@ -100,7 +131,7 @@ pub struct Session {
     pub(crate) connected: Now,
     pub(crate) last_seen: Now,
     pub(crate) last_command: Option<CommandId>,
-    pub(crate) reply_mode: ReplyMode,
+    pub(crate) replies: Replies,
     pub(crate) multi: Option<Multi>,
     /// The keys it watches.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
@@ -150,7 +181,7 @@ impl Session {
             connected: system,
             last_seen: system,
             last_command: None,
-            reply_mode: ReplyMode::On,
+            replies: Replies::default(),
             multi: None,
             watched: Vec::new(),
             watch_broken: false,
@@ -207,11 +238,6 @@ impl Session {
         self.behind_reply = None;
     }
 
-    /// Whether the reply to its next request is not to be sent.
-    pub fn is_muted(&self) -> bool {
-        self.reply_mode != ReplyMode::On
-    }
-
     /// Whether its replies are to be written before more are made.
     pub fn has_much_output(&self) -> bool {
         /// Bytes.
@@ -222,6 +248,11 @@ impl Session {
     /// Whether it waits for a key or a state.
     pub fn is_blocked(&self) -> bool {
         self.blocked.is_some()
+    }
+
+    /// Whether it has asked not to be sent what is answered now.
+    pub fn is_muted(&self) -> bool {
+        self.replies.are_muted()
     }
 
     /// Whether and how its connection is to be closed.

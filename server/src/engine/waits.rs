@@ -93,8 +93,8 @@ const HELP: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Peer;
     use crate::engine::config::Config;
+    use crate::engine::{Outbox, Peer};
     use crate::time::Now;
 
     fn at(ms: u64) -> Now {
@@ -115,9 +115,9 @@ mod tests {
             engine.execute(main, &[b"CLOCK.ADVANCE", b"3600000"]);
             let told = |engine: &mut Engine, ms| {
                 engine.begin(at(ms));
-                let mut answer = Vec::new();
+                let mut answer = Outbox::default();
                 engine.take_output(waiter, &mut answer);
-                String::from_utf8_lossy(&answer).into_owned()
+                String::from_utf8_lossy(answer.bytes()).into_owned()
             };
             assert_eq!(told(&mut engine, 4999), "", "{request}");
             assert!(engine.next_deadline().is_some_and(|at_us| (5_000_000..=5_001_000).contains(&at_us)));

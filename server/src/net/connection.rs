@@ -45,6 +45,7 @@ pub(super) struct News {
     closing: Option<Closing>,
     authenticated: bool,
     in_transaction: bool,
+    /// The client has asked not to be sent the next reply, or any.
     muted: bool,
     max_bulk: usize,
     query_buffer_limit: usize,
@@ -84,7 +85,7 @@ pub(super) struct Connection {
     blocked: bool,
     authenticated: bool,
     in_transaction: bool,
-    /// The next reply is not to be sent.
+    /// The client has asked not to be sent the next reply, or any.
     muted: bool,
     closing: Option<Closing>,
     /// A request of an open transaction was refused because a script was slow: it must not run without it.
@@ -391,8 +392,9 @@ impl Connection {
     }
 
     fn protocol_error(&mut self, error: &ProtocolError) {
-        let text = format!("ERR {error}");
-        self.reply(|writer| writer.error(text.as_bytes()));
+        if !self.muted {
+            self.reply(|writer| error.reply(writer));
+        }
         self.closing = Some(Closing::AfterOutput);
     }
 }

@@ -29,6 +29,11 @@ impl CommandError {
     }
 }
 
+/// A client's words as an error quotes them: Redis prints them as a C string, which ends at a NUL.
+pub fn quotable(words: &[u8]) -> &[u8] {
+    words.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
 impl From<WrongType> for CommandError {
     fn from(_: WrongType) -> Self {
         errors::WRONG_TYPE

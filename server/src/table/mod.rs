@@ -13,7 +13,7 @@ mod row;
 pub mod syntax;
 
 pub use args::{Args, parse_timeout_ms};
-pub use error::{CommandError, errors};
+pub use error::{CommandError, errors, quotable};
 pub use flow::{Flow, Null, Outcome, Wait, WaitClass};
 pub use keys::{Begin, Find, KeySpec, key_flags};
 pub use row::{Row, flags};

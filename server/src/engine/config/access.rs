@@ -5,6 +5,7 @@ use super::parameter::{Change, Parameter, Reason, Value};
 use super::special::Context;
 use super::table::PARAMETERS;
 use crate::keyspace::glob;
+use crate::table::quotable;
 use std::fmt;
 
 /// Why CONFIG SET changed nothing: its reply, without the leading `-`.
@@ -18,7 +19,9 @@ impl SetError {
     }
 
     fn unknown(name: &[u8]) -> Self {
-        SetError([b"ERR Unknown option or number of arguments for CONFIG SET - '", name, b"'"].concat())
+        SetError(
+            [b"ERR Unknown option or number of arguments for CONFIG SET - '", quotable(name), b"'"].concat(),
+        )
     }
 
     fn because(name: &[u8], reason: &str) -> Self {

@@ -1,0 +1,251 @@
+//! CLIENT REPLY: what a client is sent that wants no replies, byte for byte as a real server sends it.
+
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::{Client, Protocol};
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// What a client `a` is sent in a sequence of lines, up to the end of its connection.
+///
+/// A line is `client: command`, or `until command => part of the answer`, which is asked again and again.
+fn sent_to_a(server: SocketAddr, protocol: Protocol, lines: &[&str]) -> String {
+    let mut clients: BTreeMap<&str, Client> = BTreeMap::new();
+    let mut observer = Client::connect(server);
+    observer.line("FLUSHALL");
+    for line in lines.iter().copied().chain(["a: RESET", "a: QUIT"]) {
+        if let Some((question, answer)) = line.strip_prefix("until ").and_then(|line| line.split_once(" => "))
+        {
+            while !observer.line(question).to_string().contains(answer) {}
+            continue;
+        }
+        let (name, command) = line.split_once(": ").expect("a line names its client");
+        let client = clients.entry(name).or_insert_with(|| Client::connect_with(server, protocol));
+        if name == "a" { client.send_line(command) } else { drop(client.line(command)) }
+    }
+    let mut a = clients.remove("a").expect("there is a client named a");
+    a.read_to_close().escape_ascii().to_string().replace("\\r\\n", " ").trim_end().to_string()
+}
+
+/// The lines send `expected` in RESP2, and the same as redis-server in both protocols.
+#[track_caller]
+fn case(lines: &[&str], expected: &str) {
+    let expected = format!("{expected} +RESET +OK");
+    compare(lines, |sent| assert_eq!(sent, expected.trim_start(), "{lines:#?}"));
+}
+
+#[track_caller]
+fn compare(lines: &[&str], check_resp2: impl Fn(&str)) {
+    let ours = ours::server();
+    let sent = [Protocol::Resp2, Protocol::Resp3].map(|protocol| {
+        let sent = sent_to_a(Endpoint::addr(&ours), protocol, lines);
+        if protocol == Protocol::Resp2 {
+            check_resp2(&sent);
+        }
+        (protocol, sent)
+    });
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    for (protocol, sent) in sent {
+        assert_eq!(sent, sent_to_a(real.addr(), protocol, lines), "{protocol:?}: {lines:#?}");
+    }
+}
+
+const BLOCKED: &str = "until INFO clients => blocked_clients:1";
+const UNBLOCKED: &str = "until INFO clients => blocked_clients:0";
+
+#[test]
+fn a_waiter_that_is_served_hears_nothing_while_replies_are_off() {
+    case(
+        &[
+            "a: CLIENT REPLY OFF",
+            "a: BLPOP l 0",
+            BLOCKED,
+            "b: RPUSH l x",
+            "a: PING",
+            "a: CLIENT REPLY ON",
+            "a: GET l",
+        ],
+        "+OK $-1",
+    );
+}
+
+#[test]
+fn the_reply_that_is_skipped_is_that_of_the_request_which_waited() {
+    case(
+        &["a: CLIENT REPLY SKIP", "a: BLPOP l 0", BLOCKED, "b: RPUSH l x", "a: PING", "a: PING"],
+        "+PONG +PONG",
+    );
+    case(
+        &["a: CLIENT REPLY SKIP", "a: BLPOP l 0", "a: PING", BLOCKED, "b: RPUSH l x", "a: GET l"],
+        "+PONG $-1",
+    );
+}
+
+#[test]
+fn a_wait_that_is_over_says_nothing_either() {
+    case(
+        &["a: CLIENT REPLY OFF", "a: BLPOP l 0.01", "a: PING", "a: CLIENT REPLY ON", "a: PING"],
+        "+OK +PONG",
+    );
+    case(&["a: CLIENT REPLY SKIP", "a: BLPOP l 0.01", "a: PING", "a: PING"], "+PONG +PONG");
+}
+
+#[test]
+fn a_waiter_that_is_served_an_error_hears_nothing() {
+    let lines = |mode| {
+        [
+            mode,
+            "a: BLMOVE l k LEFT RIGHT 0",
+            BLOCKED,
+            "b: SET k v",
+            "b: RPUSH l x",
+            UNBLOCKED,
+            "a: PING",
+            "a: PING",
+        ]
+    };
+    case(&lines("a: CLIENT REPLY OFF"), "");
+    case(&lines("a: CLIENT REPLY SKIP"), "+PONG +PONG");
+}
+
+#[test]
+fn a_client_that_is_unblocked_hears_nothing() {
+    for (mode, rest) in [("OFF", ""), ("SKIP", "+PONG ")] {
+        for reason in ["TIMEOUT", "ERROR"] {
+            for server in servers() {
+                let mut a = Client::connect(server.addr());
+                let id = a.line("CLIENT ID").as_int().expect("a number");
+                a.send_line(&format!("CLIENT REPLY {mode}"));
+                a.send_line("BLPOP l 0");
+                let mut other = Client::connect(server.addr());
+                while other.line(&format!("CLIENT UNBLOCK {id} {reason}")).as_int() == Some(0) {}
+                ["PING", "RESET", "QUIT"].iter().for_each(|line| a.send_line(line));
+                let sent = a.read_to_close().escape_ascii().to_string().replace("\\r\\n", " ");
+                assert_eq!(sent, format!("{rest}+RESET +OK "), "{mode} {reason}");
+            }
+        }
+    }
+}
+
+/// Ours, and redis-server where it is installed.
+fn servers() -> Vec<Box<dyn Endpoint>> {
+    let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
+    real.into_iter().chain([Box::new(ours::server()) as Box<dyn Endpoint>]).collect()
+}
+
+const SUBSCRIBED: &str = "*3 $9 subscribe $1 c :1";
+const MESSAGE: &str = "*3 $7 message $1 c $1 m";
+
+#[test]
+fn subscriptions_are_confirmed_and_messages_sent_whatever_the_mode() {
+    for mode in ["a: CLIENT REPLY OFF", "a: CLIENT REPLY SKIP"] {
+        case(
+            &[mode, "a: SUBSCRIBE c", "until PUBSUB NUMSUB c => :1", "b: PUBLISH c m", "a: UNSUBSCRIBE"],
+            &format!("{SUBSCRIBED} {MESSAGE} *3 $11 unsubscribe $1 c :0"),
+        );
+        case(
+            &[mode, "a: PSUBSCRIBE c* d", "until PUBSUB NUMPAT => :2", "b: PUBLISH c m", "a: PUNSUBSCRIBE"],
+            "*3 $10 psubscribe $2 c* :1 *3 $10 psubscribe $1 d :2 *4 $8 pmessage $2 c* $1 c $1 m \
+             *3 $12 punsubscribe $2 c* :1 *3 $12 punsubscribe $1 d :0",
+        );
+        case(&[mode, "a: UNSUBSCRIBE"], "*3 $11 unsubscribe $-1 :0");
+    }
+    case(&["a: CLIENT REPLY OFF", "a: SUBSCRIBE c", "a: PING"], SUBSCRIBED);
+    case(&["a: CLIENT REPLY OFF", "a: SUBSCRIBE"], "");
+}
+
+#[test]
+fn a_transaction_is_silent_from_the_place_where_it_turns_replies_off() {
+    case(
+        &["a: MULTI", "a: PING", "a: CLIENT REPLY OFF", "a: INCR k", "a: EXEC", "a: PING"],
+        &["+OK +QUEUED +QUEUED +QUEUED", "*3 +PONG"].join(" "),
+    );
+    case(
+        &[
+            "a: MULTI",
+            "a: CLIENT REPLY OFF",
+            "a: INCR k",
+            "a: CLIENT REPLY ON",
+            "a: INCR k",
+            "a: EXEC",
+            "a: PING",
+        ],
+        "+OK +QUEUED +QUEUED +QUEUED +QUEUED *4 +OK :2 +PONG",
+    );
+    case(
+        &["a: MULTI", "a: CLIENT REPLY OFF", "a: SUBSCRIBE c", "a: PING", "a: EXEC"],
+        &format!("+OK +QUEUED +QUEUED +QUEUED *3 {SUBSCRIBED}"),
+    );
+}
+
+#[test]
+fn a_transaction_may_end_the_silence_that_it_began_in() {
+    case(
+        &[
+            "a: CLIENT REPLY OFF",
+            "a: MULTI",
+            "a: PING",
+            "a: CLIENT REPLY ON",
+            "a: INCR k",
+            "a: EXEC",
+            "a: PING",
+        ],
+        "+OK :1 +PONG",
+    );
+}
+
+#[test]
+fn skip_within_a_transaction_skips_the_request_after_exec() {
+    case(
+        &["a: MULTI", "a: CLIENT REPLY SKIP", "a: INCR k", "a: EXEC", "a: PING", "a: PING"],
+        "+OK +QUEUED +QUEUED *2 :1 +PONG",
+    );
+    case(
+        &["a: MULTI", "a: CLIENT REPLY SKIP", "a: CLIENT REPLY ON", "a: EXEC", "a: PING", "a: PING"],
+        "+OK +QUEUED +QUEUED *2 +OK +PONG",
+    );
+    case(&["a: CLIENT REPLY SKIP", "a: MULTI", "a: INCR k", "a: EXEC"], "+QUEUED *1 :1");
+}
+
+#[test]
+fn errors_are_replies_too() {
+    case(&["a: CLIENT REPLY OFF", "a: NOSUCH", "a: GET", "a: EXEC", "a: AUTH x", "a: CLIENT REPLY x"], "");
+    case(&["a: CLIENT REPLY SKIP", "a: NOSUCH", "a: PING"], "+PONG");
+}
+
+#[test]
+fn the_protocol_changes_in_silence() {
+    case(&["a: CLIENT REPLY OFF", "a: HELLO 3", "a: CLIENT REPLY ON", "a: HGETALL h"], "+OK %0");
+    case(&["a: CLIENT REPLY SKIP", "a: HELLO 3", "a: HGETALL h"], "%0");
+}
+
+#[test]
+fn modes_follow_one_another() {
+    case(&["a: CLIENT REPLY OFF", "a: CLIENT REPLY SKIP", "a: CLIENT REPLY ON", "a: PING"], "+OK +PONG");
+    case(&["a: CLIENT REPLY SKIP", "a: CLIENT REPLY OFF", "a: PING", "a: PING"], "");
+    case(&["a: CLIENT REPLY SKIP", "a: CLIENT REPLY ON", "a: PING"], "+OK +PONG");
+    case(&["a: CLIENT REPLY SKIP", "a: CLIENT REPLY SKIP", "a: PING", "a: PING"], "+PONG");
+}
+
+#[test]
+fn reset_ends_the_silence_but_its_own_reply_may_be_skipped() {
+    case(&["a: CLIENT REPLY OFF", "a: RESET", "a: PING"], "+RESET +PONG");
+    case(&["a: CLIENT REPLY SKIP", "a: RESET", "a: PING"], "+PONG");
+}
+
+/// Redis keeps these connections open for ever, without reading from them: a connection that waits for its last
+/// reply to be written never has one. Ours are closed.
+#[test]
+fn a_silent_connection_that_is_to_end_ends() {
+    let server = ours::server();
+    let last: [&[u8]; 3] = [b"QUIT\r\n", b"CLIENT KILL TYPE normal SKIPME no\r\n", b"*1\r\n:1\r\n"];
+    for mode in ["OFF", "SKIP"] {
+        for last in last {
+            let mut client = Client::connect(Endpoint::addr(&server));
+            client.send_line(&format!("CLIENT REPLY {mode}"));
+            client.send_raw(last);
+            assert_eq!(client.read_to_close(), b"");
+        }
+    }
+}
