@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -46,6 +46,9 @@ fn read(source: Source<'_>) -> io::Result<Vec<u8>> {
     }
 }
 
+/// How long the end waits for commands that run: whoever ends the process counts on it within a second.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// Serves until a signal or SHUTDOWN ends it.
 fn run(mut config: Config) -> Result<(), String> {
     config.dir = absolute(&config.dir);
@@ -68,6 +71,7 @@ fn run(mut config: Config) -> Result<(), String> {
         let _unheard = say(&log_line(&ready));
     }
     server.wait();
+    server.stop(PATIENCE);
     if !pid_file.is_empty() {
         let _already_gone = fs::remove_file(&pid_file);
     }

@@ -106,10 +106,12 @@ impl Builder {
 /// How long dropping a server waits for its threads.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running server. Dropping it closes its connections and frees everything.
+/// A running server. Dropping it closes its connections and frees everything; see [`Server::stop`] for how long that
+/// takes at most.
 pub struct Server {
     shared: Arc<Shared>,
     door: Arc<Door>,
+    patience: Duration,
     /// Removed when all threads have ended.
     #[cfg(unix)]
     _socket_file: Option<net::SocketFile>,
@@ -141,6 +143,7 @@ impl Server {
         Ok(Server {
             shared,
             door,
+            patience: PATIENCE,
             #[cfg(unix)]
             _socket_file,
         })
@@ -164,6 +167,12 @@ impl Server {
     /// Waits until a signal or SHUTDOWN ends it.
     pub fn wait(&self) {
         self.shared.wait();
+    }
+
+    /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to
+    /// five seconds. A thread that is within a command may then go on until that has ended: for a process that ends.
+    pub fn stop(mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Stops both hands of the clock. The wall hand, in milliseconds since the epoch.
@@ -225,7 +234,7 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.end();
-        self.shared.join(PATIENCE);
+        self.shared.join(self.patience);
     }
 }
 

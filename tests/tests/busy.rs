@@ -76,6 +76,56 @@ fn a_script_that_has_written_is_not_killed_but_the_server_can_be_ended() {
     server.wait();
 }
 
+/// What ends nothing while a script is slow, with the replies of redis-server 7.0.15, be the script one that has
+/// written or not.
+const NO_SHUTDOWNS: &[(&str, &str)] = &[
+    ("SHUTDOWN", BUSY),
+    ("SHUTDOWN SAVE", BUSY),
+    ("SHUTDOWN NOW", BUSY),
+    ("SHUTDOWN FORCE", BUSY),
+    ("SHUTDOWN ABORT", "-ERR No shutdown in progress."),
+    ("SHUTDOWN x", "-ERR syntax error"),
+    ("SHUTDOWN NOSAVE x", "-ERR syntax error"),
+    ("SHUTDOWN NOSAVE SAVE", "-ERR syntax error"),
+    ("SHUTDOWN NOSAVE ABORT", "-ERR syntax error"),
+];
+
+#[test]
+fn while_a_script_is_slow_only_shutdown_nosave_ends_the_server() {
+    for (threads, writes) in
+        [(1, ""), (2, ""), (1, "redis.call('set', 'k', 'v')"), (2, "redis.call('del', 'k')")]
+    {
+        for ends in ["SHUTDOWN NOSAVE", "shutdown now NoSave", "SHUTDOWN NOSAVE FORCE NOSAVE"] {
+            let server = server(threads);
+            let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+            runner.send(&["EVAL", &format!("{writes} while true do end"), "0"]);
+            until_busy(&mut other);
+            for (request, reply) in NO_SHUTDOWNS {
+                assert_eq!(other.line(request).to_string(), *reply, "{request}");
+            }
+            assert_eq!(other.line("GET k").to_string(), BUSY);
+            other.send_line(ends);
+            server.wait();
+        }
+    }
+}
+
+#[test]
+fn a_transaction_queues_a_kill_and_refuses_to_end_the_server() {
+    for threads in [1, 2] {
+        let server = server(threads);
+        let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+        runner.send(&["EVAL", "while true do end", "0"]);
+        until_busy(&mut other);
+        assert_eq!(other.line("MULTI").to_string(), "+OK");
+        assert_eq!(kill(&mut other), "+QUEUED");
+        let refused = "-ERR Command not allowed inside a transaction";
+        assert_eq!(other.line("SHUTDOWN NOSAVE").to_string(), refused);
+        assert_eq!(kill(&mut Client::connect(server.addr())), "+OK");
+        assert!(runner.read_reply().is_error());
+    }
+}
+
 #[test]
 fn a_new_client_can_connect_greet_and_kill_while_a_script_runs() {
     let server = server(1);

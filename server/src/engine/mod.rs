@@ -38,6 +38,7 @@ pub use host::Host;
 pub use outbox::Outbox;
 pub use process::{Process, Usage};
 pub use scripts::kill_error;
+pub(crate) use server::ends_unsaved;
 pub use session::{Closing, Peer, Session};
 pub use sessions::Slot;
 pub use table::{Command, CommandId, CommandTable, Handler};

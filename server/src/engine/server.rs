@@ -227,6 +227,11 @@ impl ShutdownOptions {
     }
 }
 
+/// Whether a SHUTDOWN ends the server even while a script is slow.
+pub(crate) fn ends_unsaved(args: Args<'_>) -> bool {
+    ShutdownOptions::parse(args).is_ok_and(|options| options.nosave)
+}
+
 /// There is nothing to save and nobody to wait for: every form but ABORT ends the server at once.
 fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let options = ShutdownOptions::parse(args)?;

@@ -65,7 +65,9 @@ pub(super) fn answer(
     match &*command.name {
         // Within a transaction it is queued, as everything that is allowed now.
         "script|kill" if authenticated && args.len() == 2 && !in_transaction => Refusal::Kill,
-        "shutdown" if authenticated && args.is(1, "nosave") && !in_transaction => Refusal::Shutdown,
+        "shutdown" if authenticated && crate::engine::ends_unsaved(args) && !in_transaction => {
+            Refusal::Shutdown
+        }
         // It ends the transaction, though it does not run it.
         "exec" => Refusal::Queue,
         _ if !authenticated || command.has(crate::table::flags::ALLOW_BUSY) => Refusal::Queue,

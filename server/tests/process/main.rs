@@ -9,9 +9,10 @@ mod unix_socket;
 
 use harness::{Client, Directory, Process, ends_at_once, program, refused, run};
 use std::fs;
-use std::io::Read;
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::Stdio;
+use std::time::Duration;
 
 #[test]
 fn the_ready_line_has_the_shape_of_redis_and_says_the_port() {
@@ -71,6 +72,22 @@ fn a_signal_ends_it_while_a_script_runs_or_it_sleeps() {
             process
         });
     }
+}
+
+#[test]
+fn a_signal_ends_it_while_commands_run_that_take_long() {
+    ends_at_once("-TERM", || {
+        let process = Process::start(&["--threads", "2"]);
+        let mut client = process.client();
+        let fill = "EVAL \"for i = 1, 3000 do redis.call('RPUSH', 'l', unpack(ARGV)) end\" 0";
+        client.ask(&format!("{fill}{}", " x".repeat(100)));
+        client.send(&"LPOS l y\r\n".repeat(20_000));
+        // They run when others have to wait. The second connection is the other thread's.
+        let other = TcpStream::connect((Ipv4Addr::LOCALHOST, process.port)).expect("it listens");
+        other.set_read_timeout(Some(Duration::from_millis(100))).expect("the time is not zero");
+        while { &other }.write(b"PING\r\n").is_ok() && { &other }.read(&mut [0; 7]).is_ok() {}
+        process
+    });
 }
 
 #[test]
@@ -134,11 +151,21 @@ fn wrong_parameters_are_told_as_redis_tells_them() {
         ],
     );
     refused(&["--port", "70000"], &["argument must be between 0 and 65535 inclusive"]);
-    refused(&["--databases", "0"], &["FATAL CONFIG FILE ERROR"]);
+    refused(&["--databases", "0"], &["argument must be between 1 and 100000 inclusive"]);
+    refused(&["--databases", "2147483647"], &["argument must be between 1 and 100000 inclusive"]);
     refused(&["--appendonly", "maybe"], &["argument must be 'yes' or 'no'"]);
     refused(&["/no/such/file.conf"], &["can't open config file '/no/such/file.conf'"]);
     refused(&["--time", "yesterday"], &["FATAL CONFIG FILE ERROR"]);
     refused(&["--bind", "192.0.2.1"], &["192.0.2.1"]);
+}
+
+#[test]
+fn it_has_as_many_databases_as_it_may() {
+    let process = Process::start(&["--databases", "100000"]);
+    let mut client = process.client();
+    client.send("SELECT 99999\r\nSET k v\r\nDBSIZE\r\nSELECT 100000");
+    let replies: Vec<String> = (0..4).map(|_| client.read()).collect();
+    assert_eq!(replies, ["+OK", "+OK", ":1", "-ERR DB index is out of range"]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub struct Config {
     pub seed: Option<u64>,
     /// Whether the commands that steer the server in a test (`CLOCK.*`, `AWAIT.*`, `FAULT.*`) are there.
     pub control: bool,
-    /// How many databases there are.
+    /// How many databases there are, at most 100,000.
     pub databases: usize,
     /// The password of the default user; empty: none.
     pub requirepass: Vec<u8>,

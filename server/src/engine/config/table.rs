@@ -12,6 +12,9 @@ const PORT: i64 = u16::MAX as i64;
 /// The most bytes of a size that Redis keeps as a signed number.
 const LONG: u64 = i64::MAX as u64;
 
+/// The most databases: some 30 MB of them. Redis takes any number, and dies of those that do not fit into the memory.
+const DATABASES: i64 = 100_000;
+
 /// What CONFIG SET answers when the server cannot listen where it is asked to.
 const LISTEN: &str = "Unable to listen on this port. Check server logs.";
 const BIND: &str = "Failed to bind to specified addresses.";
@@ -115,7 +118,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("crash-log-enabled", "yes"),
     flag("crash-memcheck-enabled", "yes"),
     flag("daemonize", "no").check(special::foreground).at_start(),
-    integer("databases", 1, INT, "16").at_start().field(field!(databases)),
+    integer("databases", 1, DATABASES, "16").at_start().field(field!(databases)),
     text("dbfilename", "dump.rdb").check(special::dbfilename).protected(),
     special("dir", ONE, special::dir, ".").protected().field(field!(dir)),
     flag("disable-thp", "yes").at_start(),

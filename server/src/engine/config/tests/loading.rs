@@ -174,7 +174,19 @@ fn wrong_options_are_reported_with_their_line() {
             "unixsocketperm \"2777\"",
             "argument must be between 0 and 777 inclusive",
         ),
-        (&["--databases", "0"], 2, "databases \"0\"", "argument must be between 1 and 2147483647 inclusive"),
+        (&["--databases", "0"], 2, "databases \"0\"", "argument must be between 1 and 100000 inclusive"),
+        (
+            &["--databases", "100001"],
+            2,
+            "databases \"100001\"",
+            "argument must be between 1 and 100000 inclusive",
+        ),
+        (
+            &["--databases", "2147483647"],
+            2,
+            "databases \"2147483647\"",
+            "argument must be between 1 and 100000 inclusive",
+        ),
         (
             &["--appendfilename", "a/b"],
             2,
