@@ -103,7 +103,7 @@ impl<'a> Walk<'a> {
                 Frame::Array { next, len } => {
                     let more = *next <= *len;
                     if more {
-                        lua_rawgeti_(state, -1, *next as c_int);
+                        lua_rawgeti(state, -1, *next as c_int);
                         *next += 1;
                     }
                     (!more).then_some(1)
@@ -291,7 +291,7 @@ unsafe fn count_values(state: *mut lua_State) -> usize {
     loop {
         // SAFETY: as this function demands.
         unsafe {
-            lua_rawgeti_(state, -1, len + 1);
+            lua_rawgeti(state, -1, len + 1);
             let end = lua_type(state, -1) == LUA_TNIL;
             lua_pop(state, 1);
             if end || len == c_int::MAX - 1 {

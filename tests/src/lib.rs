@@ -15,6 +15,7 @@ pub mod generate;
 pub mod line;
 pub mod ours;
 pub mod pair;
+pub mod readme;
 pub mod redis_server;
 pub mod redisson;
 pub mod redisson_scripts;
