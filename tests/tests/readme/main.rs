@@ -1,5 +1,8 @@
 //! What README.md says: its examples run as they stand, and its lists are those of the program.
 
+mod console;
+mod first_tests;
+mod missing;
 mod rust;
 
 use std::fs;
