@@ -99,7 +99,9 @@ fn keys(count: usize) -> (Keyspace, Vec<Vec<u8>>) {
     let mut keyspace = Keyspace::new(1, 7);
     let names: Vec<Vec<u8>> = (0..count).map(|n| format!("key:{n:012}").into_bytes()).collect();
     let mut tx = keyspace.tx(0, NOW);
-    names.iter().for_each(|name| tx.set(name, Value::Str(Str::new(b"value:1234")), false));
+    for name in &names {
+        tx.set(name, Value::Str(Str::new(b"value:1234")), false);
+    }
     (keyspace, names)
 }
 

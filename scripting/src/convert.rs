@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
                 Frame::Array { next, len } => {
                     let more = *next <= *len;
                     if more {
-                        lua_rawgeti_(state, -1, *next as c_int);
+                        lua_rawgeti(state, -1, *next as c_int);
                         *next += 1;
                     }
                     (!more).then_some(1)
@@ -338,7 +338,7 @@ impl Walk<'_> {
         loop {
             // SAFETY: as this function demands.
             unsafe {
-                lua_rawgeti_(self.state, -1, len + 1);
+                lua_rawgeti(self.state, -1, len + 1);
                 let end = lua_type(self.state, -1) == LUA_TNIL;
                 lua_pop(self.state, 1);
                 if end || len == c_int::MAX - 1 || self.is_counting_ended(len as usize) {

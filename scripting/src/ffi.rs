@@ -1,52 +1,8 @@
-//! The interpreter's C interface: mlua's, and what our patches add to it.
+//! The interpreter's C interface, and a few steps that are often made together.
 
-pub(crate) use mlua::ffi::*;
+pub(crate) use lockwheel_lua_sys::*;
 
-use crate::context::Argument;
-
-use std::ffi::{CStr, c_char, c_int, c_void};
-
-// SAFETY: the parameters and results are those of the functions that the patches in scripting/lua-src append to lapi.c;
-// `Argument` is laid out as their `Slice` is.
-unsafe extern "C-unwind" {
-    /// Makes a table read-only, or writable again. Needs a table at `index`.
-    pub(crate) fn lua_setreadonly(state: *mut lua_State, index: c_int, on: c_int);
-    /// Makes the table at `index` as `lua_createtable(state, slots, 0)` would, but for values left in those slots.
-    pub(crate) fn lua_renewtable(state: *mut lua_State, index: c_int, slots: c_int);
-    /// Puts a string into a slot, counted from 0, of the array that `lua_renewtable` or `lua_createtable` made.
-    pub(crate) fn lua_setarraystring(
-        state: *mut lua_State,
-        index: c_int,
-        slot: c_int,
-        text: *const c_char,
-        len: usize,
-    );
-    /// Writes the function's first `count` arguments to `out`: strings, and a null for a number. Says which of the
-    /// three below they are.
-    pub(crate) fn lua_arguments(state: *mut lua_State, out: *mut Argument, count: c_int) -> c_int;
-    /// Has every loop call `ask(context)` while `*word & mask` is not 0; if it says 1 the run ends with an error that
-    /// nothing catches. `ask` must not raise an error nor unwind.
-    pub(crate) fn lua_setinterrupt(
-        state: *mut lua_State,
-        word: *const u32,
-        mask: u32,
-        ask: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,
-        context: *mut c_void,
-    );
-    /// Does once what every loop does. May raise the error.
-    pub(crate) fn lua_poll(state: *mut lua_State);
-    /// Whether the run was ended so.
-    pub(crate) fn lua_iskilled(state: *mut lua_State) -> c_int;
-    /// Says that errors are to pass through everything that catches them, or no longer.
-    pub(crate) fn lua_setkilled(state: *mut lua_State, on: c_int);
-    /// Sets the collector's pace, and the limit of memory that it keeps below; starts it if it was stopped.
-    pub(crate) fn lua_tunegc(
-        state: *mut lua_State,
-        pause: c_int,
-        step_multiplier: c_int,
-        memory_limit: usize,
-    );
-}
+use std::ffi::{CStr, c_int};
 
 /// There is something else than strings and numbers among a function's arguments; not all are written.
 pub(crate) const ARGUMENTS_NEITHER: c_int = 0;
@@ -60,7 +16,7 @@ pub(crate) const ARGUMENTS_NUMBERS: c_int = 2;
 /// The state is live, with a free slot. May raise an error of memory, unless the limit is suspended.
 pub(crate) unsafe fn push(state: *mut lua_State, text: &[u8]) {
     // SAFETY: as this function demands.
-    unsafe { lua_pushlstring_(state, text.as_ptr().cast(), text.len()) }
+    unsafe { lua_pushlstring(state, text.as_ptr().cast(), text.len()) }
 }
 
 /// The string at `index`, for as long as it stays on the stack.
@@ -86,7 +42,7 @@ pub(crate) unsafe fn raw_field(state: *mut lua_State, index: c_int, name: &[u8])
     // SAFETY: as this function demands.
     unsafe {
         push(state, name);
-        lua_rawget_(state, index);
+        lua_rawget(state, index);
     }
 }
 

@@ -259,7 +259,7 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
                 level = 2;
                 continue;
             }
-            lua_pushstring_(state, record.source);
+            lua_pushstring(state, record.source);
             set_field(state, c"source");
             lua_pushnumber(state, f64::from(record.currentline));
             set_field(state, c"line");

@@ -118,12 +118,12 @@ unsafe fn forbid(state: *mut lua_State) {
             }
         }
         lua_createtable(state, 0, 1);
-        lua_getglobal_(state, c"os".as_ptr());
+        lua_getglobal(state, c"os".as_ptr());
         raw_field(state, lua_gettop(state), b"clock");
         lua_remove(state, -2);
         set_field(state, c"clock");
         lua_setglobal(state, c"os".as_ptr());
-        lua_getglobal_(state, c"math".as_ptr());
+        lua_getglobal(state, c"math".as_ptr());
         add_functions(state, &[(c"random", random), (c"randomseed", randomseed)]);
         lua_pop(state, 1);
     }

@@ -204,7 +204,7 @@ impl Level {
         // SAFETY: as this function demands.
         unsafe {
             match self.kind {
-                Kind::Array => lua_rawseti_(state, -2, self.came as c_int),
+                Kind::Array => lua_rawseti(state, -2, self.came as c_int),
                 Kind::Set => {
                     if is_key(state, -1) {
                         lua_pushboolean(state, 1);

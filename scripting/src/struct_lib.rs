@@ -217,7 +217,7 @@ unsafe fn pack_values(state: *mut lua_State) -> c_int {
             }
         }
         let output = context.output();
-        lua_pushlstring_(state, output.as_ptr().cast(), output.len());
+        lua_pushlstring(state, output.as_ptr().cast(), output.len());
         1
     }
 }
@@ -321,7 +321,7 @@ unsafe fn unpack_values(state: *mut lua_State) -> c_int {
         while let Some(item) = format.next(state, position) {
             position = position.wrapping_add(item.padding);
             check_length(state, data, position, item.size);
-            luaL_checkstack_(state, 2, c"too many results".as_ptr());
+            luaL_checkstack(state, 2, c"too many results".as_ptr());
             let bytes = &data[position..position + item.size];
             position += item.size;
             match item.option {

@@ -94,7 +94,7 @@ impl Vm {
             let status = luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), c"@user_script".as_ptr());
             self.context().free_memory();
             if status == LUA_OK {
-                lua_rawseti_(state, SCRIPTS, slot as c_int + 1);
+                lua_rawseti(state, SCRIPTS, slot as c_int + 1);
                 return Ok(());
             }
             let error = until_nul(ffi::string(state, -1)).to_vec();
@@ -109,7 +109,7 @@ impl Vm {
         // SAFETY: the limit is suspended.
         unsafe {
             lua_pushnil(self.state);
-            lua_rawseti_(self.state, SCRIPTS, slot as c_int + 1);
+            lua_rawseti(self.state, SCRIPTS, slot as c_int + 1);
         }
     }
 
@@ -143,7 +143,7 @@ impl Vm {
             context.enter(host);
             fill(state, KEYS, keys);
             fill(state, ARGV, args);
-            lua_rawgeti_(state, SCRIPTS, slot as c_int + 1);
+            lua_rawgeti(state, SCRIPTS, slot as c_int + 1);
             context.limit_memory();
             let status = lua_pcall(state, 0, 1, HANDLER);
             context.free_memory();

@@ -162,6 +162,28 @@ impl Redisson {
         self.command(class, arguments).output().expect("the JVM starts")
     }
 
+    /// The command that compiles a test of JUnit's and runs it, with a directory for its classes.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn junit(&self, source: &Path, classes: &Path) -> Command {
+        self.tools.compile(&[source.to_path_buf()], &self.classpath, classes);
+        let parts = [classes.to_path_buf()].into_iter().chain(std::env::split_paths(&self.classpath));
+        let mut command = Command::new(&self.tools.java);
+        command
+            .args(JVM_FLAGS)
+            .arg("-cp")
+            .arg(std::env::join_paths(parts).expect("they come from such a list"));
+        command.args([
+            "org.junit.platform.console.ConsoleLauncher",
+            "execute",
+            "--disable-banner",
+            "--disable-ansi-colors",
+        ]);
+        command.arg("--scan-classpath").arg(classes);
+        command
+    }
+
     /// The command that runs such a class, for callers that run several at once.
     pub fn command<A: AsRef<OsStr>>(&self, class: &str, arguments: &[A]) -> Command {
         let mut command = Command::new(&self.tools.java);
@@ -296,17 +318,22 @@ impl Tools {
             }
         }
         let unfinished = directory.join("classes-unfinished");
-        let output = Command::new(&self.javac)
-            .args(["--release", "17", "-encoding", "UTF-8", "-proc:none", "-Xlint:-options", "-d"])
-            .arg(&unfinished)
-            .arg("-cp")
-            .arg(jars)
-            .args(&files)
-            .output()
-            .expect("the compiler starts");
-        assert!(output.status.success(), "the scenarios do not compile:\n{}", spoken(&output));
+        self.compile(&files, jars, &unfinished);
         fs::rename(&unfinished, &classes).expect("a directory can be renamed");
         classes
+    }
+
+    /// Compiles sources into a directory.
+    fn compile(&self, files: &[PathBuf], jars: &OsStr, classes: &Path) {
+        let output = Command::new(&self.javac)
+            .args(["--release", "17", "-encoding", "UTF-8", "-proc:none", "-Xlint:-options", "-d"])
+            .arg(classes)
+            .arg("-cp")
+            .arg(jars)
+            .args(files)
+            .output()
+            .expect("the compiler starts");
+        assert!(output.status.success(), "the sources do not compile:\n{}", spoken(&output));
     }
 }
 

@@ -1,144 +1,309 @@
-//! A stand-in for the crate `lua-src`, with the part of its interface that the build script of `mlua-sys` calls.
-//!
-//! It takes the untouched Lua 5.1.5 sources from the registry's copy of the original crate, applies the table of
-//! [`patches`], each of which must fit exactly, and compiles the result. No Lua source is kept here.
+//! The C interface of Lua 5.1.5 as Lockwheel runs it: the part that it uses, and what its patches add. A function
+//! that Lua has is described in [its manual](https://www.lua.org/manual/5.1/manual.html#3).
 
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+#![expect(non_camel_case_types, reason = "types have the names that they have in C")]
 
-mod patches;
-mod source;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::marker::{PhantomData, PhantomPinned};
 
-use patches::{Change, PATCHES};
-
-pub use Version::Lua51;
-
-/// The version of Lua to build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// Lua 5.1.5, the only one that is patched.
-    Lua51,
+/// An interpreter, or one of its threads.
+#[repr(C)]
+pub struct lua_State {
+    _data: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// A build of Lua, run from the build script of `mlua-sys`.
-#[derive(Debug, Default)]
-pub struct Build(());
+/// A number of Lua's.
+pub type lua_Number = f64;
+/// What numbers are converted to where C wants an integer: `ptrdiff_t`.
+pub type lua_Integer = isize;
+/// A function that Lua can call: takes its arguments from the stack, and says how many results it has left there.
+pub type lua_CFunction = unsafe extern "C-unwind" fn(state: *mut lua_State) -> c_int;
+/// Gives, resizes and frees memory: context, block, its size, the size it is to have.
+pub type lua_Alloc =
+    unsafe extern "C" fn(context: *mut c_void, block: *mut c_void, from: usize, to: usize) -> *mut c_void;
+/// Asked by every loop once the interrupt's bits are set: 1 ends the run. It must not raise an error nor unwind.
+pub type Interrupt = unsafe extern "C-unwind" fn(context: *mut c_void) -> c_int;
 
-/// What a build has made.
-#[derive(Clone, Debug)]
-pub struct Artifacts {
-    lib_dir: PathBuf,
-    include_dir: PathBuf,
+/// No error.
+pub const LUA_OK: c_int = 0;
+/// The pseudo-index of the table of globals.
+pub const LUA_GLOBALSINDEX: c_int = -10002;
+/// The type of an index without a value.
+pub const LUA_TNONE: c_int = -1;
+/// The type of nil.
+pub const LUA_TNIL: c_int = 0;
+/// The type of booleans.
+pub const LUA_TBOOLEAN: c_int = 1;
+/// The type of numbers.
+pub const LUA_TNUMBER: c_int = 3;
+/// The type of strings.
+pub const LUA_TSTRING: c_int = 4;
+/// The type of tables.
+pub const LUA_TTABLE: c_int = 5;
+/// The type of functions.
+pub const LUA_TFUNCTION: c_int = 6;
+/// Has [`lua_gc`] collect all garbage.
+pub const LUA_GCCOLLECT: c_int = 2;
+
+/// What [`lua_getinfo`] tells of a function.
+#[repr(C)]
+pub struct lua_Debug {
+    /// The event of a hook.
+    pub event: c_int,
+    /// The function's name, or null.
+    pub name: *const c_char,
+    /// What kind of name that is.
+    pub namewhat: *const c_char,
+    /// `Lua`, `C`, `main` or `tail`.
+    pub what: *const c_char,
+    /// The chunk's name.
+    pub source: *const c_char,
+    /// The line that runs, or -1.
+    pub currentline: c_int,
+    /// The number of upvalues.
+    pub nups: c_int,
+    /// The first line of the function.
+    pub linedefined: c_int,
+    /// The last line of the function.
+    pub lastlinedefined: c_int,
+    /// The chunk's name, as it is shown.
+    pub short_src: [c_char; 60],
+    i_ci: c_int,
 }
 
-const LIB: &str = "lua5.1";
+/// The bytes of a string that the interpreter owns.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Slice {
+    /// The first byte; null for a number.
+    pub text: *const c_char,
+    /// How many bytes; not written for a number.
+    pub len: usize,
+}
 
-impl Build {
-    /// A build with the settings of the running build script.
-    pub fn new() -> Build {
-        Build(())
-    }
-
-    /// Copies, patches and compiles the sources into `OUT_DIR`.
-    ///
-    /// # Panics
-    ///
-    /// With the reason, which cargo shows, when the sources are not found, a patch does not fit or the compiler fails.
-    pub fn build(&self, _version: Version) -> Artifacts {
-        match self.try_build() {
-            Ok(artifacts) => artifacts,
-            Err(reason) => panic!("Lua was not built: {reason}"),
+/// Declares functions under the names that `build/names.rs` gives them.
+macro_rules! functions {
+    ($($(#[$about:meta])* fn $name:ident($($rest:tt)*) $(-> $result:ty)?;)*) => {
+        // SAFETY: parameters and results are those of lua.h, lauxlib.h, lualib.h and of the functions in the patches.
+        unsafe extern "C-unwind" {
+            $(
+                $(#[$about])*
+                #[link_name = concat!("lockwheel_", stringify!($name))]
+                pub fn $name($($rest)*) $(-> $result)?;
+            )*
         }
-    }
-
-    fn try_build(&self) -> Result<Artifacts, String> {
-        let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-        let patched = out.join("lua-5.1.5-patched");
-        let artifacts = Artifacts { lib_dir: out.join("lib"), include_dir: out.join("include") };
-        copy_sources(&source::find()?, &patched)?;
-        for change in PATCHES.iter().copied().flatten() {
-            apply(&patched, change)?;
-        }
-        for header in ["lauxlib.h", "lua.h", "luaconf.h", "lualib.h"] {
-            copy(&patched.join(header), &artifacts.include_dir.join(header))?;
-        }
-        compile(&patched, &artifacts.lib_dir)?;
-        Ok(artifacts)
-    }
+    };
 }
 
-impl Artifacts {
-    /// Tells cargo where the library is and what to link.
-    pub fn print_cargo_metadata(&self) {
-        let lines = [
-            format!("cargo:rustc-link-search=native={}", self.lib_dir.display()),
-            format!("cargo:rustc-link-lib=static={LIB}"),
-            format!("cargo:include={}", self.include_dir.display()),
-            format!("cargo:lib={}", self.lib_dir.display()),
-        ];
-        #[expect(clippy::print_stdout, reason = "the way a build script talks to cargo")]
-        for line in lines {
-            println!("{line}");
-        }
-    }
+// The interpreter.
+functions! {
+    /// Makes an interpreter; null when there is no memory.
+    fn lua_newstate(alloc: lua_Alloc, context: *mut c_void) -> *mut lua_State;
+    /// Ends an interpreter and frees all it has.
+    fn lua_close(state: *mut lua_State);
+    /// Pushes a new thread.
+    fn lua_newthread(state: *mut lua_State) -> *mut lua_State;
+    /// Sets what is called for an error that nothing catches.
+    fn lua_atpanic(state: *mut lua_State, panic: lua_CFunction) -> Option<lua_CFunction>;
+    /// The allocator, and its context.
+    fn lua_getallocf(state: *mut lua_State, context: *mut *mut c_void) -> lua_Alloc;
+    /// Tells the collector to do something.
+    fn lua_gc(state: *mut lua_State, what: c_int, data: c_int) -> c_int;
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let told = |error| format!("cannot copy {} to {}: {error}", from.display(), to.display());
-    if let Some(dir) = to.parent() {
-        fs::create_dir_all(dir).map_err(told)?;
-    }
-    // Not `fs::copy`: a read-only source (a vendored directory) would make a copy that cannot be patched.
-    fs::write(to, fs::read(from).map_err(told)?).map_err(told)
+// The stack.
+functions! {
+    /// The number of values on the stack.
+    fn lua_gettop(state: *mut lua_State) -> c_int;
+    /// Makes an index the top.
+    fn lua_settop(state: *mut lua_State, index: c_int);
+    /// Pushes a copy of a value.
+    fn lua_pushvalue(state: *mut lua_State, index: c_int);
+    /// Takes a value out.
+    fn lua_remove(state: *mut lua_State, index: c_int);
+    /// Makes room for so many values; 0 if there is none.
+    fn lua_checkstack(state: *mut lua_State, count: c_int) -> c_int;
+    /// Moves values from one thread to another.
+    fn lua_xmove(from: *mut lua_State, to: *mut lua_State, count: c_int);
 }
 
-fn copy_sources(from: &Path, to: &Path) -> Result<(), String> {
-    let told = |error| format!("cannot read {}: {error}", from.display());
-    for entry in fs::read_dir(from).map_err(told)? {
-        let path = entry.map_err(told)?.path();
-        if path.extension().is_some_and(|ext| ext == "c" || ext == "h") {
-            let name = path.file_name().ok_or("a file without a name")?;
-            copy(&path, &to.join(name))?;
-        }
-    }
-    Ok(())
+// Values that are on the stack.
+functions! {
+    /// The type of a value.
+    fn lua_type(state: *mut lua_State, index: c_int) -> c_int;
+    /// The name of a type.
+    fn lua_typename(state: *mut lua_State, kind: c_int) -> *const c_char;
+    /// Whether a value is a number or a string that reads as one.
+    fn lua_isnumber(state: *mut lua_State, index: c_int) -> c_int;
+    /// Whether a value is a string or a number.
+    fn lua_isstring(state: *mut lua_State, index: c_int) -> c_int;
+    /// A value as a boolean.
+    fn lua_toboolean(state: *mut lua_State, index: c_int) -> c_int;
+    /// A value as a number; 0 if it is none.
+    fn lua_tonumber(state: *mut lua_State, index: c_int) -> lua_Number;
+    /// A value as a string; null if it is none. A number on the stack becomes a string.
+    fn lua_tolstring(state: *mut lua_State, index: c_int, len: *mut usize) -> *const c_char;
+    /// The address of a table, thread or function.
+    fn lua_topointer(state: *mut lua_State, index: c_int) -> *const c_void;
 }
 
-fn apply(dir: &Path, change: &Change) -> Result<(), String> {
-    let path = dir.join(change.file);
-    let told = |error| format!("{}: {error}", change.file);
-    let text = fs::read_to_string(&path).map_err(told)?;
-    fs::write(&path, change.apply(&text)?).map_err(told)
+// Values that come onto the stack.
+functions! {
+    /// Pushes nil.
+    fn lua_pushnil(state: *mut lua_State);
+    /// Pushes a boolean.
+    fn lua_pushboolean(state: *mut lua_State, value: c_int);
+    /// Pushes a number.
+    fn lua_pushnumber(state: *mut lua_State, value: lua_Number);
+    /// Pushes a copy of so many bytes.
+    fn lua_pushlstring(state: *mut lua_State, text: *const c_char, len: usize);
+    /// Pushes a copy of a text; nil for null.
+    fn lua_pushstring(state: *mut lua_State, text: *const c_char);
+    /// Pushes a formatted text.
+    fn lua_pushfstring(state: *mut lua_State, format: *const c_char, ...) -> *const c_char;
+    /// Pushes a function with so many upvalues, which it pops.
+    fn lua_pushcclosure(state: *mut lua_State, function: lua_CFunction, upvalues: c_int);
+    /// Concatenates the values at the top.
+    fn lua_concat(state: *mut lua_State, count: c_int);
 }
 
-fn compile(dir: &Path, lib_dir: &Path) -> Result<(), String> {
-    let target = env::var("TARGET").map_err(|_| "TARGET is not set")?;
-    let mut config = cc::Build::new();
-    config
-        .cargo_metadata(false)
-        .warnings(false)
-        .include(dir)
-        .out_dir(lib_dir)
-        .flag_if_supported("-fno-common");
-    config.flag_if_supported("-Werror=implicit-function-declaration");
-    if !target.contains("windows") {
-        // `_setjmp`, which leaves the signal mask alone, and no dynamic loading or readline: no library to link.
-        config
-            .define("LUA_USE_ULONGJMP", None)
-            .define("LUA_USE_MKSTEMP", None)
-            .define("LUA_USE_ISATTY", None);
-    }
-    if env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some() {
-        config.define("LUA_USE_APICHECK", None);
-    }
-    let told = |error| format!("cannot read {}: {error}", dir.display());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).map_err(told)? {
-        let path = entry.map_err(told)?.path();
-        if path.extension().is_some_and(|ext| ext == "c") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    config.files(files).try_compile(LIB).map_err(|error| error.to_string())
+// Tables.
+functions! {
+    /// Pushes a table with room for elements and fields.
+    fn lua_createtable(state: *mut lua_State, elements: c_int, fields: c_int);
+    /// Pushes a field.
+    fn lua_getfield(state: *mut lua_State, index: c_int, name: *const c_char);
+    /// Pops a value into a field.
+    fn lua_setfield(state: *mut lua_State, index: c_int, name: *const c_char);
+    /// Replaces a key by its value, past metatables.
+    fn lua_rawget(state: *mut lua_State, index: c_int);
+    /// Pops a key and its value into a table, past metatables.
+    fn lua_rawset(state: *mut lua_State, index: c_int);
+    /// Pushes an element, past metatables.
+    fn lua_rawgeti(state: *mut lua_State, index: c_int, element: c_int);
+    /// Pops a value into an element, past metatables.
+    fn lua_rawseti(state: *mut lua_State, index: c_int, element: c_int);
+    /// Replaces a key by the next and its value; 0 and no value at the end.
+    fn lua_next(state: *mut lua_State, index: c_int) -> c_int;
+    /// Pushes a metatable; 0 and no value if there is none.
+    fn lua_getmetatable(state: *mut lua_State, index: c_int) -> c_int;
+    /// Pops a metatable.
+    fn lua_setmetatable(state: *mut lua_State, index: c_int) -> c_int;
+}
+
+// Calls, errors and what is known of a function.
+functions! {
+    /// Calls a function, which is below its arguments.
+    fn lua_call(state: *mut lua_State, arguments: c_int, results: c_int);
+    /// The same, and catches errors.
+    fn lua_pcall(state: *mut lua_State, arguments: c_int, results: c_int, handler: c_int) -> c_int;
+    /// Raises the value at the top as an error: does not return.
+    fn lua_error(state: *mut lua_State) -> c_int;
+    /// Finds the function that runs at a level; 0 if there is none.
+    fn lua_getstack(state: *mut lua_State, level: c_int, record: *mut lua_Debug) -> c_int;
+    /// Fills a record.
+    fn lua_getinfo(state: *mut lua_State, what: *const c_char, record: *mut lua_Debug) -> c_int;
+}
+
+// The auxiliary library.
+functions! {
+    /// Pushes a chunk as a function.
+    fn luaL_loadbuffer(state: *mut lua_State, text: *const c_char, len: usize, name: *const c_char) -> c_int;
+    /// Raises a formatted error: does not return.
+    fn luaL_error(state: *mut lua_State, format: *const c_char, ...) -> c_int;
+    /// Raises the error of an argument: does not return.
+    fn luaL_argerror(state: *mut lua_State, argument: c_int, message: *const c_char) -> c_int;
+    /// Makes room for so many values, or raises an error.
+    fn luaL_checkstack(state: *mut lua_State, count: c_int, message: *const c_char);
+    /// An argument as a number, or an error.
+    fn luaL_checknumber(state: *mut lua_State, argument: c_int) -> lua_Number;
+    /// An argument as an integer, or an error.
+    fn luaL_checkinteger(state: *mut lua_State, argument: c_int) -> lua_Integer;
+    /// The same, with a value for an argument that is not there.
+    fn luaL_optinteger(state: *mut lua_State, argument: c_int, otherwise: lua_Integer) -> lua_Integer;
+    /// An argument as a string, or an error.
+    fn luaL_checklstring(state: *mut lua_State, argument: c_int, len: *mut usize) -> *const c_char;
+}
+
+// The libraries, as functions.
+functions! {
+    /// The basic library.
+    fn luaopen_base(state: *mut lua_State) -> c_int;
+    /// `table`.
+    fn luaopen_table(state: *mut lua_State) -> c_int;
+    /// `string`.
+    fn luaopen_string(state: *mut lua_State) -> c_int;
+    /// `math`.
+    fn luaopen_math(state: *mut lua_State) -> c_int;
+    /// `os`.
+    fn luaopen_os(state: *mut lua_State) -> c_int;
+}
+
+// What the patches add.
+functions! {
+    /// Makes a table read-only, or writable again. Needs a table at `index`.
+    fn lua_setreadonly(state: *mut lua_State, index: c_int, on: c_int);
+    /// Makes the table at `index` as `lua_createtable(state, slots, 0)` would, but for values left in those slots.
+    fn lua_renewtable(state: *mut lua_State, index: c_int, slots: c_int);
+    /// Puts a string into a slot, counted from 0, of the array that `lua_renewtable` or `lua_createtable` made.
+    fn lua_setarraystring(state: *mut lua_State, index: c_int, slot: c_int, text: *const c_char, len: usize);
+    /// Writes the function's first `count` arguments to `out`: strings, and a null for a number. Says which of the
+    /// three they are: something else among them (0; not all are written), strings (1), numbers too (2).
+    fn lua_arguments(state: *mut lua_State, out: *mut Slice, count: c_int) -> c_int;
+    /// Has every loop call `ask(context)` while `*word & mask` is not 0; if it says 1 the run ends with an error that
+    /// nothing catches.
+    fn lua_setinterrupt(state: *mut lua_State, word: *const u32, mask: u32, ask: Interrupt, context: *mut c_void);
+    /// Does once what every loop does. May raise the error.
+    fn lua_poll(state: *mut lua_State);
+    /// Whether the run was ended so.
+    fn lua_iskilled(state: *mut lua_State) -> c_int;
+    /// Says that errors are to pass through everything that catches them, or no longer.
+    fn lua_setkilled(state: *mut lua_State, on: c_int);
+    /// Sets the collector's pace, and the limit of memory that it keeps below; starts it if it was stopped.
+    fn lua_tunegc(state: *mut lua_State, pause: c_int, step_multiplier: c_int, memory_limit: usize);
+}
+
+/// Pops so many values.
+///
+/// # Safety
+///
+/// The state is live and has that many.
+#[inline(always)]
+pub unsafe fn lua_pop(state: *mut lua_State, count: c_int) {
+    // SAFETY: as this function demands.
+    unsafe { lua_settop(state, -count - 1) }
+}
+
+/// Pushes a text.
+///
+/// # Safety
+///
+/// The state is live, with a free slot. May raise an error of memory.
+#[inline(always)]
+pub unsafe fn lua_pushliteral(state: *mut lua_State, text: &'static CStr) {
+    // SAFETY: as this function demands; the text ends with a zero.
+    unsafe { lua_pushstring(state, text.as_ptr()) }
+}
+
+/// Pushes a global.
+///
+/// # Safety
+///
+/// The state is live, with a free slot; the name ends with a zero. May raise an error.
+#[inline(always)]
+pub unsafe fn lua_getglobal(state: *mut lua_State, name: *const c_char) {
+    // SAFETY: as this function demands.
+    unsafe { lua_getfield(state, LUA_GLOBALSINDEX, name) }
+}
+
+/// Pops a value into a global.
+///
+/// # Safety
+///
+/// The state is live, with a value on the stack; the name ends with a zero. May raise an error.
+#[inline(always)]
+pub unsafe fn lua_setglobal(state: *mut lua_State, name: *const c_char) {
+    // SAFETY: as this function demands.
+    unsafe { lua_setfield(state, LUA_GLOBALSINDEX, name) }
 }

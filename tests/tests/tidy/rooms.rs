@@ -24,7 +24,11 @@ const ROOFS: &[&str] = &["lib", "main", "server"];
 
 /// Crates and the words that may not appear among their dependencies.
 const MANIFESTS: &[(&str, &[&str])] = &[
-    ("resp/Cargo.toml", &["tokio", "mlua", "lockwheel", "lockwheel-scripting", "parking_lot", "dashmap"]),
+    (
+        "resp/Cargo.toml",
+        &["tokio", "lockwheel-lua-sys", "lockwheel", "lockwheel-scripting", "parking_lot", "dashmap"],
+    ),
+    ("scripting/lua-src/Cargo.toml", &["tokio", "lockwheel", "lockwheel-resp", "lockwheel-scripting"]),
     ("scripting/Cargo.toml", &["tokio", "lockwheel", "parking_lot", "dashmap"]),
 ];
 

@@ -1,0 +1,105 @@
+//! The commands of Redis 7.2, by name and group: what a list of missing commands is made from.
+
+use crate::client::Client;
+use crate::ours;
+use crate::redis_server::RealServer;
+use crate::reply::Reply;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// Lines `group name`, in order; a subcommand is `container|name`.
+const TEXT: &str = include_str!("redis_commands.txt");
+
+/// The groups as COMMAND DOCS names them, each with its name for people.
+const GROUPS: [(&str, &str); 16] = [
+    ("string", "strings"),
+    ("bitmap", "bitmaps"),
+    ("hash", "hashes"),
+    ("list", "lists"),
+    ("set", "sets"),
+    ("sorted-set", "sorted sets"),
+    ("stream", "streams"),
+    ("geo", "geo"),
+    ("hyperloglog", "HyperLogLog"),
+    ("generic", "keys"),
+    ("pubsub", "publish/subscribe"),
+    ("transactions", "transactions"),
+    ("scripting", "scripts, functions"),
+    ("connection", "connections"),
+    ("server", "server"),
+    ("cluster", "cluster"),
+];
+
+/// The name and the group of every command and subcommand.
+pub fn all() -> BTreeMap<&'static str, &'static str> {
+    let split = |line: &'static str| line.split_once(' ').expect("a line is a group and a name");
+    TEXT.lines().map(split).map(|(group, name)| (name, group)).collect()
+}
+
+/// A table, in Markdown, of what our server does not have: a row for each group with something missing. A container
+/// that is missing stands for its subcommands too.
+pub fn missing() -> String {
+    let commands = ours::commands();
+    let ours: BTreeSet<&str> = commands.iter_all().map(|command| command.name.as_str()).collect();
+    let all = all();
+    let is_told = |name: &str| {
+        let container = name.split_once('|').map(|(container, _)| container);
+        !ours.contains(name) && container.is_none_or(|container| ours.contains(container))
+    };
+    let mut text = String::from("| | missing |\n|---|---|\n");
+    for (group, title) in GROUPS {
+        let names = all.iter().filter(|(name, of)| **of == group && is_told(name));
+        let names: Vec<String> = names.map(|(name, _)| name.replace('|', " ").to_uppercase()).collect();
+        if !names.is_empty() {
+            writeln!(text, "| {title} | {} |", names.join(", ")).expect("a text can be written to");
+        }
+    }
+    text
+}
+
+/// What a real server has of 7.2 and before, by name and group.
+///
+/// # Panics
+/// When its COMMAND DOCS cannot be read.
+pub fn of(server: &RealServer) -> BTreeMap<String, String> {
+    let docs = Client::connect(server.addr()).line("COMMAND DOCS");
+    let mut found = BTreeMap::new();
+    read_docs(docs, &mut found);
+    found
+}
+
+/// Names and their documentation, in turns; subcommands within.
+fn read_docs(docs: Reply, found: &mut BTreeMap<String, String>) {
+    for (name, fields) in pairs(docs) {
+        let fields: BTreeMap<String, Reply> = pairs(fields).collect();
+        let text = |field: &str| text(&fields[field]);
+        let since: Vec<u32> = text("since").split('.').map(|part| part.parse().expect("a version")).collect();
+        if since[..2] <= [7, 2][..] && !fields.contains_key("module") {
+            found.insert(name, text("group"));
+        }
+        if let Some(subcommands) = fields.get("subcommands") {
+            read_docs(subcommands.clone(), found);
+        }
+    }
+}
+
+/// The elements of a flat reply, by twos.
+fn pairs(reply: Reply) -> impl Iterator<Item = (String, Reply)> {
+    let mut elements = reply.into_elements().expect("a list").into_iter();
+    std::iter::from_fn(move || Some((text(&elements.next()?), elements.next()?)))
+}
+
+fn text(reply: &Reply) -> String {
+    String::from_utf8_lossy(reply.as_bytes().expect("a text")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_group_has_a_name_for_people() {
+        let groups: BTreeSet<&str> = all().into_values().collect();
+        assert_eq!(groups, GROUPS.iter().map(|(group, _)| *group).collect());
+    }
+}

@@ -1,0 +1,102 @@
+//! What README.md shows of redis-cli.
+
+use lockwheel_tests::redis_server::{find_in_path, skip};
+use lockwheel_tests::{ours, readme};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+const PROMPT: &str = "127.0.0.1:6379> ";
+/// Between the outputs of two commands.
+const MARK: &str = "-- next --";
+/// What a line begins with whose number is another each time; all other lines are the same to the letter.
+const VARYING: [&str; 2] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) "];
+
+fn redis_cli() -> Option<PathBuf> {
+    let found = find_in_path("redis-cli");
+    if found.is_none() {
+        skip("redis-cli is not installed (apt-get install redis-tools)");
+    }
+    found
+}
+
+/// What redis-cli shows for each line typed, in a session of its own with a server of its own.
+fn session(program: &PathBuf, lines: &[&str]) -> Vec<String> {
+    let server = ours::server();
+    let mut child = Command::new(program)
+        .args(["-3", "--no-raw", "-p", &server.port().to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("redis-cli starts");
+    let typed: String = lines.iter().map(|line| format!("{line}\nECHO \"{MARK}\"\n")).collect();
+    let mut input = child.stdin.take().expect("it has a pipe");
+    input.write_all(typed.as_bytes()).expect("redis-cli reads");
+    drop(input);
+    let output = child.wait_with_output().expect("redis-cli ends");
+    let text = String::from_utf8(output.stdout).expect("redis-cli shows text");
+    let mark = format!("\"{MARK}\"\n");
+    let mut shown: Vec<String> = text.split(&mark).map(str::to_owned).collect();
+    assert_eq!(shown.pop().as_deref(), Some(""), "nothing comes behind the last command:\n{text}");
+    assert_eq!(shown.len(), lines.len(), "{text}");
+    shown
+}
+
+/// The commands of a block and what it shows for each.
+fn exchanges(text: &str) -> Vec<(&str, String)> {
+    let mut exchanges: Vec<(&str, String)> = Vec::new();
+    for line in text.lines() {
+        if let Some(command) = line.strip_prefix(PROMPT) {
+            exchanges.push((command, String::new()));
+        } else if let Some((_, shown)) = exchanges.last_mut() {
+            shown.push_str(line);
+            shown.push('\n');
+        } else {
+            assert_eq!(line, "$ redis-cli -3", "a block of a console begins so");
+        }
+    }
+    exchanges
+}
+
+/// An output with a 0 for each number that varies, and no space at the end of a line.
+fn settled(shown: &str) -> String {
+    let settle = |line: &str| {
+        let number = |start: &str| line.split_once(start).filter(|(_, number)| number.parse::<u64>().is_ok());
+        VARYING.iter().find_map(|start| number(start).map(|(before, _)| format!("{before}{start}0")))
+    };
+    shown.lines().map(|line| settle(line).unwrap_or_else(|| line.trim_end().to_owned()) + "\n").collect()
+}
+
+#[test]
+fn a_console_shows_what_a_reader_will_see() {
+    let Some(program) = redis_cli() else { return };
+    let blocks = readme::blocks("console");
+    assert!(!blocks.is_empty(), "README.md shows a console");
+    for block in blocks {
+        let exchanges = exchanges(&block.text);
+        let commands: Vec<&str> = exchanges.iter().map(|(command, _)| *command).collect();
+        for ((command, wanted), shown) in exchanges.iter().zip(session(&program, &commands)) {
+            assert_eq!(settled(&shown), settled(wanted), "README.md:{}: {command}", block.line);
+        }
+    }
+}
+
+#[test]
+fn what_is_to_be_pasted_runs_as_it_stands() {
+    let Some(program) = redis_cli() else { return };
+    for block in readme::blocks("redis") {
+        let lines: Vec<&str> = block.text.lines().collect();
+        for (line, shown) in lines.iter().zip(session(&program, &lines)) {
+            assert!(!shown.contains("(error)"), "README.md:{}: {line}: {shown}", block.line);
+        }
+    }
+}
+
+#[test]
+fn only_the_numbers_that_vary_may_differ() {
+    let settled = |line| settled(line).trim_end().to_owned();
+    assert_eq!(settled("3# \"ttl\" => (integer) 29988"), "3# \"ttl\" => (integer) 0");
+    for line in ["2# \"holds\" => (integer) 1", "\"ttl\" => (nil)", "3# \"ttl\" => (integer) -1"] {
+        assert_eq!(settled(line), line);
+    }
+}
