@@ -1,7 +1,7 @@
 //! The queue of a lock against a model of it: who is served when, whoever comes, leaves, holds or lets go.
 
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Peer, Slot};
+use lockwheel::engine::{Engine, Outbox, Peer, Slot};
 use lockwheel::time::Now;
 use lockwheel_tests::rng::Rng;
 use std::collections::BTreeMap;
@@ -122,9 +122,9 @@ impl Real {
     }
 
     fn read(&mut self, slot: Slot) -> String {
-        let mut answer = Vec::new();
+        let mut answer = Outbox::default();
         self.engine.take_output(slot, &mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        String::from_utf8_lossy(answer.bytes()).into_owned()
     }
 
     fn ask(&mut self, line: &str) -> String {
