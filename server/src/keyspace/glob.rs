@@ -10,40 +10,134 @@ const MOST_STARS: usize = 1000;
 /// backwards and orders its bytes as signed ones, an empty text is matched by the empty pattern alone (that KEYS and
 /// SCAN list every key for `*`, the empty one too, is a rule of theirs).
 ///
-/// Neither recursion nor allocation; at most O(pattern × text), and O(pattern + text) with a single star.
+/// No recursion. O(pattern + text), but for what stands between two stars and is not plain text (a class, `?`): that is
+/// tried at each place of the text in turn, so that at most it is O(pattern × text).
 #[must_use]
 pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
+    if text.is_empty() {
+        return pattern.is_empty();
+    }
+    let glob = Glob { pattern, text, nocase };
     let (mut p, mut t) = (0, 0);
-    // The pattern behind the last star, and where the text that it is tried on began. An earlier star need not be
-    // gone back to: whatever it gave up, the last one can take.
-    let mut star: Option<(usize, usize)> = None;
-    let mut stars = 0;
-    loop {
-        if t == text.len() {
-            if t > 0 {
-                p = skip_stars(pattern, p);
-            }
-            // A longer text for the last star leaves a shorter one for the rest: nothing more to try.
-            return p == pattern.len();
-        }
-        if pattern.get(p) == Some(&b'*') {
-            p = skip_stars(pattern, p);
-            stars += 1;
-            if p == pattern.len() {
-                return true;
-            }
-            if stars > MOST_STARS {
-                return false;
-            }
-            star = Some((p, t));
-        } else if let Some(next) = match_one(pattern, p, text[t], nocase) {
-            (p, t) = (next, t + 1);
-        } else if let Some((behind, start)) = star {
-            (p, t) = (behind, start + 1);
-            star = Some((p, t));
-        } else {
+    while p < pattern.len() && pattern[p] != b'*' {
+        let Some(next) = text.get(t).and_then(|byte| match_one(pattern, p, *byte, nocase)) else {
             return false;
+        };
+        (p, t) = (next, t + 1);
+    }
+    if p == pattern.len() {
+        return t == text.len();
+    }
+    for _ in 0..MOST_STARS {
+        let from = skip_stars(pattern, p);
+        if from == pattern.len() {
+            return true;
         }
+        let part = Part::new(pattern, from);
+        if part.end == pattern.len() {
+            // Behind the last star: it can only stand at the end.
+            let at = text.len().saturating_sub(part.elements);
+            return at >= t && glob.matched(part, at) == part.elements;
+        }
+        // The first place is as good as any: what a star gives up, the next one can take.
+        let Some(at) = glob.find(part, t) else { return false };
+        (p, t) = (part.end, at + part.elements);
+    }
+    // More stars than that; there may be nothing behind them.
+    skip_stars(pattern, p) == pattern.len()
+}
+
+/// What stands between two stars, or behind the last one.
+#[derive(Clone, Copy)]
+struct Part {
+    start: usize,
+    end: usize,
+    /// How many bytes of a text it matches.
+    elements: usize,
+}
+
+impl Part {
+    fn new(pattern: &[u8], start: usize) -> Part {
+        let (mut end, mut elements) = (start, 0);
+        while end < pattern.len() && pattern[end] != b'*' {
+            end = element_end(pattern, end);
+            elements += 1;
+        }
+        Part { start, end, elements }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Glob<'a> {
+    pattern: &'a [u8],
+    text: &'a [u8],
+    nocase: bool,
+}
+
+impl Glob<'_> {
+    /// How many elements of a part match the text at `at`, up to the first that does not.
+    fn matched(&self, part: Part, at: usize) -> usize {
+        let mut p = part.start;
+        let bytes = self.text[at..].iter().take(part.elements);
+        bytes
+            .take_while(|byte| match_one(self.pattern, p, **byte, self.nocase).map(|next| p = next).is_some())
+            .count()
+    }
+
+    /// The first place from `from` on where a part matches.
+    fn find(&self, part: Part, from: usize) -> Option<usize> {
+        let last = self.text.len().checked_sub(part.elements)?;
+        let mut patience = 4 * self.text.len();
+        for at in from..=last {
+            let matched = self.matched(part, at);
+            if matched == part.elements {
+                return Some(at);
+            }
+            if matched > patience {
+                let plain = &self.pattern[part.start..part.end];
+                if !plain.iter().any(|byte| matches!(byte, b'?' | b'[' | b'\\')) {
+                    return self.find_plain(plain, at + 1);
+                }
+            }
+            patience = patience.saturating_sub(matched);
+        }
+        None
+    }
+
+    /// The same for plain text, in linear time: a part of it that was found is not looked at again.
+    #[cold]
+    fn find_plain(&self, plain: &[u8], from: usize) -> Option<usize> {
+        let same = |a: u8, b: u8| same(a, b, self.nocase);
+        // For each beginning of the plain text: the longest shorter one that it ends with.
+        let mut ends_with = vec![0; plain.len()];
+        let mut len = 0;
+        for at in 1..plain.len() {
+            while len > 0 && !same(plain[at], plain[len]) {
+                len = ends_with[len - 1];
+            }
+            len += usize::from(same(plain[at], plain[len]));
+            ends_with[at] = len;
+        }
+        let mut found = 0;
+        for (at, byte) in self.text.iter().enumerate().skip(from) {
+            while found > 0 && !same(plain[found], *byte) {
+                found = ends_with[found - 1];
+            }
+            found += usize::from(same(plain[found], *byte));
+            if found == plain.len() {
+                return Some(at + 1 - found);
+            }
+        }
+        None
+    }
+}
+
+/// Where the element at `p` ends.
+fn element_end(pattern: &[u8], p: usize) -> usize {
+    match pattern[p] {
+        b'[' => class(pattern, p + 1, 0, false).1,
+        b'\\' if p + 1 < pattern.len() => p + 2,
+        _ => p + 1,
     }
 }
 
@@ -56,14 +150,17 @@ fn match_one(pattern: &[u8], p: usize, byte: u8, nocase: bool) -> Option<usize> 
     let literal = |at: usize| same(pattern[at], byte, nocase).then_some(at + 1);
     match *pattern.get(p)? {
         b'?' => Some(p + 1),
-        b'[' => match_class(pattern, p + 1, byte, nocase),
+        b'[' => {
+            let (found, end) = class(pattern, p + 1, byte, nocase);
+            found.then_some(end)
+        }
         b'\\' if p + 1 < pattern.len() => literal(p + 1),
         _ => literal(p),
     }
 }
 
-/// The same for a class, whose inside begins at `p`.
-fn match_class(pattern: &[u8], mut p: usize, byte: u8, nocase: bool) -> Option<usize> {
+/// Whether a byte is one of a class, whose inside begins at `p`, and where the class ends.
+fn class(pattern: &[u8], mut p: usize, byte: u8, nocase: bool) -> (bool, usize) {
     let negated = pattern.get(p) == Some(&b'^');
     p += usize::from(negated);
     let mut found = false;
@@ -88,7 +185,7 @@ fn match_class(pattern: &[u8], mut p: usize, byte: u8, nocase: bool) -> Option<u
             }
         }
     }
-    (found != negated).then_some(p)
+    (found != negated, p)
 }
 
 fn in_range(low: u8, high: u8, byte: u8, nocase: bool) -> bool {
@@ -169,6 +266,23 @@ mod tests {
         assert!(!matches(&[&b"a*".repeat(900)[..], b"b"].concat(), &b"a".repeat(20_000), false));
     }
 
+    /// Each took seconds when every place of the text was tried.
+    #[test]
+    fn long_parts_take_no_longer_than_the_text() {
+        let (text, part) = (b"a".repeat(3_000_000), b"a".repeat(1_500_000));
+        for (end, expected) in
+            [(&b"b"[..], false), (b"b*", false), (b"*", true), (b"", true), (b"?*b*", false)]
+        {
+            let pattern = [b"*", &part[..], end].concat();
+            assert_eq!(matches(&pattern, &text, false), expected, "{}", end.escape_ascii());
+            assert_eq!(matches(&pattern.to_ascii_uppercase(), &text, true), expected);
+        }
+        let found = [&text[..], b"b", &text].concat();
+        assert!(matches(&[b"*", &part[..], b"b*"].concat(), &found, false));
+        assert!(matches(&[b"*", &part[..], b"B*"].concat(), &found, true));
+        assert!(!matches(&[b"*", &part[..], b"bb*"].concat(), &found, false));
+    }
+
     /// What a pattern of stars, question marks and letters means, by definition.
     fn naive(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern.split_first(), text.split_first()) {
@@ -186,6 +300,13 @@ mod tests {
         fn stars_mean_any_bytes(pattern in "[ab?*]{0,10}", text in "[ab]{1,12}") {
             let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
             prop_assert_eq!(matches(pattern, text, false), naive(pattern, text));
+        }
+
+        #[test]
+        fn plain_text_is_found_where_it_is_first(plain in "[ab]{1,6}", text in "[ab]{1,40}", from in 0_usize..40) {
+            let glob = Glob { pattern: b"", text: text.as_bytes(), nocase: false };
+            let first = text.get(from..).and_then(|rest| rest.find(&plain)).map(|at| from + at);
+            prop_assert_eq!(glob.find_plain(plain.as_bytes(), from), first);
         }
 
         #[test]
