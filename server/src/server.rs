@@ -1,7 +1,7 @@
 //! The embedding API: a server in this process.
 
-use crate::engine::Engine;
 use crate::engine::config::Config;
+use crate::engine::{Engine, Wake};
 use crate::net::{self, BindError, Door, Listeners, Places, Shared, Threads};
 use crate::time::ClockError;
 use std::collections::hash_map::RandomState;
@@ -193,12 +193,12 @@ impl Server {
     /// When a hand would leave its range, some 146,000 years; then nothing has moved.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        self.shared.with_engine(|engine| engine.advance(ms))
+        self.shared.with_engine(|engine| engine.advance(ms, Wake::Redisson))
     }
 
     /// Moves both hands to the next deadline and fires it; `None` when none is pending.
     pub fn next(&self) -> Option<u64> {
-        self.shared.with_engine(Engine::advance_to_next)
+        self.shared.with_engine(|engine| engine.advance_to_next(Wake::Redisson))
     }
 
     /// Moves the wall hand alone, as when the system's clock is set. In milliseconds; negative: backward.

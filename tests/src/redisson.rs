@@ -86,6 +86,8 @@ pub struct Run<'a> {
     pub resp3: bool,
     /// Whether the servers are Lockwheel, so that the scenarios with native locks run too.
     pub native: bool,
+    /// Whether to run the scenarios that turn the server's clock, which must be Lockwheel, and no others.
+    pub clock: bool,
 }
 
 /// How the scenarios went.
@@ -143,6 +145,7 @@ impl Redisson {
             vec![format!("ports={}", ports.join(",")), format!("only={}", run.only.join(","))];
         arguments.push(format!("resp3={}", run.resp3));
         arguments.push(format!("native={}", run.native));
+        arguments.push(format!("clock={}", run.clock));
         arguments.extend(run.patience.map(|millis| format!("patience={millis}")));
         let output = self.java("lockwheel.Main", &arguments);
         let text = String::from_utf8_lossy(&output.stdout);

@@ -114,6 +114,26 @@ fn redisson_4_7_in_resp3_on_lockwheel() {
     passes_on_lockwheel(V4_7, true);
 }
 
+/// Those who wait for a lease that a turn of the clock ends are woken, and get the lock.
+#[track_caller]
+fn is_woken_by_a_turned_clock(version: Version) {
+    let Some(client) = prepared(version) else { return };
+    let server = ours::server();
+    let report = client.run(&Run { ports: &[server.port()], clock: true, ..Run::default() });
+    assert!(report.failed.is_empty(), "Redisson {version}:\n{}", report.failures());
+    assert!(report.ok.contains("clock.advance-wakes"), "{:?}", report.ok);
+}
+
+#[test]
+fn redisson_3_24_is_woken_by_a_turned_clock() {
+    is_woken_by_a_turned_clock(V3_24);
+}
+
+#[test]
+fn redisson_4_7_is_woken_by_a_turned_clock() {
+    is_woken_by_a_turned_clock(V4_7);
+}
+
 /// Scenarios that use neither messages nor nil in scripts: they show that all else works on the broken server.
 const UNTOUCHED: [&str; 5] =
     ["bucket.values", "list.all", "scored-sorted-set.all", "queue.order", "blocking-queue.take"];

@@ -152,7 +152,7 @@ pub(super) fn invalid_expire_time(command: &str) -> CommandError {
 }
 
 /// When a deadline is to be set; all that are named must hold.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Conditions {
     /// NX: there is none yet.
     none_yet: bool,
@@ -229,14 +229,16 @@ fn give_deadline(
     let key = &args[1];
     let conditions = Conditions::parse(args)?;
     let deadline = form.deadline_ms(args.int(2)?, tx, command)?;
-    let done = tx.exists(key) && conditions.hold(tx.deadline(key), deadline);
-    if done {
-        if deadline <= tx.now().wall_ms() {
-            tx.delete(key);
-        } else {
-            tx.set_deadline(key, deadline);
-            tx.changed(key, events::EXPIRE);
-        }
+    // Without conditions the key is looked up once, when it is changed.
+    let wanted = conditions == Conditions::default()
+        || (tx.exists(key) && conditions.hold(tx.deadline(key), deadline));
+    let done = wanted
+        && match deadline <= tx.now().wall_ms() {
+            true => tx.delete(key),
+            false => tx.set_deadline(key, deadline),
+        };
+    if done && deadline > tx.now().wall_ms() {
+        tx.changed(key, events::EXPIRE);
     }
     reply.integer(i64::from(done));
     Ok(Flow::Done)

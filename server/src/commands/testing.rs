@@ -48,7 +48,7 @@ impl World {
     pub(super) fn events(&mut self) -> String {
         let text = |effect: Effect| match effect {
             Effect::Notify { event, key, .. } => format!("{} {}", event.name, String::from_utf8_lossy(&key)),
-            Effect::Publish { .. } => "(a message)".to_string(),
+            Effect::Publish { .. } | Effect::LeaseTurned { .. } => "(a message)".to_string(),
         };
         std::iter::from_fn(|| self.keyspace.next_effect()).map(text).collect::<Vec<_>>().join(", ")
     }

@@ -8,6 +8,16 @@ use crate::time::{Clock, ClockError, Deadlines, Mode, Now, Over};
 /// the next ones, which follow at once. Who turns the clock has all of them fired.
 const PIECE: usize = 1000;
 
+/// Whether those who wait by Redisson's means are told when a turn of the clock ends the lease that they wait for: they
+/// count its time on their own machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// They are, by the message of an unlock.
+    Redisson,
+    /// They are not.
+    Nobody,
+}
+
 /// What is due first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
@@ -103,26 +113,30 @@ impl Engine {
     ///
     /// # Errors
     /// When a hand would leave its range; then nothing has moved.
-    pub fn advance(&mut self, ms: u64) -> Result<u64, ClockError> {
+    pub fn advance(&mut self, ms: u64, wake: Wake) -> Result<u64, ClockError> {
         let target = self.clock.after(self.system, ms)?;
+        self.keyspace.turn_quietly(wake == Wake::Nobody);
         let mut fired = 0;
         while let Some(due) = self.earliest_until(target) {
             fired += self.go_to_and_fire(due);
         }
         self.turn(target.monotonic_us - self.now.monotonic_us);
         self.keyspace.leave_due(None);
+        self.keyspace.turn_quietly(false);
         Ok(fired)
     }
 
     /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
     /// pending within the reach of both hands.
-    pub fn advance_to_next(&mut self) -> Option<u64> {
+    pub fn advance_to_next(&mut self, wake: Wake) -> Option<u64> {
         let (first, in_us) = self.earliest_in_us()?;
+        self.keyspace.turn_quietly(wake == Wake::Nobody);
         let mut fired = self.go_to_and_fire((first, in_us));
         while let Some((due, 0)) = self.earliest_in_us() {
             fired += self.go_to_and_fire((due, 0));
         }
         self.keyspace.leave_due(None);
+        self.keyspace.turn_quietly(false);
         Some(fired)
     }
 
@@ -150,15 +164,20 @@ impl Engine {
 
     fn turn(&mut self, us: u64) {
         // The target was within the range, and so is all on the way to it.
-        if self.clock.advance_us(self.system, us).is_ok() {
+        if us > 0 && self.clock.advance_us(self.system, us).is_ok() {
             self.now = self.clock.read(self.system);
+            self.keyspace.note_turn();
         }
     }
 
     /// Does something to the clock, then fires what is over by the new time.
     pub(crate) fn turn_clock<T>(&mut self, over: Over, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
+        let before = self.now;
         let result = verb(&mut self.clock, self.system);
         self.now = self.clock.read(self.system);
+        if self.now.wall_us > before.wall_us {
+            self.keyspace.note_turn();
+        }
         self.fire_due(usize::MAX, over);
         result
     }

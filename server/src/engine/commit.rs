@@ -51,6 +51,7 @@ impl Engine {
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
                 Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
+                Effect::LeaseTurned { db, key, mode } => self.wake_redisson(db, &key, mode.as_deref()),
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.notify;
                     if classes.0 & EventClasses::KEYSPACE != 0 {

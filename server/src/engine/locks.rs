@@ -1,4 +1,5 @@
-//! `LOCK.INFO`: what keys tell of a lock, and what subscriptions do, together.
+//! Where keys and subscriptions meet in a lock: `LOCK.INFO`, and the waking of those who wait by Redisson's means for a
+//! lease that a turn of the clock has ended.
 
 use super::table::Handler;
 use super::{Call, Engine};
@@ -24,4 +25,14 @@ fn info(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
     let (db, now) = (engine.session(call.slot).db, engine.now);
     locks::write_info(&mut engine.keyspace.tx(db, now), &args[1], subscribers.iter(), reply);
     Ok(Flow::Done)
+}
+
+impl Engine {
+    /// Tells those who wait by Redisson's means for a lock that it is free.
+    pub(super) fn wake_redisson(&mut self, db: usize, key: &[u8], mode: Option<&[u8]>) {
+        let messages: Vec<_> = locks::wake_messages(&self.keyspace.tx(db, self.now), key, mode).collect();
+        for (channel, message) in messages {
+            self.send_to_subscribers(&channel, message);
+        }
+    }
 }

@@ -33,6 +33,7 @@ mod transactions;
 mod turning;
 mod waits;
 
+pub use clock::Wake;
 pub use dispatch::{BUSY, Progress};
 pub use host::Host;
 pub use outbox::Outbox;

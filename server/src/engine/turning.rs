@@ -1,7 +1,7 @@
 //! `CLOCK.*`: a test turns the two hands.
 
 use super::table::Handler;
-use super::{Call, Engine};
+use super::{Call, Engine, Wake};
 use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
@@ -28,15 +28,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.reset", 1, reset)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand to the system's time and lets both run."),
-    row("clock.advance", 2, advance)
+    row("clock.advance", -2, advance)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands, firing each deadline on the way at its own instant.")
-        .syntax("milliseconds")
-        .errors(OUT_OF_RANGE_ERROR),
+        .syntax("milliseconds [NOWAKE]")
+        .errors(&[
+            "ERR time is out of range",
+            "ERR value is not an integer or out of range",
+            "ERR syntax error",
+        ]),
     row("clock.next", -1, next)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands to the next deadline and fires it.")
-        .syntax("[COUNT count]")
+        .syntax("[COUNT count] [NOWAKE]")
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
@@ -112,19 +116,32 @@ fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Ou
 
 fn advance(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let ms = u64::try_from(args.int(1)?).map_err(|_| errors::NOT_AN_INTEGER)?;
-    let fired = engine.advance(ms)?;
+    let wake = match args.from(2) {
+        [] => Wake::Redisson,
+        [word] if word.eq_ignore_ascii_case(b"nowake") => Wake::Nobody,
+        _ => return Err(errors::SYNTAX),
+    };
+    let fired = engine.advance(ms, wake)?;
     reply_fired(engine, fired, reply)
 }
 
 fn next(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let count = match args.len() {
-        1 => 1,
-        3 if args.is(1, "count") => args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?,
-        _ => return Err(errors::SYNTAX),
-    };
+    let (mut count, mut wake) = (None, Wake::Redisson);
+    let mut at = 1;
+    while at < args.len() {
+        if args.is(at, "nowake") && wake == Wake::Redisson {
+            wake = Wake::Nobody;
+            at += 1;
+        } else if args.is(at, "count") && count.is_none() && at + 1 < args.len() {
+            count = Some(args.int_in(at + 1, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?);
+            at += 2;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+    }
     let mut fired = None;
-    for _ in 0..count {
-        let Some(more) = engine.advance_to_next() else { break };
+    for _ in 0..count.unwrap_or(1) {
+        let Some(more) = engine.advance_to_next(wake) else { break };
         fired = Some(fired.unwrap_or(0) + more);
     }
     match fired {
@@ -161,9 +178,10 @@ const HELP: &[&str] = &[
     "    Both hands run from where they stand.",
     "CLOCK.RESET",
     "    The wall hand is the system's time again; both hands run.",
-    "CLOCK.ADVANCE <milliseconds>",
-    "    Move both hands; each deadline on the way fires at its own instant.",
-    "CLOCK.NEXT [COUNT <count>]",
+    "CLOCK.ADVANCE <milliseconds> [NOWAKE]",
+    "    Move both hands; each deadline on the way fires at its own instant. Who waits by Redisson for a lease that this",
+    "    ends is told, but with NOWAKE.",
+    "CLOCK.NEXT [COUNT <count>] [NOWAKE]",
     "    Move both hands to the next deadline and fire it.",
     "CLOCK.STEP <milliseconds>",
     "    Move the wall hand alone, as when a system's clock is set.",

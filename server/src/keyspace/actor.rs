@@ -15,8 +15,11 @@ pub struct Actor<'a> {
 impl Actor<'_> {
     /// How a hold of `owner` ends that this takes away: given back by its owner, if he is named.
     pub(super) fn end_of(self, owner: &[u8]) -> EndCause {
-        let name = owner.strip_suffix(WRITE_SUFFIX).unwrap_or(owner);
-        let named = |words: &[&[u8]]| words.iter().any(|&word| word == owner || word == name);
+        let is_owner = |word: &[u8]| {
+            word == owner
+                || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_name_of_writer(word, owner))
+        };
+        let named = |words: &[&[u8]]| words.iter().any(|word| is_owner(word));
         match self.script {
             Some(words) if named(words) => EndCause::Released,
             _ if named(self.command.get(1..).unwrap_or_default()) => EndCause::Released,
@@ -24,4 +27,9 @@ impl Actor<'_> {
             None => EndCause::Deleted,
         }
     }
+}
+
+/// Whether an owner is that name in its write lock.
+fn is_name_of_writer(name: &[u8], owner: &[u8]) -> bool {
+    owner.strip_suffix(WRITE_SUFFIX) == Some(name)
 }

@@ -21,4 +21,14 @@ pub enum Effect {
         /// The message.
         message: Box<[u8]>,
     },
+    /// The lease of a lock was turned to its end, which those who wait by Redisson's means cannot know: they count its
+    /// time on their own machine.
+    LeaseTurned {
+        /// The database of the key.
+        db: usize,
+        /// The lock.
+        key: Box<[u8]>,
+        /// The mode of a read-write lock.
+        mode: Option<Box<[u8]>>,
+    },
 }

@@ -78,6 +78,7 @@ impl Holds {
     }
 
     /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
+    #[inline]
     pub(super) fn ended(
         &mut self,
         db: usize,
@@ -87,6 +88,13 @@ impl Holds {
         end: Loss,
         waited_for: bool,
     ) {
+        let is_forgotten = end.cause == EndCause::Released && !grant.native && !waited_for;
+        if !is_forgotten || !self.ends.is_empty() {
+            self.remember(db, key, owner, grant, end, waited_for);
+        }
+    }
+
+    fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], grant: Grant, end: Loss, waited_for: bool) {
         if end.cause != EndCause::Released {
             self.losses.remember(db, key, owner, end);
         }

@@ -38,7 +38,7 @@ pub use waiters::{ReadyKey, Waiter, WaiterId, Waiters};
 pub use watches::Watches;
 
 use crate::time::{Now, Over};
-use crate::values::Encodings;
+use crate::values::{Encodings, Value};
 use database::{Database, Removed};
 use foldhash::quality::FixedState;
 use foresight::Foresight;
@@ -102,6 +102,10 @@ pub struct Keyspace {
     pub counters: Counters,
     effects: VecDeque<Effect>,
     last_order: Order,
+    /// Deadlines made up to this one have been brought nearer by a turn of the clock.
+    turned: Option<Order>,
+    /// Whether nobody is to be told of what the present turn ends.
+    quiet: bool,
     /// Whether a deadline has been set that was past already.
     overdue: bool,
     /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
@@ -128,6 +132,8 @@ impl Keyspace {
             counters: Counters::default(),
             effects: VecDeque::new(),
             last_order: Order::default(),
+            turned: None,
+            quiet: false,
             overdue: false,
             behind: None,
         }
@@ -200,11 +206,35 @@ impl Keyspace {
     }
 
     fn expired(&mut self, db: usize, removed: Removed, now: Now) {
-        let Removed { entry, grant, .. } = removed;
+        let Removed { entry, grant, deadline } = removed;
         self.counters.expired_keys += 1;
         self.gone(db, entry.key(), &entry.value, grant, End::Of(EndCause::Expired), now);
         Tx::new(self, db, now).changed(entry.key(), events::EXPIRED);
+        if self.audience
+            && let Value::Hash(hash) = &entry.value
+            && deadline.is_some_and(|(_, made)| self.is_turned(made))
+        {
+            let mode = hash.get(MODE_FIELD).map(Box::from);
+            self.effects.push(Effect::LeaseTurned { db, key: entry.key().into(), mode });
+        }
         self.garbage.add(entry.value);
+    }
+
+    /// The clock was turned forward: all deadlines that there are have come nearer by that.
+    pub fn note_turn(&mut self) {
+        if !self.quiet {
+            self.turned = Some(self.last_order);
+        }
+    }
+
+    /// Whether turns of the clock are to wake nobody by message from now on.
+    pub fn turn_quietly(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
+    /// Whether a deadline that was made then is over earlier than it would be had nobody turned the clock.
+    fn is_turned(&self, made: Order) -> bool {
+        !self.quiet && self.turned.is_some_and(|turned| made == turned || made.is_before(turned))
     }
 
     /// Says up to which deadline, in wall milliseconds, keys have been left for later, because they are too many to be

@@ -36,11 +36,15 @@ impl Tx<'_> {
     /// A field has been added to the hash of a key: perhaps an owner's. O(1) for all others.
     #[inline]
     pub fn field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
-        if owners::is_redissons(field) || self.keyspace.databases[self.db].entry(at.0).is_lock() {
+        let is_lock = self.keyspace.databases[self.db].entry(at.0).is_lock();
+        if !is_lock && owners::is_redissons(field) {
+            self.begin_hold(at, key, field, false);
+        } else if is_lock {
             self.owner_added(at, key, field);
         }
     }
 
+    #[cold]
     fn owner_added(&mut self, at: EntryId, key: &[u8], owner: &[u8]) {
         if owner != MODE_FIELD && self.grant_at(at, key, owner).is_none() {
             self.begin_hold(at, key, owner, false);
@@ -51,27 +55,39 @@ impl Tx<'_> {
     /// owners.
     pub fn begin_hold(&mut self, at: EntryId, key: &[u8], owner: &[u8], native: bool) -> u64 {
         let Keyspace { databases, holds, .. } = &mut *self.keyspace;
-        let (db, database) = (self.db, &mut databases[self.db]);
+        let database = &mut databases[self.db];
         let grant = holds.grant(native);
-        holds.losses.forget(db, key, owner);
+        if !holds.losses.is_empty() {
+            holds.losses.forget(self.db, key, owner);
+        }
+        let entry = database.entry(at.0);
+        let first = !entry.is_lock() && matches!(&entry.value, Value::Hash(hash) if hash.len() == 1);
+        if first {
+            database.set_grant(at.0, GrantSlot::of(grant));
+        } else {
+            self.begin_another(at, key, owner, grant);
+        }
+        grant.number
+    }
+
+    /// The same of a key that has had a hold already, or names others.
+    fn begin_another(&mut self, at: EntryId, key: &[u8], owner: &[u8], grant: Grant) {
+        let Keyspace { databases, holds, .. } = &mut *self.keyspace;
+        let (db, database) = (self.db, &mut databases[self.db]);
         let alone = match &database.entry(at.0).value {
-            Value::Hash(hash) => hash.len() == 1 || owners::of_hash(hash).nth(1).is_none(),
+            Value::Hash(hash) => owners::of_hash(hash).nth(1).is_none(),
             _ => true,
         };
         let before = database.grant(at.0);
         if alone && before != Some(GrantSlot::SEVERAL) {
-            database.set_grant(at.0, GrantSlot::of(grant));
-            return grant.number;
+            return database.set_grant(at.0, GrantSlot::of(grant));
         }
         let several = holds.several.entry((db, key.into())).or_default();
-        if let Some(earlier) = before.and_then(GrantSlot::grant)
-            && let Some(first) = owners::first(&database.entry(at.0).value)
-        {
-            several.insert((&*first).into(), earlier);
+        if let Some(earlier) = before.and_then(GrantSlot::grant) {
+            owners::with_first(&database.entry(at.0).value, |first| several.insert(first.into(), earlier));
         }
         several.insert(owner.into(), grant);
         database.set_grant(at.0, GrantSlot::SEVERAL);
-        grant.number
     }
 
     /// An owner is about to be taken out of the hash of a key.
@@ -96,7 +112,10 @@ impl Tx<'_> {
         let database = &self.keyspace.databases[self.db];
         match database.grant(at.0)?.grant() {
             None => self.keyspace.holds.of_several(self.db, key)?.get(owner).copied(),
-            grant => grant.filter(|_| owners::first(&database.entry(at.0).value).as_deref() == Some(owner)),
+            grant => {
+                let is_first = |first: &[u8]| first == owner;
+                grant.filter(|_| owners::with_first(&database.entry(at.0).value, is_first) == Some(true))
+            }
         }
     }
 
@@ -184,26 +203,21 @@ impl Keyspace {
     ) {
         let waited_for = self.waiters.waits_for(db, key);
         let holds = &mut self.holds;
-        let loss = |owner: &[u8], grant: Grant| Loss {
-            cause: end.cause(owner),
-            wall_ms: now.wall_ms(),
-            grant: grant.number,
+        let mut ended = |owner: &[u8], grant: Grant| {
+            let loss = Loss { cause: end.cause(owner), wall_ms: now.wall_ms(), grant: grant.number };
+            holds.ended(db, key, owner, grant, loss, waited_for);
         };
         match grant.map(GrantSlot::grant) {
-            Some(Some(grant)) => {
-                let owner = owners::first(value).unwrap_or_default();
-                holds.ended(db, key, &owner, grant, loss(&owner, grant), waited_for);
-            }
+            Some(Some(grant)) => drop(owners::with_first(value, |owner| ended(owner, grant))),
             Some(None) => {
-                for (owner, grant) in holds.several.remove(&At(db, key)).into_iter().flatten() {
-                    holds.ended(db, key, &owner, grant, loss(&owner, grant), waited_for);
+                for (owner, grant) in self.holds.several.remove(&At(db, key)).into_iter().flatten() {
+                    let loss = Loss { cause: end.cause(&owner), wall_ms: now.wall_ms(), grant: grant.number };
+                    self.holds.ended(db, key, &owner, grant, loss, waited_for);
                 }
             }
             // Nobody was seen to take it, but somebody waits until it is free.
             None if waited_for => {
-                if let Some(owner) = owners::first(value) {
-                    holds.ends.remember(db, key, b"", end.cause(&owner));
-                }
+                owners::with_first(value, |owner| holds.ends.remember(db, key, b"", end.cause(owner)));
             }
             None => {}
         }

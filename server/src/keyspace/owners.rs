@@ -1,24 +1,24 @@
 //! The owners of a lock, as the value of its key names them in Redisson's layouts.
 
 use crate::values::{Hash, Value};
-use std::borrow::Cow;
 
 /// The field that marks the hash of a read-write lock; no owner.
 pub const MODE_FIELD: &[u8] = b"mode";
 /// What a field of the owner's write lock has behind the owner's name.
 pub const WRITE_SUFFIX: &[u8] = b":write";
 
-/// The length of a UUID in hexadecimal digits, and where its dashes are.
-const UUID: usize = 36;
-const DASHES: [usize; 4] = [8, 13, 18, 23];
+/// A UUID in hexadecimal digits, and the colon behind it.
+const UUID: usize = 37;
 
 /// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, `:write` behind it for a write lock.
 #[inline]
 pub(super) fn is_redissons(field: &[u8]) -> bool {
-    let Some((uuid, thread)) = field.split_at_checked(UUID) else { return false };
-    let Some(thread) = thread.strip_prefix(b":") else { return false };
+    let Some((uuid, thread)) = field.split_first_chunk::<UUID>() else { return false };
+    if [uuid[8], uuid[13], uuid[18], uuid[23], uuid[36]] != *b"----:" {
+        return false;
+    }
     let thread = thread.strip_suffix(WRITE_SUFFIX).unwrap_or(thread);
-    !thread.is_empty() && thread.iter().all(u8::is_ascii_digit) && DASHES.iter().all(|&at| uuid[at] == b'-')
+    !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
 }
 
 /// The owners that a hash names, in the order in which they came, while it is small.
@@ -26,11 +26,15 @@ pub(super) fn of_hash(hash: &Hash) -> impl Iterator<Item = &[u8]> {
     hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD)
 }
 
-/// The owner that came first.
-pub(super) fn first(value: &Value) -> Option<Cow<'_, [u8]>> {
+/// Looks at the owner that came first, if there is one.
+#[inline]
+pub(super) fn with_first<T>(value: &Value, look: impl FnOnce(&[u8]) -> T) -> Option<T> {
     match value {
-        Value::Hash(hash) => of_hash(hash).next().map(Cow::Borrowed),
-        Value::Str(text) => Some(Cow::Owned(text.text().to_vec())),
+        Value::Hash(hash) => match hash.first() {
+            Some((owner, _)) if owner != MODE_FIELD => Some(look(owner)),
+            _ => of_hash(hash).next().map(look),
+        },
+        Value::Str(text) => Some(look(&text.text())),
         _ => None,
     }
 }

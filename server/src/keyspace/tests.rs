@@ -25,6 +25,7 @@ fn effects(keyspace: &mut Keyspace) -> Vec<String> {
         Effect::Publish { channel, message } => {
             format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
         }
+        Effect::LeaseTurned { db, key, .. } => format!("{db} turned {}", String::from_utf8_lossy(&key)),
     };
     std::iter::from_fn(|| keyspace.next_effect()).map(text).collect()
 }
@@ -85,6 +86,30 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
     assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
+}
+
+#[test]
+fn only_a_lease_that_was_made_before_the_last_turn_is_told_of_and_only_if_somebody_listens() {
+    let mut keyspace = Keyspace::new(1, 7);
+    let hold = |keyspace: &mut Keyspace, deadline| {
+        let encodings = Encodings::default();
+        keyspace.tx(0, at(0)).write_or_new::<Hash>(b"l").unwrap().value.set(b"owner", b"1", &encodings);
+        keyspace.tx(0, at(0)).set_deadline(b"l", deadline);
+    };
+    let told = |keyspace: &mut Keyspace, deadline| {
+        assert!(keyspace.expire_next(at(deadline), Over::Reached));
+        effects(keyspace)
+    };
+    for (audience, quiet, expected) in [(true, false, 1), (false, false, 0), (true, true, 0)] {
+        keyspace.audience = audience;
+        hold(&mut keyspace, 10);
+        keyspace.turn_quietly(quiet);
+        keyspace.note_turn();
+        assert_eq!(told(&mut keyspace, 10).len(), expected);
+        keyspace.turn_quietly(false);
+        hold(&mut keyspace, 20);
+        assert!(told(&mut keyspace, 20).is_empty());
+    }
 }
 
 #[test]

@@ -290,16 +290,18 @@ impl<'a> Tx<'a> {
         self.keyspace.behind.is_none_or(|until| deadline > until).then_some(deadline)
     }
 
-    /// Sets the deadline of a key that exists, in wall milliseconds; in the past it is due at once, when the command
-    /// ends (a command that wants it gone now deletes it). O(1).
-    pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) {
+    /// Sets the deadline of a key, in wall milliseconds; in the past it is due at once, when the command ends (a command
+    /// that wants it gone now deletes it). Whether there is such a key. O(1).
+    pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) -> bool {
         let hash = self.arrive(key);
         let order = self.keyspace.next_order();
         let Keyspace { databases, overdue, timed, .. } = &mut *self.keyspace;
-        if databases[self.db].set_deadline(hash, key, deadline_ms, order) {
+        let found = databases[self.db].set_deadline(hash, key, deadline_ms, order);
+        if found {
             *overdue |= deadline_ms <= self.now.wall_ms();
             *timed = (*timed).max(self.db + 1);
         }
+        found
     }
 
     /// Takes the deadline off a key; whether it had one. O(1).

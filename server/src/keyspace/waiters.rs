@@ -162,10 +162,14 @@ impl Waiters {
     }
 
     /// The key has changed, or one who waited for it has left.
+    #[inline]
     pub fn signal(&mut self, db: usize, key: &[u8]) {
-        if self.queues.is_empty() {
-            return;
+        if !self.queues.is_empty() {
+            self.signal_waiters(db, key);
         }
+    }
+
+    fn signal_waiters(&mut self, db: usize, key: &[u8]) {
         if self.queues.contains_key(&At(db, key)) && self.ready_set.insert((db, key.into())) {
             self.ready.push_back(ReadyKey { db, key: key.into() });
         }

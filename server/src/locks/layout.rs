@@ -11,6 +11,10 @@ const CHANNEL: &[u8] = b"redisson_lock__channel:";
 const READ_WRITE_CHANNEL: &[u8] = b"redisson_rwlock:";
 const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
 const LATCH_CHANNEL: &[u8] = b"redisson_countdownlatch__channel__{";
+/// What the list of those who wait for a fair lock is called.
+const QUEUE: &[u8] = b"redisson_lock_queue:";
+/// What the message of the end of a write says: all readers may go on.
+const READ_MESSAGE: &[u8] = b"1";
 
 pub(super) const LOCK_MODE: CommandError = CommandError::text("LOCKMODE the key holds a read-write lock");
 const OWNER: CommandError = CommandError::text("ERR invalid owner");
@@ -53,6 +57,23 @@ pub(super) fn tell_read_write(tx: &mut Tx<'_>, key: &[u8], message: &[u8]) {
     if tx.has_audience() {
         tx.publish(&[READ_WRITE_CHANNEL, &braced(key)].concat(), message);
     }
+}
+
+/// The channels on which those are told that wait by Redisson's means for a lock that has become free, and what they
+/// are told; `mode` was its mode, if it had one. To Redisson it is a spurious wake-up.
+pub(crate) fn wake_messages(
+    tx: &Tx<'_>,
+    key: &[u8],
+    mode: Option<&[u8]>,
+) -> impl Iterator<Item = (Vec<u8>, &'static [u8])> {
+    let Channels { all: [lock, read_write, ..], fair } = Channels::of(key);
+    let head = match tx.peek(&[QUEUE, &braced(key)].concat()) {
+        Some(Value::List(queue)) => queue.get(0).map(|owner| ([&*fair, owner].concat(), UNLOCK_MESSAGE)),
+        _ => None,
+    };
+    let message = if mode == Some(b"write") { READ_MESSAGE } else { UNLOCK_MESSAGE };
+    let read_write = mode.map(|_| (read_write, message));
+    [Some((lock, UNLOCK_MESSAGE)), read_write, head].into_iter().flatten()
 }
 
 /// Requires that the owner in this field holds the lock by the grant that it believes in.

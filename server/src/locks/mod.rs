@@ -15,7 +15,7 @@ mod renew;
 use crate::table::{DataHandler, Row};
 
 pub(crate) use info::{Subscriber, write_info};
-pub(crate) use layout::{Channels, waiting_holders};
+pub(crate) use layout::{Channels, waiting_holders, wake_messages};
 
 /// The rows of this room, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[acquire::ROWS, info::ROWS, release::ROWS, renew::ROWS];

@@ -3,6 +3,7 @@
 use super::encodings::{Encoding, Encodings};
 use super::packed::{self, Packed};
 use super::table::{Keyed, Table};
+use std::ops::Deref;
 
 /// Fields and values: one block of memory in insertion order while small, else a table.
 #[derive(Clone, Debug, Default)]
@@ -152,6 +153,38 @@ impl Hash {
             Form::Packed(packed) => IterForm::Packed(packed.iter()),
             Form::Table(table) => IterForm::Table(table.entries().iter()),
         })
+    }
+
+    /// The field and value that came first, while small; else any. O(1).
+    #[must_use]
+    #[inline]
+    pub fn first(&self) -> Option<(&[u8], &[u8])> {
+        self.iter().next()
+    }
+
+    /// Replaces the value of `field` by what `new` makes of it, `None` when there is no such field; whether the field
+    /// is new. An error of `new` changes nothing.
+    ///
+    /// # Errors
+    /// That of `new`.
+    pub fn update<T: Deref<Target = [u8]>, E>(
+        &mut self,
+        field: &[u8],
+        enc: &Encodings,
+        new: impl FnOnce(Option<&[u8]>) -> Result<T, E>,
+    ) -> Result<bool, E> {
+        if let Form::Packed(packed) = &mut self.0
+            && let Some((_, place)) = find(packed, field)
+        {
+            let value = new(Some(packed.at(place)))?;
+            if value.len() <= enc.hash_max_listpack_value && packed.has_room(value.len()) {
+                packed.replace(place, 1, &[&*value]);
+                return Ok(false);
+            }
+            return Ok(self.set(field, &value, enc));
+        }
+        let value = new(self.get(field))?;
+        Ok(self.set(field, &value, enc))
     }
 
     /// The field and value with this index in the order of [`Hash::iter`]: a random index picks a random field.
@@ -304,9 +337,19 @@ mod tests {
             for (op, field, len) in steps {
                 let (field, value) = (format!("field{field}").into_bytes(), vec![op; len]);
                 match op {
-                    0 | 1 => {
+                    0 => {
                         let new = hash.set(&field, &value, &enc);
                         prop_assert_eq!(new, model.insert(field, value).is_none());
+                    }
+                    1 => {
+                        let before = hash.get(&field).map(<[u8]>::to_vec);
+                        let refused = hash.update(&field, &enc, |_| Err::<Vec<u8>, _>(()));
+                        prop_assert_eq!(refused, Err(()));
+                        let new = hash.update(&field, &enc, |old| {
+                            assert_eq!(old.map(<[u8]>::to_vec), before);
+                            Ok::<_, ()>(value.clone())
+                        });
+                        prop_assert_eq!(new, Ok(model.insert(field, value).is_none()));
                     }
                     2 => {
                         let new = hash.set_new(&field, &value, &enc);

@@ -141,14 +141,16 @@ fn remove_owners(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError>
 fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, field) = (&args[1], &args[2]);
     let increment = args.int(3)?;
-    let sum_with = |old: &[u8]| {
-        let old = number::parse_i64(old).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER)?;
-        old.checked_add(increment).ok_or(errors::INCREMENT_OVERFLOW)
-    };
+    let mut sum = increment;
     let edit = tx.write_or_new::<Hash>(key)?;
     // Nothing can go wrong without a field, so that a hash made just now does not stay empty.
-    let sum = edit.value.get(field).map_or(Ok(increment), sum_with)?;
-    let new = edit.value.set(field, &IntText::new(sum), edit.encodings);
+    let new = edit.value.update(field, edit.encodings, |old| {
+        if let Some(old) = old {
+            let old = number::parse_i64(old).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER)?;
+            sum = old.checked_add(increment).ok_or(errors::INCREMENT_OVERFLOW)?;
+        }
+        Ok::<_, CommandError>(IntText::new(sum))
+    })?;
     let at = edit.at;
     if new {
         tx.field_added(at, key, field);

@@ -54,6 +54,13 @@ final class Groups {
         return scenarios;
     }
 
+    /** The scenarios that turn the server's clock. */
+    static List<Scenario> ofClock() {
+        List<Scenario> scenarios = new ArrayList<>();
+        new ClockGroup().addTo(scenarios);
+        return scenarios;
+    }
+
     private static Group optional(String name) {
         try {
             return (Group) Class.forName("lockwheel." + name + "Group").getDeclaredConstructor().newInstance();

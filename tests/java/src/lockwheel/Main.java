@@ -57,7 +57,9 @@ public final class Main {
     }
 
     private static List<Scenario> choose(Options options) {
-        List<Scenario> all = Groups.scenarios(options.nativeLocks(), group -> say("absent " + group));
+        List<Scenario> all = options.clock()
+                ? Groups.ofClock()
+                : Groups.scenarios(options.nativeLocks(), group -> say("absent " + group));
         Set<String> only = options.only();
         if (only.isEmpty()) {
             return all;
@@ -75,10 +77,15 @@ public final class Main {
         return chosen;
     }
 
+    /** There is one clock, which scenarios turn one after another. */
+    private int threads() {
+        return world.options().clock() ? 1 : THREADS;
+    }
+
     /** True when a scenario hung. */
     private boolean runAll() throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < THREADS; i++) {
+        for (int i = 0; i < threads(); i++) {
             Thread thread = new Thread(this::work, "runner-" + i);
             thread.setDaemon(true);
             thread.start();

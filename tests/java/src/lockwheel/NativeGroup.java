@@ -34,7 +34,11 @@ final class NativeGroup implements Groups.Group {
         Raw waiter = scene.raw();
         waiter.send("LOCK.ACQUIRE", scene.name(), OWNER, "PX", Long.toString(Scene.NEVER), "BLOCK", "0");
         Check.equal(1L, scene.raw().call("AWAIT.BLOCKED", "1", "KEY", scene.name()));
-        Check.equal(List.of(OWNER), scene.raw().map("LOCK.INFO", scene.name()).get("waiters"));
+        List<?> waiters = (List<?>) scene.raw().map("LOCK.INFO", scene.name()).get("waiters");
+        Check.equal(1, waiters.size());
+        Map<String, Object> shown = Raw.mapped((List<?>) waiters.get(0));
+        Check.equal(OWNER, shown.get("owner"));
+        Check.equal("native", shown.get("kind"));
         return waiter;
     }
 
@@ -108,7 +112,9 @@ final class NativeGroup implements Groups.Group {
         lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
         Raw waiter = waiting(scene);
         scene.b().getLock(scene.name()).forceUnlock();
-        Check.equal(1L, Raw.mapped((List<?>) waiter.read()).get("holds"));
+        Map<String, Object> grant = Raw.mapped((List<?>) waiter.read());
+        Check.equal(1L, grant.get("holds"));
+        Check.equal("forced", grant.get("predecessor"));
         Check.throwing(IllegalMonitorStateException.class, ignored -> lock.unlock());
         Check.equal(Map.of(OWNER, "1"), waiter.hash(scene.name()));
         release(scene, waiter, OWNER);
@@ -126,6 +132,9 @@ final class NativeGroup implements Groups.Group {
             return held;
         });
         waiter.untilItWaitsForAMessage();
+        List<?> waiters = (List<?>) raw.map("LOCK.INFO", scene.name()).get("waiters");
+        Check.equal(1, waiters.size());
+        Check.equal("foreign", Raw.mapped((List<?>) waiters.get(0)).get("kind"));
         release(scene, raw, OWNER);
         Check.that(waiter.get(), "the waiter holds it");
     }
@@ -146,6 +155,7 @@ final class NativeGroup implements Groups.Group {
         Check.equal(2L, holder.get("holds"));
         Check.equal("foreign", holder.get("kind"));
         Check.equal(null, holder.get("token"));
+        Check.that((Long) holder.get("grant") > 0, "what the server has seen it take has a grant");
         lock.unlock();
         Check.equal(1L, holder(scene, raw).get("holds"));
         lock.unlock();

@@ -14,7 +14,8 @@ import java.util.TreeSet;
  * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
  * only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
  * has to happen before it fails; {@code resp3=true} lets the clients speak that; {@code
- * native=true} adds the scenarios that only Lockwheel can pass.
+ * native=true} adds the scenarios that only Lockwheel can pass; {@code clock=true} runs, instead of all others, those
+ * that turn its clock.
  */
 final class Options {
     private final Map<String, String> words = new HashMap<>();
@@ -57,6 +58,11 @@ final class Options {
     /** Whether the servers are Lockwheel, whose native locks are to be tried too; not unless told. */
     boolean nativeLocks() {
         return Boolean.parseBoolean(words.getOrDefault("native", "false"));
+    }
+
+    /** Whether to run the scenarios that turn the server's clock, and no others; not unless told. */
+    boolean clock() {
+        return Boolean.parseBoolean(words.getOrDefault("clock", "false"));
     }
 
     /** The value of a word that must be there. */

@@ -1,0 +1,132 @@
+//! A turned clock ends leases that Redisson's clients count on their own machines: they are told, and nobody else is.
+
+use lockwheel::Server;
+use lockwheel_tests::check::Scenario;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+
+const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+
+/// A lock that is held for `ms`, and one who listens to a channel.
+fn listening(channel: &str, ms: u64) -> Scenario<Server> {
+    let mut s = ours::manual_scenario();
+    s.run(&format!("HSET l {OWNER} 1"));
+    s.run(&format!("PEXPIRE l {ms}"));
+    listen(&mut s, channel);
+    s
+}
+
+fn listen(s: &mut Scenario<Server>, channel: &str) {
+    s.on("w")
+        .send(&format!("SUBSCRIBE {channel}"))
+        .expect_push(&format!("[\"subscribe\", \"{channel}\", :1]"));
+}
+
+/// Requires that the listener was told this, once; or nothing.
+#[track_caller]
+fn check_told(s: &mut Scenario<Server>, channel: &str, message: Option<&str>) {
+    if let Some(message) = message {
+        s.on("w").expect_push(&format!("[\"message\", \"{channel}\", \"{message}\"]"));
+    }
+    s.on("w").check3("PING", "[\"pong\", \"\"]", "+PONG");
+}
+
+const CHANNEL: &str = "redisson_lock__channel:{l}";
+
+#[test]
+fn every_verb_that_turns_a_lease_to_its_end_tells_who_waits_for_it() {
+    for verb in ["CLOCK.ADVANCE 30000", "CLOCK.ADVANCE 40000", "CLOCK.NEXT", "CLOCK.STEP 30000"] {
+        let mut s = listening(CHANNEL, 30_000);
+        s.run(verb);
+        s.check("EXISTS l", ":0");
+        check_told(&mut s, CHANNEL, Some("0"));
+    }
+    let mut s = ours::manual_scenario();
+    s.run("CLOCK.SET 5000000");
+    s.run("LOCK.ACQUIRE l me PX 30000");
+    listen(&mut s, CHANNEL);
+    s.check("CLOCK.SET 5030000", ":5030000").check("EXISTS l", ":0");
+    check_told(&mut s, CHANNEL, Some("0"));
+    let server = ours::manual_server();
+    let [mut main, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
+    main.line("LOCK.ACQUIRE l me PX 30000");
+    waiter.line(&format!("SUBSCRIBE {CHANNEL}"));
+    server.advance(std::time::Duration::from_secs(30)).unwrap();
+    assert_eq!(waiter.read_reply().to_string(), format!("[\"message\", \"{CHANNEL}\", \"0\"]"));
+}
+
+#[test]
+fn with_nowake_nobody_is_told() {
+    for verb in ["CLOCK.ADVANCE 30000 NOWAKE", "CLOCK.NEXT NOWAKE", "CLOCK.NEXT NOWAKE COUNT 2"] {
+        let mut s = listening(CHANNEL, 30_000);
+        s.run(verb);
+        s.check("EXISTS l", ":0");
+        check_told(&mut s, CHANNEL, None);
+    }
+    let mut s = listening(CHANNEL, 30_000);
+    s.check("CLOCK.ADVANCE 1 WAKE", "-ERR syntax error")
+        .check("CLOCK.NEXT NOWAKE NOWAKE", "-ERR syntax error");
+    s.run("CLOCK.ADVANCE 1 NOWAKE");
+    s.run("CLOCK.ADVANCE 29999");
+    check_told(&mut s, CHANNEL, Some("0"));
+}
+
+#[test]
+fn each_kind_of_lock_has_its_channel_and_its_message() {
+    for (mode, message) in [("read", "0"), ("write", "1")] {
+        let mut s = listening("redisson_rwlock:{l}", 30_000);
+        s.run(&format!("HSET l mode {mode}"));
+        s.run("CLOCK.ADVANCE 30000");
+        check_told(&mut s, "redisson_rwlock:{l}", Some(message));
+    }
+    let fair = format!("{CHANNEL}:{OWNER}");
+    for (head, told) in [(OWNER, Some("0")), ("another", None)] {
+        let mut s = listening(&fair, 30_000);
+        s.run(&format!("RPUSH redisson_lock_queue:{{l}} {head} next"));
+        s.run("CLOCK.ADVANCE 30000");
+        check_told(&mut s, &fair, told);
+    }
+    // What is no lock has none.
+    let mut s = listening("redisson_lock__channel:{text}", 60_000);
+    s.run("SET text v PX 30000");
+    s.run("CLOCK.ADVANCE 30000");
+    check_told(&mut s, CHANNEL, None);
+}
+
+/// What a native waiter was granted on the way is over before the end, and its end is told as well.
+#[test]
+fn leases_that_begin_on_the_way_are_turned_to_their_ends_too() {
+    let mut s = listening(CHANNEL, 1000);
+    s.on("n").send("LOCK.ACQUIRE l n PX 1000 BLOCK 0");
+    s.check("AWAIT.BLOCKED 1 KEY l", ":1");
+    s.run("CLOCK.ADVANCE 3000");
+    s.on("w").expect_push(&format!("[\"message\", \"{CHANNEL}\", \"0\"]"));
+    check_told(&mut s, CHANNEL, Some("0"));
+}
+
+/// Time runs: a real lease of some milliseconds, turned or not.
+#[test]
+fn a_lease_that_a_turn_has_shortened_is_told_of_also_when_time_ends_it() {
+    let server = ours::server();
+    let [mut main, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
+    waiter.line(&format!("SUBSCRIBE {CHANNEL}"));
+    main.line("LOCK.ACQUIRE l me PX 30000");
+    main.line("CLOCK.ADVANCE 29900");
+    assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
+    assert_eq!(waiter.read_reply().to_string(), format!("[\"message\", \"{CHANNEL}\", \"0\"]"));
+    // This one was made after the turn: time alone ends it, and as in Redis nobody is told.
+    main.line("LOCK.ACQUIRE l me PX 20");
+    assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
+    assert_eq!(waiter.line("PING").to_string(), "[\"pong\", \"\"]");
+    // A backward step makes it longer, which is no turn to its end.
+    main.line("LOCK.ACQUIRE l me PX 20");
+    main.line("CLOCK.STEP -1");
+    assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
+    assert_eq!(waiter.line("PING").to_string(), "[\"pong\", \"\"]");
+    // A renewal is made anew.
+    main.line("LOCK.ACQUIRE l me PX 30000");
+    main.line("CLOCK.ADVANCE 29000");
+    main.line("LOCK.RENEW 1 l me PX 20");
+    assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
+    assert_eq!(waiter.line("PING").to_string(), "[\"pong\", \"\"]");
+}
