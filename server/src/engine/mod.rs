@@ -195,6 +195,11 @@ impl Engine {
         self.stats.answered_error(b"ERR max number of clients reached");
     }
 
+    /// A client was answered an error of the protocol, for what is no request.
+    pub fn count_protocol_error(&mut self) {
+        self.stats.answered_error(b"ERR Protocol error");
+    }
+
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();

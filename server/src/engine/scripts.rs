@@ -1,7 +1,7 @@
 //! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
 
 use super::config::Config;
-use super::table::Handler;
+use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin, REDIS_VERSION};
 use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
@@ -193,26 +193,34 @@ struct ScriptHost<'a> {
     read_only: bool,
 }
 
+impl ScriptHost<'_> {
+    #[cold]
+    fn refuse(&mut self, command: Option<CommandId>, error: &'static str, reply: &mut dyn Reply) {
+        self.engine.stats.rejected(command, error.as_bytes());
+        reply.error(error.as_bytes());
+    }
+}
+
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let Some(command) = self.engine.table.resolve(args) else {
-            return reply.error(b"ERR Unknown Redis command called from script");
+        let found = self.engine.table.resolve(args);
+        let Some(command) = found.filter(|command| command.subcommands.is_empty() || args.len() == 1) else {
+            return self.refuse(None, "ERR Unknown Redis command called from script", reply);
         };
-        if !command.subcommands.is_empty() && args.len() > 1 {
-            return reply.error(b"ERR Unknown Redis command called from script");
+        let (id, writes) = (command.id, command.has(flags::WRITE));
+        let refusal = if !command.row.accepts(args.len()) {
+            Some("ERR Wrong number of args calling Redis command from script")
+        } else if command.has(flags::NOSCRIPT) {
+            Some("ERR This Redis command is not allowed from script")
+        } else if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
+            Some("ERR Write commands are not allowed from read-only scripts.")
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            return self.refuse(Some(id), refusal, reply);
         }
-        if !command.row.accepts(args.len()) {
-            return reply.error(b"ERR Wrong number of args calling Redis command from script");
-        }
-        if command.has(flags::NOSCRIPT) {
-            return reply.error(b"ERR This Redis command is not allowed from script");
-        }
-        let writes = command.has(flags::WRITE);
-        if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
-            return reply.error(b"ERR Write commands are not allowed from read-only scripts.");
-        }
-        let id = command.id;
         if writes {
             self.engine.control.mark_write();
         }

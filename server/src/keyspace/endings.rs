@@ -18,8 +18,9 @@ struct Ending {
 }
 
 /// A ring of ends, found by key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Endings {
+    hasher: FixedState,
     /// Up to [`MOST`]. None: a later end of the same key stands elsewhere.
     ring: Vec<Option<Ending>>,
     /// Where the next one goes.
@@ -28,11 +29,17 @@ pub(super) struct Endings {
     places: HashTable<u16>,
 }
 
-fn hash_of(db: usize, key: &[u8]) -> u64 {
-    FixedState::default().hash_one((db, key))
-}
-
 impl Endings {
+    /// None yet. The seed decides the hash of keys: clients choose their names.
+    pub(super) fn new(seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        Endings { hasher, ring: Vec::new(), next: 0, places: HashTable::new() }
+    }
+
+    fn hash_of(&self, db: usize, key: &[u8]) -> u64 {
+        self.hasher.hash_one((db, key))
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
@@ -42,7 +49,7 @@ impl Endings {
         if self.is_empty() {
             return None;
         }
-        let found = self.places.find(hash_of(db, key), |&at| is(&self.ring[usize::from(at)], db, key));
+        let found = self.places.find(self.hash_of(db, key), |&at| is(&self.ring[usize::from(at)], db, key));
         found.and_then(|&at| self.ring[usize::from(at)].as_ref()).map(|ending| &ending.ended)
     }
 
@@ -50,7 +57,7 @@ impl Endings {
         if self.is_empty() {
             return None;
         }
-        let found = self.places.find(hash_of(db, key), |&at| is(&self.ring[usize::from(at)], db, key));
+        let found = self.places.find(self.hash_of(db, key), |&at| is(&self.ring[usize::from(at)], db, key));
         let at = usize::from(*found?);
         self.ring[at].as_mut().map(|ending| &mut ending.ended)
     }
@@ -65,9 +72,11 @@ impl Endings {
         } else if let Some(oldest) = self.ring[at].take() {
             self.forget(&oldest, at);
         }
-        let ring = &mut self.ring;
-        let rehash = |&at: &u16| ring[usize::from(at)].as_ref().map_or(0, |e| hash_of(e.db, &e.key));
-        match self.places.entry(hash_of(db, &key), |&at| is(&ring[usize::from(at)], db, &key), rehash) {
+        let hash = self.hash_of(db, &key);
+        let (ring, hasher) = (&mut self.ring, &self.hasher);
+        let rehash =
+            |&at: &u16| ring[usize::from(at)].as_ref().map_or(0, |e| hasher.hash_one((e.db, &*e.key)));
+        match self.places.entry(hash, |&at| is(&ring[usize::from(at)], db, &key), rehash) {
             Entry::Occupied(mut place) => {
                 let before = std::mem::replace(place.get_mut(), at as u16);
                 ring[usize::from(before)] = None;
@@ -78,8 +87,8 @@ impl Endings {
     }
 
     fn forget(&mut self, ending: &Ending, at: usize) {
-        let found =
-            self.places.find_entry(hash_of(ending.db, &ending.key), |&place| usize::from(place) == at);
+        let hash = self.hash_of(ending.db, &ending.key);
+        let found = self.places.find_entry(hash, |&place| usize::from(place) == at);
         if let Ok(place) = found {
             place.remove();
         }
@@ -103,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_oldest_make_room() {
-        let mut endings = Endings::default();
+        let mut endings = Endings::new(7);
         for n in 0..MOST + 10 {
             endings.remember(0, format!("k{n}").into_bytes().into(), ended(n as i64));
         }
@@ -113,10 +122,17 @@ mod tests {
         assert_eq!(endings.places.len(), MOST);
     }
 
+    #[test]
+    fn the_seed_decides_the_hash_of_keys() {
+        let [first, same, other] = [1, 1, 2].map(|seed| Endings::new(seed).hash_of(0, b"key"));
+        assert_eq!(first, same);
+        assert_ne!(first, other);
+    }
+
     proptest! {
         #[test]
         fn the_last_end_of_a_key_is_the_one_that_counts(keys in prop::collection::vec((0_usize..2, 0_u8..40), 1..300)) {
-            let (mut endings, mut model) = (Endings::default(), BTreeMap::new());
+            let (mut endings, mut model) = (Endings::new(7), BTreeMap::new());
             for (at, (db, key)) in keys.into_iter().enumerate() {
                 endings.remember(db, [key].into(), ended(at as i64));
                 model.insert((db, key), at as i64);

@@ -49,7 +49,7 @@ pub struct Ended {
 }
 
 /// Native holds and the ends of recent ones, by database and key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Holds {
     grants: Grants,
     endings: Endings,
@@ -57,6 +57,11 @@ pub struct Holds {
 }
 
 impl Holds {
+    /// No holds. The seed decides the hash of keys.
+    pub(super) fn new(seed: u64) -> Self {
+        Holds { grants: Grants::new(seed), endings: Endings::new(seed), last_token: 0 }
+    }
+
     /// A native grant of a key that nobody held; its token. O(1).
     pub fn grant(&mut self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
         self.last_token += 1;

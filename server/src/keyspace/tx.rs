@@ -154,16 +154,18 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The values of several keys to be read as `T`s; `None` where there is no such key. O(keys).
+    /// The values of several keys to be read as `T`s; `None` where there is no such key: a miss is told by its event,
+    /// up to the first key that is no `T`. O(keys).
     pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
         if self.keyspace.behind.is_some() {
             keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
         }
-        let Keyspace { databases, hasher, counters, .. } = &mut *self.keyspace;
-        let database = &databases[self.db];
+        let Keyspace { databases, hasher, counters, effects, notify, .. } = &mut *self.keyspace;
+        let (database, db) = (&databases[self.db], self.db);
         let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
             None => {
                 counters.keyspace_misses += 1;
+                tell(effects, *notify, db, key, events::KEYMISS);
                 Ok(None)
             }
             Some(entry) => {

@@ -157,7 +157,7 @@ impl Connection {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    self.protocol_error(&error);
+                    self.protocol_error(&error, at.shared(), hold);
                     break;
                 }
             }
@@ -371,7 +371,11 @@ impl Connection {
         }
     }
 
-    fn protocol_error(&mut self, error: &ProtocolError) {
+    fn protocol_error(&mut self, error: &ProtocolError, shared: &Shared, hold: &mut Hold<'_>) {
+        match hold {
+            Hold::Lent(engine) => engine.count_protocol_error(),
+            Hold::Lock => drop(shared.engine().map(|mut engine| engine.count_protocol_error())),
+        }
         if !self.muted {
             error.reply(&mut Writer::new(&mut self.output.bytes, Default::default()));
         }
