@@ -232,12 +232,25 @@ impl<'a> Tx<'a> {
         Some((entry.value, deadline))
     }
 
+    /// Takes the key away without saying so; whether it was there. O(1): a large value is freed later.
+    pub fn discard(&mut self, key: &[u8]) -> bool {
+        let Some((value, _)) = self.take(key) else { return false };
+        self.free_later(value);
+        true
+    }
+
+    /// A value that was taken is not needed any more: a large one is freed later. O(1).
+    pub fn free_later(&mut self, value: Value) {
+        self.keyspace.garbage.add(value);
+    }
+
     /// Takes the key away, with its `del` event; whether it was there. O(1): a large value is freed later.
     pub fn delete(&mut self, key: &[u8]) -> bool {
-        let Some((value, _)) = self.take(key) else { return false };
-        self.keyspace.garbage.add(value);
-        self.changed(key, events::DEL);
-        true
+        let there = self.discard(key);
+        if there {
+            self.changed(key, events::DEL);
+        }
+        there
     }
 
     /// Takes the key away, with its `del` event, when a change has left its value empty.
