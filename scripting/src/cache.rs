@@ -31,11 +31,17 @@ struct Script {
 }
 
 /// Digests, made when somebody asks by digest for the first time after a script came by its text.
-#[derive(Default)]
 struct Digests {
     slots: HashMap<Sha, u32, FixedState>,
     /// Scripts whose digest is not made yet.
     pending: Vec<ScriptId>,
+}
+
+impl Digests {
+    /// The seed decides their hash: clients choose the scripts.
+    fn new(seed: u64) -> Digests {
+        Digests { slots: HashMap::with_hasher(FixedState::with_seed(seed)), pending: Vec::new() }
+    }
 }
 
 pub(crate) struct Cache {
@@ -58,7 +64,7 @@ impl Cache {
             by_text: HashTable::new(),
             scripts: Vec::new(),
             vacant: Vec::new(),
-            digests: RefCell::default(),
+            digests: RefCell::new(Digests::new(seed)),
             serial: 0,
             evals: 0,
             eval_bytes: 0,
@@ -209,6 +215,13 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_seed_decides_the_hash_of_digests() {
+        let hash = |seed| Cache::new(seed).digests.borrow().slots.hasher().hash_one(Sha::of(b"return 1"));
+        assert_eq!(hash(1), hash(1));
+        assert_ne!(hash(1), hash(2));
+    }
 
     #[test]
     fn finds_by_text_and_digest_until_cleared() {

@@ -1,4 +1,5 @@
-//! CLIENT REPLY: what a client is sent that wants no replies, byte for byte as a real server sends it.
+//! CLIENT REPLY, and what changes a connection from within a transaction: what the client is sent, byte for byte as a
+//! real server sends it.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, Protocol};
@@ -25,7 +26,20 @@ fn sent_to_a(server: SocketAddr, protocol: Protocol, lines: &[&str]) -> String {
         if name == "a" { client.send_line(command) } else { drop(client.line(command)) }
     }
     let mut a = clients.remove("a").expect("there is a client named a");
-    a.read_to_close().escape_ascii().to_string().replace("\\r\\n", " ").trim_end().to_string()
+    let sent = a.read_to_close().escape_ascii().to_string().replace("\\r\\n", " ");
+    without_version(&sent).trim_end().to_string()
+}
+
+/// The text without what a greeting says of the server's version and the client's number.
+fn without_version(sent: &str) -> String {
+    let mut parts = sent.split("$7 version ");
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let (_, rest) = part.split_once("$5 proto").expect("a greeting goes on with the protocol");
+        let (proto, rest) = rest.split_once("$2 id ").expect("a greeting goes on with the number");
+        text.extend(["$5 proto", proto, rest.split_once(' ').map_or("", |(_, rest)| rest)]);
+    }
+    text
 }
 
 /// The lines send `expected` in RESP2, and the same as redis-server in both protocols.
@@ -247,5 +261,46 @@ fn a_silent_connection_that_is_to_end_ends() {
             client.send_raw(last);
             assert_eq!(client.read_to_close(), b"");
         }
+    }
+}
+
+#[test]
+fn a_transaction_changes_the_protocol_of_the_answers_that_follow() {
+    let rest = ["a: HGETALL h", "a: GET none", "a: EXEC", "a: HGETALL h"];
+    let lines =
+        |hello: &'static str| ["a: HSET h f v", "a: MULTI", "a: HGETALL h", hello].into_iter().chain(rest);
+    for hello in ["a: HELLO 3", "a: HELLO 2", "a: HELLO", "a: HELLO 4", "a: HELLO x", "a: HELLO 3 SETNAME n"]
+    {
+        let lines: Vec<&str> = lines(hello).collect();
+        compare(&lines, |sent| match hello {
+            "a: HELLO 3" => {
+                assert!(sent.contains("*4 *2 $1 f $1 v %7 "), "{sent}");
+                assert!(sent.contains(" *0 %1 $1 f $1 v _ %1 $1 f $1 v "), "{sent}");
+            }
+            "a: HELLO 4" => {
+                assert!(sent.contains("*2 $1 f $1 v -NOPROTO unsupported protocol version *2"), "{sent}")
+            }
+            _ => {}
+        });
+    }
+    compare(
+        &["a: MULTI", "a: HELLO 3", "a: GET none", "a: HELLO 2", "a: GET none", "a: EXEC", "a: GET none"],
+        |sent| {
+            assert!(sent.contains(" _ *14 "), "{sent}");
+            assert!(sent.ends_with(" *0 $-1 $-1 +RESET +OK"), "{sent}");
+        },
+    );
+}
+
+#[test]
+fn a_client_that_kills_itself_in_a_transaction_hears_nothing_of_the_rest_which_runs() {
+    for server in servers() {
+        let mut client = Client::connect(server.addr());
+        let requests =
+            ["MULTI", "PING", "CLIENT KILL TYPE normal SKIPME no", "SET k v", "SUBSCRIBE c", "EXEC"];
+        client.send_raw(requests.map(|line| format!("{line}\r\n")).concat().as_bytes());
+        let sent = client.read_to_close();
+        assert!(sent.ends_with(b"*4\r\n+PONG\r\n:1\r\n"), "{}", sent.escape_ascii());
+        assert_eq!(Client::connect(server.addr()).line("GET k").to_string(), "\"v\"");
     }
 }

@@ -383,6 +383,11 @@ fn the_server_is_a_master_alone() {
             .check("WAIT 0 0", ":0")
             .check("WAIT -1 0", ":0")
             .check("WAIT 1 1", ":0")
+            .check("WAIT 2147483648 0", ":0")
+            .check("WAIT 9223372036854775807 0", ":0")
+            .check("WAIT 1 -1", "-ERR timeout is negative")
+            .check("WAIT 1 9223372036854775808", "-ERR timeout is not an integer or out of range")
+            .check("WAIT 9223372036854775808 0", "-ERR value is not an integer or out of range")
             .check("WAIT x 0", "-ERR value is not an integer or out of range")
             .check("WAIT 0 x", "-ERR timeout is not an integer or out of range")
             .check("WAIT 0 -1", "-ERR timeout is negative")
@@ -553,4 +558,43 @@ fn every_help_answers() {
         assert!(lines[0].to_string().starts_with(&heading), "{}", lines[0]);
         assert_eq!(lines.last().unwrap().to_string(), "+    Print this help.");
     }
+}
+
+#[test]
+fn who_waits_for_replicas_waits_as_long_as_it_said() {
+    let mut s = ours::manual_scenario();
+    s.on("waiter").send("WAIT 1 700").send("PING");
+    s.check("AWAIT.BLOCKED 1", ":1").run("CLOCK.ADVANCE 699");
+    s.check("AWAIT.BLOCKED 1", ":1").run("CLOCK.ADVANCE 1");
+    s.on("waiter").expect(":0").expect("+PONG");
+    s.check("AWAIT.BLOCKED 0", ":1");
+}
+
+#[test]
+fn a_wait_for_replicas_without_an_end_ends_when_it_is_told_to() {
+    family::same_everywhere(|s| {
+        for (reason, answer) in
+            [("", ":0"), ("TIMEOUT", ":0"), ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK")]
+        {
+            let ids = s.on("waiter").run("CLIENT ID");
+            s.on("waiter").send("WAIT 1 0");
+            family::await_blocked(s, 1);
+            for (client, id) in s.on("main").clients().iter_mut().zip(ids) {
+                assert_eq!(
+                    client.line(&format!("CLIENT UNBLOCK {} {reason}", id.as_int().unwrap())).as_int(),
+                    Some(1)
+                );
+            }
+            s.on("waiter").expect(answer);
+        }
+    });
+}
+
+#[test]
+fn a_transaction_does_not_wait_for_replicas() {
+    family::same_everywhere(|s| {
+        s.check("MULTI", "+OK").check("WAIT 1 0", "+QUEUED").check("WAIT 1 x", "+QUEUED");
+        s.check("EXEC", "[:0, -ERR timeout is not an integer or out of range]");
+    });
+    ours::scenario().check("EVAL \"return redis.call('wait', 1, 0)\" 0", ":0");
 }

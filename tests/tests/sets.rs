@@ -33,6 +33,27 @@ fn members_are_added_asked_for_and_removed() {
 }
 
 #[test]
+fn set_algebra_tells_which_keys_are_missing_up_to_one_that_is_no_set() {
+    family::same_everywhere(|s| {
+        s.check("CONFIG SET notify-keyspace-events EAm", "+OK").run("SADD s 1 2 3");
+        s.run("SET x 1");
+        family::listen(s);
+        let misses = "keymiss n, keymiss n, keymiss m";
+        for command in ["SINTER", "SUNION", "SDIFF", "SINTERSTORE d", "SUNIONSTORE d", "SINTERCARD 4"] {
+            s.run(&format!("{command} n s n m"));
+            family::expect_events(s, misses);
+            if command == "SUNIONSTORE d" {
+                family::expect_events(s, "sunionstore d");
+            }
+        }
+        s.check("SDIFFSTORE d n s", ":0");
+        family::expect_events(s, "keymiss n, del d");
+        s.check("SUNION n x m", WRONG_TYPE).check("SINTERSTORE d n x m", WRONG_TYPE).check("DEL s", ":1");
+        family::expect_events(s, "keymiss n, keymiss n, del s");
+    });
+}
+
+#[test]
 fn a_small_set_keeps_the_order_of_insertion() {
     // Since 7.2; before, only sets of integers had an order.
     family::same_on(&[Kind::Valkey], |s| {

@@ -255,3 +255,67 @@ fn object_help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     help::write("OBJECT", &["ENCODING <key>", "    The representation of what the <key> holds."], reply);
     Ok(Flow::Done)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::testing::World;
+
+    /// More members than are freed at once.
+    const MANY: usize = 5000;
+
+    /// A world with a set of many members in `big`, and the set `small`.
+    fn world() -> World {
+        let mut world = World::new();
+        let names: Vec<String> = (0..MANY).map(|n| format!("m{n}")).collect();
+        let words = ["SADD", "big"].into_iter().chain(names.iter().map(String::as_str));
+        world.request(&words.map(str::as_bytes).collect::<Vec<_>>());
+        world.run("SADD small a b");
+        assert_eq!(world.garbage(), 0);
+        world
+    }
+
+    #[test]
+    fn a_large_value_is_freed_later_whatever_takes_it_away() {
+        let ways = [
+            "DEL big",
+            "UNLINK big",
+            "SET big x",
+            "RENAME small big",
+            "COPY small big REPLACE",
+            "SPOP big 5000",
+            "SINTERSTORE big small small",
+            "SUNIONSTORE big small",
+            "SDIFFSTORE big small none",
+            "SDIFFSTORE big none small",
+            "EXPIRE big -1",
+            "FLUSHDB",
+            "FLUSHALL",
+            "SMOVE big big2 m0|RENAME small big",
+        ];
+        for way in ways {
+            let mut world = world();
+            way.split('|').for_each(|line| drop(world.run(line)));
+            let gone = world.garbage();
+            // Of a database the keys are told.
+            let expected = if way.starts_with("FLUSH") { 2 } else { MANY - 1 };
+            assert!(gone >= expected, "{way}: {gone} parts");
+        }
+    }
+
+    #[test]
+    fn a_large_string_is_freed_later() {
+        let large = vec![b'x'; 5 << 20];
+        for way in ["SET s x", "GETDEL s", "SET s x KEEPTTL", "GETSET s x", "EXPIRE s -1", "RENAME t s"] {
+            let mut world = World::new();
+            world.request(&[b"SET", b"s", &large]);
+            world.run("SET t x");
+            assert_eq!(world.garbage(), 0);
+            world.run(way);
+            assert_eq!(world.garbage(), 1, "{way}");
+        }
+        let mut world = World::new();
+        world.request(&[b"SET", b"s", &large[..1 << 20]]);
+        world.run("DEL s");
+        assert_eq!(world.garbage(), 0, "what is quick to free is freed at once");
+    }
+}

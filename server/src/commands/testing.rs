@@ -59,6 +59,11 @@ impl World {
         tx.peek(key.as_bytes()).map_or("none", |value| value.encoding().name())
     }
 
+    /// How many parts of values have been left to be freed later since the last call.
+    pub(super) fn garbage(&mut self) -> usize {
+        self.keyspace.take_garbage().map_or(0, |garbage| garbage.parts())
+    }
+
     /// Runs lines and requires, of each, its reply and the events it caused.
     #[track_caller]
     pub(super) fn check(&mut self, lines: &[(&str, &str, &str)]) {

@@ -25,7 +25,7 @@ impl Engine {
             self.keyspace.waiters.add(db, argv[key], arrival, waiter);
         }
         drop(argv);
-        if wait.keys.is_empty() {
+        if wait.is_asked_always() {
             self.watching_state.push(id);
         }
         let waiting = Waiting { id, order: self.keyspace.next_order() };
@@ -56,7 +56,7 @@ impl Engine {
             }
         }
         drop(argv);
-        if blocked.wait.keys.is_empty() {
+        if blocked.wait.is_asked_always() {
             self.watching_state.retain(|&watcher| watcher != id);
         }
         match blocked.timeout {
@@ -202,6 +202,9 @@ impl Engine {
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
         let Some(blocked) = self.unblock(slot) else { return false };
+        if with_error {
+            self.stats.failed(blocked.command, crate::table::errors::UNBLOCKED.as_bytes());
+        }
         self.answer(slot, |reply| match with_error {
             true => reply.error(crate::table::errors::UNBLOCKED.as_bytes()),
             false => write_null(blocked.wait.null, reply),

@@ -3,11 +3,12 @@
 use super::request::Request;
 use super::session::Closing;
 use super::sessions::Slot;
-use super::table::{CommandId, Handler};
+use super::table::{Command, CommandId, Handler};
 use super::{Call, Engine, Origin};
 use crate::keyspace::Actor;
 use crate::table::{Args, CommandError, Flow, Null, Outcome, Wait, flags, quotable};
 use lockwheel_resp::{Protocol, Reply, Writer};
+use std::sync::Arc;
 
 /// What a connection does after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +102,9 @@ impl Engine {
     /// refused itself discards the transaction.
     #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: &Refusal, reply: &mut dyn Reply) {
-        // A container is not called by the name of a subcommand that it does not have.
-        let called =
-            self.table.resolve(args).filter(|command| command.subcommands.is_empty() || args.len() == 1);
-        let command = called.map(|command| command.id);
+        // A subcommand that does not exist is nobody's.
+        let is_whole = |command: &&Arc<Command>| command.subcommands.is_empty() || args.len() == 1;
+        let command = self.table.resolve(args).filter(is_whole).map(|command| command.id);
         if command.is_none() && is_cross_protocol(&args[0]) {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
@@ -180,13 +180,14 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Option<Wait> {
-        self.stats.called(command);
         self.work += self.table.get(command).work;
         let outcome = match self.table.get(command).handler {
             Some(handler) => self.invoke(script, call, handler, args, reply),
             None => Err(CommandError::arity(&self.table.get(command).name)),
         };
         self.keyspace.expire_overdue(self.now, self.clock.over());
+        // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
+        self.stats.called(command);
         match outcome {
             Ok(Flow::Done) => None,
             Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),
@@ -240,11 +241,12 @@ pub const BUSY: CommandError = CommandError::text(
     "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
 );
 
-/// Writes the null that a command answers instead of waiting.
+/// Writes the nothing that a command answers instead of waiting.
 pub(crate) fn write_null(null: Null, reply: &mut dyn Reply) {
     match null {
         Null::Bulk => reply.null(),
         Null::Array => reply.null_array(),
+        Null::Zero => reply.integer(0),
     }
 }
 

@@ -210,6 +210,11 @@ impl Engine {
         (0..count).for_each(|_| self.stats.rejected(Some(command), BUSY.as_bytes()));
     }
 
+    /// A client was answered an error of the protocol, for what is no request.
+    pub fn count_protocol_error(&mut self) {
+        self.stats.answered_error(b"ERR Protocol error");
+    }
+
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();

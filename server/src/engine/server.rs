@@ -5,7 +5,7 @@ use super::config::Config;
 use super::dispatch::{BUSY, Progress};
 use super::table::Handler;
 use super::{Call, Engine, Origin};
-use crate::table::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::table::{Args, CommandError, Flow, Outcome, Row, Wait, errors, flags};
 use lockwheel_resp::{Reply, number};
 
 const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
@@ -48,7 +48,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(flags::BLOCKING)
         .categories(&["connection"])
         .about("generic", "3.0.0", "O(1)")
-        .summary("Tells how many replicas have this client's writes: none, at once, as there are none.")
+        .summary(
+            "Waits until so many replicas have this client's writes; there are none, so for the whole time.",
+        )
         .syntax("numreplicas timeout")
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
         .errors(&[
@@ -185,14 +187,19 @@ fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     Ok(Flow::Done)
 }
 
+/// No replica ever has a write: who asks for none is answered at once, everybody else when the time is over.
 fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    args.int(1)?;
+    let replicas = args.int(1)?;
     let timeout = args.int(2).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
     if timeout < 0 {
         return Err(errors::TIMEOUT_NEGATIVE);
     }
-    reply.integer(0);
-    Ok(Flow::Done)
+    // Redis keeps the lowest 32 bits of the number.
+    if replicas <= 0 || replicas as i32 <= 0 {
+        reply.integer(0);
+        return Ok(Flow::Done);
+    }
+    Ok(Flow::NotYet(Wait::for_replicas((timeout > 0).then(|| timeout.unsigned_abs()))))
 }
 
 /// The words of SHUTDOWN.

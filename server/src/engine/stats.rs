@@ -43,7 +43,7 @@ impl Stats {
         Stats { commands: vec![CommandStats::default(); commands], ..Stats::default() }
     }
 
-    /// A command is run.
+    /// A command was run, or has begun to wait.
     #[inline]
     pub(super) fn called(&mut self, command: CommandId) {
         self.commands_processed += 1;

@@ -1,12 +1,13 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
+use super::request::Request;
 use super::session::{Multi, Session};
 use super::sessions::Slot;
-use super::table::Handler;
+use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin};
 use crate::keyspace::Tx;
 use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Protocol, Reply, Writer};
 
 const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY;
 
@@ -68,11 +69,25 @@ fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     }
     reply.array(multi.queue.len());
     let call = Call { origin: Origin::Transaction, ..call };
-    for (command, request) in &multi.queue {
+    for (at, (command, request)) in multi.queue.iter().enumerate() {
         engine.run(call, *command, Args::new(&request.argv()), reply);
         engine.deliver_messages();
+        if engine.session(call.slot).closing().is_some() {
+            run_unanswered(engine, call, &multi.queue[at + 1..], reply.protocol());
+            break;
+        }
     }
     Ok(Flow::Done)
+}
+
+/// The rest of a transaction in which a client has killed itself: it is run, but nobody is there for the answers.
+#[cold]
+fn run_unanswered(engine: &mut Engine, call: Call, rest: &[(CommandId, Request)], protocol: Protocol) {
+    let mut unread = Vec::new();
+    for (command, request) in rest {
+        engine.run(call, *command, Args::new(&request.argv()), &mut Writer::new(&mut unread, protocol));
+        unread.clear();
+    }
 }
 
 fn discard(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {

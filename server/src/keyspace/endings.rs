@@ -21,6 +21,7 @@ struct Memory<T> {
 /// A ring of what happened last, found by key and owner.
 #[derive(Debug)]
 pub(super) struct Recent<T> {
+    hasher: FixedState,
     /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner stands elsewhere.
     ring: Vec<Option<Memory<T>>>,
     /// Where the next one goes.
@@ -29,17 +30,17 @@ pub(super) struct Recent<T> {
     places: HashTable<u16>,
 }
 
-impl<T> Default for Recent<T> {
-    fn default() -> Self {
-        Recent { ring: Vec::new(), next: 0, places: HashTable::new() }
-    }
-}
-
-fn hash_of(db: usize, key: &[u8], owner: &[u8]) -> u64 {
-    FixedState::default().hash_one((db, key, owner))
-}
-
 impl<T> Recent<T> {
+    /// Nothing yet. The seed decides the hash of keys and owners: clients choose their names.
+    pub(super) fn new(seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        Recent { hasher, ring: Vec::new(), next: 0, places: HashTable::new() }
+    }
+
+    fn hash_of(&self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
+        self.hasher.hash_one((db, key, owner))
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
@@ -50,7 +51,7 @@ impl<T> Recent<T> {
             return None;
         }
         let is = |&at: &u16| is(&self.ring[usize::from(at)], db, key, owner);
-        self.places.find(hash_of(db, key, owner), is).map(|&at| usize::from(at))
+        self.places.find(self.hash_of(db, key, owner), is).map(|&at| usize::from(at))
     }
 
     pub(super) fn get(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<&T> {
@@ -72,10 +73,11 @@ impl<T> Recent<T> {
         } else if let Some(oldest) = self.ring[at].take() {
             self.take_place(&oldest, at);
         }
-        let ring = &mut self.ring;
-        let rehash = |&at: &u16| ring[usize::from(at)].as_ref().map_or(0, hash_of_memory);
+        let hash = self.hash_of(db, key, owner);
+        let (ring, hasher) = (&mut self.ring, &self.hasher);
+        let rehash = |&at: &u16| ring[usize::from(at)].as_ref().map_or(0, |memory| memory.hash(hasher));
         let is = |&at: &u16| is(&ring[usize::from(at)], db, key, owner);
-        let key = match self.places.entry(hash_of(db, key, owner), is, rehash) {
+        let key = match self.places.entry(hash, is, rehash) {
             Entry::Occupied(mut place) => {
                 let before = std::mem::replace(place.get_mut(), at as u16);
                 ring[usize::from(before)].take().map_or_else(|| key.into(), |memory| memory.key)
@@ -98,15 +100,17 @@ impl<T> Recent<T> {
     }
 
     fn take_place(&mut self, memory: &Memory<T>, at: usize) {
-        let found = self.places.find_entry(hash_of_memory(memory), |&place| usize::from(place) == at);
+        let found = self.places.find_entry(memory.hash(&self.hasher), |&place| usize::from(place) == at);
         if let Ok(place) = found {
             place.remove();
         }
     }
 }
 
-fn hash_of_memory<T>(memory: &Memory<T>) -> u64 {
-    hash_of(memory.db, &memory.key, &memory.owner)
+impl<T> Memory<T> {
+    fn hash(&self, hasher: &FixedState) -> u64 {
+        hasher.hash_one((self.db, &*self.key, &*self.owner))
+    }
 }
 
 fn is<T>(memory: &Option<Memory<T>>, db: usize, key: &[u8], owner: &[u8]) -> bool {
@@ -122,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_oldest_makes_room() {
-        let mut recent = Recent::default();
+        let mut recent = Recent::new(7);
         for n in 0..MOST + 10 {
             recent.remember(0, format!("k{n}").as_bytes(), b"", n);
         }
@@ -132,12 +136,19 @@ mod tests {
         assert_eq!(recent.places.len(), MOST);
     }
 
+    #[test]
+    fn the_seed_decides_the_hash_of_keys() {
+        let [first, same, other] = [1, 1, 2].map(|seed| Recent::<()>::new(seed).hash_of(0, b"key", b"owner"));
+        assert_eq!(first, same);
+        assert_ne!(first, other);
+    }
+
     proptest! {
         #[test]
         fn the_last_of_a_key_and_owner_is_the_one_that_counts(
             steps in prop::collection::vec((0_usize..2, 0_u8..20, 0_u8..3, 0_u8..5), 1..300),
         ) {
-            let (mut recent, mut model) = (Recent::default(), BTreeMap::new());
+            let (mut recent, mut model) = (Recent::new(7), BTreeMap::new());
             for (at, (db, key, owner, op)) in steps.into_iter().enumerate() {
                 if op == 0 {
                     recent.forget(db, &[key], &[owner]);

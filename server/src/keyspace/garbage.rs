@@ -5,6 +5,8 @@ use crate::values::Value;
 
 /// A value of more parts than this is freed later: a part takes some 50 ns to free.
 const PARTS: usize = 4096;
+/// So is a string of more bytes: a page of memory takes about as long to give back as four parts to free.
+const BYTES: usize = 4 << 20;
 
 /// Databases that were flushed and large values of keys that went. Dropping it frees them, on whatever thread.
 #[derive(Debug, Default)]
@@ -28,7 +30,11 @@ impl Garbage {
     /// Takes the value of a key that went, or frees it at once when that is quick.
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
-        if !matches!(value, Value::Str(_)) && value.parts() > PARTS {
+        let late = match &value {
+            Value::Str(text) => text.len() > BYTES,
+            collection => collection.parts() > PARTS,
+        };
+        if late {
             self.values.push(value);
         }
     }

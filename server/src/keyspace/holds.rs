@@ -6,6 +6,7 @@
 use super::endings::Recent;
 use super::grants::Grant;
 use super::place::{At, Place};
+use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
@@ -52,12 +53,12 @@ pub struct Loss {
 pub(super) type Several = BTreeMap<Box<[u8]>, Grant>;
 
 /// What is known of holds, in all databases.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Holds {
     /// The number of the last grant. Nothing takes it back, also when all keys go.
     pub(super) last_grant: u64,
     /// Of keys with several holds.
-    pub(super) several: HashMap<Place, Several, foldhash::fast::FixedState>,
+    pub(super) several: HashMap<Place, Several, FixedState>,
     /// How the last hold of a key ended, as far as it is remembered.
     pub(super) ends: Recent<EndCause>,
     /// The last loss of a key and owner, until that owner acquires it again, as far as it is remembered.
@@ -65,6 +66,12 @@ pub(super) struct Holds {
 }
 
 impl Holds {
+    /// No holds. The seed decides the hash of keys.
+    pub(super) fn new(seed: u64) -> Self {
+        let several = HashMap::with_hasher(FixedState::with_seed(seed));
+        Holds { last_grant: 0, several, ends: Recent::new(seed), losses: Recent::new(seed) }
+    }
+
     /// The next grant.
     #[inline]
     pub(super) fn grant(&mut self, native: bool) -> Grant {

@@ -122,9 +122,9 @@ impl Keyspace {
             foresight: Foresight::default(),
             hasher: FixedState::with_seed(seed),
             rng: Rng::new(seed),
-            waiters: Waiters::default(),
-            watches: Watches::default(),
-            holds: Holds::default(),
+            waiters: Waiters::new(seed),
+            watches: Watches::new(seed),
+            holds: Holds::new(seed),
             encodings: Encodings { seed, ..Encodings::default() },
             notify: EventClasses::NONE,
             audience: false,
@@ -215,7 +215,7 @@ impl Keyspace {
             && deadline.is_some_and(|(_, made)| self.is_turned(made))
         {
             let mode = hash.get(MODE_FIELD).map(Box::from);
-            self.effects.push(Effect::LeaseTurned { db, key: entry.key().into(), mode });
+            self.effects.push_back(Effect::LeaseTurned { db, key: entry.key().into(), mode });
         }
         self.garbage.add(entry.value);
     }

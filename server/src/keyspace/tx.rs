@@ -174,16 +174,18 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// The values of several keys to be read as `T`s; `None` where there is no such key. O(keys).
+    /// The values of several keys to be read as `T`s; `None` where there is no such key: a miss is told by its event,
+    /// up to the first key that is no `T`. O(keys).
     pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
         if self.keyspace.behind.is_some() {
             keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
         }
-        let Keyspace { databases, hasher, counters, .. } = &mut *self.keyspace;
-        let database = &databases[self.db];
+        let Keyspace { databases, hasher, counters, effects, notify, .. } = &mut *self.keyspace;
+        let (database, db) = (&databases[self.db], self.db);
         let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
             None => {
                 counters.keyspace_misses += 1;
+                tell(effects, *notify, db, key, events::KEYMISS);
                 Ok(None)
             }
             Some(entry) => {
@@ -271,12 +273,25 @@ impl<'a> Tx<'a> {
         self.keyspace.garbage.add(entry.value);
     }
 
+    /// Takes the key away without saying so; whether it was there. O(1): a large value is freed later.
+    pub fn discard(&mut self, key: &[u8]) -> bool {
+        let Some((value, _)) = self.take(key) else { return false };
+        self.free_later(value);
+        true
+    }
+
+    /// A value that was taken is not needed any more: a large one is freed later. O(1).
+    pub fn free_later(&mut self, value: Value) {
+        self.keyspace.garbage.add(value);
+    }
+
     /// Takes the key away, with its `del` event; whether it was there. O(1): a large value is freed later.
     pub fn delete(&mut self, key: &[u8]) -> bool {
-        let Some((value, _)) = self.take(key) else { return false };
-        self.keyspace.garbage.add(value);
-        self.changed(key, events::DEL);
-        true
+        let there = self.discard(key);
+        if there {
+            self.changed(key, events::DEL);
+        }
+        there
     }
 
     /// Takes the key away, with its `del` event, when a change has left its value empty.

@@ -1,6 +1,7 @@
 //! Who waits for which keys, in order of arrival, and which of those keys have been signalled.
 
 use super::place::{At, Place};
+use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -28,13 +29,13 @@ pub struct Waiter {
 }
 
 /// The queues of all waited-for keys.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Waiters {
-    queues: HashMap<Place, Queue, foldhash::fast::FixedState>,
+    queues: HashMap<Place, Queue, FixedState>,
     arrivals: u64,
     ready: VecDeque<ReadyKey>,
     /// What `ready` holds, so that a key signalled often is asked once.
-    ready_set: HashSet<Place, foldhash::fast::FixedState>,
+    ready_set: HashSet<Place, FixedState>,
 }
 
 /// Who waits for one key: a line for each class, so that a class that cannot be served is passed over at once,
@@ -43,7 +44,7 @@ pub struct Waiters {
 struct Queue {
     lines: Vec<(u8, BTreeMap<u64, Waiter>)>,
     /// The arrivals of those who have a label, by label.
-    labelled: HashMap<Box<[u8]>, BTreeSet<u64>, foldhash::fast::FixedState>,
+    labelled: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
 }
 
 impl Queue {
@@ -89,6 +90,17 @@ impl Queue {
 }
 
 impl Waiters {
+    /// Nobody waits. The seed decides the hash of keys: clients choose their names.
+    pub(super) fn new(seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        Waiters {
+            queues: HashMap::with_hasher(hasher.clone()),
+            arrivals: 0,
+            ready: VecDeque::new(),
+            ready_set: HashSet::with_hasher(hasher),
+        }
+    }
+
     /// How many keys are waited for.
     pub fn keys(&self) -> usize {
         self.queues.len()
@@ -203,10 +215,11 @@ impl Waiters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::hash::BuildHasher;
 
     #[test]
     fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
-        let mut waiters = Waiters::default();
+        let mut waiters = Waiters::new(7);
         let classes = [2, 2, 0, 2, 3, 0];
         for (at, class) in (1..).zip(classes) {
             let arrival = waiters.arrive();
@@ -237,5 +250,16 @@ mod tests {
             waiters.remove(0, b"key", arrival);
         }
         assert_eq!((ids(&waiters), waiters.keys()), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn the_seed_decides_the_hash_of_keys() {
+        let hashes = [1, 1, 2].map(|seed| {
+            let waiters = Waiters::new(seed);
+            let place: Place = (0, (*b"key").into());
+            (waiters.queues.hasher().hash_one(&place), waiters.ready_set.hasher().hash_one(&place))
+        });
+        assert_eq!(hashes[0], hashes[1]);
+        assert!(hashes[1].0 != hashes[2].0 && hashes[1].1 != hashes[2].1);
     }
 }

@@ -162,7 +162,7 @@ impl Connection {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    self.protocol_error(&error);
+                    self.protocol_error(&error, at.shared(), hold);
                     break;
                 }
             }
@@ -391,7 +391,11 @@ impl Connection {
         }
     }
 
-    fn protocol_error(&mut self, error: &ProtocolError) {
+    fn protocol_error(&mut self, error: &ProtocolError, shared: &Shared, hold: &mut Hold<'_>) {
+        match hold {
+            Hold::Lent(engine) => engine.count_protocol_error(),
+            Hold::Lock => shared.leave(Job::new(Engine::count_protocol_error)),
+        }
         if !self.muted {
             self.reply(|writer| error.reply(writer));
         }

@@ -28,26 +28,30 @@ pub enum WaitClass {
     Lock,
     /// A state that a test waits for; each such waiter is asked.
     State,
+    /// Replicas that have the writes: there are none, so only time ends the wait.
+    Replicas,
 }
 
 impl WaitClass {
     /// How many kinds there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
 }
 
-/// Which null a command answers when it may not wait, or has waited long enough.
+/// Which nothing a command answers when it may not wait, or has waited long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Null {
     /// A null bulk string.
     Bulk,
     /// A null array.
     Array,
+    /// The number 0, of a command that counts.
+    Zero,
 }
 
 /// What a command that is not done waits for.
 #[derive(Debug)]
 pub struct Wait {
-    /// The arguments that are the keys it waits on; none: it is asked again after whatever happens.
+    /// The arguments that are the keys it waits on.
     pub keys: SmallVec<[usize; 2]>,
     /// What it waits for on each.
     pub class: WaitClass,
@@ -64,6 +68,16 @@ pub struct Wait {
 }
 
 impl Wait {
+    /// Waits for so many milliseconds of the monotonic hand (`None`: for ever), then answers 0.
+    pub fn for_replicas(timeout_ms: Option<u64>) -> Self {
+        Wait::on_keys([], WaitClass::Replicas, timeout_ms, Null::Zero)
+    }
+
+    /// Whether it is asked again after whatever happens, as no key stands for what it waits for.
+    pub fn is_asked_always(&self) -> bool {
+        self.keys.is_empty() && self.class == WaitClass::State
+    }
+
     /// Waits for one or more keys, on the monotonic hand.
     pub fn on_keys(
         keys: impl IntoIterator<Item = usize>,

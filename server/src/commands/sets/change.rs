@@ -125,6 +125,7 @@ fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) ->
                 tx.changed(key, events::DEL);
                 reply.set(set.len());
                 set.iter().for_each(|member| reply.bulk(&member));
+                tx.free_later(Value::Set(set));
             }
         }
         _ => reply.set(0),
