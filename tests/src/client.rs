@@ -157,6 +157,12 @@ impl Client {
         self.stream.write_all(bytes)
     }
 
+    /// Closes the connection at once, with a reset: what was sent and not read yet is thrown away.
+    pub fn reset(self) {
+        let socket = socket2::SockRef::from(&self.stream);
+        socket.set_linger(Some(Duration::ZERO)).expect("a TCP socket has this option");
+    }
+
     /// Tells the server that no more requests come; replies can still be read.
     pub fn finish_sending(&mut self) {
         // Fails only when the connection is gone, which the next read says better.
