@@ -179,12 +179,13 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
         context.free_memory();
         let called = call_host(state, context, count);
         let within_limit = context.limit_memory();
+        if context.control.is_signalled() && is_ended(context, called) {
+            return kill(state);
+        }
         match called {
-            Called::Panic => kill(state),
-            // Also where the host refused a write because a kill came before it.
-            _ if context.is_ended() => kill(state),
             Called::BadArgument => fail(state, BAD_ARGUMENT, raise),
             Called::NoRoom => fail(state, b"reached lua stack limit", raise),
+            Called::Panic => kill(state),
             _ if !within_limit => {
                 lua_pushliteral(state, c"not enough memory");
                 RAISE
@@ -195,7 +196,15 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
     }
 }
 
+/// Whether the script is to end after a call: also where the host has refused a write because a kill came before it.
+#[cold]
+fn is_ended(context: &Context, called: Called) -> bool {
+    // After a panic the host is not asked anything.
+    matches!(called, Called::Panic) || context.look()
+}
+
 /// How a call of the host ended.
+#[derive(Clone, Copy)]
 enum Called {
     /// Its reply is on the stack.
     Value,

@@ -44,9 +44,9 @@ pub(crate) struct Context {
     panic: Cell<Option<Box<dyn Any + Send>>>,
     /// Polls until the next look at the clock, of a slow script.
     polls: Cell<u32>,
-    /// What the clock showed then, and when the host was asked to serve; none before the first time of a script.
-    looked: Cell<Option<u64>>,
-    served: Cell<Option<u64>>,
+    /// What the clock showed then, and when the host was last asked to serve: by an earlier script, if not by this one.
+    looked: Cell<u64>,
+    served: Cell<u64>,
 }
 
 /// An argument of a command: bytes of a Lua string, or of the scratch text. As the patched interpreter has it.
@@ -88,8 +88,8 @@ impl Context {
             output: UnsafeCell::default(),
             panic: Cell::new(None),
             polls: Cell::new(0),
-            looked: Cell::new(None),
-            served: Cell::new(None),
+            looked: Cell::new(0),
+            served: Cell::new(0),
         }
     }
 
@@ -158,9 +158,6 @@ impl Context {
         let host = unsafe { std::mem::transmute::<&mut dyn Host, &'static mut dyn Host>(host) };
         self.host.set(Some(NonNull::from(host)));
         self.protocol.set(Protocol::Resp2);
-        self.polls.set(0);
-        self.looked.set(None);
-        self.served.set(None);
     }
 
     /// Forgets the host. What it panicked with, if it did, is the caller's to resume.
@@ -220,22 +217,22 @@ impl Context {
         self.control.is_signalled() && self.look()
     }
 
-    /// Lets the host serve others, if it is time to. Whether the script is to end.
+    /// Lets the host of a slow script serve others, if it is time to. Whether the script is to end.
     #[cold]
-    fn look(&self) -> bool {
+    pub(crate) fn look(&self) -> bool {
         if self.control.is_killed() {
             return true;
         }
         let looked = self.with_host(|host| {
             let now = host.clock_us();
-            let dear = self.looked.get().is_some_and(|before| now.saturating_sub(before) > CHEAP_US);
+            let dear = now.saturating_sub(self.looked.get()) > CHEAP_US;
             self.polls.set(if dear { 1 } else { CHEAP_POLLS });
-            self.looked.set(Some(now));
-            if self.served.get().is_none_or(|before| now.saturating_sub(before) >= SERVE_EVERY_US) {
+            self.looked.set(now);
+            if now.saturating_sub(self.served.get()) >= SERVE_EVERY_US {
                 host.on_slow();
                 let now = host.clock_us();
-                self.looked.set(Some(now));
-                self.served.set(Some(now));
+                self.looked.set(now);
+                self.served.set(now);
             }
         });
         looked.is_none() || self.control.is_killed()

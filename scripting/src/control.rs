@@ -67,7 +67,12 @@ impl Control {
 
     /// The script is about to write. False if a kill came before: then it must not.
     pub fn mark_write(&self) -> bool {
-        self.state.fetch_or(WRITTEN, Ordering::AcqRel) & KILL == 0
+        // Once it has written, it is not killed but by force: that may be seen a write later.
+        let mut state = self.state.load(Ordering::Acquire);
+        if state & WRITTEN == 0 {
+            state = self.state.fetch_or(WRITTEN, Ordering::AcqRel);
+        }
+        state & KILL == 0
     }
 
     /// Whether the running script has been declared slow.

@@ -55,10 +55,11 @@ pub(crate) unsafe fn write_result(
 ) -> Written {
     // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
     unsafe {
-        if lua_type(from, -1) != LUA_TTABLE {
-            let mut walk = Walk::new(from, context, reply);
-            walk.value();
-            return Written::Whole(walk.errors);
+        let kind = lua_type(from, -1);
+        if kind != LUA_TTABLE && lua_checkstack(from, SLOTS) != 0 {
+            write_plain(from, kind, context.protocol.get(), reply);
+            lua_pop(from, 1);
+            return Written::Whole(Errors::default());
         }
         lua_settop(walker, 0);
         lua_pushnil(walker);
@@ -196,26 +197,13 @@ impl<'a> Walk<'a> {
                 return lua_pop(state, 1);
             }
             match lua_type(state, -1) {
-                LUA_TSTRING => {
-                    let text = ffi::string(state, -1);
-                    self.bytes = self.bytes.saturating_add(text.len());
-                    self.reply.bulk(text);
-                }
-                LUA_TNUMBER => self.reply.integer(truncated(lua_tonumber(state, -1))),
-                LUA_TBOOLEAN => self.boolean(lua_toboolean(state, -1) != 0),
                 LUA_TTABLE => return self.table(),
-                _ => self.reply.null(),
+                kind => {
+                    let len = write_plain(state, kind, self.protocol, self.reply);
+                    self.bytes = self.bytes.saturating_add(len);
+                }
             }
             lua_pop(state, 1);
-        }
-    }
-
-    /// A boolean, as the protocol that the script has chosen has it, whatever the client's.
-    fn boolean(&mut self, value: bool) {
-        match (self.protocol, value) {
-            (Protocol::Resp3, value) => self.reply.boolean(value),
-            (Protocol::Resp2, true) => self.reply.integer(1),
-            (Protocol::Resp2, false) => self.reply.null(),
         }
     }
 
@@ -324,6 +312,42 @@ impl<'a> Walk<'a> {
             }
             found
         }
+    }
+}
+
+/// Writes the value on top, of a type that is no table's, and leaves it there. The length of its text.
+///
+/// # Safety
+///
+/// As for [`write_result`]; a value of this type is on top.
+unsafe fn write_plain(
+    state: *mut lua_State,
+    kind: c_int,
+    protocol: Protocol,
+    reply: &mut dyn Reply,
+) -> usize {
+    // SAFETY: as this function demands.
+    unsafe {
+        match kind {
+            LUA_TSTRING => {
+                let text = ffi::string(state, -1);
+                reply.bulk(text);
+                return text.len();
+            }
+            LUA_TNUMBER => reply.integer(truncated(lua_tonumber(state, -1))),
+            LUA_TBOOLEAN => boolean(lua_toboolean(state, -1) != 0, protocol, reply),
+            _ => reply.null(),
+        }
+    }
+    0
+}
+
+/// A boolean, as the protocol that the script has chosen has it, whatever the client's.
+fn boolean(value: bool, protocol: Protocol, reply: &mut dyn Reply) {
+    match (protocol, value) {
+        (Protocol::Resp3, value) => reply.boolean(value),
+        (Protocol::Resp2, true) => reply.integer(1),
+        (Protocol::Resp2, false) => reply.null(),
     }
 }
 

@@ -8,9 +8,12 @@ const KEPT: usize = 32;
 /// More different beginnings than this are not told apart.
 const KINDS: usize = 1024;
 
-/// Nothing is allocated until there is an error.
+/// Nearly always there is none: then it is a null pointer.
 #[derive(Default)]
-pub(crate) struct Errors {
+pub(crate) struct Errors(Option<Box<Counts>>);
+
+#[derive(Default)]
+struct Counts {
     /// Errors that no command has given before, by the beginning of their texts.
     new: BTreeMap<Box<[u8]>, u64>,
     /// Errors that a command has given, and that have been counted then.
@@ -25,10 +28,21 @@ impl Errors {
     }
 
     pub(crate) fn add(&mut self, text: &[u8], is_new: bool) {
-        if !is_new {
-            self.again += 1;
-            return;
+        let counts = self.0.get_or_insert_default();
+        if is_new { counts.add(text) } else { counts.again += 1 }
+    }
+
+    /// Tells the host.
+    #[inline]
+    pub(crate) fn tell(self, host: &mut dyn Host) {
+        if let Some(counts) = self.0 {
+            counts.tell(host);
         }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, text: &[u8]) {
         let space = text.iter().take(KEPT).position(|byte| *byte == b' ');
         let text = &text[..space.map_or(text.len().min(KEPT), |space| space + 1)];
         if let Some(times) = self.new.get_mut(text) {
@@ -40,10 +54,10 @@ impl Errors {
         }
     }
 
-    /// Tells the host.
-    pub(crate) fn tell(self, host: &mut dyn Host) {
-        for (text, times) in self.new {
-            host.answered_error(&text, true, times);
+    #[cold]
+    fn tell(&self, host: &mut dyn Host) {
+        for (text, times) in &self.new {
+            host.answered_error(text, true, *times);
         }
         if self.again > 0 {
             host.answered_error(b"", false, self.again);

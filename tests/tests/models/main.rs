@@ -26,6 +26,7 @@ fn main() {
         ("work_that_is_left_is_done_once_and_never_lost", work_that_is_left_is_done_once_and_never_lost),
         ("who_asks_is_seen_by_who_lets_go", who_asks_is_seen_by_who_lets_go),
         ("a_kill_that_was_confirmed_lets_no_write_through", a_kill_that_was_confirmed_lets_no_write_through),
+        ("a_kill_that_was_confirmed_takes_the_result_back", a_kill_that_was_confirmed_takes_the_result_back),
         ("a_signal_never_hits_the_next_script", a_signal_never_hits_the_next_script),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -113,6 +114,20 @@ fn a_kill_that_was_confirmed_lets_no_write_through() {
     assert!(!(wrote && kill == Ok(())), "the kill was confirmed, and the script wrote");
     assert!(!(wrote && killed), "it wrote, and was killed all the same");
     assert!(kill != Err(KillError::Unkillable) || wrote, "it could not be killed, but had not written");
+}
+
+fn a_kill_that_was_confirmed_takes_the_result_back() {
+    let control = Arc::new(Control::new());
+    control.begin(7);
+    let killer = {
+        let control = control.clone();
+        thread::spawn(move || control.kill())
+    };
+    // Its result is written.
+    let finished = control.finish();
+    control.end();
+    let kill = killer.join().expect("it does not panic");
+    assert_eq!(finished, kill != Ok(()), "it ends with its result, or as one that was killed");
 }
 
 fn a_signal_never_hits_the_next_script() {
