@@ -108,10 +108,10 @@ fn serve(config: Config, supervisor: Option<Supervisor>) -> Result<(), String> {
 
 /// Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.
 fn tell_ready(text: &str, has_log: bool) {
-    let _unheard = say(&log::line('*', text));
     if has_log {
         tracing::info!("{text}");
     }
+    let _unheard = say(&log::line('*', text));
 }
 
 /// Why it cannot start, in Redis' words: for standard error, and for the log if that is a file.
