@@ -1,26 +1,28 @@
 //! The `lockwheel` binary: arguments, log, exit codes. 0: ended as asked; 1: wrong arguments, or it cannot start.
 
-use lockwheel::engine::config::{Config, Invocation, LogLevel, Source, log_stamp};
-use lockwheel::{Server, StartError};
-use std::fmt::Display;
-use std::io::{self, Read, Write};
-use std::path::Path;
+mod program;
+
+use lockwheel::engine::REDIS_VERSION;
+use lockwheel::engine::config::{Config, Invocation, system_reason};
+use lockwheel::{BindError, Server, StartError};
+use program::files::{PublishedFile, SystemFiles};
+use program::supervisor::Supervisor;
+use program::{background, log};
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{env, fs, process};
-use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::writer::BoxMakeWriter;
-use tracing_subscriber::prelude::*;
+use std::time::Duration;
+use std::{env, process};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    let started_in = env::current_dir().unwrap_or_default();
+    let mut files = SystemFiles::default();
     let arguments = env::args_os().skip(1).map(std::ffi::OsString::into_encoded_bytes);
-    let done = match Invocation::from_arguments(arguments, &mut read) {
-        Invocation::Run(config) => run(*config),
+    let done = match Invocation::from_arguments(arguments, &mut files) {
+        Invocation::Run(config) => run(*config, started_in, &files),
         Invocation::Print(text) => say(&text).map_err(|error| error.to_string()),
         Invocation::Fail(message) => Err(message),
     };
@@ -34,93 +36,97 @@ fn main() -> ExitCode {
     }
 }
 
-/// Configuration text, from where it is.
-fn read(source: Source<'_>) -> io::Result<Vec<u8>> {
-    match source {
-        Source::File(path) => fs::read(path),
-        Source::Stdin => {
-            let mut text = Vec::new();
-            io::stdin().read_to_end(&mut text)?;
-            Ok(text)
-        }
-    }
-}
-
 /// How long the end waits for commands that run: whoever ends the process counts on it within a second.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
+const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 
-/// Serves until a signal or SHUTDOWN ends it.
-fn run(mut config: Config) -> Result<(), String> {
-    config.dir = absolute(&config.dir);
-    start_log(&config).map_err(|error| format!("Can't open the log file: {error}"))?;
+/// Serves until a signal or SHUTDOWN ends it, or has a process in the background do so.
+fn run(mut config: Config, started_in: PathBuf, files: &SystemFiles) -> Result<(), String> {
+    // The configuration has made its directory the working one.
+    config.dir = env::current_dir().map_or(config.dir, |dir| dir.to_string_lossy().into_owned());
+    log::open(&config.logfile).map_err(|error| {
+        let reason = system_reason(&error);
+        format!(
+            "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\nCan't open the log file: {reason}"
+        )
+    })?;
+    let (supervisor, complaint) = Supervisor::find(config.supervised);
+    let background = config.daemonize && supervisor.is_none();
+    if background && !background::arrive() {
+        let sent = background::send(&started_in, files.stdin.as_deref());
+        return sent.map_err(|error| format!("Can't start in the background: {}", system_reason(&error)));
+    }
+    if background && config.pidfile.is_empty() {
+        config.pidfile = DEFAULT_PID_FILE.to_owned();
+    }
+    log::start(&config);
+    complaint.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+    serve(config, supervisor)
+}
+
+fn serve(config: Config, supervisor: Option<Supervisor>) -> Result<(), String> {
     let (port_file, pid_file) = (config.port_file.clone(), config.pidfile.clone());
-    let unix_socket = config.unixsocket.clone();
-    let server = Server::builder()
-        .config(config)
-        .signals(true)
-        .start()
-        .map_err(|error: StartError| error.to_string())?;
-    write_file(&pid_file, process::id())?;
-    write_file(&port_file, server.port())?;
-    // Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.
-    if server.port() != 0 {
-        let _unheard = say(&log_line(&format!("Ready to accept connections tcp, port={}", server.port())));
+    let (unix_socket, log_file) = (config.unixsocket.clone(), config.logfile.clone());
+    let id = process::id();
+    tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
+    tracing::info!(
+        "Redis version={REDIS_VERSION}, bits={}, commit=00000000, modified=0, pid={id}, just started",
+        usize::BITS
+    );
+    tracing::info!("Configuration loaded");
+    let port = config.port;
+    let server = Server::builder().config(config).signals(true).start();
+    let server = server.map_err(|error| cannot_start(&error, port, !log_file.is_empty()))?;
+    tracing::info!("Running mode=standalone, port={}.", server.port());
+    let pid_file = PublishedFile::write(&pid_file, id);
+    if let Err(error) = &pid_file {
+        tracing::warn!("Failed to write PID file: {}", system_reason(error));
     }
-    if !unix_socket.is_empty() {
-        let ready = format!("The server is now ready to accept connections at {unix_socket}");
-        let _unheard = say(&log_line(&ready));
+    tracing::info!("Server initialized");
+    let written = PublishedFile::write(&port_file, server.port());
+    written.map_err(|error| format!("Can't write the file '{port_file}': {}", system_reason(&error)))?;
+    let port = format!("Ready to accept connections tcp, port={}", server.port());
+    let path = format!("The server is now ready to accept connections at {unix_socket}");
+    for (ready, is_so) in [(port, server.port() != 0), (path, !unix_socket.is_empty())] {
+        if is_so {
+            tell_ready(&ready, !log_file.is_empty());
+        }
     }
+    supervisor.into_iter().for_each(Supervisor::ready);
     server.wait();
+    tracing::info!("User requested shutdown...");
+    supervisor.into_iter().for_each(Supervisor::stopping);
     server.stop(PATIENCE);
-    if !pid_file.is_empty() {
-        let _already_gone = fs::remove_file(&pid_file);
+    if let Ok(Some(file)) = pid_file {
+        tracing::info!("Removing the pid file.");
+        file.remove();
     }
+    tracing::info!("Lockwheel is now ready to exit, bye bye...");
     Ok(())
 }
 
-/// A line in the shape of Redis' log: process, role, instant in UTC, level, text.
-fn log_line(text: &str) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}:M {} * {text}", process::id(), log_stamp(now.as_millis() as i64))
+/// Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.
+fn tell_ready(text: &str, has_log: bool) {
+    if has_log {
+        tracing::info!("{text}");
+    }
+    let _unheard = say(&log::line('*', text));
+}
+
+/// Why it cannot start, in Redis' words: for standard error, and for the log if that is a file.
+fn cannot_start(error: &StartError, port: u16, has_log: bool) -> String {
+    let mut lines = vec![error.to_string()];
+    if let StartError::Bind(BindError::Address { .. }) = error {
+        lines =
+            vec![format!("Warning: {error}"), format!("Failed listening on port {port} (TCP), aborting.")];
+    }
+    lines.iter().filter(|_| has_log).for_each(|line| tracing::error!("{line}"));
+    lines.join("\n")
 }
 
 fn say(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()
-}
-
-fn absolute(path: &str) -> String {
-    let absolute = Path::new(path).canonicalize();
-    absolute.map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
-}
-
-/// Writes a file that another process waits for: it appears with its content, all at once. No path: no file.
-fn write_file(path: &str, content: impl Display) -> Result<(), String> {
-    if path.is_empty() {
-        return Ok(());
-    }
-    let unfinished = format!("{path}.{}", process::id());
-    let written = fs::write(&unfinished, format!("{content}\n")).and_then(|()| fs::rename(&unfinished, path));
-    written.map_err(|error| format!("Can't write the file '{path}': {error}"))
-}
-
-/// Logs what `loglevel` asks for, quietly by default, to `logfile` or standard output; the environment's `RUST_LOG`
-/// comes first.
-fn start_log(config: &Config) -> io::Result<()> {
-    let level = match config.loglevel {
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Verbose => LevelFilter::INFO,
-        LogLevel::Notice | LogLevel::Warning => LevelFilter::WARN,
-    };
-    let asked = env::var("RUST_LOG").ok().and_then(|asked| asked.parse::<Targets>().ok());
-    let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
-    let writer = if config.logfile.is_empty() {
-        BoxMakeWriter::new(io::stdout)
-    } else {
-        BoxMakeWriter::new(Mutex::new(fs::File::options().create(true).append(true).open(&config.logfile)?))
-    };
-    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
-    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
-    Ok(())
 }

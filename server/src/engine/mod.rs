@@ -161,7 +161,8 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         let (run_id, replication_id) = (hex_id(keyspace.rng()), hex_id(keyspace.rng()));
-        let table = Arc::new(CommandTable::new());
+        let table = CommandTable::new(&config.renames);
+        let table = Arc::new(table.expect("names are checked when they are loaded"));
         let stats = Stats::new(table.iter_all().len());
         Engine {
             keyspace,

@@ -71,7 +71,7 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Names {
     places: Box<[Place; PLACES]>,
-    long: Vec<(&'static str, CommandId)>,
+    long: Vec<(Box<str>, CommandId)>,
 }
 
 impl Names {
@@ -79,13 +79,14 @@ impl Names {
     ///
     /// # Panics
     /// When two are the same, or they are too many.
-    pub(super) fn new(names: &[(&'static str, CommandId)]) -> Self {
+    pub(super) fn new<N: AsRef<str>>(names: &[(N, CommandId)]) -> Self {
         assert!(names.len() <= PLACES / 2, "there are places for {} commands", PLACES / 2);
         let mut table = Names { places: Box::new([Place::default(); PLACES]), long: Vec::new() };
-        for &(name, id) in names {
+        for (name, id) in names {
+            let (name, id) = (name.as_ref(), *id);
             assert!(table.find(name.as_bytes()).is_none(), "the command '{name}' has two rows");
             match words(name.as_bytes()) {
-                None => table.long.push((name, id)),
+                None => table.long.push((name.into(), id)),
                 Some(words) => {
                     let mut index = first_place(words);
                     while table.places[index].len > 0 {
@@ -117,8 +118,8 @@ impl Names {
 
     #[cold]
     fn find_long(&self, name: &[u8]) -> Option<CommandId> {
-        let same = |&&(long, _): &&(&str, CommandId)| name.eq_ignore_ascii_case(long.as_bytes());
-        self.long.iter().find(same).map(|&(_, id)| id)
+        let same = |(long, _): &&(Box<str>, CommandId)| name.eq_ignore_ascii_case(long.as_bytes());
+        self.long.iter().find(same).map(|(_, id)| *id)
     }
 }
 

@@ -255,8 +255,9 @@ impl Host for ScriptHost<'_> {
     fn log(&mut self, level: u8, message: &[u8]) {
         let message = String::from_utf8_lossy(message);
         match level {
-            0 => tracing::debug!(target: "script", "{message}"),
-            1 | 2 => tracing::info!(target: "script", "{message}"),
+            0 => tracing::trace!(target: "script", "{message}"),
+            1 => tracing::debug!(target: "script", "{message}"),
+            2 => tracing::info!(target: "script", "{message}"),
             _ => tracing::warn!(target: "script", "{message}"),
         }
     }

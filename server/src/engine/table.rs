@@ -132,7 +132,12 @@ pub struct CommandTable {
 
 impl CommandTable {
     /// The rows of all families. A name that stands twice is a mistake that the first test finds.
-    pub(super) fn new() -> Self {
+    ///
+    /// `renames` are the configuration's, in their order: the name of a command and its new one; empty: it is gone.
+    ///
+    /// # Errors
+    /// Why one of them cannot be, in Redis' words.
+    pub(super) fn new(renames: &[(String, String)]) -> Result<Self, &'static str> {
         let (mut all, mut commands) = (Vec::new(), Vec::new());
         for row in crate::commands::ROWS.iter().chain(crate::locks::ROWS).chain(crate::control::ROWS) {
             commands.extend(row.iter().map(|row| Command::add(row, None, Handler::Data, &mut all)));
@@ -140,8 +145,14 @@ impl CommandTable {
         for row in super::ROWS.iter() {
             commands.extend(row.iter().map(|row| Command::add(row, None, |handler| handler, &mut all)));
         }
-        let names: Vec<_> = commands.iter().map(|command| (command.row.name, command.id)).collect();
-        CommandTable { all: all.into_iter().flatten().collect(), commands, names: Names::new(&names) }
+        let mut names: Vec<_> =
+            commands.iter().map(|command| (command.row.name.to_owned(), command.id)).collect();
+        for (old, new) in renames {
+            rename(&mut names, &old.to_ascii_lowercase(), new.to_ascii_lowercase())?;
+        }
+        commands.retain(|command| names.iter().any(|(_, id)| *id == command.id));
+        let all = all.into_iter().flatten().collect();
+        Ok(CommandTable { all, commands, names: Names::new(&names) })
     }
 
     /// The command with this number.
@@ -185,4 +196,17 @@ impl CommandTable {
     pub fn iter_all(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
         self.all.iter()
     }
+}
+
+/// Gives a command another name, or none.
+fn rename(names: &mut Vec<(String, CommandId)>, old: &str, new: String) -> Result<(), &'static str> {
+    let found = names.iter().position(|(name, _)| name == old).ok_or("No such command in rename-command")?;
+    let (_, id) = names.swap_remove(found);
+    if names.iter().any(|(name, _)| *name == new) {
+        return Err("Target command name already exists");
+    }
+    if !new.is_empty() {
+        names.push((new, id));
+    }
+    Ok(())
 }

@@ -14,6 +14,7 @@ pub(crate) const SAFETY_NET: Duration = Duration::from_secs(30);
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockwheel"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env_remove("RUST_LOG");
+    command.env_remove("NOTIFY_SOCKET").env_remove("UPSTART_JOB");
     command
 }
 

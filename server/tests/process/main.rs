@@ -4,6 +4,7 @@ mod harness;
 // Only Linux has a whole network of loopback addresses.
 #[cfg(target_os = "linux")]
 mod listening;
+mod starting;
 #[cfg(unix)]
 mod unix_socket;
 

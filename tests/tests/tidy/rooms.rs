@@ -20,7 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 ];
 
 /// Modules at the root that are no rooms: the embedding API and the program.
-const ROOFS: &[&str] = &["lib", "main", "server"];
+const ROOFS: &[&str] = &["lib", "main", "program", "server"];
 
 /// Crates and the words that may not appear among their dependencies.
 const MANIFESTS: &[(&str, &[&str])] = &[

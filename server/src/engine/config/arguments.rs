@@ -23,6 +23,30 @@ impl<'a> Source<'a> {
     }
 }
 
+/// The files that a configuration names.
+pub trait Files {
+    /// The text of a file or of standard input.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read(&mut self, source: Source<'_>) -> io::Result<Vec<u8>>;
+
+    /// Makes a directory the one that paths are relative to.
+    ///
+    /// # Errors
+    /// The system's.
+    fn enter(&mut self, directory: &str) -> io::Result<()> {
+        let _nowhere = directory;
+        Ok(())
+    }
+
+    /// The paths that a pattern with `*`, `?` and `[` matches, in alphabetical order.
+    fn matching(&mut self, pattern: &str) -> Vec<String> {
+        let _nothing = pattern;
+        Vec::new()
+    }
+}
+
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invocation {
@@ -56,12 +80,9 @@ Examples:
        echo 'notify-keyspace-events KEA' | lockwheel -";
 
 impl Invocation {
-    /// What the arguments ask for, the program's own name left out. `read` gets files and standard input, when they
+    /// What the arguments ask for, the program's own name left out. `files` gets files and standard input, when they
     /// are asked for.
-    pub fn from_arguments(
-        arguments: impl IntoIterator<Item = Vec<u8>>,
-        read: &mut dyn FnMut(Source<'_>) -> io::Result<Vec<u8>>,
-    ) -> Self {
+    pub fn from_arguments(arguments: impl IntoIterator<Item = Vec<u8>>, files: &mut dyn Files) -> Self {
         let arguments: Vec<Vec<u8>> = arguments.into_iter().collect();
         match arguments.first().map(Vec::as_slice) {
             Some(b"-v" | b"--version") => return Invocation::Print(version()),
@@ -77,7 +98,7 @@ impl Invocation {
         if arguments.iter().any(|argument| argument == b"--sentinel") {
             return Invocation::Fail("Sentinel mode is not supported".to_owned());
         }
-        match load(&arguments, read) {
+        match load(&arguments, files) {
             Ok(config) => Invocation::Run(Box::new(config)),
             Err(error) => Invocation::Fail(error.to_string()),
         }
@@ -93,12 +114,9 @@ fn version() -> String {
     )
 }
 
-fn load(
-    arguments: &[Vec<u8>],
-    read: &mut dyn FnMut(Source<'_>) -> io::Result<Vec<u8>>,
-) -> Result<Config, LoadError> {
+fn load(arguments: &[Vec<u8>], files: &mut dyn Files) -> Result<Config, LoadError> {
     let line = CommandLine::read(arguments);
-    let mut loader = Loader::new(read);
+    let mut loader = Loader::new(files);
     let mut text = Vec::new();
     if let Some(path) = line.file {
         text = loader.read(Source::File(&String::from_utf8_lossy(path)))?;

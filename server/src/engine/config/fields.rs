@@ -48,6 +48,25 @@ impl Permission {
     }
 }
 
+/// Who starts the program, and is told that it is ready (`supervised`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Supervision {
+    /// Upstart.
+    Upstart,
+    /// systemd.
+    Systemd,
+    /// The one that the environment tells of.
+    Auto,
+    /// Nobody.
+    #[default]
+    No,
+}
+
+impl Supervision {
+    pub(super) const NAMES: &[&str] = &["upstart", "systemd", "auto", "no"];
+    const ALL: [Self; 4] = [Supervision::Upstart, Supervision::Systemd, Supervision::Auto, Supervision::No];
+}
+
 /// A type of fields. The table pairs each field with a kind that makes values of its type.
 pub(super) trait Field {
     /// The value that stands for it.
@@ -156,4 +175,4 @@ macro_rules! choices {
     };
 }
 
-choices!(LogLevel, Permission);
+choices!(LogLevel, Permission, Supervision);

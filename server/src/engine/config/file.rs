@@ -2,8 +2,8 @@
 
 use super::access::{find, split_value};
 use super::parameter::Reason;
-use super::{Config, Source};
-use crate::engine::REDIS_VERSION;
+use super::{Config, Files, Source};
+use crate::engine::{CommandTable, REDIS_VERSION};
 use lockwheel_resp::split_words;
 use std::collections::BTreeSet;
 use std::{fmt, io};
@@ -77,19 +77,19 @@ enum Outcome {
 /// Reads configuration text into a configuration.
 pub(super) struct Loader<'a> {
     pub(super) config: Config,
-    read: &'a mut dyn FnMut(Source<'_>) -> io::Result<Vec<u8>>,
+    files: &'a mut dyn Files,
     /// The parameters that were set, so that some of them can be added to.
     seen: BTreeSet<&'static str>,
     depth: usize,
 }
 
 impl<'a> Loader<'a> {
-    pub(super) fn new(read: &'a mut dyn FnMut(Source<'_>) -> io::Result<Vec<u8>>) -> Self {
-        Loader { config: Config::default(), read, seen: BTreeSet::new(), depth: 0 }
+    pub(super) fn new(files: &'a mut dyn Files) -> Self {
+        Loader { config: Config::default(), files, seen: BTreeSet::new(), depth: 0 }
     }
 
     pub(super) fn read(&mut self, source: Source<'_>) -> Result<Vec<u8>, LoadError> {
-        (self.read)(source).map_err(|error| LoadError::unreadable(source.path(), &error))
+        self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }
 
     /// Applies each line in order.
@@ -108,12 +108,22 @@ impl<'a> Loader<'a> {
                 if self.depth == DEPTH_MAX {
                     return Err(wrong("Too many files include each other".into()));
                 }
-                let included = self.read(Source::File(&path))?;
-                self.depth += 1;
-                self.load(&included)?;
-                self.depth -= 1;
+                self.include(&path)?;
             }
         }
+        Ok(())
+    }
+
+    /// Reads the file at a path, or all files that a pattern matches.
+    fn include(&mut self, path: &str) -> Result<(), LoadError> {
+        let is_pattern = path.contains(['*', '?', '[']);
+        let paths = if is_pattern { self.files.matching(path) } else { vec![path.to_owned()] };
+        self.depth += 1;
+        for path in paths {
+            let included = self.read(Source::File(&path))?;
+            self.load(&included)?;
+        }
+        self.depth -= 1;
         Ok(())
     }
 
@@ -127,7 +137,21 @@ impl<'a> Loader<'a> {
         if find(name).is_some() {
             return self.set(name, &values).map(|()| Outcome::Done);
         }
-        directive(&name.to_ascii_lowercase(), &values)
+        match (&*name.to_ascii_lowercase(), &*values) {
+            (b"rename-command", [old, new]) => self.rename(old, new).map(|()| Outcome::Done),
+            (name, values) => directive(name, values),
+        }
+    }
+
+    fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<(), Reason> {
+        let text =
+            |name: &[u8]| String::from_utf8(name.to_vec()).map_err(|_| "The name of a command is no text");
+        let mut renames = self.config.renames.clone();
+        renames.push((text(old)?, text(new)?));
+        // What is kept makes a table, whoever reads it.
+        CommandTable::new(&renames)?;
+        self.config.renames = renames;
+        Ok(())
     }
 
     fn set(&mut self, name: &[u8], values: &[&[u8]]) -> Result<(), Reason> {
@@ -139,6 +163,10 @@ impl<'a> Loader<'a> {
             _ => self.config.read(parameter, values, again)?,
         };
         self.config.store(parameter, value);
+        // What follows is relative to it.
+        if parameter.name == "dir" {
+            self.files.enter(&self.config.dir).map_err(|error| system_reason(&error))?;
+        }
         Ok(())
     }
 }
@@ -148,15 +176,11 @@ const UNKNOWN: &str = "Bad directive or wrong number of arguments";
 /// Lines that are no parameters.
 fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
     match (name, values) {
-        (b"include", [path]) if path.iter().any(|byte| b"*?[".contains(byte)) => {
-            Err("Patterns in include are not supported".into())
-        }
         (b"include", [path]) => Ok(Outcome::Include(String::from_utf8_lossy(path).into_owned())),
         // Parameters of long ago, which Redis too accepts and forgets.
         (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
         (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),
         (b"user", [_, ..]) => Err("Users in the configuration are not supported".into()),
-        (b"rename-command", [_, _]) => Err("Renaming commands is not supported".into()),
         (b"sentinel", [_, ..]) => Err("sentinel directive while not in sentinel mode".into()),
         _ => Err(UNKNOWN.into()),
     }

@@ -16,8 +16,8 @@ mod table;
 mod values;
 
 pub use access::{Pair, SetError};
-pub use arguments::{Invocation, Source};
-pub use fields::{LogLevel, Permission};
+pub use arguments::{Files, Invocation, Source};
+pub use fields::{LogLevel, Permission, Supervision};
 pub use file::{LoadError, system_reason};
 pub use instant::log_stamp;
 pub use limits::{OutputLimit, OutputLimits};
@@ -122,6 +122,12 @@ pub struct Config {
     pub enable_debug_command: Permission,
     /// Who may CONFIG SET the protected parameters.
     pub enable_protected_configs: Permission,
+    /// Whether the program goes into the background (`daemonize`).
+    pub daemonize: bool,
+    /// Who is told that the program is ready.
+    pub supervised: Supervision,
+    /// Commands' new names (`rename-command`): the name that a command has, and its next; empty: it is gone.
+    pub(super) renames: Vec<(String, String)>,
     /// Parameters without a field that were set, by name.
     kept: BTreeMap<&'static str, Value>,
 }
@@ -169,6 +175,9 @@ impl Default for Config {
             // A server for tests: who is on this machine may ask it to sleep. Redis says no.
             enable_debug_command: Permission::Local,
             enable_protected_configs: Permission::No,
+            daemonize: false,
+            supervised: Supervision::No,
+            renames: Vec::new(),
             kept: BTreeMap::new(),
         }
     }

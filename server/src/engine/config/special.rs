@@ -251,17 +251,6 @@ pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
     ensure(valid, "template format is invalid or contains unknown variables")
 }
 
-/// A rule for `daemonize`.
-pub(super) fn foreground(value: &Value) -> Result<(), Reason> {
-    ensure(*value == Value::Flag(false), "Running in the background is not supported")
-}
-
-/// A rule for `supervised`.
-pub(super) fn unsupervised(value: &Value) -> Result<(), Reason> {
-    let alone = matches!(value, Value::Choice("no" | "auto"));
-    ensure(alone, "Running under upstart's or systemd's supervision is not supported")
-}
-
 /// A rule for `cluster-enabled`.
 pub(super) fn no_cluster(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), "Cluster mode is not supported")

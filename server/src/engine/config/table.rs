@@ -4,7 +4,7 @@
 use super::limits;
 use super::parameter::{Access, Grammar, Kind, Parameter, Read};
 use super::special;
-use super::{Config, LogLevel, Permission};
+use super::{Config, LogLevel, Permission, Supervision};
 
 const INT: i64 = i32::MAX as i64;
 const UINT: i64 = u32::MAX as i64;
@@ -117,7 +117,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("control", "yes").at_start().field(field!(control)),
     flag("crash-log-enabled", "yes"),
     flag("crash-memcheck-enabled", "yes"),
-    flag("daemonize", "no").check(special::foreground).at_start(),
+    flag("daemonize", "no").at_start().field(field!(daemonize)),
     integer("databases", 1, DATABASES, "16").at_start().field(field!(databases)),
     text("dbfilename", "dump.rdb").check(special::dbfilename).protected(),
     special("dir", ONE, special::dir, ".").protected().field(field!(dir)),
@@ -233,7 +233,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("stop-writes-on-bgsave-error", "yes"),
     size("stream-node-max-bytes", 0, LONG, "4096"),
     integer("stream-node-max-entries", 0, i64::MAX, "100"),
-    choice("supervised", &["upstart", "systemd", "auto", "no"], "no").check(special::unsupervised).at_start(),
+    choice("supervised", Supervision::NAMES, "no").at_start().field(field!(supervised)),
     flag("syslog-enabled", "no").at_start(),
     choice(
         "syslog-facility",

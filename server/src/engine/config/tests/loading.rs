@@ -2,7 +2,8 @@
 
 use super::{Config, TimeMode, get};
 use crate::engine::config::file::quote;
-use crate::engine::config::{Invocation, LogLevel, Source};
+use crate::engine::config::{Files, Invocation, LogLevel, Source, Supervision};
+use crate::keyspace::glob;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io;
@@ -10,14 +11,31 @@ use std::io;
 /// What arguments ask for, with some files, the one named `-` being standard input.
 fn invoke(arguments: &[&str], files: &[(&str, &str)]) -> Invocation {
     let arguments = arguments.iter().map(|argument| argument.as_bytes().to_vec());
-    Invocation::from_arguments(arguments, &mut |source| {
+    Invocation::from_arguments(arguments, &mut Directory(files))
+}
+
+/// Some files, by path. Every directory is there but `/nowhere`.
+struct Directory<'a>(&'a [(&'a str, &'a str)]);
+
+impl Files for Directory<'_> {
+    fn read(&mut self, source: Source<'_>) -> io::Result<Vec<u8>> {
         let name = match source {
             Source::File(path) => path,
             Source::Stdin => "-",
         };
-        let file = files.iter().find(|(path, _)| *path == name);
+        let file = self.0.iter().find(|(path, _)| *path == name);
         file.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into())
-    })
+    }
+
+    fn enter(&mut self, directory: &str) -> io::Result<()> {
+        if directory == "/nowhere" { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
+    }
+
+    fn matching(&mut self, pattern: &str) -> Vec<String> {
+        let matching =
+            self.0.iter().filter(|(path, _)| glob::matches(pattern.as_bytes(), path.as_bytes(), false));
+        matching.map(|(path, _)| (*path).to_owned()).collect()
+    }
 }
 
 fn config(arguments: &[&str], files: &[(&str, &str)]) -> Config {
@@ -216,16 +234,12 @@ fn wrong_options_are_reported_with_their_line() {
 #[test]
 fn what_the_server_cannot_do_is_refused() {
     for (arguments, reason) in [
-        (&["--daemonize", "yes"][..], "Running in the background is not supported"),
-        (&["--supervised", "systemd"], "Running under upstart's or systemd's supervision is not supported"),
-        (&["--replicaof", "127.0.0.1", "6379"], "Replication is not supported"),
+        (&["--replicaof", "127.0.0.1", "6379"][..], "Replication is not supported"),
         (&["--cluster-enabled", "yes"], "Cluster mode is not supported"),
         (&["--tls-port", "6380"], "TLS is not supported"),
         (&["--aclfile", "users.acl"], "ACL files are not supported"),
         (&["--loadmodule", "x.so"], "Modules are not supported"),
         (&["--user", "x", "on"], "Users in the configuration are not supported"),
-        (&["--rename-command", "GET", "get2"], "Renaming commands is not supported"),
-        (&["--include", "*.conf"], "Patterns in include are not supported"),
     ] {
         assert_eq!(failure(arguments, &[]).2, reason, "{arguments:?}");
     }
@@ -305,6 +319,63 @@ fn files_include_files() {
 }
 
 #[test]
+fn files_include_what_a_pattern_matches() {
+    let files = &[
+        ("a.conf", "hz 3\ninclude conf.d/*.conf\ninclude none/*.conf\n"),
+        ("conf.d/1.conf", "hz 8\ntimeout 7\n"),
+        ("conf.d/2.conf", "hz 9\n"),
+        ("conf.d/3.txt", "nonsense\n"),
+    ];
+    let read = config(&["a.conf"], files);
+    assert_eq!((get(&read, "hz").as_str(), read.timeout), ("9", 7));
+    let wrong = &[("a.conf", "include b*"), ("b.conf", "\nhz x\n")];
+    assert_eq!(failure(&["a.conf"], wrong).0, 2);
+}
+
+#[test]
+fn a_directory_has_to_be_there() {
+    assert_eq!(config(&["--dir", "/run"], &[]).dir, "/run");
+    let (number, line, reason) = failure(&["--port", "1", "--dir", "/nowhere"], &[]);
+    assert_eq!(
+        (number, line.as_str(), reason.as_str()),
+        (3, "dir \"/nowhere\"", "No such file or directory")
+    );
+}
+
+#[test]
+fn commands_are_renamed_in_the_order_of_the_lines() {
+    let unknown = "No such command in rename-command";
+    let exists = "Target command name already exists";
+    for (lines, reason) in [
+        ("rename-command nosuch x", unknown),
+        ("rename-command config|get x", unknown),
+        ("rename-command get set", exists),
+        ("rename-command GET x\nrename-command Set X", exists),
+        ("rename-command get x\nrename-command get y", unknown),
+        ("rename-command get \"\"\nrename-command get y", unknown),
+    ] {
+        let (number, _, told) = failure(&["a.conf"], &[("a.conf", lines)]);
+        assert_eq!((number, told.as_str()), (lines.lines().count(), reason), "{lines}");
+    }
+    for lines in [
+        "rename-command get set2\nrename-command set get\nrename-command set2 set",
+        "rename-command config \"\"\nrename-command get config",
+        "rename-command keys a-name-that-is-longer-than-others",
+    ] {
+        config(&["a.conf"], &[("a.conf", lines)]);
+    }
+}
+
+#[test]
+fn the_last_of_several_values_counts() {
+    let file = &[("redis.conf", "daemonize yes\nsupervised systemd\n")];
+    assert!(config(&["redis.conf"], file).daemonize);
+    let read = config(&["redis.conf", "--daemonize", "no", "--supervised", "auto"], file);
+    assert_eq!((read.daemonize, read.supervised), (false, Supervision::Auto));
+    assert_eq!((get(&read, "daemonize").as_str(), get(&read, "supervised").as_str()), ("no", "auto"));
+}
+
+#[test]
 fn version_and_help_are_printed() {
     for arguments in [&["-v"][..], &["--version"], &["-v", "x"]] {
         let Invocation::Print(text) = invoke(arguments, &[]) else { panic!("{arguments:?}") };
@@ -314,6 +385,15 @@ fn version_and_help_are_printed() {
     for arguments in [["-h"], ["--help"]] {
         let Invocation::Print(text) = invoke(&arguments, &[]) else { panic!("{arguments:?}") };
         assert!(text.starts_with("Usage: lockwheel "), "{text}");
+    }
+}
+
+/// Every file there may be, each with this text.
+struct Anything(Vec<u8>);
+
+impl Files for Anything {
+    fn read(&mut self, _: Source<'_>) -> io::Result<Vec<u8>> {
+        Ok(self.0.clone())
     }
 }
 
@@ -337,14 +417,14 @@ proptest! {
         file in "([ -~]{0,12}\n){0,4}",
     ) {
         let arguments = arguments.into_iter().map(String::into_bytes);
-        Invocation::from_arguments(arguments, &mut |_| Ok(file.clone().into_bytes()));
+        Invocation::from_arguments(arguments, &mut Anything(file.into_bytes()));
     }
 
     #[test]
     fn any_password_arrives_whole(password in vec(any::<u8>(), 0..12)) {
         prop_assume!(password != b"-");
         let arguments = [b"--requirepass".to_vec(), password.clone()];
-        let Invocation::Run(config) = Invocation::from_arguments(arguments, &mut |_| Ok(Vec::new())) else {
+        let Invocation::Run(config) = Invocation::from_arguments(arguments, &mut Anything(Vec::new())) else {
             return Err(TestCaseError::fail("refused"));
         };
         prop_assert_eq!(config.requirepass, password);

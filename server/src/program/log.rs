@@ -1,0 +1,76 @@
+//! The log: its lines have the shape of Redis'.
+
+use lockwheel::engine::config::{Config, LogLevel, log_stamp};
+use std::fs::File;
+use std::io::{self, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fmt, process};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::prelude::*;
+use tracing_subscriber::registry::LookupSpan;
+
+/// A line of the log without its end: process, role, instant in UTC, level, text.
+pub(crate) fn line(mark: char, text: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}:M {} {mark} {text}", process::id(), log_stamp(now.as_millis() as i64))
+}
+
+/// Opens the file that logs go to, if there is one.
+pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
+    if path.is_empty() { Ok(None) } else { File::options().create(true).append(true).open(path).map(Some) }
+}
+
+/// Logs what `loglevel` asks for to `logfile` or standard output, which is kept for warnings and the ready line when
+/// no other level is asked for. The environment's `RUST_LOG` comes first.
+pub(crate) fn start(config: &Config) {
+    let level = match config.loglevel {
+        LogLevel::Debug => LevelFilter::TRACE,
+        LogLevel::Verbose => LevelFilter::DEBUG,
+        LogLevel::Notice if !config.logfile.is_empty() => LevelFilter::INFO,
+        LogLevel::Notice | LogLevel::Warning => LevelFilter::WARN,
+    };
+    let asked = env::var("RUST_LOG").ok().and_then(|asked| asked.parse::<Targets>().ok());
+    let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
+    let path = config.logfile.clone();
+    let writer = BoxMakeWriter::new(move || -> Box<dyn Write> {
+        // Opened for each line, as Redis does: the file may be moved away at any time.
+        match open(&path) {
+            Ok(None) => Box::new(io::stdout()),
+            Ok(Some(file)) => Box::new(file),
+            Err(_) => Box::new(io::sink()),
+        }
+    });
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false).event_format(Lines).with_writer(writer);
+    tracing_subscriber::registry().with(lines.with_filter(filter)).init();
+}
+
+/// Events as lines: debug, verbose, notice and warning are told by a mark.
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mark = match *event.metadata().level() {
+            Level::TRACE => '.',
+            Level::DEBUG => '-',
+            Level::INFO => '*',
+            Level::WARN | Level::ERROR => '#',
+        };
+        write!(writer, "{}", line(mark, ""))?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
+}
