@@ -102,7 +102,9 @@ impl Engine {
     /// turn, which would come when they have given the lock back themselves.
     fn serve_holders(&mut self, ready: &ReadyKey) {
         for id in crate::locks::waiting_holders(&self.keyspace.tx(ready.db, self.now), &ready.key) {
-            self.retry(id);
+            if self.is_still_there(id) {
+                self.retry(id);
+            }
         }
     }
 

@@ -12,9 +12,9 @@ const UNAUTHENTICATED_MAX: usize = 1024;
 
 impl Engine {
     /// Delivers what commands have caused, if they have caused anything, until nothing is left to cause more.
-    #[inline]
     ///
     /// Nothing while a script runs: what other clients do to their sessions meanwhile must not let its effects out.
+    #[inline]
     pub(crate) fn commit(&mut self) {
         if self.scripts.is_none() {
             return;
@@ -24,6 +24,8 @@ impl Engine {
         }
     }
 
+    /// By itself, so that the question whether there is anything to do stands in line.
+    #[inline(never)]
     fn commit_effects(&mut self) {
         while self.keyspace.has_effects() {
             self.deliver();

@@ -51,8 +51,8 @@ impl Tx<'_> {
         }
     }
 
-    /// An owner has come to hold the key of this entry, which names it already; the number of the grant. O(log n), n the
-    /// owners.
+    /// An owner has come to hold the key of this entry, which names it already; the number of the grant. O(log n),
+    /// n the owners.
     pub fn begin_hold(&mut self, at: EntryId, key: &[u8], owner: &[u8], native: bool) -> u64 {
         let Keyspace { databases, holds, .. } = &mut *self.keyspace;
         let database = &mut databases[self.db];

@@ -305,8 +305,8 @@ impl<'a> Tx<'a> {
         self.keyspace.behind.is_none_or(|until| deadline > until).then_some(deadline)
     }
 
-    /// Sets the deadline of a key, in wall milliseconds; in the past it is due at once, when the command ends (a command
-    /// that wants it gone now deletes it). Whether there is such a key. O(1).
+    /// Sets the deadline of a key, in wall milliseconds; in the past it is due at once, when the command ends (a
+    /// command that wants it gone now deletes it). Whether there is such a key. O(1).
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) -> bool {
         let hash = self.arrive(key);
         let order = self.keyspace.next_order();
