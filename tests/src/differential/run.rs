@@ -82,8 +82,8 @@ fn rounds() -> usize {
 /// Runs a family's directed lines and random sequences against both real servers, as far as they are installed.
 ///
 /// # Panics
-/// With the shrunk sequences, when answers or states differ; with a list, when an option or an error of a row was
-/// never produced.
+/// With the shrunk sequences, when answers or states differ; with a list, when redis-server is installed and an option
+/// or an error of a row was never produced.
 #[track_caller]
 pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
     let mut coverage = Coverage::new();
@@ -93,20 +93,21 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
         (Kind::Redis, Protocol::Resp3, measure.redis),
         (Kind::Valkey, Protocol::Resp2, measure.valkey),
     ];
-    let mut compared = false;
+    // There are sequences enough to meet everything only where redis-server has its share of them.
+    let mut asks_for_all = false;
     for (number, (kind, protocol, sequences)) in runs.into_iter().enumerate() {
         let Some(mut duel) = Duel::start(kind, &vec![protocol; family.sessions]) else { continue };
-        compared = true;
+        asks_for_all |= kind == Kind::Redis;
         let mut run = Run { duel: &mut duel, coverage: &mut coverage, failures: Vec::new() };
         run.directed(commands, family);
         run.at_random(family, seed().wrapping_mul(31).wrapping_add(number as u64), sequences * rounds());
         let title = format!("{} against {}, {protocol:?}", family.name, kind.program());
         failures.extend(run.failures.into_iter().map(|text| format!("{title}\n{text}")));
     }
-    if !compared {
+    assert!(failures.is_empty(), "LOCKWHEEL_SEED={}\n\n{}", seed(), failures.join("\n\n"));
+    if !asks_for_all {
         return;
     }
-    assert!(failures.is_empty(), "LOCKWHEEL_SEED={}\n\n{}", seed(), failures.join("\n\n"));
     let missing = missing(family, &coverage);
     assert!(missing.is_empty(), "never produced, by the seed {}:\n{}", seed(), missing.join("\n"));
 }

@@ -31,7 +31,8 @@ pub struct Script {
 pub fn scripts_of(version: &str, directory: &Path) -> Option<(Vec<Script>, usize)> {
     let (Some(maven), Some(_)) = (find_in_path("mvn"), find_in_path("java")) else {
         let remedy = "apt-get install openjdk-17-jdk maven";
-        skip(&format!("the scripts of Redisson {version} need Maven and a JDK ({remedy})"));
+        let why = format!("the scripts of Redisson {version} need Maven and a JDK ({remedy})");
+        skip(&["java", "mvn"], &why);
         return None;
     };
     let sources = unpacked(version, &maven, directory);
