@@ -1,6 +1,6 @@
 //! What README.md shows of redis-cli.
 
-use lockwheel_tests::redis_server::{find_in_path, skip};
+use lockwheel_tests::redis_server::{find_in_path, is_wanted, skip};
 use lockwheel_tests::{ours, readme};
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ const MARK: &str = "-- next --";
 const VARYING: [&str; 2] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) "];
 
 fn redis_cli() -> Option<PathBuf> {
-    let found = find_in_path("redis-cli");
+    let found = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli"));
     if found.is_none() {
-        skip("redis-cli is not installed (apt-get install redis-tools)");
+        skip(&["redis-cli"], "redis-cli is not installed (apt-get install redis-tools)");
     }
     found
 }
