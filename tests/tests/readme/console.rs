@@ -15,7 +15,7 @@ const VARYING: [&str; 2] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) "];
 fn redis_cli() -> Option<PathBuf> {
     let found = find_in_path("redis-cli");
     if found.is_none() {
-        skip("redis-cli is not installed (apt-get install redis-tools)");
+        skip(&["redis-cli"], "redis-cli is not installed (apt-get install redis-tools)");
     }
     found
 }

@@ -1,7 +1,7 @@
 //! The first tests in other languages, run as they stand, with the program on the search path.
 
 use crate::Scratch;
-use lockwheel_tests::redis_server::skip;
+use lockwheel_tests::redis_server::{is_wanted, skip};
 use lockwheel_tests::redisson::{Redisson, Version};
 use lockwheel_tests::{program, readme};
 use std::ffi::OsString;
@@ -34,8 +34,8 @@ fn the_first_test_in_python_passes() {
             .output()
             .is_ok_and(|it| it.status.success())
     };
-    if !has("redis") || !has("pytest") {
-        return skip("redis-py or pytest is not installed (pip install redis pytest)");
+    if !is_wanted("python3") || !has("redis") || !has("pytest") {
+        return skip(&["python3"], "redis-py or pytest is not installed (pip install redis pytest)");
     }
     let scratch = Scratch::new("python");
     scratch.write("test_lease.py", &readme::block("python").text);
