@@ -35,8 +35,24 @@ const LEX: Difference = Difference {
     },
 };
 
+/// No example: a real server's answer has more elements than a test should read.
+const MANY_AT_RANDOM: Difference = Difference {
+    name: "millions of random elements",
+    reason: "real servers draw as many elements with repetition as they are asked for, until their memory is gone; \
+             ours refuses more than 4,194,304",
+    claim: Claim::OnPurpose,
+    example: &[],
+    applies: |exchange| {
+        let draws = |name: &[u8]| exchange.arguments[0].eq_ignore_ascii_case(name);
+        (draws(b"SRANDMEMBER") || draws(b"HRANDFIELD"))
+            && is_error(&exchange.ours.reply, "ERR value is out of range")
+            && !exchange.real.reply.is_error()
+    },
+};
+
 /// Against redis-server 7.0.15.
 pub const REDIS_7_0: &[Difference] = &[
+    MANY_AT_RANDOM,
     LEX,
     Difference {
         name: "small lists are listpacks",
@@ -184,6 +200,7 @@ fn is_error(reply: &Reply, beginning: &str) -> bool {
 /// Against valkey-server 9, which grew out of Redis 7.2.
 pub const VALKEY: &[Difference] = &[
     LEX,
+    MANY_AT_RANDOM,
     Difference {
         name: "more strings are embedded",
         reason: "Valkey embeds strings of more than 44 bytes, and integers that some commands set, in their key's \
