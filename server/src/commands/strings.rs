@@ -122,6 +122,7 @@ fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 /// Sets a key to a string, with this deadline or none.
+#[inline(always)]
 fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
     // A timer that is about to be moved need not be cancelled.
     let at = tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());

@@ -147,6 +147,7 @@ impl Tx<'_> {
     }
 
     /// A key that may be a lock was given another value. The same text again is its owner's, who goes on holding it.
+    #[cold]
     pub(super) fn overwritten(&mut self, at: EntryId, key: &[u8], old: &Value) {
         let database = &mut self.keyspace.databases[self.db];
         if let (Value::Str(old), Value::Str(new)) = (old, &database.entry(at.0).value)
