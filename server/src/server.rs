@@ -2,7 +2,7 @@
 
 use crate::engine::config::Config;
 use crate::engine::{Engine, Wake};
-use crate::net::{self, BindError, Door, Listeners, Places, Shared, Threads};
+use crate::net::{self, Acceptor, BindError, Endpoints, Listeners, Shared, Threads};
 use crate::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -110,7 +110,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// takes at most.
 pub struct Server {
     shared: Arc<Shared>,
-    door: Arc<Door>,
+    acceptor: Arc<Acceptor>,
     patience: Duration,
     /// Removed when all threads have ended.
     #[cfg(unix)]
@@ -128,21 +128,21 @@ impl Server {
         let mut listeners = Listeners::bind(&config)?;
         #[cfg(unix)]
         let _socket_file = listeners.take_file();
-        let places = Places::of(&config);
+        let endpoints = Endpoints::of(&config);
         let port = listeners.port();
         config.port = port;
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let seed = config.seed.unwrap_or_else(random_seed);
-        let threads = Threads::new(config.thread_count(cores), places, listeners, |now| {
+        let threads = Threads::new(config.thread_count(cores), endpoints, listeners, |now| {
             let mut engine = Engine::new(config, seed, now);
             engine.set_process(net::this_process(port));
             engine
         })?;
-        let (shared, door) = (threads.shared().clone(), threads.door().clone());
+        let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());
         threads.start(signals)?;
         Ok(Server {
             shared,
-            door,
+            acceptor,
             patience: PATIENCE,
             #[cfg(unix)]
             _socket_file,
@@ -151,7 +151,7 @@ impl Server {
 
     /// The port it listens on; 0 when it does not listen for clients of the network.
     pub fn port(&self) -> u16 {
-        self.door.port()
+        self.acceptor.port()
     }
 
     /// Its address on the loopback interface.

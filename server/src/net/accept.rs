@@ -2,7 +2,7 @@
 
 use super::busy::Job;
 use super::inbox::{Mail, Opening};
-use super::listener::{BindError, Listeners, Places};
+use super::listener::{BindError, Endpoints, Listeners};
 use super::shared::{Seat, Shared};
 use crate::engine::Engine;
 use crate::engine::config::BindAddress;
@@ -17,29 +17,32 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 /// Other sockets for the network's clients.
-struct Exchange {
+struct Rebind {
     sockets: Vec<TcpListener>,
     /// Told when the former ones are closed.
     done: SyncSender<()>,
 }
 
 /// Where the network's clients come in, and how that is changed.
-pub(crate) struct Door {
-    places: Mutex<Places>,
+pub(crate) struct Acceptor {
+    endpoints: Mutex<Endpoints>,
     port: AtomicU16,
-    exchanges: UnboundedSender<Exchange>,
+    rebinds: UnboundedSender<Rebind>,
 }
 
-/// The other end of a [`Door`], for the thread that accepts.
-pub(super) struct Exchanges(UnboundedReceiver<Exchange>);
+/// The other end of a [`Acceptor`], for the thread that accepts.
+pub(super) struct Rebinds(UnboundedReceiver<Rebind>);
 
-impl Door {
-    /// A door at `places`, whose port is known now.
-    pub(super) fn new(places: Places, port: u16) -> (Arc<Self>, Exchanges) {
-        let (exchanges, received) = unbounded_channel();
-        let door =
-            Door { places: Mutex::new(Places { port, ..places }), port: AtomicU16::new(port), exchanges };
-        (Arc::new(door), Exchanges(received))
+impl Acceptor {
+    /// An acceptor at `endpoints`, whose port is known now.
+    pub(super) fn new(endpoints: Endpoints, port: u16) -> (Arc<Self>, Rebinds) {
+        let (rebinds, received) = unbounded_channel();
+        let acceptor = Acceptor {
+            endpoints: Mutex::new(Endpoints { port, ..endpoints }),
+            port: AtomicU16::new(port),
+            rebinds,
+        };
+        (Arc::new(acceptor), Rebinds(received))
     }
 
     /// The port that is listened on; 0: none.
@@ -48,43 +51,43 @@ impl Door {
     }
 
     /// Listens on these addresses instead; port 0: on none. When that fails, all stays as it is.
-    pub(super) fn move_to(&self, addresses: &[BindAddress], port: u16) -> Result<(), BindError> {
-        let mut places = self.places.lock();
+    pub(super) fn rebind_to(&self, addresses: &[BindAddress], port: u16) -> Result<(), BindError> {
+        let mut endpoints = self.endpoints.lock();
         let addresses = if port == 0 { Vec::new() } else { addresses.to_vec() };
-        let wanted = Places { addresses, port, backlog: places.backlog };
+        let wanted = Endpoints { addresses, port, backlog: endpoints.backlog };
         match wanted.listen() {
             // Most likely old and new addresses overlap: the old sockets have to go first.
             Err(error) if error.is_in_use() => {
-                self.exchange(Vec::new())?;
+                self.rebind(Vec::new())?;
                 match wanted.listen() {
-                    Ok(sockets) => self.exchange(sockets)?,
+                    Ok(sockets) => self.rebind(sockets)?,
                     Err(error) => {
-                        self.exchange(places.listen()?)?;
+                        self.rebind(endpoints.listen()?)?;
                         return Err(error);
                     }
                 }
             }
-            sockets => self.exchange(sockets?)?,
+            sockets => self.rebind(sockets?)?,
         }
         self.port.store(if wanted.addresses.is_empty() { 0 } else { port }, Ordering::Relaxed);
-        *places = wanted;
+        *endpoints = wanted;
         Ok(())
     }
 
     /// Replaces the sockets; when this returns the former ones are closed.
-    fn exchange(&self, sockets: Vec<TcpListener>) -> Result<(), BindError> {
+    fn rebind(&self, sockets: Vec<TcpListener>) -> Result<(), BindError> {
         let (done, told) = sync_channel(1);
-        let sent = self.exchanges.send(Exchange { sockets, done });
+        let sent = self.rebinds.send(Rebind { sockets, done });
         // Both fail when the server ends, and nobody accepts any more.
         sent.ok().and_then(|()| told.recv().ok()).ok_or(BindError::Nowhere)
     }
 }
 
 /// Accepts on all of them until the server ends. Must be called within a tokio runtime.
-pub(super) fn serve(shared: &Arc<Shared>, listeners: Listeners, exchanges: Exchanges) -> io::Result<()> {
+pub(super) fn serve(shared: &Arc<Shared>, listeners: Listeners, rebinds: Rebinds) -> io::Result<()> {
     let mut tcp = JoinSet::new();
     open(shared, listeners.tcp, &mut tcp)?;
-    tokio::spawn(keep_door(shared.clone(), tcp, exchanges.0));
+    tokio::spawn(keep_accepting(shared.clone(), tcp, rebinds.0));
     #[cfg(unix)]
     if let Some((socket, path)) = listeners.unix {
         let socket = tokio::net::UnixListener::from_std(socket)?;
@@ -100,12 +103,12 @@ fn open(shared: &Arc<Shared>, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>
     Ok(())
 }
 
-async fn keep_door(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut exchanges: UnboundedReceiver<Exchange>) {
+async fn keep_accepting(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut rebinds: UnboundedReceiver<Rebind>) {
     loop {
         tokio::select! {
             () = shared.ended() => return,
-            exchange = exchanges.recv() => {
-                let Some(Exchange { sockets, done }) = exchange else { return };
+            rebind = rebinds.recv() => {
+                let Some(Rebind { sockets, done }) = rebind else { return };
                 tasks.shutdown().await;
                 if let Err(error) = open(&shared, sockets, &mut tasks) {
                     tracing::error!(%error, "a listening socket could not be watched");

@@ -1,6 +1,6 @@
 //! The world as the engine sees it: the system's clocks and the sockets around it.
 
-use super::accept::Door;
+use super::accept::Acceptor;
 use super::event_loop;
 use super::os_clock::OsClock;
 use super::shared::Shared;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 /// What the engine may ask while a request runs.
 pub(super) struct World {
     pub(super) clock: OsClock,
-    pub(super) door: Arc<Door>,
+    pub(super) acceptor: Arc<Acceptor>,
     /// The engine lives within, hence weakly.
     pub(super) shared: Weak<Shared>,
 }
@@ -30,7 +30,7 @@ impl Host for World {
     }
 
     fn listen(&self, addresses: &[BindAddress], port: u16) -> bool {
-        let moved = self.door.move_to(addresses, port);
+        let moved = self.acceptor.rebind_to(addresses, port);
         moved.inspect_err(|error| tracing::warn!("Warning: {error}")).is_ok()
     }
 

@@ -61,20 +61,20 @@ fn describe(error: &io::Error) -> String {
 
 /// Where a server is to listen for clients of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct Endpoints {
     pub(crate) addresses: Vec<BindAddress>,
     /// The port, the same on every address; 0: one that is free on all of them.
     pub(crate) port: u16,
     pub(crate) backlog: i32,
 }
 
-impl Places {
+impl Endpoints {
     /// Where `config` asks to listen. With a unix socket port 0 means no network, as in Redis, unless it is asked where
     /// the port is.
     pub(crate) fn of(config: &Config) -> Self {
         let file_only = config.port == 0 && !config.unixsocket.is_empty() && config.port_file.is_empty();
         let addresses = if file_only { Vec::new() } else { config.bind_addresses() };
-        Places { addresses, port: config.port, backlog: config.tcp_backlog }
+        Endpoints { addresses, port: config.port, backlog: config.tcp_backlog }
     }
 
     /// Listens on each address. One that is marked optional is passed over when the machine does not have it.
@@ -126,7 +126,7 @@ pub(crate) struct Listeners {
 impl Listeners {
     /// Listens on each address and on the unix socket.
     pub(crate) fn bind(config: &Config) -> Result<Self, BindError> {
-        let tcp = Places::of(config).listen()?;
+        let tcp = Endpoints::of(config).listen()?;
         #[cfg(unix)]
         let (unix, file) = super::socket_file::listen(config).map_err(BindError::UnixSocket)?.unzip();
         #[cfg(unix)]

@@ -31,9 +31,9 @@ mod watchdog;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use accept::Door;
+pub(crate) use accept::Acceptor;
 pub use listener::BindError;
-pub(crate) use listener::{Listeners, Places};
+pub(crate) use listener::{Endpoints, Listeners};
 pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 #[cfg(unix)]

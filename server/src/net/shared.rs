@@ -1,6 +1,6 @@
 //! What all threads share: the engine behind its lock, the loops' inboxes, when a deadline is next.
 
-use super::accept::Door;
+use super::accept::Acceptor;
 use super::busy::{Job, Refused};
 use super::contain::contained;
 use super::deferred::Deferred;
@@ -88,13 +88,13 @@ impl Shared {
     /// Makes an engine with the system's clocks.
     pub(super) fn new(
         inboxes: Box<[Inbox]>,
-        door: Arc<Door>,
+        acceptor: Arc<Acceptor>,
         make: impl FnOnce(crate::time::Now) -> Engine,
     ) -> Arc<Self> {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
         Arc::new_cyclic(|world| {
-            engine.set_host(Arc::new(World { clock, door, shared: world.clone() }));
+            engine.set_host(Arc::new(World { clock, acceptor, shared: world.clone() }));
             Shared {
                 clock,
                 control: engine.control().clone(),

@@ -1,9 +1,9 @@
 //! The server's threads: so many event loops, one that accepts and waits for signals, one that watches scripts.
 
-use super::accept::{self, Door, Exchanges};
+use super::accept::{self, Acceptor, Rebinds};
 use super::event_loop;
 use super::inbox::Inbox;
-use super::listener::{Listeners, Places};
+use super::listener::{Endpoints, Listeners};
 use super::shared::Shared;
 use super::signals::{self, Signals};
 use super::timer::Timer;
@@ -24,29 +24,29 @@ pub(crate) struct Threads {
     polls: Vec<Poll>,
     shared: Arc<Shared>,
     listeners: Listeners,
-    door: Arc<Door>,
-    exchanges: Exchanges,
+    acceptor: Arc<Acceptor>,
+    rebinds: Rebinds,
 }
 
 impl Threads {
     /// `loops` event loops around an engine, at least one, and the sockets where clients come in.
     pub(crate) fn new(
         loops: usize,
-        places: Places,
+        endpoints: Endpoints,
         listeners: Listeners,
         make: impl FnOnce(Now) -> Engine,
     ) -> io::Result<Self> {
         let polls = (0..loops.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
         let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MAIL).map(Inbox::new);
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
-        let (door, exchanges) = Door::new(places, listeners.port());
-        let shared = Shared::new(inboxes, door.clone(), make);
-        Ok(Threads { polls, shared, listeners, door, exchanges })
+        let (acceptor, rebinds) = Acceptor::new(endpoints, listeners.port());
+        let shared = Shared::new(inboxes, acceptor.clone(), make);
+        Ok(Threads { polls, shared, listeners, acceptor, rebinds })
     }
 
     /// Where clients come in.
-    pub(crate) fn door(&self) -> &Arc<Door> {
-        &self.door
+    pub(crate) fn acceptor(&self) -> &Arc<Acceptor> {
+        &self.acceptor
     }
 
     /// What they share.
@@ -70,7 +70,7 @@ impl Threads {
                 thread::Builder::new().name(name).stack_size(STACK).spawn(serve)?;
             }
             watchdog::start(shared.clone(), shared.thread())?;
-            start_control(&shared, self.listeners, self.exchanges, signals)
+            start_control(&shared, self.listeners, self.rebinds, signals)
         };
         start().inspect_err(|_| shared.end())
     }
@@ -80,14 +80,14 @@ impl Threads {
 fn start_control(
     shared: &Arc<Shared>,
     listeners: Listeners,
-    exchanges: Exchanges,
+    rebinds: Rebinds,
     signals: bool,
 ) -> io::Result<()> {
     let (shared, running) = (shared.clone(), shared.thread());
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let signals = {
         let _guard = runtime.enter();
-        accept::serve(&shared, listeners, exchanges)?;
+        accept::serve(&shared, listeners, rebinds)?;
         signals.then(Signals::new).transpose()?
     };
     let control = move || {

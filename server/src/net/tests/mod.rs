@@ -6,7 +6,7 @@ mod panics;
 mod slow;
 
 use super::hooks::Point;
-use super::{Listeners, Places, Shared, Threads};
+use super::{Endpoints, Listeners, Shared, Threads};
 use crate::engine::Engine;
 use crate::engine::config::Config;
 use client::Client;
@@ -41,8 +41,8 @@ fn server(threads: usize) -> Server {
     config.busy_reply_threshold = 1;
     let mut listeners = Listeners::bind(&config).expect("loopback has a free port");
     listeners.take_file();
-    let (places, port) = (Places::of(&config), listeners.port());
-    let threads = Threads::new(threads, places, listeners, |now| Engine::new(config, 7, now));
+    let (endpoints, port) = (Endpoints::of(&config), listeners.port());
+    let threads = Threads::new(threads, endpoints, listeners, |now| Engine::new(config, 7, now));
     let threads = threads.expect("the system has threads and sockets");
     let shared = threads.shared().clone();
     threads.start(false).expect("the system has threads");
