@@ -42,9 +42,36 @@ pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, Command
 }
 
 /// The grant that an owner believes to hold a lock by, `TOKEN token`, at argument `at`.
-pub(super) fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
     if !args.is(at, "token") || at + 1 >= args.len() {
         return Err(errors::SYNTAX);
     }
     args.int(at + 1)
+}
+
+/// What stands at the end of a request: a word, and the token of the hold that is meant.
+#[derive(Default)]
+pub(super) struct Tail {
+    /// The word stands there.
+    pub(super) word: bool,
+    pub(super) token: Option<i64>,
+}
+
+impl Tail {
+    /// Reads `word` and `TOKEN token`, each at most once, from argument `at` to the end.
+    pub(super) fn parse(args: Args<'_>, mut at: usize, word: &str) -> Result<Self, CommandError> {
+        let mut tail = Tail::default();
+        while at < args.len() {
+            if args.is(at, word) && !tail.word {
+                tail.word = true;
+                at += 1;
+            } else if tail.token.is_none() {
+                tail.token = Some(token(args, at)?);
+                at += 2;
+            } else {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(tail)
+    }
 }

@@ -1,7 +1,7 @@
 //! `LOCK.RELEASE`: gives a hold back, or all of them.
 
 use super::layout::{self, LOCK_MODE};
-use super::options;
+use super::options::Tail;
 use super::read_write;
 use crate::keyspace::{Loss, MODE_FIELD, Tx, WRITE_SUFFIX, events};
 use crate::table::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
@@ -31,32 +31,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
         "LOCKMODE this owner holds the lock in both modes",
     ])];
 
-/// What the options ask for.
-#[derive(Default)]
-struct Options {
-    all: bool,
-    token: Option<i64>,
-}
-
-impl Options {
-    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
-        let mut options = Options::default();
-        let mut at = 3;
-        while at < args.len() {
-            if args.is(at, "all") && !options.all {
-                options.all = true;
-                at += 1;
-            } else if options.token.is_none() {
-                options.token = Some(options::token(args, at)?);
-                at += 2;
-            } else {
-                return Err(errors::SYNTAX);
-            }
-        }
-        Ok(options)
-    }
-}
-
 /// The field in which an owner holds a lock.
 pub(super) struct Held<'a> {
     pub(super) field: &'a [u8],
@@ -68,13 +42,13 @@ pub(super) struct Held<'a> {
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, owner) = (&args[1], layout::check_owner(&args[2])?);
-    let options = Options::parse(args)?;
+    let options = Tail::parse(args, 3, "all")?;
     let writer = [owner, WRITE_SUFFIX].concat();
     let held = held(tx, key, owner, &writer)?;
     if let Some(token) = options.token {
         layout::check_token(tx, key, held.field, token)?;
     }
-    let left = if options.all { 0 } else { (held.holds - 1).max(0) };
+    let left = if options.word { 0 } else { (held.holds - 1).max(0) };
     if held.has_mode {
         read_write::release(tx, key, &held, left)?;
     } else if left == 0 {

@@ -1,7 +1,7 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
 use super::layout::{self, Standing};
-use super::options;
+use super::options::{self, Tail};
 use crate::keyspace::{Tx, events};
 use crate::table::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
 use lockwheel_resp::Reply;
@@ -26,38 +26,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
         "LOCKMODE the key holds a read-write lock",
     ])];
 
-/// What the options behind the lease ask for.
-#[derive(Default)]
-struct Options {
-    longer_only: bool,
-    token: Option<i64>,
-}
-
-impl Options {
-    fn parse(args: Args<'_>, mut at: usize) -> Result<Self, CommandError> {
-        let mut options = Options::default();
-        while at < args.len() {
-            if args.is(at, "gt") && !options.longer_only {
-                options.longer_only = true;
-                at += 1;
-            } else if options.token.is_none() {
-                options.token = Some(options::token(args, at)?);
-                at += 2;
-            } else {
-                return Err(errors::SYNTAX);
-            }
-        }
-        Ok(options)
+/// Whether the owner holds the lock, and by the grant that it believes in.
+fn may_renew(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<bool, CommandError> {
+    let held = matches!(layout::standing(tx, key, owner)?, Standing::Mine(_));
+    if let Some(token) = token.filter(|_| held) {
+        layout::check_token(tx, key, owner, token)?;
     }
-
-    /// Whether the owner holds the lock, and by the grant that it believes in.
-    fn may_renew(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<bool, CommandError> {
-        let held = matches!(layout::standing(tx, key, owner)?, Standing::Mine(_));
-        if let Some(token) = self.token.filter(|_| held) {
-            layout::check_token(tx, key, owner, token)?;
-        }
-        Ok(held)
-    }
+    Ok(held)
 }
 
 fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -66,17 +41,17 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let Some(keys) = keys else { return Err(errors::SYNTAX) };
     let owner = layout::check_owner(&args[2 + keys])?;
     let lease_ms = options::lease_ms(tx, args, 3 + keys, "lock.renew")?.ok_or(errors::SYNTAX)?;
-    let options = Options::parse(args, 5 + keys)?;
+    let options = Tail::parse(args, 5 + keys, "gt")?;
     let keys = &args.from(2)[..keys];
     // Every key is looked at before any is changed: an error changes nothing.
     let held = keys
         .iter()
-        .map(|key| options.may_renew(tx, key, owner))
+        .map(|key| may_renew(tx, key, owner, options.token))
         .collect::<Result<Vec<bool>, CommandError>>()?;
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     reply.array(keys.len());
     for (key, held) in keys.iter().zip(held) {
-        let shorter = options.longer_only && tx.deadline(key).is_none_or(|current| current >= deadline);
+        let shorter = options.word && tx.deadline(key).is_none_or(|current| current >= deadline);
         let renewed = held && !shorter;
         if renewed {
             tx.set_deadline(key, deadline);

@@ -19,6 +19,8 @@ use std::time::Duration;
 const FULL: usize = 64 * 1024;
 /// Requests whose keys are fetched together.
 const BATCH: usize = 64;
+/// Requests that are longer together may each take long to go through.
+const LONG_INPUT: usize = 256 * 1024;
 /// How old the instant may be at which a request begins, in microseconds: with what the estimate of work leaves out,
 /// less than a millisecond.
 const FRESH_US: u64 = 500;
@@ -238,7 +240,7 @@ impl Connection {
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {
-            if ran > 0 && engine.has_worked() {
+            if ran > 0 && (engine.has_worked() || self.input.len() > LONG_INPUT) {
                 if shared.is_ending() || engine.session(self.slot).has_much_output() {
                     break;
                 }
