@@ -56,6 +56,7 @@ pub(crate) unsafe fn write_result(
     // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
     unsafe {
         let kind = lua_type(from, -1);
+        // A plain value takes no slot but its own, so none is asked for.
         if kind != LUA_TTABLE {
             write_plain(from, kind, context.protocol.get(), reply);
             lua_pop(from, 1);

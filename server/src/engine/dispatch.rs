@@ -173,8 +173,8 @@ impl Engine {
         self.run_by(None, call, command, args, reply)
     }
 
-    /// The same, of a script with these keys and arguments. A part of each of its callers: a call with so many
-    /// arguments would take a fifth of what it does itself.
+    /// The same, of a script with these keys and arguments. Made a part of each of its callers: to hand over so many
+    /// arguments would take some thirty instructions a command.
     #[inline(always)]
     pub(super) fn run_by(
         &mut self,
