@@ -163,15 +163,12 @@ impl Context {
     /// Forgets the host. What it panicked with, if it did, is the caller's to resume.
     pub(crate) fn leave(&self) -> Option<Box<dyn Any + Send>> {
         self.host.set(None);
-        let mut text = self.text.take();
-        if text.capacity() > KEPT_SCRATCH {
-            text.shrink_to(KEPT_SCRATCH);
-        }
-        self.text.set(text);
         // SAFETY: no function of a script runs any more.
-        let output = unsafe { self.output() };
-        if output.capacity() > KEPT_SCRATCH {
-            output.shrink_to(KEPT_SCRATCH);
+        let scratch = unsafe { [&mut *self.text.as_ptr(), self.output()] };
+        for space in scratch {
+            if space.capacity() > KEPT_SCRATCH {
+                space.shrink_to(KEPT_SCRATCH);
+            }
         }
         self.panic.take()
     }

@@ -56,7 +56,8 @@ pub(crate) unsafe fn write_result(
     // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
     unsafe {
         let kind = lua_type(from, -1);
-        if kind != LUA_TTABLE && lua_checkstack(from, SLOTS) != 0 {
+        // A plain value takes no slot but its own, so none is asked for.
+        if kind != LUA_TTABLE {
             write_plain(from, kind, context.protocol.get(), reply);
             lua_pop(from, 1);
             return Written::Whole(Errors::default());

@@ -27,6 +27,7 @@ impl Errors {
         errors
     }
 
+    #[cold]
     pub(crate) fn add(&mut self, text: &[u8], is_new: bool) {
         let counts = self.0.get_or_insert_default();
         if is_new { counts.add(text) } else { counts.again += 1 }

@@ -153,12 +153,7 @@ impl Vm {
             if !context.control.finish() && lua_iskilled(state) == 0 {
                 errors = None;
             }
-            let errors = errors.unwrap_or_else(|| {
-                let text = [b"ERR ", KILLED.to_bytes()].concat();
-                reply.rewind(before);
-                reply.error(&text);
-                Errors::one(&text, true)
-            });
+            let errors = errors.unwrap_or_else(|| write_killed(before, reply));
             lua_setkilled(state, 0);
             lua_settop(state, BOTTOM);
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
@@ -177,6 +172,7 @@ impl Vm {
     }
 
     /// Writes the result on top of the stack. None if the script was ended meanwhile.
+    #[inline]
     fn write(&self, reply: &mut dyn Reply) -> Option<Errors> {
         // SAFETY: the states are live, and the limit is suspended.
         let written =
@@ -245,11 +241,21 @@ unsafe fn fill(state: *mut lua_State, index: c_int, strings: &[&[u8]]) {
     }
 }
 
+/// Writes the error of a killed script in the place of what it has answered.
+#[cold]
+fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
+    let text = [b"ERR ", KILLED.to_bytes()].concat();
+    reply.rewind(before);
+    reply.error(&text);
+    Errors::one(&text, true)
+}
+
 /// Writes the error on top of the stack: the handler's table, or a text where the handler could not run.
 ///
 /// # Safety
 ///
 /// The limit of memory is suspended, and there are some free slots.
+#[cold]
 unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) -> Errors {
     let mut text = Vec::new();
     let mut is_new = true;

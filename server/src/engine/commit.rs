@@ -7,9 +7,6 @@ use super::sessions::Slot;
 use crate::keyspace::{Effect, EventClasses};
 use lockwheel_resp::Reply;
 
-/// The most bytes of replies that a client may leave unread before it has authenticated.
-const UNAUTHENTICATED_MAX: usize = 1024;
-
 impl Engine {
     /// Delivers what commands have caused, if they have caused anything, until nothing is left to cause more.
     ///
@@ -112,20 +109,22 @@ impl Engine {
     }
 
     /// Cuts off a client that does not read what it is sent: a subscriber, or one that is not authenticated.
-    #[inline]
     pub(super) fn check_output_limit(&mut self, slot: Slot) {
-        let session = self.sessions.get_mut(slot);
-        let pending = session.pending_output();
-        if pending <= UNAUTHENTICATED_MAX || session.closing.is_some() {
-            session.over_soft_since = None;
-        } else {
-            self.check_much_output(slot, pending);
+        if !self.sessions.get_mut(slot).keeps_up() {
+            self.check_much_output(slot);
         }
     }
 
-    fn check_much_output(&mut self, slot: Slot, pending: usize) {
+    /// The same of a client that does not keep up, if it is not being closed already.
+    #[inline(never)]
+    pub(super) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
+        if session.closing.is_some() {
+            session.over_soft_since = None;
+            return;
+        }
+        let pending = session.pending_output();
         let limit = self.config.output_limit(session.subscriptions() > 0);
         let over_hard = (limit.hard > 0 && pending >= limit.hard) || !session.authenticated;
         let over_soft = limit.soft > 0 && pending >= limit.soft;

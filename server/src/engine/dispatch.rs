@@ -64,7 +64,9 @@ impl Engine {
         if progress != Progress::Blocked {
             session.replies.next_request();
         }
-        self.check_output_limit(slot);
+        if !session.keeps_up() {
+            self.check_much_output(slot);
+        }
         self.commit();
         match progress {
             Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Close,
@@ -89,7 +91,7 @@ impl Engine {
             return Progress::Continue;
         }
         session.last_command = Some(command);
-        match self.run(Call { slot, origin: Origin::Client }, command, args, reply) {
+        match self.run_by(None, Call { slot, origin: Origin::Client }, command, args, reply) {
             None => self.pending_progress.take().unwrap_or(Progress::Continue),
             Some(wait) => {
                 self.block(slot, command, Request::new(args.all()), wait);
@@ -171,7 +173,9 @@ impl Engine {
         self.run_by(None, call, command, args, reply)
     }
 
-    /// The same, of a script with these keys and arguments.
+    /// The same, of a script with these keys and arguments. Made a part of each of its callers: to hand over so many
+    /// arguments would take some thirty instructions a command.
+    #[inline(always)]
     pub(super) fn run_by(
         &mut self,
         script: Option<&[&[u8]]>,
@@ -180,12 +184,15 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Option<Wait> {
-        self.work += self.table.get(command).work;
-        let outcome = match self.table.get(command).handler {
+        let Command { work, handler, .. } = **self.table.get(command);
+        self.work += work;
+        let outcome = match handler {
             Some(handler) => self.invoke(script, call, handler, args, reply),
-            None => Err(CommandError::arity(&self.table.get(command).name)),
+            None => Err(self.subcommand_missing(command)),
         };
-        self.keyspace.expire_overdue(self.now, self.clock.over());
+        if self.keyspace.has_overdue() {
+            self.keyspace.expire_overdue(self.now, self.clock.over());
+        }
         // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
         self.stats.called(command);
         match outcome {
@@ -196,13 +203,26 @@ impl Engine {
                 None
             }
             Err(error) => {
-                self.stats.failed(command, error.as_bytes());
-                reply.error(error.as_bytes());
+                self.fail(command, &error, reply);
                 None
             }
         }
     }
 
+    /// A container was called by itself.
+    #[cold]
+    fn subcommand_missing(&self, command: CommandId) -> CommandError {
+        CommandError::arity(&self.table.get(command).name)
+    }
+
+    /// Answers a command whose handler gave an error.
+    #[cold]
+    fn fail(&mut self, command: CommandId, error: &CommandError, reply: &mut dyn Reply) {
+        self.stats.failed(command, error.as_bytes());
+        reply.error(error.as_bytes());
+    }
+
+    #[inline(always)]
     fn invoke(
         &mut self,
         script: Option<&[&[u8]]>,

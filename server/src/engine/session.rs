@@ -33,6 +33,9 @@ impl Peer {
     }
 }
 
+/// The most bytes of replies that a client may leave unread before it has authenticated.
+const UNAUTHENTICATED_MAX: usize = 1024;
+
 /// What CLIENT REPLY has asked for. Messages and the confirmations of subscriptions are sent in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replies {
@@ -205,9 +208,20 @@ impl Session {
     }
 
     /// Bytes of output that the client has not been sent.
+    #[inline]
     pub(crate) fn pending_output(&self) -> usize {
         let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.len());
         self.out.len() + behind + self.unwritten.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.
+    #[inline]
+    pub(crate) fn keeps_up(&mut self) -> bool {
+        let keeps_up = self.pending_output() <= UNAUTHENTICATED_MAX;
+        if keeps_up {
+            self.over_soft_since = None;
+        }
+        keeps_up
     }
 
     /// Takes the buffer that a reply is written to.
@@ -222,6 +236,13 @@ impl Session {
     pub(crate) fn end_reply(&mut self, reply: Vec<u8>) {
         self.replying = false;
         self.out.put_tail(reply);
+        if self.behind_reply.is_some() {
+            self.append_behind_reply();
+        }
+    }
+
+    #[cold]
+    fn append_behind_reply(&mut self) {
         if let Some(mut behind) = self.behind_reply.take() {
             self.out.append(&mut behind);
         }

@@ -109,7 +109,14 @@ impl Command {
         command
     }
 
+    /// The subcommand of this name, in any case.
+    #[inline(never)]
+    fn subcommand(&self, name: &[u8]) -> Option<&Arc<Self>> {
+        self.subcommands.iter().find(|sub| name.eq_ignore_ascii_case(sub.row.name.as_bytes()))
+    }
+
     /// Whether it has all of these flags.
+    #[inline]
     pub fn has(&self, flags: u32) -> bool {
         self.row.has(flags)
     }
@@ -174,17 +181,14 @@ impl CommandTable {
         if command.subcommands.is_empty() || args.len() == 1 {
             return Some(command);
         }
-        let word = &args[1];
-        let sub = command.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.row.name.as_bytes()));
-        Some(sub.unwrap_or(command))
+        Some(command.subcommand(&args[1]).unwrap_or(command))
     }
 
     /// The command or subcommand of this full name, `get` or `client|list`, in any case.
     pub fn find_full(&self, name: &[u8]) -> Option<&Arc<Command>> {
         let Some(bar) = name.iter().position(|&byte| byte == b'|') else { return self.find(name) };
         let word = &name[bar + 1..];
-        let command = self.find(&name[..bar])?;
-        command.subcommands.iter().find(|sub| word.eq_ignore_ascii_case(sub.row.name.as_bytes()))
+        self.find(&name[..bar])?.subcommand(word)
     }
 
     /// All commands, in the order of their families.

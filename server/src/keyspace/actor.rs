@@ -19,7 +19,8 @@ impl Actor<'_> {
             word == owner
                 || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_name_of_writer(word, owner))
         };
-        let named = |words: &[&[u8]]| words.iter().any(|word| is_owner(word));
+        // Where an owner is named, it is mostly the last word.
+        let named = |words: &[&[u8]]| words.iter().rev().any(|word| is_owner(word));
         match self.script {
             Some(words) if named(words) => EndCause::Released,
             _ if named(self.command.get(1..).unwrap_or_default()) => EndCause::Released,

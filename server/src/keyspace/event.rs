@@ -66,6 +66,7 @@ impl EventClasses {
     ];
 
     /// Whether events of this class are published at all.
+    #[inline]
     pub fn wants(self, class: u32) -> bool {
         self.0 & class != 0 && self.0 & (Self::KEYSPACE | Self::KEYEVENT) != 0
     }

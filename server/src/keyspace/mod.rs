@@ -263,8 +263,15 @@ impl Keyspace {
         }
     }
 
+    /// Whether a deadline in the past has been set since the last call of [`Keyspace::expire_overdue`].
+    #[inline]
+    pub fn has_overdue(&self) -> bool {
+        self.overdue
+    }
+
     /// Removes the keys whose deadlines were set in the past since the last call, so that not even the next command of
     /// the same transaction or script finds them. O(1) when there are none.
+    #[cold]
     pub fn expire_overdue(&mut self, now: Now, over: Over) {
         // While keys are left for later no transaction finds one that is due, and these have their turn among them.
         if std::mem::take(&mut self.overdue) && self.behind.is_none() {

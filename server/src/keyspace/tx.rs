@@ -52,10 +52,16 @@ pub struct Tx<'a> {
 }
 
 /// Adds an event to the effects, if its class is published.
+#[inline(always)]
 fn tell(effects: &mut VecDeque<Effect>, published: EventClasses, db: usize, key: &[u8], event: Event) {
     if published.wants(event.class) {
-        effects.push_back(Effect::Notify { db, event, key: key.into() });
+        push_event(effects, db, key, event);
     }
+}
+
+#[inline(never)]
+fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
+    effects.push_back(Effect::Notify { db, event, key: key.into() });
 }
 
 impl<'a> Tx<'a> {

@@ -181,6 +181,7 @@ impl Waiters {
         }
     }
 
+    #[inline(never)]
     fn signal_waiters(&mut self, db: usize, key: &[u8]) {
         if self.queues.contains_key(&At(db, key)) && self.ready_set.insert((db, key.into())) {
             self.ready.push_back(ReadyKey { db, key: key.into() });

@@ -34,10 +34,15 @@ impl Watches {
     }
 
     /// The key has changed: whoever watches it is to know.
+    #[inline]
     pub(super) fn changed(&mut self, db: usize, key: &[u8]) {
-        if self.by_key.is_empty() {
-            return;
+        if !self.by_key.is_empty() {
+            self.break_watchers(db, key);
         }
+    }
+
+    #[inline(never)]
+    fn break_watchers(&mut self, db: usize, key: &[u8]) {
         if let Some(watchers) = self.by_key.get(&At(db, key)) {
             self.broken.extend(watchers);
         }
