@@ -31,7 +31,7 @@ impl Garbage {
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
         let late = match &value {
-            Value::Str(text) => text.len() > BYTES,
+            Value::Str(text) => text.outside() > BYTES,
             collection => collection.parts() > PARTS,
         };
         if late {

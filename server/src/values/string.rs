@@ -45,6 +45,16 @@ impl Str {
         }
     }
 
+    /// How many bytes it has outside of its entry; none when it is kept in place.
+    #[inline]
+    pub(crate) fn outside(&self) -> usize {
+        match &self.0 {
+            Form::Int(_) | Form::Inline { .. } => 0,
+            Form::Exact(bytes) => bytes.len(),
+            Form::Grown(bytes) => bytes.capacity(),
+        }
+    }
+
     /// A string that stays text even when it is an integer, as the result of INCRBYFLOAT does.
     #[must_use]
     pub fn text_only(bytes: &[u8]) -> Self {
