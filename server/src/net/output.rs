@@ -51,6 +51,10 @@ impl Output {
         if self.waiting.is_empty() {
             return Ok(());
         }
+        if !self.stuck {
+            // A client that reads may answer before this call is over, and what it has read must not count against it.
+            self.unwritten.store(0, Ordering::Relaxed);
+        }
         let result = self.try_write(stream);
         self.tell();
         result
