@@ -78,3 +78,28 @@ fn a_request_behind_a_slow_one_begins_at_its_own_instant() {
     assert_eq!([client.line(), client.line()], ["$1", "v"]);
     assert!(client.line().trim_start_matches(':').parse::<i64>().is_ok_and(|left| left > 0));
 }
+
+#[test]
+fn while_a_script_runs_new_clients_come_to_the_other_loops() {
+    for threads in [2, 4] {
+        let server = server(threads);
+        let (mut runner, mut other) = (Client::connect(&server), Client::connect(&server));
+        assert_eq!(runner.ask("PING"), "+PONG");
+        let loops = shared(&server);
+        let of_runner = loops.clients.iter().map(|client| (*client.key(), client.address.index)).min();
+        let (_, busy) = of_runner.expect("it is connected");
+        runner.send("EVAL 'while true do end' 0");
+        other.until_busy();
+        let late: Vec<_> = (0..8 * threads)
+            .map(|_| {
+                let mut client = Client::connect(&server);
+                assert!(client.ask("PING").starts_with("-BUSY"));
+                client
+            })
+            .collect();
+        let at_busy = loops.clients.iter().filter(|client| client.address.index == busy).count();
+        assert!(at_busy <= 2, "{at_busy} clients at the loop that runs the script");
+        assert_eq!(other.ask("SCRIPT KILL"), "+OK");
+        drop(late);
+    }
+}
