@@ -10,10 +10,10 @@ use std::fmt;
 use std::io::IoSlice;
 use std::sync::Arc;
 
-/// The size of a piece: one that the allocator has without waste.
-const PIECE: usize = 16 * 1024;
+/// The size of a piece: one that the allocator has without waste. From 16 KiB on jemalloc adds a page to each.
+const PIECE: usize = 8 * 1024;
 /// A buffer from this size on becomes a piece as it is, instead of being copied into some.
-const LARGE: usize = 16 * PIECE;
+const LARGE: usize = 32 * PIECE;
 /// A buffer that has grown beyond this is given back once it is empty.
 const KEEP: usize = 64 * 1024;
 /// Messages from this size on are shared by their receivers: the bookkeeping of a share takes some 60 bytes.

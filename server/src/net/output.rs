@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Pieces that are written at a time.
 const SLICES: usize = 32;
 
+/// Bytes that a socket mostly takes at a time.
+const AT_A_TIME: usize = 64 * 1024;
+
 /// What was taken from the session and is not yet written.
 pub(super) struct Output {
     waiting: Outbox,
@@ -52,8 +55,9 @@ impl Output {
             return Ok(());
         }
         if !self.stuck {
-            // A client that reads may answer before this call is over, and what it has read must not count against it.
-            self.unwritten.store(0, Ordering::Relaxed);
+            // A client that reads may answer before this call is over, and what it has read must not count against it:
+            // as much as is written at a time, for one that does not read must not seem to have read all.
+            self.unwritten.store(self.waiting.len().saturating_sub(AT_A_TIME), Ordering::Relaxed);
         }
         let result = self.try_write(stream);
         self.tell();
