@@ -2,7 +2,7 @@
 
 use crate::engine::config::Config;
 use crate::engine::{Engine, Wake};
-use crate::net::{self, Acceptor, BindError, Endpoints, Listeners, Shared, Threads};
+use crate::net::{self, Acceptor, BindError, Control, Endpoints, Listeners, Shared, Threads};
 use crate::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -124,6 +124,7 @@ impl Server {
     }
 
     fn start(mut config: Config, signals: bool) -> Result<Self, StartError> {
+        let control = Control::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;
         #[cfg(unix)]
@@ -139,7 +140,7 @@ impl Server {
             engine
         })?;
         let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());
-        threads.start(signals)?;
+        threads.start(control)?;
         Ok(Server {
             shared,
             acceptor,

@@ -257,6 +257,28 @@ fn what_is_refused_while_a_script_is_slow_is_counted(threads: usize) {
 }
 
 #[test]
+fn kills_are_counted_on_one_two_and_four_threads() {
+    for threads in [1, 2, 4] {
+        let server = server(threads);
+        let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
+        let mut third = Client::connect(server.addr());
+        runner.send(&["EVAL", "while true do end", "0"]);
+        until_busy(&mut other);
+        assert_eq!(kill(&mut third), "+OK");
+        assert!(runner.read_reply().is_error());
+        runner.send(&["EVAL", "redis.call('set', 'k', 1) for i = 1, 3e8 do end", "0"]);
+        until_busy(&mut other);
+        assert_eq!(kill(&mut third), UNKILLABLE);
+        runner.read_reply();
+        let stats = third.line("INFO commandstats").to_string();
+        let kills = stats.split("\\r\\n").find(|line| line.starts_with("cmdstat_script|kill:"));
+        let counts = kills.is_some_and(|it| it.contains("calls=2,") && it.contains("failed_calls=1"));
+        assert!(counts, "{stats}");
+        assert!(third.line("INFO errorstats").to_string().contains("errorstat_UNKILLABLE:count=1"));
+    }
+}
+
+#[test]
 fn what_is_refused_while_a_script_is_slow_is_counted_on_one_two_and_four_threads() {
     [1, 2, 4].into_iter().for_each(what_is_refused_while_a_script_is_slow_is_counted);
 }

@@ -48,7 +48,7 @@ use crate::keyspace::{Garbage, Keyspace, Order};
 use crate::table::{Row, help};
 use crate::time::{Clock, Now, TimerId, Wheel};
 use config::Config;
-use lockwheel_scripting::{Control, Runtime};
+use lockwheel_scripting::{Control, KillError, Runtime};
 use pubsub::PubSub;
 use sessions::Sessions;
 use stats::Stats;
@@ -214,6 +214,14 @@ impl Engine {
     /// A client was answered an error of the protocol, for what is no request.
     pub fn count_protocol_error(&mut self) {
         self.stats.answered_error(b"ERR Protocol error");
+    }
+
+    /// SCRIPT KILL was answered while the engine was with the script.
+    pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
+        self.stats.called(command);
+        if let Err(error) = killed {
+            self.stats.failed(command, kill_error(error).as_bytes());
+        }
     }
 
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.

@@ -43,7 +43,7 @@ impl Job {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It stops the script.
-    Kill,
+    Kill(CommandId),
     /// It ends the server.
     Shutdown,
     /// The script's thread runs it.
@@ -64,7 +64,7 @@ pub(super) fn answer(
     let Some(command) = table.resolve(args) else { return Refusal::Queue };
     match &*command.name {
         // Within a transaction it is queued, as everything that is allowed now.
-        "script|kill" if authenticated && args.len() == 2 && !in_transaction => Refusal::Kill,
+        "script|kill" if authenticated && args.len() == 2 && !in_transaction => Refusal::Kill(command.id),
         "shutdown" if authenticated && crate::engine::ends_unsaved(args) && !in_transaction => {
             Refusal::Shutdown
         }

@@ -345,10 +345,17 @@ impl Connection {
             }
             (refusal, None) if self.muted || refusal == Refusal::Queue => self.ask(at),
             (Refusal::Shutdown, _) => return Progress::Shutdown,
-            (Refusal::Kill, _) => match shared.control.kill() {
-                Ok(()) => self.reply(|writer| writer.ok()),
-                Err(error) => self.reply(|writer| writer.error(kill_error(error).as_bytes())),
-            },
+            (Refusal::Kill(command), lent) => {
+                let killed = shared.control.kill();
+                match lent {
+                    Some(engine) => engine.count_kill(command, killed),
+                    None => shared.leave(Job::new(move |engine| engine.count_kill(command, killed))),
+                }
+                match killed {
+                    Ok(()) => self.reply(|writer| writer.ok()),
+                    Err(error) => self.reply(|writer| writer.error(kill_error(error).as_bytes())),
+                }
+            }
             (Refusal::Refuse(command), _) => {
                 self.refused = self.in_transaction;
                 shared.refuse(command);

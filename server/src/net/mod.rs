@@ -38,4 +38,4 @@ pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 #[cfg(unix)]
 pub(crate) use socket_file::SocketFile;
-pub(crate) use threads::Threads;
+pub(crate) use threads::{Control, Threads};

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Pieces that are written at a time.
 const SLICES: usize = 32;
 
-/// Bytes that a socket mostly takes at a time.
-const AT_A_TIME: usize = 64 * 1024;
+/// Bytes that are written at a time: by so many the account of what is unread may be too low, while they are written.
+const AT_A_TIME: usize = 256 * 1024;
 
 /// What was taken from the session and is not yet written.
 pub(super) struct Output {
@@ -54,11 +54,6 @@ impl Output {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        if !self.stuck {
-            // A client that reads may answer before this call is over, and what it has read must not count against it:
-            // as much as is written at a time, for one that does not read must not seem to have read all.
-            self.unwritten.store(self.waiting.len().saturating_sub(AT_A_TIME), Ordering::Relaxed);
-        }
         let result = self.try_write(stream);
         self.tell();
         result
@@ -66,6 +61,8 @@ impl Output {
 
     fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
+            // A client that reads may answer before the call is over, and what it has read must not count against it.
+            self.unwritten.store(self.waiting.len().saturating_sub(AT_A_TIME), Ordering::Relaxed);
             match write_some(&self.waiting, stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => self.waiting.take(count),
@@ -83,11 +80,19 @@ impl Output {
     }
 }
 
+/// Writes the first bytes, at most [`AT_A_TIME`] or what its pieces are.
 fn write_some(waiting: &Outbox, stream: &mut impl Write) -> io::Result<usize> {
     if let Some(only) = waiting.only_part() {
-        return stream.write(only);
+        return stream.write(&only[..only.len().min(AT_A_TIME)]);
     }
     let mut slices = [IoSlice::new(&[]); SLICES];
     let count = waiting.first(&mut slices);
+    let mut len = 0;
+    // One that is longer goes alone: it is somebody's whole message.
+    let fit = slices[..count].iter().take_while(|slice| {
+        len += slice.len();
+        len <= AT_A_TIME
+    });
+    let count = fit.count().max(1);
     stream.write_vectored(&slices[..count])
 }

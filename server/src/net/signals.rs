@@ -1,4 +1,4 @@
-//! Signals that end the server.
+//! Signals: those that end the server, and the one that a terminal leaves behind.
 
 use super::shared::Shared;
 use std::io;
@@ -11,22 +11,31 @@ pub(super) async fn watch(mut signals: Signals, shared: &Shared) {
     }
 }
 
-/// Those signals: from when this is made they no longer end the process.
+/// Those signals: from when this is made they no longer end the process, and neither does the end of its terminal.
 #[cfg(unix)]
-pub(super) struct Signals(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
+pub(super) struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    /// Caught, and never waited for: Redis does nothing then either.
+    _hangup: tokio::signal::unix::Signal,
+}
 
 #[cfg(unix)]
 impl Signals {
     /// Must be called within a tokio runtime.
     pub(super) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            _hangup: signal(SignalKind::hangup())?,
+        })
     }
 
     async fn recv(&mut self) {
         tokio::select! {
-            _ = self.0.recv() => {}
-            _ = self.1.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }

@@ -19,6 +19,25 @@ use tokio::runtime;
 /// Stack of a loop's thread: scripts run on it, and Lua recurses deeply before it refuses.
 const STACK: usize = 16 << 20;
 
+/// What accepts connections and catches signals, before there are any of either: nobody must find a server that listens
+/// and yet dies of a signal.
+pub(crate) struct Control {
+    runtime: runtime::Runtime,
+    signals: Option<Signals>,
+}
+
+impl Control {
+    /// From now on signals are caught, if they are to be.
+    pub(crate) fn new(signals: bool) -> io::Result<Self> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let signals = {
+            let _guard = runtime.enter();
+            signals.then(Signals::new).transpose()?
+        };
+        Ok(Control { runtime, signals })
+    }
+}
+
 /// Threads to be started.
 pub(crate) struct Threads {
     polls: Vec<Poll>,
@@ -55,7 +74,7 @@ impl Threads {
     }
 
     /// Starts all of them. When one cannot be started, those that were end again.
-    pub(crate) fn start(self, signals: bool) -> io::Result<()> {
+    pub(crate) fn start(self, control: Control) -> io::Result<()> {
         let shared = self.shared;
         let start = || {
             for (index, poll) in self.polls.into_iter().enumerate() {
@@ -70,7 +89,7 @@ impl Threads {
                 thread::Builder::new().name(name).stack_size(STACK).spawn(serve)?;
             }
             watchdog::start(shared.clone(), shared.thread())?;
-            start_control(&shared, self.listeners, self.rebinds, signals)
+            start_control(&shared, self.listeners, self.rebinds, control)
         };
         start().inspect_err(|_| shared.end())
     }
@@ -81,15 +100,14 @@ fn start_control(
     shared: &Arc<Shared>,
     listeners: Listeners,
     rebinds: Rebinds,
-    signals: bool,
+    control: Control,
 ) -> io::Result<()> {
     let (shared, running) = (shared.clone(), shared.thread());
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let signals = {
+    let Control { runtime, signals } = control;
+    {
         let _guard = runtime.enter();
         accept::serve(&shared, listeners, rebinds)?;
-        signals.then(Signals::new).transpose()?
-    };
+    }
     let control = move || {
         let _running = running;
         runtime.block_on(async {

@@ -12,7 +12,7 @@ use harness::{Client, Directory, Process, ends_at_once, program, refused, run};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -316,4 +316,28 @@ fn it_is_quiet() {
     let mut err = process.child.stderr.take().expect("standard error is a pipe");
     err.read_to_string(&mut told).expect("it is text");
     assert_eq!(told, "");
+}
+
+#[test]
+fn a_signal_finds_it_ready_as_soon_as_it_listens() {
+    for _ in 0..20 {
+        let directory = Directory::new();
+        let socket = directory.file("s");
+        let mut child = program().args(["--port", "0", "--unixsocket", &socket]).spawn().expect("it starts");
+        // It listens before it says so.
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {}
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("there is a kill").success());
+        assert_eq!(child.wait().expect("it is a child").code(), Some(0));
+        assert!(!fs::exists(&socket).expect("the directory can be read"), "it has left its socket");
+    }
+}
+
+#[test]
+fn the_end_of_its_terminal_does_not_end_it() {
+    let mut process = Process::start(&[]);
+    process.signal("-HUP");
+    assert_eq!(process.client().ask("PING"), "+PONG");
+    process.signal("-TERM");
+    assert_eq!(process.wait().0.code(), Some(0));
 }

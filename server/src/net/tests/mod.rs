@@ -6,7 +6,7 @@ mod panics;
 mod slow;
 
 use super::hooks::Point;
-use super::{Endpoints, Listeners, Shared, Threads};
+use super::{Control, Endpoints, Listeners, Shared, Threads};
 use crate::engine::Engine;
 use crate::engine::config::Config;
 use client::Client;
@@ -45,7 +45,7 @@ fn server(threads: usize) -> Server {
     let threads = Threads::new(threads, endpoints, listeners, |now| Engine::new(config, 7, now));
     let threads = threads.expect("the system has threads and sockets");
     let shared = threads.shared().clone();
-    threads.start(false).expect("the system has threads");
+    threads.start(Control::new(false).expect("the system has a runtime")).expect("the system has threads");
     Server { shared, port }
 }
 
