@@ -184,10 +184,15 @@ fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 /// Moves what `from` holds, with its deadline, to `to`, another name.
 fn move_key(tx: &mut Tx<'_>, from: &[u8], to: &[u8]) {
+    let holders = tx.holders(from);
     let Some((value, deadline)) = tx.take(from) else { return };
     // In Redis a name that is overwritten here counts as a new key.
     tx.make_room(to);
-    tx.set(to, value, false);
+    let at = tx.set(to, value, false);
+    // Who held the one holds the other now, as a lock of its own.
+    holders.iter().for_each(|(owner, native)| {
+        tx.begin_hold(at, to, owner, *native);
+    });
     if let Some(deadline) = deadline {
         tx.set_deadline(to, deadline);
     }
@@ -229,10 +234,13 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let copied = if there && free { tx.peek(from).cloned() } else { None };
     let done = copied.is_some();
     if let Some(value) = copied {
-        let deadline = tx.deadline(from);
+        let (deadline, holders) = (tx.deadline(from), tx.holders(from));
         tx.select(db);
         tx.make_room(to);
-        tx.set(to, value, false);
+        let at = tx.set(to, value, false);
+        holders.iter().for_each(|(owner, native)| {
+            tx.begin_hold(at, to, owner, *native);
+        });
         if let Some(deadline) = deadline {
             tx.set_deadline(to, deadline);
         }

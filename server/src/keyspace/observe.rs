@@ -119,6 +119,16 @@ impl Tx<'_> {
         }
     }
 
+    /// Who is known to hold a key as a lock, and whether natively. O(n log n), n the owners.
+    pub fn holders(&self, key: &[u8]) -> Vec<(Box<[u8]>, bool)> {
+        let Some(at) = self.find_lock(key) else { return Vec::new() };
+        let known = |owner: &[u8]| Some((owner.into(), self.grant_at(at, key, owner)?.native));
+        match &self.keyspace.databases[self.db].entry(at.0).value {
+            Value::Hash(hash) => owners::of_hash(hash).filter_map(known).collect(),
+            value => owners::with_first(value, known).flatten().into_iter().collect(),
+        }
+    }
+
     fn find_lock(&self, key: &[u8]) -> Option<EntryId> {
         self.keyspace.databases[self.db].find_lock(hash_of(&self.keyspace.hasher, key), key).map(EntryId)
     }
