@@ -120,11 +120,11 @@ impl Model {
         }
         let moved = self.gone(from, "deleted", None);
         self.gone(to, "overwritten", None);
-        let unseen = moved.map(|mut held| {
-            held.owners.iter_mut().for_each(|(.., grant)| *grant = None);
-            held
-        });
-        self.keys.extend(unseen.map(|held| (to, held)));
+        let Some(mut held) = moved else { return };
+        for (owner, _, grant) in held.owners.iter_mut().filter(|(.., grant)| grant.is_some()) {
+            *grant = Some(self.grant(to, owner));
+        }
+        self.keys.insert(to, held);
     }
 
     fn advance(&mut self, ms: i64) {
