@@ -3,7 +3,12 @@
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::reply::Reply;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Whole milliseconds of the system's wall clock.
+fn wall_ms() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("the epoch is past").as_millis()
+}
 
 /// Microseconds that TIME tells.
 fn time_us(reply: &Reply) -> i64 {
@@ -48,9 +53,12 @@ fn while_time_runs_no_lease_and_no_wait_is_shorter_than_asked() {
             client.line(&format!("SET k v PX {ms}"));
             while client.line("GET k").to_string() == "\"v\"" {}
             assert!(asked.elapsed().as_millis() >= ms, "a key was gone after {:?}", asked.elapsed());
-            let asked = Instant::now();
+            // As a client counts that knows whole milliseconds only.
+            let (asked, wall) = (Instant::now(), wall_ms());
             assert_eq!(client.line(&format!("BLPOP q 0.00{ms}")).to_string(), "(nil)");
             assert!(asked.elapsed().as_millis() >= ms, "a wait ended after {:?}", asked.elapsed());
+            let waited = wall_ms() - wall;
+            assert!(waited > ms, "a wait of {ms} ms took {waited} ms of the wall's");
             let asked = Instant::now();
             client.line(&format!("LOCK.ACQUIRE lock first PX {ms}"));
             assert!(waiter.line("LOCK.ACQUIRE lock next BLOCK 0").to_string().contains("token"));

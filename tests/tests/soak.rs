@@ -117,6 +117,21 @@ impl Waiting {
     }
 }
 
+/// Transactions, of which any part may be refused because a script is slow: then none of it is to happen.
+fn transfers(server: &Server) {
+    let mut client = Client::connect(server.addr());
+    for _ in 0..100 {
+        let requests = ["MULTI", "DECR debit", "INCR credit", "EXEC"];
+        let replies = requests.map(|request| client.line(request).to_string());
+        let ran = replies[3].starts_with('[');
+        assert_eq!(ran, replies[1] == "+QUEUED" && replies[2] == "+QUEUED" && ran, "{replies:?}");
+        assert!(
+            ran || replies[3].starts_with("-EXECABORT") || replies[3].starts_with("-ERR EXEC"),
+            "{replies:?}"
+        );
+    }
+}
+
 /// One wave: clients come into every state and go, while others stay and are served.
 fn wave(server: &Server, control: &mut Client, rng: &mut Rng, number: usize) {
     for lock in 0..QUEUES {
@@ -143,6 +158,7 @@ fn wave(server: &Server, control: &mut Client, rng: &mut Rng, number: usize) {
             let mut rng = Rng::new(rng.next_u64() ^ at as u64);
             scope.spawn(move || share.into_iter().for_each(|client| go(client, &mut rng)));
         }
+        scope.spawn(|| transfers(server));
         scope.spawn(|| {
             let mut runner = Client::connect(server.addr());
             for _ in 0..20 {
@@ -155,6 +171,11 @@ fn wave(server: &Server, control: &mut Client, rng: &mut Rng, number: usize) {
         assert_eq!(say(control, &format!("LOCK.RELEASE lock:{lock} control")), ":0");
     }
     waiting.are_served(control, number);
+    let balance = |control: &mut Client, account: &str| {
+        let amount = say(control, &format!("GET {account}"));
+        amount.trim_matches('"').parse::<i64>().unwrap_or(0)
+    };
+    assert_eq!(balance(control, "debit") + balance(control, "credit"), 0, "a transaction was run in part");
     while field(control, "connected_clients") != 1 {}
     assert_eq!(field(control, "blocked_clients"), 0);
     assert_eq!(say(control, "PUBSUB NUMSUB channel"), "[\"channel\", :0]");

@@ -12,6 +12,9 @@ use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// The work of asking a waiting request again, in requests that take the least.
+const RETRY: usize = 8;
+
 impl Engine {
     /// Parks a request until one of its keys is ready or its time is over.
     pub(super) fn block(&mut self, slot: Slot, command: CommandId, request: Request, wait: Wait) {
@@ -139,6 +142,8 @@ impl Engine {
     /// Calls the handler of a waiting request again; whether it is done.
     fn retry(&mut self, id: u64) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
+        // Serving some takes as long as a command does.
+        self.work += RETRY;
         // It stays in its queues while the handler runs, so that its place is its own; only the request is away.
         let session = self.sessions.get_mut(slot);
         let Some(blocked) = session.blocked.take() else { return false };

@@ -43,6 +43,13 @@ impl Engine {
         self.fire_due(most, self.clock.over());
     }
 
+    /// Leaves all that is over at the present instant for the next batch.
+    pub(super) fn hide_due(&mut self) {
+        if self.clock.mode() == Mode::Real {
+            self.fire_due(0, self.clock.over());
+        }
+    }
+
     /// Fires what is over at the present instant, in order, but no more than `most`. What is left is hidden until it
     /// has its turn, and [`Engine::next_deadline`] is past.
     fn fire_due(&mut self, most: usize, over: Over) {

@@ -233,6 +233,13 @@ impl Engine {
         self.fire_piece();
     }
 
+    /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
+    pub fn go_on_at(&mut self, system: Now) {
+        self.system = system;
+        self.now = self.clock.read(system);
+        self.hide_due();
+    }
+
     /// Whether what was run since the last time, or since the batch began, may have taken long: then the instant is to
     /// be read again. Told by an estimate, since to read the clock for each request would take a tenth of its time.
     #[inline]

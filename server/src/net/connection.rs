@@ -21,9 +21,6 @@ const FULL: usize = 64 * 1024;
 const BATCH: usize = 64;
 /// Requests that are longer together may each take long to go through.
 const LONG_INPUT: usize = 256 * 1024;
-/// How old the instant may be at which a request begins, in microseconds: with what the estimate of work leaves out,
-/// less than a millisecond.
-const FRESH_US: u64 = 500;
 /// From so many requests on, a batch fetches its own keys; fewer are fetched with those of other connections.
 const MANY: usize = 4;
 
@@ -244,7 +241,7 @@ impl Connection {
                 if shared.is_ending() || engine.session(self.slot).has_much_output() {
                     break;
                 }
-                if shared.clock.us_since(engine.system()) >= FRESH_US {
+                if !shared.is_fresh(engine) {
                     shared.read_time(engine);
                 }
             }
@@ -338,7 +335,8 @@ impl Connection {
         match (refusal, lent) {
             // Who wants no replies has the engine leave them out.
             (refusal, Some(engine)) if self.muted || refusal == Refusal::Queue => {
-                let answer = self.input.with_arguments(0, |argv| execute(engine, self.slot, argv));
+                let refused = std::mem::take(&mut self.refused);
+                let answer = self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
                 self.learn(answer.news);
                 self.answer(answer.out);
                 return answer.progress;
@@ -380,13 +378,16 @@ impl Connection {
         let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
         let (shared, index): (Arc<Shared>, _) = (at.shared().clone(), at.index());
         let (slot, key, id) = (self.slot, self.key, self.id);
+        // The script may have ended when it runs: an open transaction must not run without what was refused.
+        let refused = std::mem::take(&mut self.refused);
         self.asked = true;
         at.shared().leave(Job::of(slot, move |engine| {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
-            let answer = contained("a command", || execute(engine, slot, &argv)).unwrap_or_else(|| {
-                engine.recover(slot);
-                Answer { news: News::of(engine, slot), out: Outbox::default(), progress: Progress::Close }
-            });
+            let answer =
+                contained("a command", || execute(engine, slot, refused, &argv)).unwrap_or_else(|| {
+                    engine.recover(slot);
+                    Answer { news: News::of(engine, slot), out: Outbox::default(), progress: Progress::Close }
+                });
             shared.inbox(index).post(Mail::Answered { key, id, answer });
         }));
     }
@@ -412,8 +413,11 @@ impl Connection {
     }
 }
 
-/// Runs a request that only touches its session, from within a slow script.
-fn execute(engine: &mut Engine, slot: Slot, argv: &[&[u8]]) -> Answer {
+/// Runs a request that only touches its session, from within a slow script. `refused`: another of its transaction was.
+fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> Answer {
+    if refused {
+        engine.refuse_transaction(slot);
+    }
     let progress = engine.execute(slot, argv);
     let mut out = Outbox::default();
     engine.take_output(slot, &mut out);

@@ -43,10 +43,16 @@ impl<S, W> Deferred<S, W> {
         fence(Ordering::SeqCst);
     }
 
+    /// Whether anybody has asked since the last time.
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
     /// Does the work that was left, in its order; whether anybody has asked since the last time. For who has the lock.
     #[inline]
     pub(super) fn serve(&self, state: &mut S, run: impl FnMut(&mut S, W)) -> bool {
-        let asked = self.asked.load(Ordering::Relaxed);
+        let asked = self.is_asked();
         if asked {
             self.serve_asked(state, run);
         }
@@ -76,7 +82,7 @@ impl<S, W> Deferred<S, W> {
             finish(&mut held);
             drop(held);
             fence(Ordering::SeqCst);
-            if !self.asked.load(Ordering::Relaxed) {
+            if !self.is_asked() {
                 return;
             }
             let Some(again) = self.state.try_lock() else { return };

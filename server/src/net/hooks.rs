@@ -5,6 +5,8 @@
 pub(super) enum Point {
     /// A batch begins: what is due fires.
     Begin,
+    /// A slow script has let others be served.
+    Slow,
     /// Work that was left is about to be done.
     Deferred,
     /// A connection's session is about to go.

@@ -2,6 +2,7 @@
 
 use super::accept::Acceptor;
 use super::event_loop;
+use super::hooks::Point;
 use super::os_clock::OsClock;
 use super::shared::Shared;
 use crate::engine::config::BindAddress;
@@ -26,6 +27,7 @@ impl Host for World {
         if let Some(shared) = self.shared.upgrade() {
             shared.serve_while_slow(engine);
             event_loop::serve_while_slow(engine);
+            shared.hooks.reach(Point::Slow);
         }
     }
 

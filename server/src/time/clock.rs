@@ -65,9 +65,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts at the system's wall time, with its monotonic hand at 0; frozen there when `mode` is manual.
+    /// A clock that starts at the system's wall time, with its monotonic hand at 0 ms; frozen there when `mode` is
+    /// manual. While both run, milliseconds begin on both at once: a client that counts those of the wall sees that a
+    /// wait has lasted longer than it asked, as it does in Redis.
     pub fn new(mode: Mode, system: Now) -> Clock {
-        let start = Now { wall_us: system.wall_us, monotonic_us: 0 };
+        let phase = if mode == Mode::Real { system.wall_us.rem_euclid(US_PER_MS) } else { 0 };
+        let start = Now { wall_us: system.wall_us, monotonic_us: phase.unsigned_abs() };
         let mut clock = Clock { hands: running(start, system) };
         if mode == Mode::Manual {
             clock.freeze(system);
@@ -247,9 +250,9 @@ mod tests {
     #[test]
     fn a_real_clock_runs_with_the_system() {
         let clock = Clock::new(Mode::Real, system(0));
-        assert_eq!(clock.read(system(0)), at(400, 0));
-        assert_eq!(clock.read(system(1_234)), at(1_634, 1_234));
-        assert_eq!(clock.info(system(7)), Info { mode: Mode::Real, now: at(407, 7), offset_ms: 0 });
+        assert_eq!(clock.read(system(0)), at(400, 400));
+        assert_eq!(clock.read(system(1_234)), at(1_634, 1_634));
+        assert_eq!(clock.info(system(7)), Info { mode: Mode::Real, now: at(407, 407), offset_ms: 0 });
     }
 
     #[test]
@@ -264,9 +267,9 @@ mod tests {
     fn freezing_turns_no_hand_back_across_a_millisecond_and_is_idempotent() {
         let mut clock = Clock::new(Mode::Real, system(0));
         clock.freeze(system(1_900));
-        assert_eq!(clock.read(system(1_900)), at(2_000, 2_000));
+        assert_eq!(clock.read(system(1_900)), at(2_000, 3_000));
         clock.freeze(system(50_000));
-        assert_eq!(clock.read(system(60_000)), at(2_000, 2_000));
+        assert_eq!(clock.read(system(60_000)), at(2_000, 3_000));
     }
 
     #[test]
@@ -275,11 +278,11 @@ mod tests {
         clock.freeze(system(0));
         clock.advance_us(system(10), 5_000_000).unwrap();
         clock.resume(system(1_000_000));
-        assert_eq!(clock.read(system(1_000_000)), at(5_000_000, 5_000_000));
-        assert_eq!(clock.read(system(1_500_000)), at(5_500_000, 5_500_000));
+        assert_eq!(clock.read(system(1_000_000)), at(5_000_000, 5_001_000));
+        assert_eq!(clock.read(system(1_500_000)), at(5_500_000, 5_501_000));
         assert_eq!(clock.mode(), Mode::Real);
         clock.resume(system(1_600_000));
-        assert_eq!(clock.read(system(1_600_000)), at(5_600_000, 5_600_000));
+        assert_eq!(clock.read(system(1_600_000)), at(5_600_000, 5_601_000));
     }
 
     #[test]
@@ -288,12 +291,12 @@ mod tests {
         clock.freeze(system(2_000));
         clock.advance_us(system(2_000), 3_000).unwrap();
         clock.reset(system(9_000));
-        assert_eq!(clock.info(system(9_000)), Info { mode: Mode::Real, now: at(9_400, 5_000), offset_ms: 0 });
-        assert_eq!(clock.read(system(9_500)), at(9_900, 5_500));
+        assert_eq!(clock.info(system(9_000)), Info { mode: Mode::Real, now: at(9_400, 6_000), offset_ms: 0 });
+        assert_eq!(clock.read(system(9_500)), at(9_900, 6_500));
         // Ahead of the system, the monotonic hand stays ahead.
         clock.advance_us(system(9_500), 1_000_000).unwrap();
         clock.reset(system(9_600));
-        assert_eq!(clock.read(system(9_600)), at(10_000, 1_005_600));
+        assert_eq!(clock.read(system(9_600)), at(10_000, 1_006_600));
     }
 
     #[test]
@@ -319,7 +322,7 @@ mod tests {
             clock.set(system(300), 1_893_456_000_000).unwrap();
             let now = clock.read(system(300));
             assert_eq!(now.wall_us, 1_893_456_000_000_000);
-            assert_eq!(now.monotonic_us, if mode == Mode::Real { 300 } else { 0 });
+            assert_eq!(now.monotonic_us, if mode == Mode::Real { 700 } else { 0 });
         }
     }
 
@@ -396,7 +399,7 @@ mod tests {
     fn until_is_system_time_and_none_while_frozen() {
         let mut clock = Clock::new(Mode::Real, system(0));
         assert_eq!(clock.until(system(0), wall_in(2)), Some(2_600));
-        assert_eq!(clock.until(system(0), monotonic_in(2)), Some(3_000));
+        assert_eq!(clock.until(system(0), monotonic_in(2)), Some(2_600));
         assert_eq!(clock.until(system(2_600), wall_in(2)), Some(0));
         assert_eq!(clock.until(system(0), Deadlines::default()), None);
         clock.step(system(0), 1).unwrap();

@@ -1,4 +1,5 @@
-//! Where threads meet without the engine's lock, in every interleaving that the memory model allows.
+//! Where threads meet without the engine's lock: in every interleaving of two preemptions, with all that the memory
+//! model lets them see.
 //!
 //! The two files are those of the server, with another set of atomics and locks under them. A test without a harness:
 //! the model's atomics live in a model only, and the files' own tests are left out.

@@ -103,3 +103,33 @@ fn while_a_script_runs_new_clients_come_to_the_other_loops() {
         drop(late);
     }
 }
+
+#[test]
+fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_before_its_exec() {
+    for threads in [2, 4] {
+        let server = server(threads);
+        let (mut runner, mut other) = (Client::connect(&server), Client::connect(&server));
+        let mut third = Client::connect(&server);
+        assert_eq!([runner.ask("PING"), third.ask("PING")], ["+PONG", "+PONG"]);
+        assert_eq!([other.ask("MULTI"), other.ask("INCR a")], ["+OK", "+QUEUED"]);
+        // The script stands where it has served others, until the sender goes: what comes now is left behind.
+        let (go_on, stand) = std::sync::mpsc::channel::<()>();
+        let stand = parking_lot::Mutex::new(stand);
+        let (stands, standing) = std::sync::mpsc::channel();
+        shared(&server).hooks.set(move |point| {
+            if point == Point::Slow {
+                let _told = stands.send(());
+                let _gone_on = stand.lock().recv();
+            }
+        });
+        runner.send("EVAL 'while true do end' 0");
+        standing.recv().expect("the script is slow");
+        assert!(other.ask("INCR b").starts_with("-BUSY"));
+        other.send("EXEC");
+        shared(&server).control.kill().expect("it has not written");
+        drop(go_on);
+        assert!(runner.line().contains("Script killed"));
+        assert!(other.line().starts_with("-EXECABORT"), "{threads} threads");
+        assert_eq!(third.ask("GET a"), "$-1");
+    }
+}
