@@ -155,7 +155,7 @@ impl Engine {
                 command.name
             )));
         }
-        // The interpreter is away only while a script runs; this request came in through the busy port.
+        // The interpreter is away only while a script runs; this request came in from within it.
         if self.scripts.is_none() && !command.has(flags::ALLOW_BUSY) {
             return Err(BUSY);
         }

@@ -315,7 +315,7 @@ fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Re
 }
 
 /// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
-/// the busy port, without waiting for the engine.
+/// the engine's host, without waiting for the engine.
 fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.control.kill().map_err(kill_error)?;
     reply.ok();

@@ -245,7 +245,7 @@ fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) 
     if options.abort {
         return Err(CommandError::text("ERR No shutdown in progress."));
     }
-    // A slow script is running, and this request came in through the busy port.
+    // A slow script is running, and this request came in from within it.
     if engine.scripts.is_none() && !options.nosave {
         return Err(BUSY);
     }

@@ -54,7 +54,8 @@ impl Watches {
     }
 
     /// How many keys are watched.
-    pub fn keys_watched(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn keys_watched(&self) -> usize {
         self.by_key.len()
     }
 

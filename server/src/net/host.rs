@@ -25,7 +25,7 @@ impl Host for World {
 
     fn serve_while_slow(&self, engine: &mut Engine) {
         if let Some(shared) = self.shared.upgrade() {
-            shared.serve_while_slow(engine);
+            shared.work_off(engine);
             event_loop::serve_while_slow(engine);
             shared.hooks.reach(Point::Slow);
         }

@@ -176,7 +176,10 @@ impl Shared {
     pub(super) fn begin(&self, engine: &mut Engine) {
         self.batches.begin();
         self.read_time(engine);
-        self.serve_deferred(engine);
+        // Who has asked to be told is told at the end of the batch.
+        if self.engine.is_asked() {
+            self.work_off(engine);
+        }
     }
 
     /// Lets the engine know what time it is.
@@ -203,8 +206,8 @@ impl Shared {
         self.engine.serve(engine, |engine, job: Job| job.run(engine, &self.hooks))
     }
 
-    /// Does what was left for the thread whose script is slow.
-    pub(super) fn serve_while_slow(&self, engine: &mut Engine) {
+    /// Does what was left, and tells nobody yet: before a batch, and from within a slow script.
+    pub(super) fn work_off(&self, engine: &mut Engine) {
         self.engine.work_off(engine, |engine, job: Job| job.run(engine, &self.hooks));
     }
 

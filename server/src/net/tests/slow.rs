@@ -133,3 +133,17 @@ fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_be
         assert_eq!(third.ask("GET a"), "$-1");
     }
 }
+
+#[test]
+fn a_refusal_that_the_scripts_own_thread_did_not_see_is_told_by_the_next_batch() {
+    let server = server(1);
+    let get = shared(&server).table.find(b"get").expect("a command").id;
+    (0..3).for_each(|_| shared(&server).refuse(get));
+    shared(&server).with_engine(|_| ());
+    let mut client = Client::connect(&server);
+    client.send("INFO commandstats\r\nPING");
+    let lines: Vec<_> =
+        std::iter::from_fn(|| Some(client.line())).take_while(|line| line != "+PONG").collect();
+    let told = lines.iter().find(|line| line.starts_with("cmdstat_get:"));
+    assert!(told.is_some_and(|line| line.contains("rejected_calls=3")), "{lines:?}");
+}
