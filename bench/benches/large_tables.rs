@@ -3,8 +3,9 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Outbox, Peer, Slot};
-use lockwheel::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::time::Now;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -53,7 +54,7 @@ fn get(bencher: Bencher<'_, '_>, keys: usize, ahead: usize, value: &[u8]) {
         }
         for (i, name) in names.iter().enumerate() {
             if ahead > 0 && i % ahead == 0 {
-                names[i..].iter().take(ahead).for_each(|name| engine.foresee(slot, &[b"GET", name]));
+                names[i..].iter().take(ahead).for_each(|name| engine.prefetch(slot, &[b"GET", name]));
                 engine.fetch();
             }
             engine.execute(slot, &[b"GET", name]);

@@ -4,10 +4,10 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use lockwheel::keyspace::Keyspace;
-use lockwheel::time::{Now, TimerId, Wheel};
-use lockwheel::values::{Str, Value};
 use lockwheel_bench::stream::request;
+use lockwheel_engine::keyspace::Keyspace;
+use lockwheel_engine::time::{Now, TimerId, Wheel};
+use lockwheel_engine::values::{Str, Value};
 use lockwheel_resp::{Batch, Limits, Parser, Protocol, Reply, Writer};
 use lockwheel_scripting::{Control, Host, Options, Runtime};
 use std::sync::Arc;

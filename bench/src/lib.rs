@@ -15,8 +15,10 @@ pub mod waiting;
 pub mod workloads;
 
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Outbox, Peer, Progress, Slot};
-use lockwheel::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::core::Progress;
+use lockwheel_engine::time::Now;
 
 /// Takes a lock as Redisson does: three or four commands. KEYS: the lock. ARGV: the lease in ms, the owner.
 pub const LOCK: &str = "\

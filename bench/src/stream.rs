@@ -2,8 +2,10 @@
 
 use crate::{LOCK, UNLOCK};
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Outbox, Peer, Progress, Slot};
-use lockwheel::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::core::Progress;
+use lockwheel_engine::time::Now;
 use lockwheel_resp::{Batch, Limits, Parser};
 
 /// The names that [`Stream::new`] knows.

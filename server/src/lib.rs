@@ -14,18 +14,10 @@
 //!
 //! Any number of servers live in one process and know nothing of each other.
 
-pub mod commands;
-pub mod control;
-pub mod engine;
-pub mod keyspace;
-pub mod locks;
 mod net;
-pub mod pages;
 mod server;
-pub mod table;
-pub mod time;
-pub mod values;
 
-pub use engine::config::Config;
+pub use lockwheel_engine::config::Config;
+pub use lockwheel_engine::time::ClockError;
 pub use net::BindError;
 pub use server::{Builder, Server, StartError, Time};

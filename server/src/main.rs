@@ -2,9 +2,10 @@
 
 mod program;
 
-use lockwheel::engine::REDIS_VERSION;
-use lockwheel::engine::config::{Config, Invocation, system_reason};
 use lockwheel::{BindError, Server, StartError};
+use lockwheel_engine::check_renames;
+use lockwheel_engine::config::{Config, Invocation, system_reason};
+use lockwheel_engine::spec::REDIS_VERSION;
 use program::files::{PublishedFile, SystemFiles};
 use program::supervisor::Supervisor;
 use program::{background, log};
@@ -21,7 +22,7 @@ fn main() -> ExitCode {
     let started_in = env::current_dir().unwrap_or_default();
     let mut files = SystemFiles::default();
     let arguments = env::args_os().skip(1).map(std::ffi::OsString::into_encoded_bytes);
-    let done = match Invocation::from_arguments(arguments, &mut files) {
+    let done = match Invocation::from_arguments(arguments, &mut files, check_renames) {
         Invocation::Run(config) => run(*config, started_in, &files),
         Invocation::Print(text) => say(&text).map_err(|error| error.to_string()),
         Invocation::Fail(message) => Err(message),

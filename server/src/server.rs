@@ -1,9 +1,10 @@
 //! The embedding API: a server in this process.
 
-use crate::engine::config::Config;
-use crate::engine::{Engine, Wake};
 use crate::net::{self, Acceptor, BindError, Control, Endpoints, Listeners, Shared, Threads};
-use crate::time::ClockError;
+use lockwheel_engine::Engine;
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Wake;
+use lockwheel_engine::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
@@ -13,7 +14,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::engine::config::TimeMode as Time;
+pub use lockwheel_engine::config::TimeMode as Time;
 
 /// A server cannot be started.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use crate::generate::Generated;
 use crate::reply::Reply;
-use lockwheel::table::syntax::Syntax;
+use lockwheel_engine::spec::syntax::Syntax;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Tokens sent and errors answered, by command.

@@ -2,7 +2,7 @@
 
 use crate::rng::Rng;
 use crate::universe;
-use lockwheel::table::syntax::Syntax;
+use lockwheel_engine::spec::syntax::Syntax;
 
 /// What was done to a command line after it was made valid in form. (In form: its values may still be refused.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,11 @@
 //! Our own server in a test, and its table of commands.
 
 use crate::check::{Endpoint, Scenario};
-use lockwheel::engine::{CommandTable, Engine};
-use lockwheel::keyspace::EventClasses;
-use lockwheel::time::Now;
 use lockwheel::{Config, Server, Time};
+use lockwheel_engine::Engine;
+use lockwheel_engine::keyspace::EventClasses;
+use lockwheel_engine::spec::CommandTable;
+use lockwheel_engine::time::Now;
 use std::net::SocketAddr;
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Grants and losses against a model of them: whoever takes, deletes, moves, overwrites or outlives what.
 
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Outbox, Peer, Slot};
-use lockwheel::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::time::Now;
 use lockwheel_tests::rng::Rng;
 use std::collections::BTreeMap;
 

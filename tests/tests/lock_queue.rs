@@ -1,8 +1,9 @@
 //! The queue of a lock against a model of it: who is served when, whoever comes, leaves, holds or lets go.
 
 use lockwheel::Config;
-use lockwheel::engine::{Engine, Outbox, Peer, Slot};
-use lockwheel::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::time::Now;
 use lockwheel_tests::rng::Rng;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The commands about the server and its clients, as a client sees them.
 
-use lockwheel::engine::config::Permission;
 use lockwheel::{Config, Server};
+use lockwheel_engine::config::Permission;
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::redis_server::{Kind, RealServer};

@@ -1,11 +1,11 @@
 //! Accepting clients, and listening elsewhere while the server runs.
 
 use super::busy::Job;
-use super::inbox::{Mail, Opening};
+use super::inbox::{LoopMessage, NewConnection};
 use super::listener::{BindError, Endpoints, Listeners};
 use super::shared::{Seat, Shared};
-use crate::engine::Engine;
-use crate::engine::config::BindAddress;
+use lockwheel_engine::Engine;
+use lockwheel_engine::config::BindAddress;
 use parking_lot::Mutex;
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -126,7 +126,7 @@ async fn accept_tcp(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
             () = shared.ended() => return,
             accepted = listener.accept() => {
                 let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                admit(&shared, accepted, Opening::new).await;
+                admit(&shared, accepted, NewConnection::new).await;
             }
         }
     }
@@ -139,7 +139,7 @@ async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, pa
             () = shared.ended() => return,
             accepted = listener.accept() => {
                 let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                admit(&shared, accepted, |stream, seat| Ok(Opening::unix(stream, &path, seat))).await;
+                admit(&shared, accepted, |stream, seat| Ok(NewConnection::unix(stream, &path, seat))).await;
             }
         }
     }
@@ -148,7 +148,7 @@ async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, pa
 async fn admit<S: Write>(
     shared: &Arc<Shared>,
     accepted: io::Result<S>,
-    open: impl FnOnce(S, Seat) -> io::Result<Opening>,
+    open: impl FnOnce(S, Seat) -> io::Result<NewConnection>,
 ) {
     match accepted {
         Ok(stream) => {
@@ -168,15 +168,15 @@ async fn admit<S: Write>(
 fn welcome<S: Write>(
     shared: &Arc<Shared>,
     mut stream: S,
-    open: impl FnOnce(S, Seat) -> io::Result<Opening>,
+    open: impl FnOnce(S, Seat) -> io::Result<NewConnection>,
 ) -> io::Result<()> {
     let Some(seat) = shared.take_seat() else {
         shared.leave(Job::new(Engine::reject_connection));
         return stream.write_all(b"-ERR max number of clients reached\r\n");
     };
-    let opening = open(stream, seat)?;
+    let connection = open(stream, seat)?;
     let inbox = shared.inbox(shared.idlest());
     inbox.joined();
-    inbox.post(Mail::Open(opening));
+    inbox.post(LoopMessage::Open(connection));
     Ok(())
 }

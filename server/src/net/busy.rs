@@ -7,7 +7,9 @@
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
-use crate::engine::{CommandId, CommandTable, Engine, Slot};
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::Slot;
+use lockwheel_engine::spec::{CommandId, CommandTable};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Something to be done with the engine that does not disturb a running script: it touches sessions only. It tells
@@ -41,7 +43,7 @@ impl Job {
 
 /// How a request fares while a script is slow.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum WhileBusy {
     /// It stops the script.
     Kill(CommandId),
     /// It ends the server.
@@ -59,20 +61,20 @@ pub(super) fn answer(
     argv: &[&[u8]],
     authenticated: bool,
     in_transaction: bool,
-) -> Refusal {
-    let args = crate::table::Args::new(argv);
-    let Some(command) = table.resolve(args) else { return Refusal::Queue };
+) -> WhileBusy {
+    let args = lockwheel_engine::spec::Args::new(argv);
+    let Some(command) = table.resolve(args) else { return WhileBusy::Queue };
     match &*command.name {
         // Within a transaction it is queued, as everything that is allowed now.
-        "script|kill" if authenticated && args.len() == 2 && !in_transaction => Refusal::Kill(command.id),
-        "shutdown" if authenticated && crate::engine::ends_unsaved(args) && !in_transaction => {
-            Refusal::Shutdown
+        "script|kill" if authenticated && args.len() == 2 && !in_transaction => WhileBusy::Kill(command.id),
+        "shutdown" if authenticated && lockwheel_engine::ends_unsaved(args) && !in_transaction => {
+            WhileBusy::Shutdown
         }
         // It ends the transaction, though it does not run it.
-        "exec" => Refusal::Queue,
-        _ if !authenticated || command.has(crate::table::flags::ALLOW_BUSY) => Refusal::Queue,
-        _ if command.handler.is_none() || !command.row.accepts(args.len()) => Refusal::Queue,
-        _ => Refusal::Refuse(command.id),
+        "exec" => WhileBusy::Queue,
+        _ if !authenticated || command.has(lockwheel_engine::spec::flags::ALLOW_BUSY) => WhileBusy::Queue,
+        _ if !command.subcommands.is_empty() || !command.spec.accepts(args.len()) => WhileBusy::Queue,
+        _ => WhileBusy::Refuse(command.id),
     }
 }
 

@@ -1,14 +1,17 @@
 //! One connection: parses what has been read, runs whole batches with the engine, keeps what is to be written.
 
-use super::busy::{self, Job, Refusal};
+use super::busy::{self, Job, WhileBusy};
 use super::contain::contained;
-use super::event_loop::{EventLoop, Hold};
-use super::inbox::{Answer, Mail, NewSession, Opening};
+use super::event_loop::{EngineAccess, EventLoop};
+use super::inbox::{Answer, LoopMessage, NewConnection, NewSession};
 use super::input::Input;
 use super::output::Output;
 use super::shared::{Busy, Seat, Shared};
 use super::socket::Socket;
-use crate::engine::{BUSY, Closing, Engine, Outbox, Progress, Slot, kill_error};
+use lockwheel_engine::clients::{Closing, Outbox, Slot};
+use lockwheel_engine::core::Progress;
+use lockwheel_engine::spec::errors;
+use lockwheel_engine::{Engine, kill_error};
 use lockwheel_resp::{Protocol, ProtocolError, Reply};
 use parking_lot::MutexGuard;
 use std::io::{self, Read};
@@ -39,7 +42,7 @@ pub(super) enum Next {
 
 /// What a connection must know of its session after something was run or has happened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(super) struct SessionStatus {
     blocked: bool,
     closing: Option<Closing>,
     authenticated: bool,
@@ -50,14 +53,14 @@ pub(super) struct News {
     query_buffer_limit: usize,
 }
 
-impl News {
+impl SessionStatus {
     pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
         let session = engine.session(slot);
-        News {
+        SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),
             authenticated: session.authenticated,
-            in_transaction: session.multi.is_some(),
+            in_transaction: session.is_in_transaction(),
             muted: session.is_muted(),
             max_bulk: engine.config.proto_max_bulk_len,
             query_buffer_limit: engine.config.client_query_buffer_limit,
@@ -90,16 +93,16 @@ pub(super) struct Connection {
     /// A request of an open transaction was refused because a script was slow: it must not run without it.
     refused: bool,
     /// The session has output that was not taken, because the socket refuses earlier output.
-    news_left: bool,
+    status_left: bool,
     /// The slow script's thread is to answer the last request; later ones wait.
     asked: bool,
     _seat: Seat,
 }
 
 impl Connection {
-    pub(super) fn new(opening: Opening, session: NewSession) -> Self {
+    pub(super) fn new(connection: NewConnection, session: NewSession) -> Self {
         let mut connection = Connection {
-            socket: Arc::new(opening.stream),
+            socket: Arc::new(connection.stream),
             slot: session.slot,
             id: session.id,
             key: 0,
@@ -115,11 +118,11 @@ impl Connection {
             muted: false,
             closing: None,
             refused: false,
-            news_left: false,
+            status_left: false,
             asked: false,
-            _seat: opening.seat,
+            _seat: connection.seat,
         };
-        connection.learn(session.news);
+        connection.learn(session.status);
         connection
     }
 
@@ -154,18 +157,18 @@ impl Connection {
     ///
     /// # Errors
     /// When the client has sent more than it may, or its socket is broken.
-    pub(super) fn run(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> io::Result<Next> {
+    pub(super) fn run(&mut self, at: &EventLoop, access: &mut EngineAccess<'_>) -> io::Result<Next> {
         self.unrun = false;
         while self.may_run() && self.input.len() > 0 && !at.shared().is_ending() {
             match self.input.parse() {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    self.protocol_error(&error, at.shared(), hold);
+                    self.protocol_error(&error, at.shared(), access);
                     break;
                 }
             }
-            let (ran, progress) = self.run_batch(at, hold);
+            let (ran, progress) = self.run_batch(at, access);
             self.input.drop_requests(ran);
             if self.output.len() > FULL {
                 self.output.write(&mut &*self.socket)?;
@@ -183,14 +186,14 @@ impl Connection {
     pub(super) fn answered(
         &mut self,
         at: &EventLoop,
-        hold: &mut Hold<'_>,
+        access: &mut EngineAccess<'_>,
         answer: Answer,
     ) -> io::Result<Next> {
         self.asked = false;
-        self.learn(answer.news);
+        self.learn(answer.status);
         self.answer(answer.out);
         self.go_on(at.shared(), answer.progress);
-        self.run(at, hold)
+        self.run(at, access)
     }
 
     fn may_run(&self) -> bool {
@@ -198,10 +201,10 @@ impl Connection {
     }
 
     /// Runs the requests that have been parsed, as far as they go. How many those were.
-    fn run_batch(&mut self, at: &EventLoop, hold: &mut Hold<'_>) -> (usize, Progress) {
-        let done = match hold {
-            Hold::Lent(engine) => (1, self.run_while_busy(at, Some(engine))),
-            Hold::Lock => match at.shared().engine(at.index()) {
+    fn run_batch(&mut self, at: &EventLoop, access: &mut EngineAccess<'_>) -> (usize, Progress) {
+        let done = match access {
+            EngineAccess::Lent(engine) => (1, self.run_while_busy(at, Some(engine))),
+            EngineAccess::Lock => match at.shared().engine(at.index()) {
                 Ok(engine) => self.run_with(at.shared(), engine),
                 Err(Busy) => (1, self.run_while_busy(at, None)),
             },
@@ -226,7 +229,7 @@ impl Connection {
             shared.sleep(Duration::from_micros(us));
             progress = Progress::Continue;
         }
-        self.learn(News::of(&engine, self.slot));
+        self.learn(SessionStatus::of(&engine, self.slot));
         self.take_output(&mut engine);
         shared.let_go(engine, &mut self.woken);
         (ran, progress)
@@ -246,7 +249,7 @@ impl Connection {
                 }
             }
             if ran % BATCH == 0 && requests >= MANY {
-                self.foresee(engine, ran);
+                self.prefetch(engine, ran);
                 engine.fetch();
             }
             progress = self.input.with_arguments(ran, |argv| engine.execute(self.slot, argv));
@@ -256,31 +259,31 @@ impl Connection {
     }
 
     /// Notes what the next requests will touch.
-    fn foresee(&self, engine: &mut Engine, from: usize) {
+    fn prefetch(&self, engine: &mut Engine, from: usize) {
         if engine.is_large(self.slot) {
             for i in from..self.input.requests().min(from + BATCH) {
-                self.input.with_arguments(i, |argv| engine.foresee(self.slot, argv));
+                self.input.with_arguments(i, |argv| engine.prefetch(self.slot, argv));
             }
         }
     }
 
     /// Notes what the requests will touch that are about to run, unless they are so many that they see to it
     /// themselves.
-    pub(super) fn foresee_few(&mut self, engine: &mut Engine) {
+    pub(super) fn prefetch_few(&mut self, engine: &mut Engine) {
         // An error is answered when its turn comes.
         if self.may_run() && matches!(self.input.parse(), Ok(1..MANY)) {
-            self.foresee(engine, 0);
+            self.prefetch(engine, 0);
         }
     }
 
     /// Learns what is new of the session, and takes what others have sent to it unless the socket refuses earlier
     /// output.
-    pub(super) fn take_news(&mut self, engine: &mut Engine) {
-        self.learn(News::of(engine, self.slot));
+    pub(super) fn take_status(&mut self, engine: &mut Engine) {
+        self.learn(SessionStatus::of(engine, self.slot));
         // A client that does not read has messages wait; but what else is new it is told at once.
         if self.output.is_stuck() {
-            self.news_left = true;
-            engine.heard(self.slot);
+            self.status_left = true;
+            engine.acknowledge_wake(self.slot);
         } else {
             self.take_output(engine);
         }
@@ -289,21 +292,21 @@ impl Connection {
     /// Takes all output of the session. Replies to its own requests never stay there, lest what is answered without the
     /// engine comes before them.
     fn take_output(&mut self, engine: &mut Engine) {
-        self.news_left = false;
+        self.status_left = false;
         self.output.extend(|waiting| engine.take_output(self.slot, waiting));
     }
 
-    fn learn(&mut self, news: News) {
-        self.blocked = news.blocked;
+    fn learn(&mut self, status: SessionStatus) {
+        self.blocked = status.blocked;
         // An error of the protocol closes the connection whatever the session says.
-        self.closing = news.closing.or(self.closing);
-        self.refused &= news.in_transaction;
-        self.in_transaction = news.in_transaction;
-        self.muted = news.muted;
-        self.authenticated = news.authenticated;
-        self.input.limits.unauthenticated = !news.authenticated;
-        self.input.limits.max_bulk = news.max_bulk;
-        self.query_buffer_limit = news.query_buffer_limit;
+        self.closing = status.closing.or(self.closing);
+        self.refused &= status.in_transaction;
+        self.in_transaction = status.in_transaction;
+        self.muted = status.muted;
+        self.authenticated = status.authenticated;
+        self.input.limits.unauthenticated = !status.authenticated;
+        self.input.limits.max_bulk = status.max_bulk;
+        self.query_buffer_limit = status.query_buffer_limit;
     }
 
     pub(super) fn has_output(&self) -> bool {
@@ -311,8 +314,8 @@ impl Connection {
     }
 
     /// Whether the session has output that had to wait, and need not any more.
-    pub(super) fn has_held_news(&self) -> bool {
-        self.news_left && !self.output.is_stuck()
+    pub(super) fn has_held_status(&self) -> bool {
+        self.status_left && !self.output.is_stuck()
     }
 
     /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.
@@ -320,7 +323,7 @@ impl Connection {
         self.output.write(&mut &*self.socket)?;
         Ok(match self.closing {
             Some(Closing::Now) => false,
-            Some(Closing::AfterOutput) => self.has_output() || self.news_left,
+            Some(Closing::AfterOutput) => self.has_output() || self.status_left,
             None => true,
         })
     }
@@ -334,16 +337,16 @@ impl Connection {
         });
         match (refusal, lent) {
             // Who wants no replies has the engine leave them out.
-            (refusal, Some(engine)) if self.muted || refusal == Refusal::Queue => {
+            (refusal, Some(engine)) if self.muted || refusal == WhileBusy::Queue => {
                 let refused = std::mem::take(&mut self.refused);
                 let answer = self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
-                self.learn(answer.news);
+                self.learn(answer.status);
                 self.answer(answer.out);
                 return answer.progress;
             }
-            (refusal, None) if self.muted || refusal == Refusal::Queue => self.ask(at),
-            (Refusal::Shutdown, _) => return Progress::Shutdown,
-            (Refusal::Kill(command), lent) => {
+            (refusal, None) if self.muted || refusal == WhileBusy::Queue => self.ask(at),
+            (WhileBusy::Shutdown, _) => return Progress::Shutdown,
+            (WhileBusy::Kill(command), lent) => {
                 let killed = shared.control.kill();
                 match lent {
                     Some(engine) => engine.count_kill(command, killed),
@@ -354,12 +357,12 @@ impl Connection {
                     Err(error) => self.reply(|writer| writer.error(kill_error(error).as_bytes())),
                 }
             }
-            (Refusal::Refuse(command), _) => {
+            (WhileBusy::Refuse(command), _) => {
                 self.refused = self.in_transaction;
                 shared.refuse(command);
-                self.reply(|writer| writer.error(BUSY.as_bytes()));
+                self.reply(|writer| writer.error(errors::BUSY.as_bytes()));
             }
-            (Refusal::Queue, _) => {}
+            (WhileBusy::Queue, _) => {}
         }
         Progress::Continue
     }
@@ -386,9 +389,13 @@ impl Connection {
             let answer =
                 contained("a command", || execute(engine, slot, refused, &argv)).unwrap_or_else(|| {
                     engine.recover(slot);
-                    Answer { news: News::of(engine, slot), out: Outbox::default(), progress: Progress::Close }
+                    Answer {
+                        status: SessionStatus::of(engine, slot),
+                        out: Outbox::default(),
+                        progress: Progress::Close,
+                    }
                 });
-            shared.inbox(index).post(Mail::Answered { key, id, answer });
+            shared.inbox(index).post(LoopMessage::Answered { key, id, answer });
         }));
     }
 
@@ -401,10 +408,10 @@ impl Connection {
         }
     }
 
-    fn protocol_error(&mut self, error: &ProtocolError, shared: &Shared, hold: &mut Hold<'_>) {
-        match hold {
-            Hold::Lent(engine) => engine.count_protocol_error(),
-            Hold::Lock => shared.leave(Job::new(Engine::count_protocol_error)),
+    fn protocol_error(&mut self, error: &ProtocolError, shared: &Shared, access: &mut EngineAccess<'_>) {
+        match access {
+            EngineAccess::Lent(engine) => engine.count_protocol_error(),
+            EngineAccess::Lock => shared.leave(Job::new(Engine::count_protocol_error)),
         }
         if !self.muted {
             self.reply(|writer| error.reply(writer));
@@ -421,5 +428,5 @@ fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> An
     let progress = engine.execute(slot, argv);
     let mut out = Outbox::default();
     engine.take_output(slot, &mut out);
-    Answer { news: News::of(engine, slot), out, progress }
+    Answer { status: SessionStatus::of(engine, slot), out, progress }
 }

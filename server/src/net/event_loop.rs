@@ -13,10 +13,10 @@ use super::busy::Job;
 use super::connection::{Connection, Next};
 use super::contain::contained;
 use super::hooks::Point;
-use super::inbox::{Address, Client, Mail, Opening};
+use super::inbox::{Address, Client, LoopMessage, NewConnection};
 use super::shared::{NEVER, Shared};
 use super::timer::Timer;
-use crate::engine::Engine;
+use lockwheel_engine::Engine;
 use mio::{Events, Interest, Poll, Token};
 use parking_lot::MutexGuard;
 use slab::Slab;
@@ -28,8 +28,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The loop's own token: there is mail.
-pub(super) const MAIL: Token = Token(usize::MAX);
+/// The loop's own token: there are messages.
+pub(super) const MESSAGES: Token = Token(usize::MAX);
 /// The timer's: a deadline has come.
 pub(super) const DEADLINE: Token = Token(usize::MAX - 1);
 /// Events taken from the system at a time.
@@ -37,12 +37,12 @@ const EVENTS: usize = 1024;
 /// Bytes read at a time, whoever sent them.
 const READ: usize = 64 * 1024;
 /// Connections whose keys are fetched together: all that they need stays in the caches until they have run.
-const FORESEEN: usize = 128;
+const PREFETCHED: usize = 128;
 /// How often a loop looks whether the engine is free again, in case nobody could tell it.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const RETRY_ENGINE: Duration = Duration::from_millis(50);
 
 /// How the engine is come by.
-pub(super) enum Hold<'a> {
+pub(super) enum EngineAccess<'a> {
     /// By its lock.
     Lock,
     /// A slow script of this thread holds it, and lends it.
@@ -67,9 +67,9 @@ enum Task {
     /// A session may go on with requests that it has sent.
     Run { key: usize },
     /// All sockets have been read: what those that come behind this will touch is fetched.
-    Foresee,
+    Prefetch,
     /// Another thread has left something.
-    Mail(Mail),
+    LoopMessage(LoopMessage),
 }
 
 /// The sockets of one thread.
@@ -85,7 +85,7 @@ pub(super) struct EventLoop {
     /// Connections that may have more to read than was taken.
     unread: RefCell<Vec<usize>>,
     /// Connections whose session has news.
-    news: RefCell<Vec<usize>>,
+    status: RefCell<Vec<usize>>,
     /// Sessions that are to be told.
     woken: RefCell<Vec<u64>>,
     /// Connections with something to be written.
@@ -108,7 +108,7 @@ pub(super) fn is_first() -> bool {
 
 /// Lets this thread's loop, if it runs one, look soon whether the engine is free: whoever holds it may have let go just
 /// before it could see that somebody waits.
-pub(super) fn look_again() {
+pub(super) fn retry_engine() {
     CURRENT.with(|current| current.borrow().iter().for_each(|current| current.waits.set(true)));
 }
 
@@ -130,7 +130,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         places: RefCell::default(),
         tasks: RefCell::default(),
         unread: RefCell::default(),
-        news: RefCell::default(),
+        status: RefCell::default(),
         woken: RefCell::default(),
         unwritten: RefCell::default(),
         buffer: Cell::default(),
@@ -143,8 +143,8 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         if !this.wait(&mut events, timeout) {
             break;
         }
-        contained("what had to wait", || this.look_again());
-        this.turn(&events, &mut Hold::Lock);
+        contained("what had to wait", || this.retry_engine());
+        this.turn(&events, &mut EngineAccess::Lock);
     }
     CURRENT.with(|current| *current.borrow_mut() = None);
     // The sockets close with the loop, whoever knows of them.
@@ -163,11 +163,11 @@ impl EventLoop {
 
     /// How long nothing is to be done.
     fn timeout(&self) -> Option<Duration> {
-        if !self.unread.borrow().is_empty() || (!self.waits.get() && !self.news.borrow().is_empty()) {
+        if !self.unread.borrow().is_empty() || (!self.waits.get() && !self.status.borrow().is_empty()) {
             return Some(Duration::ZERO);
         }
         if self.waits.get() {
-            return Some(LOOK_AGAIN);
+            return Some(RETRY_ENGINE);
         }
         let at = self.shared.timer_at.load(Ordering::Relaxed);
         let timer = self.timer.as_ref().filter(|_| at != NEVER)?;
@@ -192,29 +192,29 @@ impl EventLoop {
     }
 
     /// Sees to what had to wait for the engine, and to deadlines.
-    fn look_again(&self) {
+    fn retry_engine(&self) {
         if self.waits.get() {
-            self.waits.set(self.shared.see_to_waiting().is_err());
+            self.waits.set(self.shared.run_deferred().is_err());
         }
         if self.timer.is_some() && !self.waits.get() && self.shared.fire_due().is_err() {
             self.waits.set(true);
         }
     }
 
-    fn turn(&self, events: &Events, hold: &mut Hold<'_>) {
+    fn turn(&self, events: &Events, access: &mut EngineAccess<'_>) {
         self.collect(events);
-        self.perform_all(hold);
+        self.perform_all(access);
         if !self.waits.get() {
-            contained("news", || self.tell_news(hold));
-            self.perform_all(hold);
+            contained("status", || self.tell_status(access));
+            self.perform_all(access);
         }
-        self.write_all(hold);
+        self.write_all(access);
     }
 
     fn turn_while_slow(&self, engine: &mut Engine) {
         let mut events = Events::with_capacity(EVENTS);
         if self.wait(&mut events, Some(Duration::ZERO)) {
-            self.turn(&events, &mut Hold::Lent(engine));
+            self.turn(&events, &mut EngineAccess::Lent(engine));
         }
     }
 
@@ -225,8 +225,10 @@ impl EventLoop {
         for event in events {
             match event.token() {
                 // Even while a slow script runs, after which the loop must not wait for it again.
-                DEADLINE => self.timer.iter().for_each(Timer::rang),
-                MAIL => tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Mail)),
+                DEADLINE => self.timer.iter().for_each(Timer::on_fired),
+                MESSAGES => {
+                    tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::LoopMessage))
+                }
                 Token(key) => tasks.push_back(Task::Ready {
                     key,
                     readable: event.is_readable(),
@@ -235,20 +237,20 @@ impl EventLoop {
                 }),
             }
         }
-        tasks.push_back(Task::Foresee);
+        tasks.push_back(Task::Prefetch);
     }
 
-    fn perform_all(&self, hold: &mut Hold<'_>) {
+    fn perform_all(&self, access: &mut EngineAccess<'_>) {
         loop {
             let Some(task) = self.tasks.borrow_mut().pop_front() else { return };
-            contained("a task", || self.perform(task, hold));
+            contained("a task", || self.perform(task, access));
         }
     }
 
-    fn perform(&self, task: Task, hold: &mut Hold<'_>) {
+    fn perform(&self, task: Task, access: &mut EngineAccess<'_>) {
         match task {
             Task::Ready { key, readable, writable, closed } => {
-                self.with(key, hold, |connection, _, buffer| {
+                self.with(key, access, |connection, _, buffer| {
                     self.shared.hooks.reach(Point::Read);
                     connection.ends |= closed;
                     if readable || closed {
@@ -257,29 +259,29 @@ impl EventLoop {
                     Ok(if writable && connection.has_output() { Next::Write } else { Next::Wait })
                 });
             }
-            Task::Read { key } => self.with(key, hold, |connection, _, buffer| connection.read(buffer)),
-            Task::Run { key } => self.with(key, hold, |connection, hold, _| {
+            Task::Read { key } => self.with(key, access, |connection, _, buffer| connection.read(buffer)),
+            Task::Run { key } => self.with(key, access, |connection, access, _| {
                 self.shared.hooks.reach(Point::Run);
-                connection.run(self, hold)
+                connection.run(self, access)
             }),
-            Task::Foresee => self.foresee(hold),
-            Task::Mail(mail) => self.open_mail(mail, hold),
+            Task::Prefetch => self.prefetch(access),
+            Task::LoopMessage(message) => self.handle_message(message, access),
         }
     }
 
     /// Fetches what small batches will touch, those of all connections together.
-    fn foresee(&self, hold: &Hold<'_>) {
+    fn prefetch(&self, access: &EngineAccess<'_>) {
         let tasks = self.tasks.borrow();
-        if tasks.len() < 2 || matches!(hold, Hold::Lent(_)) {
+        if tasks.len() < 2 || matches!(access, EngineAccess::Lent(_)) {
             return;
         }
         let Ok(mut engine) = self.shared.engine(self.index) else { return };
         let mut places = self.places.borrow_mut();
-        for task in tasks.iter().take(FORESEEN) {
+        for task in tasks.iter().take(PREFETCHED) {
             if let Task::Run { key } = task
                 && let Some(Place::Here(connection)) = places.get_mut(*key)
             {
-                connection.foresee_few(&mut engine);
+                connection.prefetch_few(&mut engine);
             }
         }
         engine.fetch();
@@ -299,7 +301,7 @@ impl EventLoop {
     pub(super) fn tell(&self, woken: &mut Vec<u64>) {
         for id in woken.drain(..) {
             match self.shared.address(id) {
-                Some(address) if address.index == self.index => self.has_news(address.key),
+                Some(address) if address.index == self.index => self.has_status(address.key),
                 Some(address) => self.shared.tell(address),
                 None => {}
             }
@@ -311,22 +313,22 @@ impl EventLoop {
     fn with(
         &self,
         key: usize,
-        hold: &mut Hold<'_>,
-        run: impl FnOnce(&mut Connection, &mut Hold<'_>, &mut [u8]) -> io::Result<Next>,
+        access: &mut EngineAccess<'_>,
+        run: impl FnOnce(&mut Connection, &mut EngineAccess<'_>, &mut [u8]) -> io::Result<Next>,
     ) {
         let Some(mut connection) = self.take(key) else { return };
         let mut buffer = self.buffer.take();
         buffer.resize(READ, 0);
         // A mistake of ours costs one connection, not the thread with all the others.
-        let done = contained("a connection", || run(&mut connection, hold, &mut buffer));
+        let done = contained("a connection", || run(&mut connection, access, &mut buffer));
         self.buffer.set(buffer);
         match done {
             Some(Ok(next)) => self.put(key, connection, next),
             Some(Err(error)) => {
                 tracing::debug!(id = connection.id, %error, "connection ended");
-                self.close(key, *connection, hold);
+                self.close(key, *connection, access);
             }
-            None => self.close(key, *connection, hold),
+            None => self.close(key, *connection, access),
         }
     }
 
@@ -359,7 +361,7 @@ impl EventLoop {
 
     /// Gives the place and the session of a connection away. Its socket closes after that: as long as the session is
     /// there, the engine may ask whether its client is.
-    fn close(&self, key: usize, mut connection: Connection, hold: &mut Hold<'_>) {
+    fn close(&self, key: usize, mut connection: Connection, access: &mut EngineAccess<'_>) {
         self.places.borrow_mut().remove(key);
         self.shared.clients.remove(&connection.id);
         if let Some(socket) = Arc::get_mut(&mut connection.socket) {
@@ -376,10 +378,10 @@ impl EventLoop {
                 contained("the end of a session", || engine.forget(slot));
             }
         };
-        match hold {
-            Hold::Lent(engine) => disconnect(engine),
-            Hold::Lock => {
-                if let Err(disconnect) = self.shared.hold(self.index, disconnect) {
+        match access {
+            EngineAccess::Lent(engine) => disconnect(engine),
+            EngineAccess::Lock => {
+                if let Err(disconnect) = self.shared.run_unless_busy(self.index, disconnect) {
                     let socket = connection.socket;
                     self.shared.leave(Job::of(slot, move |engine| {
                         disconnect(engine);
@@ -390,41 +392,43 @@ impl EventLoop {
         }
     }
 
-    fn open_mail(&self, mail: Mail, hold: &mut Hold<'_>) {
-        self.shared.hooks.reach(Point::Mail);
-        match mail {
-            Mail::Open(opening) => self.open(opening, hold),
-            Mail::Opened(opening, session) => self.add(Connection::new(opening, session), hold),
-            Mail::News { key } => self.has_news(key),
-            Mail::Answered { key, id, answer } => self.with(key, hold, |connection, hold, _| {
-                if connection.id == id { connection.answered(self, hold, answer) } else { Ok(Next::Wait) }
+    fn handle_message(&self, message: LoopMessage, access: &mut EngineAccess<'_>) {
+        self.shared.hooks.reach(Point::LoopMessage);
+        match message {
+            LoopMessage::Open(connection) => self.open(connection, access),
+            LoopMessage::Opened(connection, session) => {
+                self.add(Connection::new(connection, session), access)
+            }
+            LoopMessage::SessionStatus { key } => self.has_status(key),
+            LoopMessage::Answered { key, id, answer } => self.with(key, access, |connection, access, _| {
+                if connection.id == id { connection.answered(self, access, answer) } else { Ok(Next::Wait) }
             }),
         }
     }
 
     /// Makes a session for a socket, here or in the slow script that holds the engine.
-    fn open(&self, opening: Opening, hold: &mut Hold<'_>) {
+    fn open(&self, connection: NewConnection, access: &mut EngineAccess<'_>) {
         let connect = move |engine: &mut Engine| {
-            let session = opening.connect(engine);
-            (opening, session)
+            let session = connection.connect(engine);
+            (connection, session)
         };
-        let connected = match hold {
-            Hold::Lent(engine) => Ok(connect(engine)),
-            Hold::Lock => self.shared.hold(self.index, connect),
+        let connected = match access {
+            EngineAccess::Lent(engine) => Ok(connect(engine)),
+            EngineAccess::Lock => self.shared.run_unless_busy(self.index, connect),
         };
         match connected {
-            Ok((opening, session)) => self.add(Connection::new(opening, session), hold),
+            Ok((connection, session)) => self.add(Connection::new(connection, session), access),
             Err(connect) => {
                 let (shared, index) = (self.shared.clone(), self.index);
                 self.shared.leave(Job::new(move |engine| {
-                    let (opening, session) = connect(engine);
-                    shared.inbox(index).post(Mail::Opened(opening, session));
+                    let (connection, session) = connect(engine);
+                    shared.inbox(index).post(LoopMessage::Opened(connection, session));
                 }));
             }
         }
     }
 
-    fn add(&self, mut connection: Connection, hold: &mut Hold<'_>) {
+    fn add(&self, mut connection: Connection, access: &mut EngineAccess<'_>) {
         let key = self.places.borrow().vacant_key();
         connection.key = key;
         let socket = Arc::get_mut(&mut connection.socket).expect("nobody else has a new connection's socket");
@@ -436,7 +440,7 @@ impl EventLoop {
         self.places.borrow_mut().insert(Place::Away { missed: false });
         if let Err(error) = registered {
             tracing::warn!(%error, "a connection could not be watched");
-            return self.close(key, connection, hold);
+            return self.close(key, connection, access);
         }
         let (address, socket) = (Address { index: self.index, key }, connection.socket.clone());
         self.shared.clients.insert(connection.id, Client { address, socket });
@@ -444,27 +448,27 @@ impl EventLoop {
     }
 
     /// The session of a connection has output or news that its own requests did not cause.
-    pub(super) fn has_news(&self, key: usize) {
-        self.news.borrow_mut().push(key);
+    pub(super) fn has_status(&self, key: usize) {
+        self.status.borrow_mut().push(key);
     }
 
-    /// Takes the news of sessions; with the lock held once for all of them.
-    fn tell_news(&self, hold: &mut Hold<'_>) {
+    /// Takes the status of sessions; with the lock held once for all of them.
+    fn tell_status(&self, access: &mut EngineAccess<'_>) {
         // What a script causes for others is theirs when it has ended.
-        if matches!(hold, Hold::Lent(_)) || self.news.borrow().is_empty() {
+        if matches!(access, EngineAccess::Lent(_)) || self.status.borrow().is_empty() {
             return;
         }
         let Ok(mut engine) = self.shared.engine(self.index) else {
             self.shared.wait_for_free();
             return self.waits.set(true);
         };
-        let keys = std::mem::take(&mut *self.news.borrow_mut());
+        let keys = std::mem::take(&mut *self.status.borrow_mut());
         let mut broken = Vec::new();
         for &key in &keys {
-            let told = contained("news of a session", || {
+            let told = contained("status of a session", || {
                 if let Some(Place::Here(connection)) = self.places.borrow_mut().get_mut(key) {
-                    self.shared.hooks.reach(Point::News);
-                    connection.take_news(&mut engine);
+                    self.shared.hooks.reach(Point::SessionStatus);
+                    connection.take_status(&mut engine);
                 }
             });
             broken.extend(told.is_none().then_some(key));
@@ -473,17 +477,17 @@ impl EventLoop {
         self.let_go(engine);
         for key in broken {
             if let Some(connection) = self.take(key) {
-                self.close(key, *connection, hold);
+                self.close(key, *connection, access);
             }
         }
     }
 
-    fn write_all(&self, hold: &mut Hold<'_>) {
+    fn write_all(&self, access: &mut EngineAccess<'_>) {
         let mut keys = std::mem::take(&mut *self.unwritten.borrow_mut());
         for key in keys.drain(..) {
             contained("writing", || {
                 if let Some(connection) = self.take(key) {
-                    self.write(key, connection, hold);
+                    self.write(key, connection, access);
                 }
             });
         }
@@ -494,22 +498,22 @@ impl EventLoop {
         }
     }
 
-    fn write(&self, key: usize, mut connection: Box<Connection>, hold: &mut Hold<'_>) {
+    fn write(&self, key: usize, mut connection: Box<Connection>, access: &mut EngineAccess<'_>) {
         let written = contained("writing to a connection", || {
             self.shared.hooks.reach(Point::Write);
             connection.write()
         });
         match written.unwrap_or(Ok(false)) {
             Ok(true) => {
-                if connection.has_held_news() {
-                    self.has_news(key);
+                if connection.has_held_status() {
+                    self.has_status(key);
                 }
                 self.put(key, connection, Next::Wait);
             }
-            Ok(false) => self.close(key, *connection, hold),
+            Ok(false) => self.close(key, *connection, access),
             Err(error) => {
                 tracing::debug!(id = connection.id, %error, "connection ended");
-                self.close(key, *connection, hold);
+                self.close(key, *connection, access);
             }
         }
     }

@@ -11,10 +11,10 @@ pub(super) enum Point {
     Deferred,
     /// A connection's session is about to go.
     Disconnect,
-    /// A connection is about to learn its session's news.
-    News,
-    /// Mail is about to be opened.
-    Mail,
+    /// A connection is about to learn what is new of its session.
+    SessionStatus,
+    /// A message of the loop is about to be handled.
+    LoopMessage,
     /// A connection is about to be read.
     Read,
     /// A connection is about to run what it has read.

@@ -5,9 +5,10 @@ use super::event_loop;
 use super::hooks::Point;
 use super::os_clock::OsClock;
 use super::shared::Shared;
-use crate::engine::config::BindAddress;
-use crate::engine::{Engine, Host};
-use crate::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::config::BindAddress;
+use lockwheel_engine::core::Host;
+use lockwheel_engine::time::Now;
 use std::sync::{Arc, Weak};
 
 /// What the engine may ask while a request runs.

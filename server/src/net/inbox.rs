@@ -1,9 +1,11 @@
 //! What other threads leave for a loop, and how they wake it.
 
-use super::connection::News;
+use super::connection::SessionStatus;
 use super::shared::Seat;
 use super::socket::Socket;
-use crate::engine::{Engine, Outbox, Peer, Progress, Slot};
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::core::Progress;
 use mio::Waker;
 use parking_lot::Mutex;
 use socket2::{SockRef, TcpKeepalive};
@@ -32,13 +34,13 @@ pub(super) struct Client {
 }
 
 /// What is left for a loop.
-pub(super) enum Mail {
+pub(super) enum LoopMessage {
     /// A new connection.
-    Open(Opening),
+    Open(NewConnection),
     /// The same, with the session that a slow script's thread has made for it.
-    Opened(Opening, NewSession),
+    Opened(NewConnection, NewSession),
     /// The session of a connection has news.
-    News {
+    SessionStatus {
         /// Its place.
         key: usize,
     },
@@ -55,13 +57,13 @@ pub(super) enum Mail {
 
 /// What came of a request that another thread has run.
 pub(super) struct Answer {
-    pub(super) news: News,
+    pub(super) status: SessionStatus,
     pub(super) out: Outbox,
     pub(super) progress: Progress,
 }
 
 /// A socket that has no session yet.
-pub(super) struct Opening {
+pub(super) struct NewConnection {
     pub(super) stream: Socket,
     pub(super) seat: Seat,
     peer: Peer,
@@ -71,11 +73,11 @@ pub(super) struct Opening {
 pub(super) struct NewSession {
     pub(super) slot: Slot,
     pub(super) id: u64,
-    pub(super) news: News,
+    pub(super) status: SessionStatus,
     pub(super) unwritten: Arc<AtomicUsize>,
 }
 
-impl Opening {
+impl NewConnection {
     /// A socket that does not block, and who is at its other end.
     pub(super) fn new(stream: std::net::TcpStream, seat: Seat) -> io::Result<Self> {
         stream.set_nodelay(true)?;
@@ -90,7 +92,7 @@ impl Opening {
             fd: raw_fd(&stream),
             unix: false,
         };
-        Ok(Opening { stream: stream.into(), seat, peer })
+        Ok(NewConnection { stream: stream.into(), seat, peer })
     }
 
     /// The same for a client of the unix socket at `path`.
@@ -99,14 +101,14 @@ impl Opening {
         use std::os::fd::AsRawFd;
         let addr = format!("{path}:0");
         let peer = Peer { laddr: addr.clone(), addr, fd: stream.as_raw_fd(), unix: true };
-        Opening { stream: stream.into(), seat, peer }
+        NewConnection { stream: stream.into(), seat, peer }
     }
 
     /// Makes its session.
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.seat.id;
         let slot = engine.connect_as(id, self.peer.clone());
-        NewSession { slot, id, news: News::of(engine, slot), unwritten: engine.unwritten(slot) }
+        NewSession { slot, id, status: SessionStatus::of(engine, slot), unwritten: engine.unwritten(slot) }
     }
 }
 
@@ -133,23 +135,23 @@ fn raw_fd(_: &std::net::TcpStream) -> i32 {
     0
 }
 
-/// The mail of one loop.
+/// The messages for one loop.
 pub(crate) struct Inbox {
-    mail: Mutex<Vec<Mail>>,
+    messages: Mutex<Vec<LoopMessage>>,
     waker: Waker,
     connections: AtomicUsize,
 }
 
 impl Inbox {
     pub(super) fn new(waker: Waker) -> Self {
-        Inbox { mail: Mutex::default(), waker, connections: AtomicUsize::new(0) }
+        Inbox { messages: Mutex::default(), waker, connections: AtomicUsize::new(0) }
     }
 
     /// Leaves something, and wakes the loop unless it has been woken already.
-    pub(super) fn post(&self, mail: Mail) {
+    pub(super) fn post(&self, message: LoopMessage) {
         let first = {
-            let mut waiting = self.mail.lock();
-            waiting.push(mail);
+            let mut waiting = self.messages.lock();
+            waiting.push(message);
             waiting.len() == 1
         };
         if first {
@@ -164,8 +166,8 @@ impl Inbox {
         }
     }
 
-    pub(super) fn take(&self) -> Vec<Mail> {
-        std::mem::take(&mut *self.mail.lock())
+    pub(super) fn take(&self) -> Vec<LoopMessage> {
+        std::mem::take(&mut *self.messages.lock())
     }
 
     /// How many connections the loop has.

@@ -1,6 +1,6 @@
 //! Listening sockets: where a server is to listen, and the sockets that do.
 
-use crate::engine::config::{BindAddress, Config, Host, system_reason};
+use lockwheel_engine::config::{BindAddress, Config, Host, system_reason};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::io;

@@ -1,6 +1,6 @@
 //! The system's clocks.
 
-use crate::time::Now;
+use lockwheel_engine::time::Now;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Reads the system's clocks; the monotonic hand starts at 0 when this is made.

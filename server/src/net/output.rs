@@ -1,6 +1,6 @@
 //! Output on its way to the socket.
 
-use crate::engine::Outbox;
+use lockwheel_engine::clients::Outbox;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

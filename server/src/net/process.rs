@@ -1,6 +1,6 @@
 //! What the system tells of this process, for INFO.
 
-use crate::engine::{Process, Usage};
+use lockwheel_engine::statistics::{Process, Usage};
 use std::{env, fs};
 
 /// This process, which listens on `port`.

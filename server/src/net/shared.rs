@@ -7,12 +7,13 @@ use super::deferred::Deferred;
 use super::event_loop;
 use super::hooks::{Hooks, Point};
 use super::host::World;
-use super::inbox::{Address, Client, Inbox, Mail};
+use super::inbox::{Address, Client, Inbox, LoopMessage};
 use super::os_clock::OsClock;
 use super::watchdog::Batches;
-use crate::engine::{CommandId, CommandTable, Engine};
-use crate::keyspace::Garbage;
 use dashmap::DashMap;
+use lockwheel_engine::Engine;
+use lockwheel_engine::keyspace::Garbage;
+use lockwheel_engine::spec::{CommandId, CommandTable};
 use lockwheel_scripting::Control;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -89,7 +90,7 @@ impl Shared {
     pub(super) fn new(
         inboxes: Box<[Inbox]>,
         acceptor: Arc<Acceptor>,
-        make: impl FnOnce(crate::time::Now) -> Engine,
+        make: impl FnOnce(lockwheel_engine::time::Now) -> Engine,
     ) -> Arc<Self> {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
@@ -227,7 +228,11 @@ impl Shared {
     }
 
     /// Runs `work` on the engine, or gives it back when a slow script holds that.
-    pub(super) fn hold<T, W: FnOnce(&mut Engine) -> T>(&self, index: usize, work: W) -> Result<T, W> {
+    pub(super) fn run_unless_busy<T, W: FnOnce(&mut Engine) -> T>(
+        &self,
+        index: usize,
+        work: W,
+    ) -> Result<T, W> {
         match self.engine(index) {
             Ok(engine) => Ok(self.run(engine, work)),
             Err(Busy) => Err(work),
@@ -238,7 +243,7 @@ impl Shared {
     pub(super) fn leave(&self, job: Job) {
         match self.engine.leave(job) {
             Some(engine) => self.run(engine, |_| ()),
-            None => event_loop::look_again(),
+            None => event_loop::retry_engine(),
         }
     }
 
@@ -248,7 +253,7 @@ impl Shared {
     }
 
     /// Sees to what waits for the engine, if that is free.
-    pub(super) fn see_to_waiting(&self) -> Result<(), Busy> {
+    pub(super) fn run_deferred(&self) -> Result<(), Busy> {
         let engine = self.engine.lock().try_lock().ok_or(Busy)?;
         self.run(engine, |_| ());
         Ok(())
@@ -262,7 +267,7 @@ impl Shared {
         }
         self.timer_wakes.fetch_add(1, Ordering::Relaxed);
         self.timer_at.store(NEVER, Ordering::Relaxed);
-        self.hold(0, |_: &mut Engine| ()).map_err(|_| {
+        self.run_unless_busy(0, |_: &mut Engine| ()).map_err(|_| {
             self.timer_at.fetch_min(at, Ordering::Relaxed);
             self.wait_for_free();
             Busy
@@ -272,10 +277,10 @@ impl Shared {
     /// What every holder of the engine ends with: who is to be told is put into `woken`, the timer is set, and what
     /// others have left meanwhile is done.
     pub(super) fn let_go(&self, engine: MutexGuard<'_, Engine>, woken: &mut Vec<u64>) {
-        self.engine.let_go(engine, |engine| self.settle(engine, woken));
+        self.engine.let_go(engine, |engine| self.before_unlock(engine, woken));
     }
 
-    fn settle(&self, engine: &mut Engine, woken: &mut Vec<u64>) {
+    fn before_unlock(&self, engine: &mut Engine, woken: &mut Vec<u64>) {
         if self.engine.is_asked() {
             // What was left runs at its own instant, not at that of the script before it.
             self.take_garbage(engine);
@@ -323,7 +328,7 @@ impl Shared {
 
     /// Tells a connection that its session has news; without the lock.
     pub(super) fn tell(&self, address: Address) {
-        self.inbox(address.index).post(Mail::News { key: address.key });
+        self.inbox(address.index).post(LoopMessage::SessionStatus { key: address.key });
     }
 
     /// A place for one more client, if `maxclients` leaves one.

@@ -7,7 +7,7 @@ use mio::net::UnixStream;
 use mio::{Interest, Registry, Token};
 use std::io::{self, IoSlice, Read, Write};
 
-/// The stream of one client. Reading and writing need no exclusive hold, as with the streams themselves.
+/// The stream of one client. Reading and writing need no exclusive access, as with the streams themselves.
 #[derive(Debug)]
 pub(super) enum Socket {
     /// Over the network, or the loopback interface.

@@ -1,6 +1,6 @@
 //! The unix socket that a server listens on, and its file.
 
-use crate::engine::config::Config;
+use lockwheel_engine::config::Config;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::fs::{self, Permissions};
 use std::io;

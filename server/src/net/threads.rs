@@ -8,8 +8,8 @@ use super::shared::Shared;
 use super::signals::{self, Signals};
 use super::timer::Timer;
 use super::watchdog;
-use crate::engine::Engine;
-use crate::time::Now;
+use lockwheel_engine::Engine;
+use lockwheel_engine::time::Now;
 use mio::{Poll, Waker};
 use std::io;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Threads {
         make: impl FnOnce(Now) -> Engine,
     ) -> io::Result<Self> {
         let polls = (0..loops.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
-        let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MAIL).map(Inbox::new);
+        let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MESSAGES).map(Inbox::new);
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
         let (acceptor, rebinds) = Acceptor::new(endpoints, listeners.port());
         let shared = Shared::new(inboxes, acceptor.clone(), make);

@@ -19,7 +19,7 @@ impl Timer {
     }
 
     /// It has ended a wait, and must be set again to end another.
-    pub(super) fn rang(&self) {
+    pub(super) fn on_fired(&self) {
         self.at.set(None);
     }
 

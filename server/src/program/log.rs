@@ -1,6 +1,6 @@
 //! The log: its lines have the shape of Redis'.
 
-use lockwheel::engine::config::{Config, LogLevel, log_stamp};
+use lockwheel_engine::config::{Config, LogLevel, log_stamp};
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};

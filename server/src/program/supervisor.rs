@@ -1,6 +1,6 @@
 //! Who supervises the program, and what it is told.
 
-use lockwheel::engine::config::Supervision;
+use lockwheel_engine::config::Supervision;
 use std::env;
 
 /// What systemd says where to tell it.

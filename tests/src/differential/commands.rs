@@ -1,9 +1,9 @@
 //! Which commands of the table are compared, and which are not, with the reason.
 
 use crate::ours;
-use lockwheel::engine::Command;
-use lockwheel::table::Args;
-use lockwheel::table::syntax::Syntax;
+use lockwheel_engine::spec::Args;
+use lockwheel_engine::spec::Command;
+use lockwheel_engine::spec::syntax::Syntax;
 use std::sync::Arc;
 
 /// Groups of commands that no Redis has.
@@ -59,7 +59,7 @@ pub struct Subject {
 
 impl Subject {
     fn new(command: &Arc<Command>) -> Subject {
-        let syntax = Syntax::parse(command.row.syntax)
+        let syntax = Syntax::parse(command.spec.syntax)
             .unwrap_or_else(|error| panic!("the synopsis of {}: {error}", command.name));
         Subject { command: Arc::clone(command), syntax }
     }
@@ -109,13 +109,13 @@ impl Commands {
     /// Reads them from the table.
     pub fn all() -> Commands {
         fn walk(command: &Arc<Command>, subjects: &mut Vec<Subject>) {
-            if command.handler.is_some() {
+            if command.subcommands.is_empty() {
                 subjects.push(Subject::new(command));
             }
             command.subcommands.iter().for_each(|sub| walk(sub, subjects));
         }
         let mut subjects = Vec::new();
-        for command in ours::commands().iter().filter(|command| !OWN_GROUPS.contains(&command.row.group)) {
+        for command in ours::commands().iter().filter(|command| !OWN_GROUPS.contains(&command.spec.group)) {
             walk(command, &mut subjects);
         }
         Commands(subjects)
@@ -128,7 +128,7 @@ impl Commands {
 
     /// Those of one group.
     pub fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Subject> {
-        self.0.iter().filter(move |subject| subject.command.row.group == group)
+        self.0.iter().filter(move |subject| subject.command.spec.group == group)
     }
 
     /// The command that a request names, if it is one of these.

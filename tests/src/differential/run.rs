@@ -56,7 +56,7 @@ impl<'a> Family<'a> {
             subjects: commands.of_group(group).collect(),
             // What scripts and messages are is not random commands' to find out.
             others: others
-                .filter(|subject| !matches!(subject.command.row.group, "scripting" | "pubsub"))
+                .filter(|subject| !matches!(subject.command.spec.group, "scripting" | "pubsub"))
                 .collect(),
             sessions: 2,
             ways: WAYS,
@@ -118,7 +118,7 @@ fn missing(family: &Family<'_>, coverage: &Coverage) -> Vec<String> {
     for subject in family.subjects.iter().filter(|subject| !directed::is_elsewhere(subject.name())) {
         let errors: Vec<&str> = subject
             .command
-            .row
+            .spec
             .errors
             .iter()
             .copied()

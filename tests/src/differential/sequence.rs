@@ -5,7 +5,7 @@ use super::commands::{Commands, Subject};
 use crate::generate::{Form, Generated, Generator};
 use crate::line;
 use crate::pair::{CALL, PCALL, typed};
-use lockwheel::table::flags;
+use lockwheel_engine::spec::flags;
 
 /// How a step's commands reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn plain(generator: &mut Generator, subject: &Subject) -> Step {
 }
 
 fn sent(generator: &mut Generator, subject: &Subject) -> Sent {
-    let row = &subject.command.row;
+    let row = subject.command.spec;
     let generated = generator.command(subject.name(), row.group, &subject.syntax);
     Sent { subject: Some(subject.clone()), generated }
 }

@@ -73,7 +73,7 @@ impl Shape {
         let Some(name) = literal(name).map(str::to_lowercase) else { return };
         self.commands.insert(name.clone());
         let Some(subject) = commands.find(&[name.into_bytes()]) else { return };
-        let (names, group) = (subject.syntax.arguments(), subject.command.row.group);
+        let (names, group) = (subject.syntax.arguments(), subject.command.spec.group);
         for (at, text) in rest.iter().enumerate() {
             if let Some(index) = place(text, "KEYS[") {
                 self.keys[index].insert(group);

@@ -3,24 +3,78 @@
 use crate::Finding;
 use crate::source::{Source, behind_closing, occurrences};
 
-/// The modules at the root of `server/src`, each with those it may name. Every list holds earlier rooms only, so
-/// there can be no circle; `lib.rs`, `main.rs` and what stands beside them may name all.
-const ROOMS: &[(&str, &[&str])] = &[
-    ("pages", &[]),
-    ("time", &["pages"]),
-    ("values", &[]),
-    ("keyspace", &["pages", "time", "values"]),
-    ("table", &["time", "values", "keyspace"]),
-    ("commands", &["time", "values", "keyspace", "table"]),
-    ("locks", &["time", "values", "keyspace", "table"]),
-    ("control", &["time", "values", "keyspace", "table"]),
-    ("engine", &["time", "values", "keyspace", "table", "commands", "locks", "control"]),
-    ("net", &["time", "values", "keyspace", "table", "commands", "locks", "control", "engine"]),
-    ("admin", &["time", "values", "keyspace", "table", "commands", "locks", "control", "engine"]),
+/// A crate whose folders are rooms.
+struct House {
+    /// Where its sources are.
+    sources: &'static str,
+    /// Its rooms from the lowest to the highest, each with those it may name: earlier ones only, so that there can be
+    /// circle.
+    rooms: &'static [(&'static str, &'static [&'static str])],
+    /// Files at its root that are no rooms: they put the rooms together, and may name all.
+    roofs: &'static [&'static str],
+}
+
+const HOUSES: &[House] = &[
+    House {
+        sources: ENGINE,
+        rooms: &[
+            ("pages", &[]),
+            ("time", &["pages"]),
+            ("values", &[]),
+            ("keyspace", &["pages", "time", "values"]),
+            ("spec", &["time", "values", "keyspace"]),
+            ("commands", &["time", "values", "keyspace", "spec"]),
+            ("locks", &["time", "values", "keyspace", "spec"]),
+            ("control", &["time", "values", "keyspace", "spec"]),
+            ("config", &["time", "values", "keyspace", "spec"]),
+            ("timers", &["time", "keyspace"]),
+            ("clients", &["time", "spec", "timers"]),
+            ("pubsub", &["keyspace"]),
+            ("statistics", &["keyspace", "spec"]),
+            ("scripts", &["config", "spec"]),
+            (
+                "core",
+                &[
+                    "time",
+                    "values",
+                    "keyspace",
+                    "spec",
+                    "locks",
+                    "control",
+                    "config",
+                    "timers",
+                    "clients",
+                    "pubsub",
+                    "statistics",
+                    "scripts",
+                ],
+            ),
+            (
+                "server_commands",
+                &[
+                    "time",
+                    "values",
+                    "keyspace",
+                    "spec",
+                    "locks",
+                    "control",
+                    "config",
+                    "timers",
+                    "clients",
+                    "pubsub",
+                    "statistics",
+                    "scripts",
+                    "core",
+                ],
+            ),
+        ],
+        roofs: &["lib", "families"],
+    },
+    House { sources: "server/src/", rooms: &[("net", &[])], roofs: &["lib", "main", "program", "server"] },
 ];
 
-/// Modules at the root that are no rooms: the embedding API and the program.
-const ROOFS: &[&str] = &["lib", "main", "program", "server"];
+/// Where the sources of the engine are, which does without I/O.
+pub(crate) const ENGINE: &str = "server/engine/src/";
 
 /// Crates and the words that may not appear among their dependencies.
 const MANIFESTS: &[(&str, &[&str])] = &[
@@ -34,29 +88,30 @@ const MANIFESTS: &[(&str, &[&str])] = &[
 
 /// A room names only rooms below it.
 pub(crate) fn imports(sources: &[Source]) -> Vec<Finding> {
+    let rust = sources.iter().filter(|source| source.is_rust());
+    let inside = |source: &Source| {
+        HOUSES.iter().find_map(|house| Some((house, source.path.strip_prefix(house.sources)?.to_owned())))
+    };
+    rust.filter_map(|source| inside(source).map(|(house, inside)| imports_of(source, house, &inside)))
+        .flatten()
+        .collect()
+}
+
+fn imports_of(source: &Source, house: &House, inside: &str) -> Vec<Finding> {
+    let room = inside.split(['/', '.']).next().unwrap_or_default();
+    let Some((_, allowed)) = house.rooms.iter().find(|(name, _)| *name == room) else {
+        let unknown = || source.finding(0, format!("`{room}` is not a room of the house: give it a place"));
+        return if house.roofs.contains(&room) { Vec::new() } else { vec![unknown()] };
+    };
     let mut findings = Vec::new();
-    for source in sources {
-        let Some(inside) = source.path.strip_prefix("server/src/") else { continue };
-        if !source.is_rust() {
-            continue;
+    for (at, named) in root_names(&source.shipped) {
+        let is_room = house.rooms.iter().any(|(name, _)| *name == named);
+        if named != room && !allowed.contains(&named.as_str()) {
+            let what = if is_room { "room" } else { "name at the root" };
+            findings.push(source.finding(at, format!("{room} may not know the {what} `{named}`")));
         }
-        let room = inside.split(['/', '.']).next().unwrap_or_default();
-        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
-            if !ROOFS.contains(&room) {
-                findings
-                    .push(source.finding(0, format!("`{room}` is not a room of the house: give it a place")));
-            }
-            continue;
-        };
-        for (at, named) in root_names(&source.code) {
-            let is_room = ROOMS.iter().any(|(name, _)| *name == named);
-            if named != room && !allowed.contains(&named.as_str()) {
-                let what = if is_room { "room" } else { "name at the root" };
-                findings.push(source.finding(at, format!("{room} may not know the {what} `{named}`")));
-            }
-        }
-        findings.extend(climbs(source, inside));
     }
+    findings.extend(climbs(source, inside));
     findings
 }
 
@@ -150,9 +205,11 @@ pub(crate) fn manifests(sources: &[Source]) -> Vec<Finding> {
 
 #[test]
 fn the_table_of_rooms_has_no_circle() {
-    for (index, (room, allowed)) in ROOMS.iter().enumerate() {
-        for below in *allowed {
-            assert!(ROOMS[..index].iter().any(|(name, _)| name == below), "{room} knows {below}");
+    for House { rooms, .. } in HOUSES {
+        for (index, (room, allowed)) in rooms.iter().enumerate() {
+            for below in *allowed {
+                assert!(rooms[..index].iter().any(|(name, _)| name == below), "{room} knows {below}");
+            }
         }
     }
 }
@@ -161,34 +218,38 @@ fn the_table_of_rooms_has_no_circle() {
 fn an_import_upwards_or_aside_is_found() {
     let cases = [
         (
-            "server/src/keyspace/tx.rs",
-            "use crate::engine::Engine;",
-            "keyspace may not know the room `engine`",
+            "server/engine/src/keyspace/tx.rs",
+            "use crate::core::Engine;",
+            "keyspace may not know the room `core`",
         ),
-        ("server/src/time/mod.rs", "fn f(x: crate::values::X) {}", "time may not know the room `values`"),
         (
-            "server/src/commands/hash.rs",
+            "server/engine/src/time/mod.rs",
+            "fn f(x: crate::values::X) {}",
+            "time may not know the room `values`",
+        ),
+        (
+            "server/engine/src/commands/hash.rs",
             "use crate::{keyspace::Tx, locks::{a, b}};",
             "commands may not know the room `locks`",
         ),
         (
-            "server/src/engine/mod.rs",
+            "server/engine/src/core/mod.rs",
             "use crate::Server;",
-            "engine may not know the name at the root `Server`",
+            "core may not know the name at the root `Server`",
         ),
-        ("server/src/new/mod.rs", "", "`new` is not a room of the house: give it a place"),
+        ("server/engine/src/new/mod.rs", "", "`new` is not a room of the house: give it a place"),
         (
-            "server/src/values/set.rs",
+            "server/engine/src/values/set.rs",
             "use super::super::keyspace;",
             "`super` up to the crate's root: write `crate::`",
         ),
         (
-            "server/src/values/mod.rs",
+            "server/engine/src/values/mod.rs",
             "use super::keyspace;",
             "`super` up to the crate's root: write `crate::`",
         ),
         (
-            "server/src/values/mod.rs",
+            "server/engine/src/values/mod.rs",
             "mod a { use super::super::keyspace; }",
             "`super` up to the crate's root: write `crate::`",
         ),
@@ -198,11 +259,11 @@ fn an_import_upwards_or_aside_is_found() {
     }
     let fine = [
         (
-            "server/src/engine/x.rs",
-            "use crate::{commands, engine::y, time::Now}; use super::z; // crate::net",
+            "server/engine/src/core/x.rs",
+            "use crate::{locks, core::y, time::Now}; use super::z; // crate::net",
         ),
-        ("server/src/net/mod.rs", "use crate::engine::Engine; mod tests { use super::*; }"),
-        ("server/src/values/a/b.rs", "use super::super::c;"),
+        ("server/src/net/mod.rs", "use lockwheel_engine::Engine; mod tests { use super::*; }"),
+        ("server/engine/src/values/a/b.rs", "use super::super::c;"),
         ("server/src/lib.rs", "use crate::net;"),
         ("tests/src/x.rs", "use crate::anything;"),
     ];

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(crate) fn unique(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut commands: BTreeMap<String, String> = BTreeMap::new();
-    for source in sources.iter().filter(|source| source.path.starts_with("server/src/")) {
+    for source in sources.iter().filter(|source| source.path.starts_with(crate::rooms::ENGINE)) {
         for (constant, rows) in tables(source) {
             let mut here: BTreeMap<String, String> = BTreeMap::new();
             let seen = if constant == "ROWS" { &mut commands } else { &mut here };
@@ -69,15 +69,15 @@ fn a_second_row_is_found() {
         let file = |path: &str, rows: &str| Source::new(path, format!("const ROWS: &[Row<H>] = &[{rows}];"));
         let sources = [
             file(
-                "server/src/commands/a.rs",
+                "server/engine/src/commands/a.rs",
                 "Row::new(\"get\", 2, get).about(\"string\", \"1\").syntax(\"key\")",
             ),
-            file("server/src/commands/b.rs", text),
+            file("server/engine/src/commands/b.rs", text),
         ];
         unique(&sources).into_iter().map(|finding| finding.problem).collect::<Vec<_>>()
     };
     assert_eq!(commands("Row::new(\"set\", 3, set), row(\"string\", 1)"), [""; 0]);
-    let expected = "`get` has a row already: server/src/commands/a.rs:1";
+    let expected = "`get` has a row already: server/engine/src/commands/a.rs:1";
     assert_eq!(commands("Row::new(\"set\", 3, set),\n Row::container(\n\"get\", 2, SUB)"), [expected]);
 }
 
@@ -85,7 +85,7 @@ fn a_second_row_is_found() {
 fn subcommands_are_unique_in_their_own_list() {
     let list = |rows: &str| {
         let text = format!("const A: &[Row<H>] = &[{rows}]; const B: &[Row<H>] = &[row(\"help\")];");
-        crate::findings(unique, "server/src/engine/x.rs", &text).len()
+        crate::findings(unique, "server/engine/src/core/x.rs", &text).len()
     };
     assert_eq!(list("row(\"help\"), row(\"list\")"), 0);
     assert_eq!(list("row(\"help\"), row(\"list\"), row(\"help\")"), 1);

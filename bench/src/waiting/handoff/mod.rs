@@ -63,7 +63,12 @@ trait Locking {
     fn release(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()>;
 
     /// Something came on a connection; the party that holds the lock since then, if one does.
-    fn heard(&mut self, crowd: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>>;
+    fn acknowledge_wake(
+        &mut self,
+        crowd: &mut Crowd,
+        place: Place,
+        reply: &Reply,
+    ) -> io::Result<Option<usize>>;
 }
 
 /// Lets a lock go from hand to hand.
@@ -188,5 +193,5 @@ fn hear(crowd: &mut Crowd, locking: &mut impl Locking) -> io::Result<Option<usiz
     if let Reply::Error(text) = &reply {
         return Err(io::Error::other(format!("a party was answered `{}`", text.escape_ascii())));
     }
-    locking.heard(crowd, place, &reply)
+    locking.acknowledge_wake(crowd, place, &reply)
 }

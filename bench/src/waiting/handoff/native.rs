@@ -75,7 +75,7 @@ impl Locking for Native {
         crowd.send(who, &[b"LOCK.RELEASE", LOCK, &self.parties[who].owner])
     }
 
-    fn heard(&mut self, _: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
+    fn acknowledge_wake(&mut self, _: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
         let party = &mut self.parties[place];
         match (party.step, reply) {
             (Step::Waiting, Reply::Array(Some(_))) => {

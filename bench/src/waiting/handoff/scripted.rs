@@ -210,7 +210,12 @@ impl Locking for Scripted {
         crowd.send(commands(who), &[&head[..], &keys[..], &values[..]].concat())
     }
 
-    fn heard(&mut self, crowd: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
+    fn acknowledge_wake(
+        &mut self,
+        crowd: &mut Crowd,
+        place: Place,
+        reply: &Reply,
+    ) -> io::Result<Option<usize>> {
         let who = place / 2;
         if place == messages(who) {
             return self.messaged(crowd, who, reply).map(|()| None);

@@ -7,9 +7,9 @@ mod slow;
 
 use super::hooks::Point;
 use super::{Control, Endpoints, Listeners, Shared, Threads};
-use crate::engine::Engine;
-use crate::engine::config::Config;
 use client::Client;
+use lockwheel_engine::Engine;
+use lockwheel_engine::config::Config;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

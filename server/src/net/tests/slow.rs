@@ -1,8 +1,8 @@
 //! What meets a slow script: deferred requests, closing, transactions, the instant of what follows.
 
 use super::*;
-use crate::engine::Peer;
 use crate::net::busy::Job;
+use lockwheel_engine::clients::Peer;
 
 #[test]
 fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place() {

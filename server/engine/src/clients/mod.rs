@@ -1,0 +1,15 @@
+//! Clients: what the server knows of each, where it is kept, and what it is still to be sent.
+
+mod outbox;
+mod request;
+mod session;
+mod sessions;
+mod slot;
+
+pub(crate) use outbox::Message;
+pub use outbox::Outbox;
+pub(crate) use request::Request;
+pub(crate) use session::{Blocked, Multi};
+pub use session::{Closing, Peer, Session};
+pub(crate) use sessions::Sessions;
+pub use slot::Slot;

@@ -1,0 +1,294 @@
+//! What the engine knows of one client.
+
+use super::outbox::Outbox;
+use super::request::Request;
+use super::slot::Slot;
+use crate::spec::{CommandId, Wait};
+use crate::time::Now;
+use crate::timers::Timeout;
+use lockwheel_resp::Protocol;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where a client comes from, as CLIENT LIST shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Peer {
+    /// Its address: `ip:port`, or `path:0` of a unix socket.
+    pub addr: String,
+    /// The address it connected to.
+    pub laddr: String,
+    /// The number of its socket, or 0.
+    pub fd: i32,
+    /// Whether it came by a unix socket.
+    pub unix: bool,
+}
+
+impl Peer {
+    /// Whether it is on this machine: it came by a unix socket or from the loopback interface.
+    pub fn is_local(&self) -> bool {
+        self.unix || self.addr.parse().is_ok_and(|addr: SocketAddr| addr.ip().to_canonical().is_loopback())
+    }
+}
+
+/// The most bytes of replies that a client may leave unread before it has authenticated.
+const UNAUTHENTICATED_MAX: usize = 1024;
+
+/// What CLIENT REPLY has asked for. Messages and the confirmations of subscriptions are sent in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Replies {
+    /// No reply is sent.
+    off: bool,
+    /// That of the present request is not.
+    skip: bool,
+    /// That of the next request will not be.
+    skip_next: bool,
+}
+
+impl Replies {
+    /// Whether what is answered now is not to be sent.
+    #[inline]
+    pub(crate) fn are_muted(self) -> bool {
+        self.off || self.skip
+    }
+
+    /// The request has been answered, at once or after a wait.
+    #[inline]
+    pub(crate) fn next_request(&mut self) {
+        self.skip = std::mem::take(&mut self.skip_next);
+    }
+
+    /// CLIENT REPLY ON. One that is to be skipped still is.
+    pub(crate) fn turn_on(&mut self) {
+        (self.off, self.skip) = (false, false);
+    }
+
+    /// CLIENT REPLY OFF.
+    pub(crate) fn turn_off(&mut self) {
+        self.off = true;
+    }
+
+    /// CLIENT REPLY SKIP; skipping one of no replies leaves none.
+    pub(crate) fn skip_next(&mut self) {
+        self.skip_next |= !self.off;
+    }
+
+    /// RESET, whose own reply may be one that is skipped.
+    pub(crate) fn reset(&mut self) {
+        (self.off, self.skip_next) = (false, false);
+    }
+}
+
+/// A transaction between MULTI and EXEC.
+#[derive(Debug, Default)]
+pub(crate) struct Multi {
+    /// The queued requests, each with its command.
+    pub(crate) queue: Vec<(CommandId, Request)>,
+    /// A request could not be queued: EXEC will refuse.
+    pub(crate) aborted: bool,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    pub(crate) command: CommandId,
+    pub(crate) request: Request,
+    pub(crate) wait: Wait,
+    pub(crate) timeout: Option<Timeout>,
+    /// Its place in the order of arrival.
+    pub(crate) arrival: u64,
+    /// Its database.
+    pub(crate) db: usize,
+    /// When it began, on the monotonic hand in milliseconds.
+    pub(crate) since_ms: i64,
+}
+
+/// One client.
+#[derive(Debug)]
+pub struct Session {
+    /// Its number, as CLIENT ID gives it; never given again.
+    pub id: u64,
+    /// Where it is kept.
+    pub slot: Slot,
+    /// Where it comes from.
+    pub peer: Peer,
+    /// The selected database.
+    pub db: usize,
+    /// The protocol of its replies.
+    pub protocol: Protocol,
+    /// Whether it may run commands.
+    pub authenticated: bool,
+    /// CLIENT SETNAME's.
+    pub name: Box<[u8]>,
+    /// CLIENT SETINFO's LIB-NAME.
+    pub lib_name: Box<[u8]>,
+    /// CLIENT SETINFO's LIB-VER.
+    pub lib_ver: Box<[u8]>,
+    /// CLIENT NO-EVICT.
+    pub no_evict: bool,
+    /// CLIENT NO-TOUCH.
+    pub no_touch: bool,
+    /// When it connected and when it last sent something, by the system's clocks.
+    pub(crate) connected: Now,
+    pub(crate) last_seen: Now,
+    pub(crate) last_command: Option<CommandId>,
+    pub(crate) replies: Replies,
+    pub(crate) multi: Option<Multi>,
+    /// The keys it watches.
+    pub(crate) watched: Vec<(usize, Box<[u8]>)>,
+    /// A watched key has changed.
+    pub(crate) watch_broken: bool,
+    pub(crate) channels: BTreeSet<Box<[u8]>>,
+    pub(crate) patterns: BTreeSet<Box<[u8]>>,
+    pub(crate) blocked: Option<Blocked>,
+    /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
+    pub(crate) closing: Option<Closing>,
+    /// Replies and messages not yet taken for writing.
+    pub(crate) out: Outbox,
+    /// A reply is being written: its buffer is away, and what comes for the client meanwhile goes behind it.
+    pub(crate) replying: bool,
+    pub(crate) behind_reply: Option<Box<Outbox>>,
+    /// How many bytes of those that were taken are not yet written: whoever writes them counts them down.
+    pub(crate) unwritten: Arc<AtomicUsize>,
+    /// When the output passed the soft limit, in real milliseconds.
+    pub(crate) over_soft_since: Option<i64>,
+    /// It is already among those to be woken.
+    pub(crate) woken: bool,
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// After its output has been written.
+    AfterOutput,
+    /// At once.
+    Now,
+}
+
+impl Session {
+    pub(crate) fn new(id: u64, slot: Slot, peer: Peer, authenticated: bool, system: Now) -> Self {
+        Session {
+            id,
+            slot,
+            peer,
+            db: 0,
+            protocol: Protocol::Resp2,
+            authenticated,
+            name: Box::default(),
+            lib_name: Box::default(),
+            lib_ver: Box::default(),
+            no_evict: false,
+            no_touch: false,
+            connected: system,
+            last_seen: system,
+            last_command: None,
+            replies: Replies::default(),
+            multi: None,
+            watched: Vec::new(),
+            watch_broken: false,
+            channels: BTreeSet::new(),
+            patterns: BTreeSet::new(),
+            blocked: None,
+            closing: None,
+            out: Outbox::default(),
+            replying: false,
+            behind_reply: None,
+            unwritten: Arc::default(),
+            over_soft_since: None,
+            woken: false,
+        }
+    }
+
+    /// How many channels and patterns it is subscribed to.
+    #[inline]
+    pub fn subscriptions(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+
+    /// Bytes of output that the client has not been sent.
+    #[inline]
+    pub(crate) fn pending_output(&self) -> usize {
+        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.len());
+        self.out.len() + behind + self.unwritten.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.
+    #[inline]
+    pub(crate) fn keeps_up(&mut self) -> bool {
+        let keeps_up = self.pending_output() <= UNAUTHENTICATED_MAX;
+        if keeps_up {
+            self.over_soft_since = None;
+        }
+        keeps_up
+    }
+
+    /// Takes the buffer that a reply is written to.
+    #[inline]
+    pub(crate) fn begin_reply(&mut self) -> Vec<u8> {
+        self.replying = true;
+        self.out.take_tail()
+    }
+
+    /// Gives it back, and puts behind it what came meanwhile.
+    #[inline]
+    pub(crate) fn end_reply(&mut self, reply: Vec<u8>) {
+        self.replying = false;
+        self.out.put_tail(reply);
+        if self.behind_reply.is_some() {
+            self.append_behind_reply();
+        }
+    }
+
+    #[cold]
+    fn append_behind_reply(&mut self) {
+        if let Some(mut behind) = self.behind_reply.take() {
+            self.out.append(&mut behind);
+        }
+    }
+
+    /// Where something goes that the client did not ask for just now.
+    pub(crate) fn incoming(&mut self) -> &mut Outbox {
+        if self.replying { self.behind_reply.get_or_insert_default() } else { &mut self.out }
+    }
+
+    /// Forgets what has not been sent.
+    pub(crate) fn drop_output(&mut self) {
+        self.out = Outbox::default();
+        self.behind_reply = None;
+    }
+
+    /// Whether its replies are to be written before more are made.
+    pub fn has_much_output(&self) -> bool {
+        /// Bytes.
+        const MUCH: usize = 256 * 1024;
+        self.out.len() > MUCH
+    }
+
+    /// Whether it waits for a key or a state.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    /// Whether it is between MULTI and EXEC.
+    pub fn is_in_transaction(&self) -> bool {
+        self.multi.is_some()
+    }
+
+    /// Whether it has asked not to be sent what is answered now.
+    pub fn is_muted(&self) -> bool {
+        self.replies.are_muted()
+    }
+
+    /// Whether and how its connection is to be closed.
+    pub fn closing(&self) -> Option<Closing> {
+        self.closing
+    }
+
+    /// Asks for the connection to be closed; the harder way wins.
+    pub(crate) fn close(&mut self, how: Closing) {
+        if self.closing != Some(Closing::Now) {
+            self.closing = Some(how);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! All sessions, by slot and by id.
+
+use super::session::{Closing, Session};
+use super::slot::Slot;
+use std::collections::BTreeMap;
+
+/// The sessions of an engine.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    slots: Vec<Option<Box<Session>>>,
+    free: Vec<u32>,
+    by_id: BTreeMap<u64, Slot>,
+    last_id: u64,
+    generation: u32,
+    /// Those with output or news which their own requests did not cause.
+    woken: Vec<u64>,
+}
+
+impl Sessions {
+    /// A number that no session has had.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.last_id + 1
+    }
+
+    pub(crate) fn add(&mut self, id: u64, make: impl FnOnce(Slot) -> Session) -> Slot {
+        self.last_id = self.last_id.max(id);
+        self.generation = self.generation.wrapping_add(1);
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        let slot = Slot { index, generation: self.generation };
+        self.slots[index as usize] = Some(Box::new(make(slot)));
+        self.by_id.insert(id, slot);
+        slot
+    }
+
+    pub(crate) fn remove(&mut self, slot: Slot) {
+        if !self.is_connected(slot) {
+            return;
+        }
+        if let Some(session) = self.slots[slot.index as usize].take() {
+            self.by_id.remove(&session.id);
+            self.free.push(slot.index);
+        }
+    }
+
+    /// Whether the session of this slot is there.
+    pub(crate) fn is_connected(&self, slot: Slot) -> bool {
+        let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
+        session.is_some_and(|session| session.slot == slot)
+    }
+
+    /// # Panics
+    /// When the slot is free: a slot is only used between connect and disconnect.
+    pub(crate) fn get(&self, slot: Slot) -> &Session {
+        let session = self.slots[slot.index as usize].as_deref();
+        let session = session.expect("a slot is used between connect and disconnect only");
+        debug_assert_eq!(session.slot, slot, "a slot is used between connect and disconnect only");
+        session
+    }
+
+    /// # Panics
+    /// As [`Sessions::get`].
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut Session {
+        let session = self.slots[slot.index as usize].as_deref_mut();
+        let session = session.expect("a slot is used between connect and disconnect only");
+        debug_assert_eq!(session.slot, slot, "a slot is used between connect and disconnect only");
+        session
+    }
+
+    /// Notes that a session has output or news which its own request did not cause.
+    pub(crate) fn wake(&mut self, slot: Slot) {
+        let session = self.get_mut(slot);
+        if !session.woken {
+            session.woken = true;
+            let id = session.id;
+            self.woken.push(id);
+        }
+    }
+
+    /// Takes the ids of the sessions with output or news which their own requests did not cause.
+    pub(crate) fn take_woken(&mut self, into: &mut Vec<u64>) {
+        into.append(&mut self.woken);
+    }
+
+    /// The slot of a client's id. O(log n).
+    pub(crate) fn find(&self, id: u64) -> Option<Slot> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// All slots, oldest client first.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.by_id.values().copied()
+    }
+
+    /// All clients but those that are being cut off, oldest first.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Session> {
+        self.slots().map(|slot| self.get(slot)).filter(|session| session.closing != Some(Closing::Now))
+    }
+}

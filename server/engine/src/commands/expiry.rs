@@ -1,0 +1,343 @@
+//! Deadlines of keys: EXPIRE and its kin, TTL and its kin, PERSIST.
+
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags, quotable};
+use lockwheel_resp::Reply;
+
+const WRITE: u32 = flags::WRITE | flags::FAST;
+const READ: u32 = flags::READONLY | flags::FAST;
+const UPDATED: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)];
+const READ_KEY: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+
+/// Whether options agree, which is looked at before the time.
+const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
+const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compatible";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("expire", -3, expire as DataHandler)
+        .flags(WRITE)
+        .categories(&["keyspace"])
+        .keys(UPDATED)
+        .about("generic", "1.0.0", "O(1)")
+        .summary("Gives a key a deadline, in seconds from now.")
+        .syntax("key seconds [NX | XX | GT | LT]")
+        .errors(&[
+            "ERR Unsupported option *",
+            NX_WITH_OTHERS,
+            GT_WITH_LT,
+            "ERR value is not an integer or out of range",
+            "ERR invalid expire time in 'expire' command",
+        ]),
+    Row::new("pexpire", -3, pexpire as DataHandler)
+        .flags(WRITE)
+        .categories(&["keyspace"])
+        .keys(UPDATED)
+        .about("generic", "2.6.0", "O(1)")
+        .summary("Gives a key a deadline, in milliseconds from now.")
+        .syntax("key milliseconds [NX | XX | GT | LT]")
+        .errors(&[
+            "ERR Unsupported option *",
+            NX_WITH_OTHERS,
+            GT_WITH_LT,
+            "ERR value is not an integer or out of range",
+            "ERR invalid expire time in 'pexpire' command",
+        ]),
+    Row::new("expireat", -3, expireat as DataHandler)
+        .flags(WRITE)
+        .categories(&["keyspace"])
+        .keys(UPDATED)
+        .about("generic", "1.2.0", "O(1)")
+        .summary("Gives a key a deadline, a Unix time in seconds.")
+        .syntax("key unix-time-seconds [NX | XX | GT | LT]")
+        .errors(&[
+            "ERR Unsupported option *",
+            NX_WITH_OTHERS,
+            GT_WITH_LT,
+            "ERR value is not an integer or out of range",
+            "ERR invalid expire time in 'expireat' command",
+        ]),
+    Row::new("pexpireat", -3, pexpireat as DataHandler)
+        .flags(WRITE)
+        .categories(&["keyspace"])
+        .keys(UPDATED)
+        .about("generic", "2.6.0", "O(1)")
+        .summary("Gives a key a deadline, a Unix time in milliseconds.")
+        .syntax("key unix-time-milliseconds [NX | XX | GT | LT]")
+        .errors(&[
+            "ERR Unsupported option *",
+            NX_WITH_OTHERS,
+            GT_WITH_LT,
+            "ERR value is not an integer or out of range",
+        ]),
+    Row::new("expiretime", 2, expiretime as DataHandler)
+        .flags(READ)
+        .categories(&["keyspace"])
+        .keys(READ_KEY)
+        .about("generic", "7.0.0", "O(1)")
+        .summary("The deadline of a key as a Unix time in seconds; -1: it has none, -2: there is no such key.")
+        .syntax("key"),
+    Row::new("pexpiretime", 2, pexpiretime as DataHandler)
+        .flags(READ)
+        .categories(&["keyspace"])
+        .keys(READ_KEY)
+        .about("generic", "7.0.0", "O(1)")
+        .summary("The deadline of a key as a Unix time in milliseconds; -1: it has none, -2: there is no such key.")
+        .syntax("key"),
+    Row::new("ttl", 2, ttl as DataHandler)
+        .flags(READ)
+        .categories(&["keyspace"])
+        .keys(READ_KEY)
+        .about("generic", "1.0.0", "O(1)")
+        .summary("The time that a key has left, in seconds; -1: it has no deadline, -2: there is no such key.")
+        .syntax("key")
+        .tips(&["nondeterministic_output"]),
+    Row::new("pttl", 2, pttl as DataHandler)
+        .flags(READ)
+        .categories(&["keyspace"])
+        .keys(READ_KEY)
+        .about("generic", "2.6.0", "O(1)")
+        .summary("The time that a key has left, in milliseconds; -1: it has no deadline, -2: there is no such key.")
+        .syntax("key")
+        .tips(&["nondeterministic_output"]),
+    Row::new("persist", 2, persist as DataHandler)
+        .flags(WRITE)
+        .categories(&["keyspace"])
+        .keys(UPDATED)
+        .about("generic", "2.2.0", "O(1)")
+        .summary("Takes the deadline off a key.")
+        .syntax("key"),
+];
+
+/// How a request says when a key is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimeForm {
+    /// Milliseconds in a unit.
+    unit_ms: i64,
+    /// Whether it counts from the Unix epoch instead of from now.
+    absolute: bool,
+}
+
+impl TimeForm {
+    /// Seconds from now.
+    pub(super) const SECONDS: Self = TimeForm { unit_ms: 1000, absolute: false };
+    /// Milliseconds from now.
+    pub(super) const MILLISECONDS: Self = TimeForm { unit_ms: 1, absolute: false };
+    /// Seconds since the Unix epoch.
+    pub(super) const UNIX_SECONDS: Self = TimeForm { unit_ms: 1000, absolute: true };
+    /// Milliseconds since the Unix epoch.
+    pub(super) const UNIX_MILLISECONDS: Self = TimeForm { unit_ms: 1, absolute: true };
+
+    /// The deadline that `value` means, in wall milliseconds.
+    ///
+    /// # Errors
+    /// `invalid expire time`, naming the command: it does not fit 64 bits.
+    pub(super) fn deadline_ms(self, value: i64, tx: &Tx<'_>, command: &str) -> Result<i64, CommandError> {
+        let start = if self.absolute { 0 } else { tx.now().wall_ms() };
+        let deadline = value.checked_mul(self.unit_ms).and_then(|ms| ms.checked_add(start));
+        deadline.ok_or_else(|| invalid_expire_time(command))
+    }
+
+    /// Whether it counts from the Unix epoch.
+    pub(super) fn is_absolute(self) -> bool {
+        self.absolute
+    }
+}
+
+/// `invalid expire time` for a command, by its lower-case name.
+pub(super) fn invalid_expire_time(command: &str) -> CommandError {
+    CommandError::new(format!("ERR invalid expire time in '{command}' command"))
+}
+
+/// When a deadline is to be set; all that are named must hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Conditions {
+    /// NX: there is none yet.
+    none_yet: bool,
+    /// XX: there is one.
+    one_already: bool,
+    /// GT: it is later than the one there is; none is later than all.
+    later: bool,
+    /// LT: it is earlier than the one there is.
+    earlier: bool,
+}
+
+impl Conditions {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut found = Conditions::default();
+        for at in 3..args.len() {
+            if args.is(at, "nx") {
+                found.none_yet = true;
+            } else if args.is(at, "xx") {
+                found.one_already = true;
+            } else if args.is(at, "gt") {
+                found.later = true;
+            } else if args.is(at, "lt") {
+                found.earlier = true;
+            } else {
+                return Err(unsupported(&args[at]));
+            }
+        }
+        if found.none_yet && (found.one_already || found.later || found.earlier) {
+            return Err(CommandError::text(NX_WITH_OTHERS));
+        }
+        if found.later && found.earlier {
+            return Err(CommandError::text(GT_WITH_LT));
+        }
+        Ok(found)
+    }
+
+    fn hold(self, current: Option<i64>, new: i64) -> bool {
+        match current {
+            None => !self.one_already && !self.later,
+            Some(current) => {
+                !self.none_yet && (!self.later || new > current) && (!self.earlier || new < current)
+            }
+        }
+    }
+}
+
+fn unsupported(option: &[u8]) -> CommandError {
+    CommandError::new([b"ERR Unsupported option ", quotable(option)].concat())
+}
+
+fn expire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    give_deadline(tx, args, TimeForm::SECONDS, "expire", reply)
+}
+
+fn pexpire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    give_deadline(tx, args, TimeForm::MILLISECONDS, "pexpire", reply)
+}
+
+fn expireat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    give_deadline(tx, args, TimeForm::UNIX_SECONDS, "expireat", reply)
+}
+
+fn pexpireat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    give_deadline(tx, args, TimeForm::UNIX_MILLISECONDS, "pexpireat", reply)
+}
+
+fn give_deadline(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    form: TimeForm,
+    command: &str,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let key = &args[1];
+    let conditions = Conditions::parse(args)?;
+    let deadline = form.deadline_ms(args.int(2)?, tx, command)?;
+    // Without conditions the key is looked up once, when it is changed.
+    let wanted = conditions == Conditions::default()
+        || (tx.exists(key) && conditions.hold(tx.deadline(key), deadline));
+    let done = wanted
+        && match deadline <= tx.now().wall_ms() {
+            true => tx.delete(key),
+            false => tx.set_deadline(key, deadline),
+        };
+    if done && deadline > tx.now().wall_ms() {
+        tx.changed(key, events::EXPIRE);
+    }
+    reply.integer(i64::from(done));
+    Ok(Flow::Done)
+}
+
+/// The replies that are no time.
+const NO_KEY: i64 = -2;
+const NO_DEADLINE: i64 = -1;
+
+/// The deadline of the key that a request asks for, in wall milliseconds, or what to answer when there is none.
+fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
+    match tx.get(&args[1]) {
+        None => Err(NO_KEY),
+        Some(_) => tx.deadline(&args[1]).ok_or(NO_DEADLINE),
+    }
+}
+
+/// The milliseconds that it has left. A clock that was turned back far can make them more than 64 bits hold.
+fn left_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
+    deadline_of(tx, args).map(|deadline| deadline.saturating_sub(tx.now().wall_ms()).max(0))
+}
+
+/// Milliseconds in seconds, rounded to the nearest as Redis does.
+fn seconds(ms: i64) -> i64 {
+    ms.div_euclid(1000) + i64::from(ms.rem_euclid(1000) >= 500)
+}
+
+fn answer(number: Result<i64, i64>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(number.unwrap_or_else(|none| none));
+    Ok(Flow::Done)
+}
+
+fn expiretime(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(deadline_of(tx, args).map(seconds), reply)
+}
+
+fn pexpiretime(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(deadline_of(tx, args), reply)
+}
+
+fn ttl(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(left_of(tx, args).map(seconds), reply)
+}
+
+fn pttl(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(left_of(tx, args), reply)
+}
+
+fn persist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let had = tx.clear_deadline(key);
+    if had {
+        tx.changed(key, events::PERSIST);
+    }
+    reply.integer(i64::from(had));
+    Ok(Flow::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn seconds_round_to_the_nearest() {
+        for (ms, expected) in
+            [(0, 0), (499, 0), (500, 1), (1499, 1), (1500, 2), (i64::MAX, 9_223_372_036_854_776)]
+        {
+            assert_eq!(seconds(ms), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn conditions_read_none_as_later_than_all() {
+        let hold = |words: &[&[u8]], current, new| {
+            let words = [&[&b"expire"[..], b"k", b"1"], words].concat();
+            Conditions::parse(Args::new(&words)).map(|conditions| conditions.hold(current, new))
+        };
+        let rows: &[(&str, [bool; 4])] = &[
+            // None yet; earlier, the same, later than the one there is.
+            ("nx", [true, false, false, false]),
+            ("XX", [false, true, true, true]),
+            ("gt", [false, false, false, true]),
+            ("LT", [true, true, false, false]),
+        ];
+        for (word, expected) in rows {
+            let got =
+                [None, Some(11), Some(10), Some(9)].map(|current| hold(&[word.as_bytes()], current, 10));
+            assert_eq!(got, expected.map(Ok), "{word}");
+        }
+        assert_eq!(hold(&[b"xx", b"lt"], None, 10), Ok(false));
+        assert_eq!(hold(&[b"nx", b"lt"], None, 10), Err(CommandError::text(NX_WITH_OTHERS)));
+        assert_eq!(hold(&[b"xx", b"lt", b"gt"], None, 10), Err(CommandError::text(GT_WITH_LT)));
+        assert_eq!(hold(&[b"a\0b"], None, 10), Err(CommandError::text("ERR Unsupported option a")));
+    }
+
+    proptest! {
+        #[test]
+        fn rounding_is_that_of_wide_arithmetic(ms: i64) {
+            let wide = (i128::from(ms) + 500).div_euclid(1000);
+            prop_assert_eq!(i128::from(seconds(ms)), wide);
+        }
+    }
+}

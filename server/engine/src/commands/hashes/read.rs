@@ -1,0 +1,214 @@
+//! The commands that read hashes.
+
+use crate::commands::sample::{self, Draw};
+use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
+use crate::keyspace::{Rng, Tx};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::Hash;
+use lockwheel_resp::{Protocol, Reply};
+
+const LOOKS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO)];
+const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+const FAST: u32 = flags::READONLY | flags::FAST;
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("hget", 3, hget as DataHandler)
+        .flags(FAST)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "2.0.0", "O(1)")
+        .summary("The value of a field of a hash.")
+        .syntax("key field"),
+    Row::new("hmget", -3, hmget as DataHandler)
+        .flags(FAST)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "2.0.0", "O(N), N the fields named")
+        .summary("The values of several fields of a hash.")
+        .syntax("key field [field ...]"),
+    Row::new("hexists", 3, hexists as DataHandler)
+        .flags(FAST)
+        .categories(&["hash"])
+        .keys(LOOKS)
+        .about("hash", "2.0.0", "O(1)")
+        .summary("Whether a hash has a field.")
+        .syntax("key field"),
+    Row::new("hlen", 2, hlen as DataHandler)
+        .flags(FAST)
+        .categories(&["hash"])
+        .keys(LOOKS)
+        .about("hash", "2.0.0", "O(1)")
+        .summary("The number of fields of a hash.")
+        .syntax("key"),
+    Row::new("hstrlen", 3, hstrlen as DataHandler)
+        .flags(FAST)
+        .categories(&["hash"])
+        .keys(LOOKS)
+        .about("hash", "3.2.0", "O(1)")
+        .summary("The length of the value of a field, in bytes.")
+        .syntax("key field"),
+    Row::new("hkeys", 2, hkeys as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "2.0.0", "O(N), N the fields")
+        .summary("All fields of a hash.")
+        .syntax("key")
+        .tips(&["nondeterministic_output_order"]),
+    Row::new("hvals", 2, hvals as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "2.0.0", "O(N), N the fields")
+        .summary("All values of a hash.")
+        .syntax("key")
+        .tips(&["nondeterministic_output_order"]),
+    Row::new("hgetall", 2, hgetall as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "2.0.0", "O(N), N the fields")
+        .summary("All fields of a hash with their values.")
+        .syntax("key")
+        .tips(&["nondeterministic_output_order"]),
+    Row::new("hrandfield", -2, hrandfield as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "6.2.0", "O(N), N the fields drawn")
+        .summary("Random fields of a hash; a negative count draws with repetition.")
+        .syntax("key [count [WITHVALUES]]")
+        .tips(&["nondeterministic_output"])
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
+            "ERR value is out of range",
+        ]),
+    Row::new("hscan", -3, hscan as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["hash"])
+        .keys(READS)
+        .about("hash", "2.8.0", "O(COUNT) a call, O(N) for all of N fields")
+        .summary("Goes through the fields and values of a hash, a page at a time.")
+        .syntax("key cursor [MATCH pattern] [COUNT count]")
+        .tips(&["nondeterministic_output"])
+        .errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"]),
+];
+
+/// The value of the field in argument 2.
+fn value<'t>(tx: &'t mut Tx<'_>, args: Args<'_>) -> Result<Option<&'t [u8]>, CommandError> {
+    Ok(tx.read::<Hash>(&args[1])?.and_then(|hash| hash.get(&args[2])))
+}
+
+fn bulk_or_null(value: Option<&[u8]>, reply: &mut dyn Reply) {
+    match value {
+        Some(value) => reply.bulk(value),
+        None => reply.null(),
+    }
+}
+
+fn hget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    bulk_or_null(value(tx, args)?, reply);
+    Ok(Flow::Done)
+}
+
+fn hmget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let hash = tx.read::<Hash>(&args[1])?;
+    let fields = args.from(2);
+    reply.array(fields.len());
+    for field in fields {
+        bulk_or_null(hash.and_then(|hash| hash.get(field)), reply);
+    }
+    Ok(Flow::Done)
+}
+
+fn hexists(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(i64::from(value(tx, args)?.is_some()));
+    Ok(Flow::Done)
+}
+
+fn hlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(tx.read::<Hash>(&args[1])?.map_or(0, Hash::len) as i64);
+    Ok(Flow::Done)
+}
+
+fn hstrlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(value(tx, args)?.map_or(0, <[u8]>::len) as i64);
+    Ok(Flow::Done)
+}
+
+fn hkeys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let hash = tx.read::<Hash>(&args[1])?;
+    reply.array(hash.map_or(0, Hash::len));
+    hash.into_iter().flatten().for_each(|(field, _)| reply.bulk(field));
+    Ok(Flow::Done)
+}
+
+fn hvals(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let hash = tx.read::<Hash>(&args[1])?;
+    reply.array(hash.map_or(0, Hash::len));
+    hash.into_iter().flatten().for_each(|(_, value)| reply.bulk(value));
+    Ok(Flow::Done)
+}
+
+fn hgetall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let hash = tx.read::<Hash>(&args[1])?;
+    reply.map(hash.map_or(0, Hash::len));
+    for (field, value) in hash.into_iter().flatten() {
+        reply.bulk(field);
+        reply.bulk(value);
+    }
+    Ok(Flow::Done)
+}
+
+fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    // Drawn before the hash is borrowed.
+    let mut rng = Rng::new(tx.rng().next_u64());
+    if args.len() == 2 {
+        let field = tx.read::<Hash>(&args[1])?.and_then(|hash| sample::one(hash, &mut rng));
+        bulk_or_null(field.map(|(field, _)| field), reply);
+        return Ok(Flow::Done);
+    }
+    let draw = Draw::parse(args, 2)?;
+    let with_values = args.is(3, "withvalues");
+    if args.len() > 4 || (args.len() == 4 && !with_values) {
+        return Err(errors::SYNTAX);
+    }
+    if with_values && draw.count() > i64::MAX as u64 / 2 {
+        return Err(errors::OUT_OF_RANGE);
+    }
+    let Some(hash) = tx.read::<Hash>(&args[1])? else {
+        reply.array(0);
+        return Ok(Flow::Done);
+    };
+    let len = draw.len(hash.len())?;
+    let nested = with_values && reply.protocol() == Protocol::Resp3;
+    reply.array(if with_values && !nested { len * 2 } else { len });
+    sample::draw(hash, draw, len, &mut rng, |(field, value)| {
+        if nested {
+            reply.array(2);
+        }
+        reply.bulk(field);
+        if with_values {
+            reply.bulk(value);
+        }
+    });
+    Ok(Flow::Done)
+}
+
+fn hscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let cursor = parse_cursor(args, 2)?;
+    let Some(hash) = tx.read::<Hash>(&args[1])? else { return empty_page(reply) };
+    let options = ScanOptions::of_collection(args, 3)?;
+    let mut page = Vec::new();
+    let next = hash.scan(cursor, options.count, |field, value| {
+        if options.wants(field) {
+            page.extend([field, value]);
+        }
+    });
+    begin_page(next, page.len(), reply);
+    page.iter().for_each(|text| reply.bulk(text));
+    Ok(Flow::Done)
+}

@@ -1,0 +1,329 @@
+//! Keys whatever they hold: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
+
+use crate::keyspace::{Tx, events, glob};
+use crate::spec::{
+    Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, help, key_flags,
+};
+use lockwheel_resp::Reply;
+
+const FAST_READ: u32 = flags::READONLY | flags::FAST;
+const EACH_READ: &[KeySpec] = &[KeySpec::range(1, -1, 1, key_flags::RO)];
+const EACH_REMOVED: &[KeySpec] = &[KeySpec::range(1, -1, 1, key_flags::RM | key_flags::DELETE)];
+const SUMMED: &[&str] = &["request_policy:multi_shard", "response_policy:agg_sum"];
+const SOURCE: KeySpec = KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE);
+const NO_SUCH_KEY: &str = "ERR no such key";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("del", -2, delete as DataHandler)
+        .flags(flags::WRITE)
+        .categories(&["keyspace"])
+        .keys(EACH_REMOVED)
+        .about("generic", "1.0.0", "O(N), N the keys and all their elements")
+        .summary("Deletes keys; how many there were.")
+        .syntax("key [key ...]")
+        .tips(SUMMED),
+    Row::new("unlink", -2, delete as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["keyspace"])
+        .keys(EACH_REMOVED)
+        .about("generic", "4.0.0", "O(N), N the keys and all their elements")
+        .summary("Deletes keys; how many there were. The same as DEL.")
+        .syntax("key [key ...]")
+        .tips(SUMMED),
+    Row::new("exists", -2, count as DataHandler)
+        .flags(FAST_READ)
+        .categories(&["keyspace"])
+        .keys(EACH_READ)
+        .about("generic", "1.0.0", "O(N), N the keys")
+        .summary("How many of the keys there are; one named twice counts twice.")
+        .syntax("key [key ...]")
+        .tips(SUMMED),
+    Row::new("touch", -2, count as DataHandler)
+        .flags(FAST_READ)
+        .categories(&["keyspace"])
+        .keys(EACH_READ)
+        .about("generic", "3.2.1", "O(N), N the keys")
+        .summary("Looks keys up as a read would; how many of them there are.")
+        .syntax("key [key ...]")
+        .tips(SUMMED),
+    Row::new("type", 2, type_of as DataHandler)
+        .flags(FAST_READ)
+        .categories(&["keyspace"])
+        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .about("generic", "1.0.0", "O(1)")
+        .summary("The type of what a key holds, or none.")
+        .syntax("key"),
+    Row::new("keys", 2, keys as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["keyspace", "dangerous"])
+        .about("generic", "1.0.0", "O(N), N the keys of the database")
+        .summary("All keys whose names match a pattern.")
+        .syntax("pattern")
+        .tips(&["request_policy:all_shards", "nondeterministic_output_order"]),
+    Row::new("randomkey", 1, random_key as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["keyspace"])
+        .about("generic", "1.0.0", "O(1)")
+        .summary("A key chosen at random.")
+        .tips(&["request_policy:all_shards", "nondeterministic_output"]),
+    Row::new("rename", 3, rename as DataHandler)
+        .flags(flags::WRITE)
+        .categories(&["keyspace"])
+        .keys(&[SOURCE, KeySpec::one(2, key_flags::OW | key_flags::UPDATE)])
+        .about("generic", "1.0.0", "O(1) beside freeing what the new name held")
+        .summary("Gives a key another name, with its deadline, in place of a key that has that name.")
+        .syntax("key newkey")
+        .errors(&[NO_SUCH_KEY]),
+    Row::new("renamenx", 3, renamenx as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["keyspace"])
+        .keys(&[SOURCE, KeySpec::one(2, key_flags::OW | key_flags::INSERT)])
+        .about("generic", "1.0.0", "O(1)")
+        .summary("Gives a key another name, with its deadline, if no key has that name.")
+        .syntax("key newkey")
+        .errors(&[NO_SUCH_KEY]),
+    Row::new("copy", -3, copy as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["keyspace"])
+        .keys(&[
+            KeySpec::one(1, key_flags::RO | key_flags::ACCESS),
+            KeySpec::one(2, key_flags::OW | key_flags::UPDATE),
+        ])
+        .about("generic", "6.2.0", "O(N), N the elements")
+        .summary("Copies a key, with its deadline, to another name or database.")
+        .syntax("source destination [DB destination-db] [REPLACE]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR source and destination objects are the same",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, value must between -2147483648 and 2147483647",
+            "ERR DB index is out of range",
+        ]),
+    Row::container("object", -2, OBJECT)
+        .about("generic", "2.2.3", "O(1)")
+        .summary("Looks at how a key is held."),
+];
+
+const OBJECT: &[Row<DataHandler>] = &[
+    Row::new("encoding", 3, object_encoding as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["keyspace"])
+        .keys(&[KeySpec::one(2, key_flags::RO)])
+        .about("generic", "2.2.3", "O(1)")
+        .summary("The representation of what a key holds.")
+        .syntax("key")
+        .tips(&["nondeterministic_output"]),
+    Row::new("help", 2, object_help as DataHandler)
+        .flags(flags::LOADING | flags::STALE)
+        .categories(&["keyspace"])
+        .about("generic", "6.2.0", "O(1)")
+        .summary("The subcommands of OBJECT."),
+];
+
+fn delete(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let deleted = args.from(1).iter().filter(|key| tx.delete(key)).count();
+    reply.integer(deleted as i64);
+    Ok(Flow::Done)
+}
+
+fn count(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let found = args.from(1).iter().filter(|key| tx.get(key).is_some()).count();
+    reply.integer(found as i64);
+    Ok(Flow::Done)
+}
+
+fn type_of(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let name = tx.get(&args[1]).map_or("none", |value| value.type_name());
+    reply.status(name.as_bytes());
+    Ok(Flow::Done)
+}
+
+fn keys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let pattern = &args[1];
+    // A lone star stands for all keys; as a pattern it would not match the empty name.
+    let wanted = |key: &[u8]| pattern == b"*" || glob::matches(pattern, key, false);
+    let found: Vec<&[u8]> = tx.iter().map(|(key, _)| key).filter(|key| wanted(key)).collect();
+    reply.array(found.len());
+    found.iter().for_each(|key| reply.bulk(key));
+    Ok(Flow::Done)
+}
+
+fn random_key(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match tx.random_key() {
+        Some(key) => reply.bulk(&key),
+        None => reply.null(),
+    }
+    Ok(Flow::Done)
+}
+
+fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (from, to) = (&args[1], &args[2]);
+    if !tx.exists(from) {
+        return Err(errors::NO_SUCH_KEY);
+    }
+    if from != to {
+        move_key(tx, from, to);
+    }
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (from, to) = (&args[1], &args[2]);
+    if !tx.exists(from) {
+        return Err(errors::NO_SUCH_KEY);
+    }
+    let free = !tx.exists(to);
+    if free {
+        move_key(tx, from, to);
+    }
+    reply.integer(i64::from(free));
+    Ok(Flow::Done)
+}
+
+/// Moves what `from` holds, with its deadline, to `to`, another name.
+fn move_key(tx: &mut Tx<'_>, from: &[u8], to: &[u8]) {
+    let holders = tx.holders(from);
+    let Some((value, deadline)) = tx.take(from) else { return };
+    // In Redis a name that is overwritten here counts as a new key.
+    tx.make_room(to);
+    let at = tx.set(to, value, false);
+    // Who held the one holds the other now, as a lock of its own.
+    holders.iter().for_each(|(owner, native)| {
+        tx.begin_hold(at, to, owner, *native);
+    });
+    if let Some(deadline) = deadline {
+        tx.set_deadline(to, deadline);
+    }
+    tx.changed(from, events::RENAME_FROM);
+    tx.changed(to, events::RENAME_TO);
+}
+
+/// DB and REPLACE: the database to copy to, and whether to overwrite there.
+fn copy_options(tx: &Tx<'_>, args: Args<'_>) -> Result<(usize, bool), CommandError> {
+    let (mut db, mut replace) = (tx.db(), false);
+    let mut at = 3;
+    while at < args.len() {
+        if args.is(at, "replace") {
+            replace = true;
+        } else if args.is(at, "db") && at + 1 < args.len() {
+            at += 1;
+            let number = args.int_in(at, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
+            let number = usize::try_from(number).ok().filter(|number| *number < tx.databases());
+            db = number.ok_or(errors::DB_OUT_OF_RANGE)?;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+        at += 1;
+    }
+    Ok((db, replace))
+}
+
+fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (from, to) = (&args[1], &args[2]);
+    let (db, replace) = copy_options(tx, args)?;
+    let home = tx.db();
+    if from == to && db == home {
+        return Err(errors::SAME_OBJECT);
+    }
+    let there = tx.get(from).is_some();
+    tx.select(db);
+    let free = replace || !tx.exists(to);
+    tx.select(home);
+    let copied = if there && free { tx.peek(from).cloned() } else { None };
+    let done = copied.is_some();
+    if let Some(value) = copied {
+        let (deadline, holders) = (tx.deadline(from), tx.holders(from));
+        tx.select(db);
+        tx.make_room(to);
+        let at = tx.set(to, value, false);
+        holders.iter().for_each(|(owner, native)| {
+            tx.begin_hold(at, to, owner, *native);
+        });
+        if let Some(deadline) = deadline {
+            tx.set_deadline(to, deadline);
+        }
+        tx.changed(to, events::COPY_TO);
+        tx.select(home);
+    }
+    reply.integer(i64::from(done));
+    Ok(Flow::Done)
+}
+
+fn object_encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match tx.peek(&args[2]) {
+        Some(value) => reply.bulk(value.encoding().name().as_bytes()),
+        None => reply.null(),
+    }
+    Ok(Flow::Done)
+}
+
+fn object_help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    help::write("OBJECT", &["ENCODING <key>", "    The representation of what the <key> holds."], reply);
+    Ok(Flow::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::testing::World;
+
+    /// More members than are freed at once.
+    const MANY: usize = 5000;
+
+    /// A world with a set of many members in `big`, and the set `small`.
+    fn world() -> World {
+        let mut world = World::new();
+        let names: Vec<String> = (0..MANY).map(|n| format!("m{n}")).collect();
+        let words = ["SADD", "big"].into_iter().chain(names.iter().map(String::as_str));
+        world.request(&words.map(str::as_bytes).collect::<Vec<_>>());
+        world.run("SADD small a b");
+        assert_eq!(world.garbage(), 0);
+        world
+    }
+
+    #[test]
+    fn a_large_value_is_freed_later_whatever_takes_it_away() {
+        let ways = [
+            "DEL big",
+            "UNLINK big",
+            "SET big x",
+            "RENAME small big",
+            "COPY small big REPLACE",
+            "SPOP big 5000",
+            "SINTERSTORE big small small",
+            "SUNIONSTORE big small",
+            "SDIFFSTORE big small none",
+            "SDIFFSTORE big none small",
+            "EXPIRE big -1",
+            "FLUSHDB",
+            "FLUSHALL",
+            "SMOVE big big2 m0|RENAME small big",
+        ];
+        for way in ways {
+            let mut world = world();
+            way.split('|').for_each(|line| drop(world.run(line)));
+            let gone = world.garbage();
+            // Of a database the keys are told.
+            let expected = if way.starts_with("FLUSH") { 2 } else { MANY - 1 };
+            assert!(gone >= expected, "{way}: {gone} parts");
+        }
+    }
+
+    #[test]
+    fn a_large_string_is_freed_later() {
+        let large = vec![b'x'; 5 << 20];
+        for way in ["SET s x", "GETDEL s", "SET s x KEEPTTL", "GETSET s x", "EXPIRE s -1", "RENAME t s"] {
+            let mut world = World::new();
+            world.request(&[b"SET", b"s", &large]);
+            world.run("SET t x");
+            assert_eq!(world.garbage(), 0);
+            world.run(way);
+            assert_eq!(world.garbage(), 1, "{way}");
+        }
+        let mut world = World::new();
+        world.request(&[b"SET", b"s", &large[..1 << 20]]);
+        world.run("DEL s");
+        assert_eq!(world.garbage(), 0, "what is quick to free is freed at once");
+    }
+}

@@ -1,0 +1,134 @@
+//! The commands that move an element from one list to another, at once or when there is one.
+
+use super::{end, pop_event, push_event};
+use crate::commands::ready::first_ready;
+use crate::keyspace::{Edit, Tx, Typed};
+use crate::spec::{
+    Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
+    key_flags, parse_timeout_ms,
+};
+use crate::values::{End, List};
+use lockwheel_resp::Reply;
+
+const KEYS: &[KeySpec] = &[
+    KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE),
+    KeySpec::one(2, key_flags::RW | key_flags::INSERT),
+];
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("lmove", 5, lmove as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["list"])
+        .keys(KEYS)
+        .about("list", "6.2.0", "O(1)")
+        .summary("Moves an element from an end of a list to an end of a list and returns it.")
+        .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT)")
+        .errors(&["ERR syntax error"]),
+    Row::new("rpoplpush", 3, rpoplpush as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["list"])
+        .keys(KEYS)
+        .about("list", "1.2.0", "O(1)")
+        .summary("Moves the last element of a list to the front of a list and returns it; LMOVE says more.")
+        .syntax("source destination"),
+    Row::new("blmove", 6, blmove as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
+        .categories(&["list"])
+        .keys(KEYS)
+        .about("list", "6.2.0", "O(1)")
+        .summary("Moves an element from an end of a list to an end of a list, waiting for one if need be.")
+        .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT) timeout")
+        .errors(&[
+            "ERR syntax error",
+            "ERR timeout is not a float or out of range",
+            "ERR timeout is negative",
+            "ERR timeout is out of range",
+        ]),
+    Row::new("brpoplpush", 4, brpoplpush as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
+        .categories(&["list"])
+        .keys(KEYS)
+        .about("list", "2.2.0", "O(1)")
+        .summary("Moves the last element of a list to the front of a list, waiting for one if need be.")
+        .syntax("source destination timeout")
+        .errors(&[
+            "ERR timeout is not a float or out of range",
+            "ERR timeout is negative",
+            "ERR timeout is out of range",
+        ]),
+];
+
+/// From which end to which.
+type Ends = (End, End);
+
+/// The ends of RPOPLPUSH.
+const RIGHT_TO_LEFT: Ends = (End::Right, End::Left);
+
+fn lmove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let ends = (end(args, 3)?, end(args, 4)?);
+    transfer_or_null(tx, args, ends, reply)
+}
+
+fn rpoplpush(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    transfer_or_null(tx, args, RIGHT_TO_LEFT, reply)
+}
+
+fn transfer_or_null(tx: &mut Tx<'_>, args: Args<'_>, ends: Ends, reply: &mut dyn Reply) -> Outcome {
+    if !transfer(tx, args, ends, reply)? {
+        reply.null();
+    }
+    Ok(Flow::Done)
+}
+
+fn blmove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let ends = (end(args, 3)?, end(args, 4)?);
+    blocking_transfer(tx, args, ends, 5, reply)
+}
+
+fn brpoplpush(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    blocking_transfer(tx, args, RIGHT_TO_LEFT, 3, reply)
+}
+
+/// Transfers, or waits for the source; argument `timeout` says for how long.
+fn blocking_transfer(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    ends: Ends,
+    timeout: usize,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let timeout_ms = parse_timeout_ms(&args[timeout])?;
+    if transfer(tx, args, ends, reply)? {
+        return Ok(Flow::Done);
+    }
+    // Redis answers a null array when the time is over, and a null bulk string where it may not wait.
+    let wait = Wait::on_keys([1], WaitClass::List, timeout_ms, Null::Array);
+    Ok(Flow::NotYet(Wait { null_at_once: Null::Bulk, ..wait }))
+}
+
+/// Moves an element of the source, argument 1, to the destination, argument 2, and replies it; whether there was one.
+fn transfer(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    (from, to): Ends,
+    reply: &mut dyn Reply,
+) -> Result<bool, CommandError> {
+    let (source, destination) = (&args[1], &args[2]);
+    if first_ready::<List>(tx, args, 1..2)?.is_none() {
+        return Ok(false);
+    }
+    if tx.peek(destination).is_some_and(|value| List::of(value).is_none()) {
+        return Err(errors::WRONG_TYPE);
+    }
+    let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(source)? else { return Ok(false) };
+    let Some(element) = list.pop(from, encodings) else { return Ok(false) };
+    let Edit { value: list, encodings, .. } = tx.write_or_new::<List>(destination)?;
+    list.push(to, &element, encodings);
+    tx.changed(destination, push_event(to));
+    tx.changed(source, pop_event(from));
+    // Not when it is the destination too: then the element is back.
+    tx.delete_if_empty(source);
+    reply.bulk(&element);
+    Ok(true)
+}

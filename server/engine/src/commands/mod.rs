@@ -1,0 +1,45 @@
+//! Data commands: one file a family, its rows and its handlers.
+
+mod counters;
+mod databases;
+mod expiry;
+mod hashes;
+mod keys;
+mod lists;
+mod ranges;
+mod ready;
+mod sample;
+mod scan;
+mod set_options;
+mod sets;
+mod sorted_sets;
+mod string_ranges;
+mod strings;
+#[cfg(test)]
+mod testing;
+
+use crate::spec::{DataHandler, Row};
+
+/// The rows of all families, a slice a file.
+pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
+    counters::ROWS,
+    databases::ROWS,
+    expiry::ROWS,
+    hashes::change::ROWS,
+    hashes::read::ROWS,
+    keys::ROWS,
+    lists::change::ROWS,
+    lists::pop::ROWS,
+    lists::read::ROWS,
+    lists::transfer::ROWS,
+    scan::ROWS,
+    sets::algebra::ROWS,
+    sets::change::ROWS,
+    sets::read::ROWS,
+    sorted_sets::change::ROWS,
+    sorted_sets::pop::ROWS,
+    sorted_sets::range::ROWS,
+    sorted_sets::read::ROWS,
+    string_ranges::ROWS,
+    strings::ROWS,
+];

@@ -1,0 +1,246 @@
+//! Random elements of a collection: what HRANDFIELD and SRANDMEMBER share.
+
+use crate::keyspace::Rng;
+use crate::spec::{Args, CommandError, errors};
+use crate::values::{Encoding, Hash, Set, Text};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// The most elements drawn with repetition. Redis takes a larger number at its word, and answers for hours or until
+/// its memory is gone; here it is refused.
+pub(super) const REPEATED_MAX: u64 = 1 << 22;
+
+/// How many elements are drawn, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Draw {
+    /// Each at most once.
+    Distinct(u64),
+    /// Each as often as it comes.
+    Repeated(u64),
+}
+
+impl Draw {
+    /// The draw that the count in argument `index` means: a negative one draws with repetition.
+    ///
+    /// # Errors
+    /// No integer, or the lowest there is.
+    pub(super) fn parse(args: Args<'_>, index: usize) -> Result<Self, CommandError> {
+        let count = args.int_in(index, -i64::MAX, i64::MAX, errors::OUT_OF_LONG_RANGE)?;
+        Ok(if count < 0 {
+            Self::Repeated(count.unsigned_abs())
+        } else {
+            Self::Distinct(count.unsigned_abs())
+        })
+    }
+
+    /// The count, whatever its sign.
+    pub(super) fn count(self) -> u64 {
+        match self {
+            Self::Distinct(count) | Self::Repeated(count) => count,
+        }
+    }
+
+    /// How many elements it draws from `size` there are, at least one.
+    ///
+    /// # Errors
+    /// `value is out of range` beyond [`REPEATED_MAX`].
+    pub(super) fn len(self, size: usize) -> Result<usize, CommandError> {
+        match self {
+            Self::Distinct(count) => Ok(usize::try_from(count).map_or(size, |count| count.min(size))),
+            Self::Repeated(count) if count > REPEATED_MAX => Err(errors::OUT_OF_RANGE),
+            Self::Repeated(count) => usize::try_from(count).map_err(|_| errors::OUT_OF_RANGE),
+        }
+    }
+}
+
+/// A collection that elements are drawn from.
+pub(super) trait Pool {
+    /// What is drawn.
+    type Item<'a>: Copy
+    where
+        Self: 'a;
+
+    /// The number of elements.
+    fn size(&self) -> usize;
+    /// The element with this index in the order of [`Pool::walk`].
+    fn at(&self, index: usize) -> Option<Self::Item<'_>>;
+    /// Whether finding an element by its index takes no walk.
+    fn is_indexed(&self) -> bool;
+    /// All elements.
+    fn walk(&self) -> impl Iterator<Item = Self::Item<'_>>;
+}
+
+impl Pool for Hash {
+    type Item<'a> = (&'a [u8], &'a [u8]);
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, index: usize) -> Option<Self::Item<'_>> {
+        self.nth(index)
+    }
+
+    fn is_indexed(&self) -> bool {
+        self.encoding() != Encoding::Listpack
+    }
+
+    fn walk(&self) -> impl Iterator<Item = Self::Item<'_>> {
+        self.iter()
+    }
+}
+
+impl Pool for Set {
+    type Item<'a> = Text<'a>;
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, index: usize) -> Option<Self::Item<'_>> {
+        self.nth(index)
+    }
+
+    fn is_indexed(&self) -> bool {
+        self.encoding() != Encoding::Listpack
+    }
+
+    fn walk(&self) -> impl Iterator<Item = Self::Item<'_>> {
+        self.iter()
+    }
+}
+
+/// One element of a pool that is not empty.
+pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>> {
+    pool.at(below(rng, pool.size()))
+}
+
+/// Draws `len` elements, as many as [`Draw::len`] says, each with the same chance.
+///
+/// As in Redis, all elements come in their own order, and so do distinct ones of a pool without an index. O(len), and
+/// O(elements) more without an index.
+pub(super) fn draw<'a, P: Pool>(
+    pool: &'a P,
+    draw: Draw,
+    len: usize,
+    rng: &mut Rng,
+    mut visit: impl FnMut(P::Item<'a>),
+) {
+    let size = pool.size();
+    match draw {
+        Draw::Distinct(_) if len >= size => pool.walk().for_each(visit),
+        Draw::Distinct(_) => {
+            let mut picks = distinct(rng, size, len);
+            if pool.is_indexed() {
+                picks.into_iter().filter_map(|index| pool.at(index)).for_each(visit);
+            } else {
+                picks.sort_unstable();
+                let mut picks = picks.into_iter().peekable();
+                let picked = pool.walk().enumerate().filter(|(index, _)| picks.next_if_eq(index).is_some());
+                picked.for_each(|(_, item)| visit(item));
+            }
+        }
+        Draw::Repeated(_) if pool.is_indexed() => {
+            (0..len).filter_map(|_| one(pool, rng)).for_each(visit);
+        }
+        Draw::Repeated(_) => {
+            let all: Vec<_> = pool.walk().collect();
+            (0..len).for_each(|_| visit(all[below(rng, size)]));
+        }
+    }
+}
+
+/// `count` different numbers below `len`, in random order. O(count).
+fn distinct(rng: &mut Rng, len: usize, count: usize) -> Vec<usize> {
+    // A shuffle of 0, 1, 2, … that ends after `count` steps and writes down only what is not in its first place.
+    let mut moved: HashMap<usize, usize, FixedState> = HashMap::default();
+    let step = |first: usize| {
+        let pick = first + below(rng, len - first);
+        let at_first = moved.remove(&first).unwrap_or(first);
+        if pick == first { at_first } else { moved.insert(pick, at_first).unwrap_or(pick) }
+    };
+    (0..count).map(step).collect()
+}
+
+fn below(rng: &mut Rng, bound: usize) -> usize {
+    // Below a `usize`, so it is one.
+    rng.below(bound as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    // Both globs have one.
+    use crate::keyspace::Rng;
+    use crate::values::Encodings;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn counts_are_read_as_the_real_server_reads_them() {
+        let parse = |text: &str| Draw::parse(Args::new(&[b"srandmember", b"k", text.as_bytes()]), 2);
+        assert_eq!(parse("3"), Ok(Draw::Distinct(3)));
+        assert_eq!(parse("-3"), Ok(Draw::Repeated(3)));
+        assert_eq!(parse("-9223372036854775807"), Ok(Draw::Repeated(i64::MAX as u64)));
+        assert_eq!(parse("-9223372036854775808"), Err(errors::OUT_OF_LONG_RANGE));
+        assert_eq!(parse("9223372036854775808"), Err(errors::NOT_AN_INTEGER));
+        assert_eq!(parse("x"), Err(errors::NOT_AN_INTEGER));
+    }
+
+    #[test]
+    fn no_count_asks_for_more_than_there_is_room_for() {
+        assert_eq!(Draw::Distinct(u64::MAX).len(5), Ok(5));
+        assert_eq!(Draw::Distinct(2).len(5), Ok(2));
+        assert_eq!(Draw::Repeated(REPEATED_MAX).len(1), Ok(REPEATED_MAX as usize));
+        assert_eq!(Draw::Repeated(REPEATED_MAX + 1).len(1), Err(errors::OUT_OF_RANGE));
+    }
+
+    #[test]
+    fn every_sample_has_the_same_chance() {
+        let mut rng = Rng::new(1);
+        let mut counts: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+        for _ in 0..12_000 {
+            *counts.entry(distinct(&mut rng, 4, 2)).or_default() += 1;
+        }
+        // 12 ordered pairs, 1,000 times each but for a standard deviation of 30.
+        assert_eq!(counts.len(), 12);
+        assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+
+    fn set_of(size: usize, large: bool) -> Set {
+        let enc =
+            Encodings { set_max_listpack_entries: if large { 0 } else { 1000 }, ..Encodings::default() };
+        let mut set = Set::new();
+        (0..size).for_each(|n| assert!(set.add(format!("m{n}").as_bytes(), &enc)));
+        set
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_distinct(len in 0_usize..300, count in 0_usize..300, seed: u64) {
+            let count = count.min(len);
+            let picks = distinct(&mut Rng::new(seed), len, count);
+            prop_assert_eq!(picks.len(), count);
+            prop_assert!(picks.iter().all(|&pick| pick < len));
+            prop_assert_eq!(picks.into_iter().collect::<BTreeSet<_>>().len(), count);
+        }
+
+        #[test]
+        fn draws_are_as_many_as_promised(size in 1_usize..60, large: bool, count in 0_u64..90, again: bool, seed: u64) {
+            let set = set_of(size, large);
+            let kind = if again { Draw::Repeated(count) } else { Draw::Distinct(count) };
+            let len = kind.len(size).unwrap();
+            let mut drawn = Vec::new();
+            draw(&set, kind, len, &mut Rng::new(seed), |member| drawn.push(member.to_vec()));
+            prop_assert_eq!(drawn.len(), len);
+            prop_assert!(drawn.iter().all(|member| set.contains(member)));
+            if !again {
+                prop_assert_eq!(drawn.iter().collect::<BTreeSet<_>>().len(), len);
+                if !large {
+                    let order = |member: &Vec<u8>| set.iter().position(|there| *there == **member);
+                    prop_assert!(drawn.is_sorted_by_key(order));
+                }
+            }
+        }
+    }
+}

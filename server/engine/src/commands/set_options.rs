@@ -1,0 +1,184 @@
+//! The options of SET and GETEX.
+
+use super::expiry::{TimeForm, invalid_expire_time};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, errors};
+
+/// When SET sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    /// NX: there is no such key.
+    Absent,
+    /// XX: there is one.
+    Present,
+}
+
+/// What becomes of the deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ttl {
+    /// Nothing was said.
+    Unsaid,
+    /// KEEPTTL: it stays.
+    Keep,
+    /// PERSIST: it goes.
+    Persist,
+    /// EX, PX, EXAT, PXAT: it is set, to what the argument of this number says in this form.
+    Set(TimeForm, usize),
+}
+
+/// The options of SET and GETEX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SetOptions {
+    /// NX or XX.
+    pub(super) condition: Option<Condition>,
+    /// GET: answer the old value.
+    pub(super) get: bool,
+    /// What becomes of the deadline.
+    pub(super) ttl: Ttl,
+}
+
+impl SetOptions {
+    /// SET's options: all but PERSIST. As in Redis one may be repeated, its last time counts.
+    ///
+    /// # Errors
+    /// A syntax error.
+    pub(super) fn of_set(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut options = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+        let mut at = 3;
+        while at < args.len() {
+            if args.is(at, "nx") {
+                options.require(Condition::Absent)?;
+            } else if args.is(at, "xx") {
+                options.require(Condition::Present)?;
+            } else if args.is(at, "get") {
+                options.get = true;
+            } else if args.is(at, "keepttl") {
+                options.change_ttl(Ttl::Keep)?;
+            } else {
+                at = options.time(args, at)?;
+            }
+            at += 1;
+        }
+        Ok(options)
+    }
+
+    /// GETEX's options: a time or PERSIST.
+    ///
+    /// # Errors
+    /// A syntax error.
+    pub(super) fn of_getex(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut options = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+        let mut at = 2;
+        while at < args.len() {
+            if args.is(at, "persist") {
+                options.change_ttl(Ttl::Persist)?;
+            } else {
+                at = options.time(args, at)?;
+            }
+            at += 1;
+        }
+        Ok(options)
+    }
+
+    /// The deadline that is set, in wall milliseconds; `None` when none is.
+    ///
+    /// # Errors
+    /// The time is no integer, not positive, or does not fit; the text names `command`.
+    pub(super) fn deadline_ms(
+        &self,
+        tx: &Tx<'_>,
+        args: Args<'_>,
+        command: &str,
+    ) -> Result<Option<i64>, CommandError> {
+        match self.ttl {
+            Ttl::Set(form, at) => positive_deadline_ms(form, tx, args, at, command).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn require(&mut self, condition: Condition) -> Result<(), CommandError> {
+        let agrees = self.condition.is_none_or(|earlier| earlier == condition);
+        self.condition = Some(condition);
+        if agrees { Ok(()) } else { Err(errors::SYNTAX) }
+    }
+
+    /// A time at `at`, with its value behind it; where the value is.
+    fn time(&mut self, args: Args<'_>, at: usize) -> Result<usize, CommandError> {
+        let forms = [
+            ("ex", TimeForm::SECONDS),
+            ("px", TimeForm::MILLISECONDS),
+            ("exat", TimeForm::UNIX_SECONDS),
+            ("pxat", TimeForm::UNIX_MILLISECONDS),
+        ];
+        let found = forms.into_iter().find(|(word, _)| args.is(at, word));
+        match (found, args.get(at + 1)) {
+            (Some((_, form)), Some(_)) => self.change_ttl(Ttl::Set(form, at + 1)).map(|()| at + 1),
+            _ => Err(errors::SYNTAX),
+        }
+    }
+
+    fn change_ttl(&mut self, new: Ttl) -> Result<(), CommandError> {
+        let agrees = match (self.ttl, new) {
+            (Ttl::Unsaid, _) => true,
+            (Ttl::Set(earlier, _), Ttl::Set(form, _)) => earlier == form,
+            (earlier, new) => earlier == new,
+        };
+        self.ttl = new;
+        if agrees { Ok(()) } else { Err(errors::SYNTAX) }
+    }
+}
+
+/// The deadline that argument `at` says, in wall milliseconds; it must be positive, though it may be in the past.
+///
+/// # Errors
+/// No integer, not positive, or it does not fit; the text names `command`.
+pub(super) fn positive_deadline_ms(
+    form: TimeForm,
+    tx: &Tx<'_>,
+    args: Args<'_>,
+    at: usize,
+    command: &str,
+) -> Result<i64, CommandError> {
+    let value = args.int(at)?;
+    if value <= 0 {
+        return Err(invalid_expire_time(command));
+    }
+    form.deadline_ms(value, tx, command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(words: &str) -> Result<SetOptions, CommandError> {
+        let words: Vec<&[u8]> =
+            ["set", "k", "v"].into_iter().chain(words.split_whitespace()).map(str::as_bytes).collect();
+        SetOptions::of_set(Args::new(&words))
+    }
+
+    fn getex(words: &str) -> Result<Ttl, CommandError> {
+        let words: Vec<&[u8]> =
+            ["getex", "k"].into_iter().chain(words.split_whitespace()).map(str::as_bytes).collect();
+        SetOptions::of_getex(Args::new(&words)).map(|options| options.ttl)
+    }
+
+    #[test]
+    fn an_option_may_be_repeated_but_not_contradicted() {
+        let found = set("nx GET ex 1 NX Ex 2").unwrap();
+        let expected =
+            SetOptions { condition: Some(Condition::Absent), get: true, ttl: Ttl::Set(TimeForm::SECONDS, 9) };
+        assert_eq!(found, expected);
+        assert_eq!(set("KEEPTTL keepttl").unwrap().ttl, Ttl::Keep);
+        assert_eq!(getex("pxat 5"), Ok(Ttl::Set(TimeForm::UNIX_MILLISECONDS, 3)));
+        assert_eq!(getex("PERSIST PERSIST"), Ok(Ttl::Persist));
+        assert_eq!(getex(""), Ok(Ttl::Unsaid));
+        for words in
+            ["NX XX", "EX 1 PX 1", "EX 1 EXAT 1", "KEEPTTL EX 1", "EX 1 KEEPTTL", "EX", "PERSIST", "nope"]
+        {
+            assert_eq!(set(words), Err(errors::SYNTAX), "{words}");
+        }
+        for words in ["NX", "GET", "KEEPTTL", "EX 1 PERSIST", "PERSIST EX 1", "PX 1 PX"] {
+            assert_eq!(getex(words), Err(errors::SYNTAX), "{words}");
+        }
+    }
+}

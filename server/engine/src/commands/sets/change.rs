@@ -1,0 +1,155 @@
+//! The commands that change one set, or move a member between two.
+
+use crate::keyspace::{Rng, Tx, WrongType, events};
+use crate::spec::{Args, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::{Set, Value};
+use lockwheel_resp::Reply;
+
+const REMOVES: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("sadd", -3, sadd as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .categories(&["set"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::INSERT)])
+        .about("set", "1.0.0", "O(N), N the members named")
+        .summary("Adds members to a set and tells how many are new.")
+        .syntax("key member [member ...]"),
+    Row::new("srem", -3, srem as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["set"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::DELETE)])
+        .about("set", "1.0.0", "O(N), N the members named")
+        .summary("Removes members of a set and tells how many there were.")
+        .syntax("key member [member ...]"),
+    Row::new("spop", -2, spop as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["set"])
+        .keys(&[KeySpec::one(1, REMOVES)])
+        .about("set", "1.0.0", "O(N), N the members removed")
+        .summary("Removes random members of a set and returns them.")
+        .syntax("key [count]")
+        .tips(&["nondeterministic_output"])
+        .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
+    Row::new("smove", 4, smove as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["set"])
+        .keys(&[KeySpec::one(1, REMOVES), KeySpec::one(2, key_flags::RW | key_flags::INSERT)])
+        .about("set", "1.0.0", "O(1)")
+        .summary("Moves a member from one set to another.")
+        .syntax("source destination member"),
+];
+
+/// Adds members, at least one, to the set at `key`, made if need be; how many are new.
+fn add(tx: &mut Tx<'_>, key: &[u8], members: &[&[u8]]) -> Result<usize, WrongType> {
+    let edit = tx.write_or_new::<Set>(key)?;
+    let (set, enc) = (edit.value, edit.encodings);
+    match members.first() {
+        Some(first) if set.is_empty() => *set = Set::for_members(first, members.len(), enc),
+        _ => set.expect(members.len(), enc),
+    }
+    let added = members.iter().filter(|member| set.add(member, enc)).count();
+    if added > 0 {
+        tx.changed(key, events::SADD);
+    }
+    Ok(added)
+}
+
+fn sadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let added = add(tx, &args[1], args.from(2))?;
+    reply.integer(added as i64);
+    Ok(Flow::Done)
+}
+
+/// Removes members of the set at `key`, and the key with the last of them; how many there were.
+fn remove(tx: &mut Tx<'_>, key: &[u8], members: &[&[u8]]) -> Result<usize, WrongType> {
+    let removed = match tx.write::<Set>(key)? {
+        None => 0,
+        Some(edit) => members.iter().filter(|member| edit.value.remove(member)).count(),
+    };
+    if removed > 0 {
+        tx.changed(key, events::SREM);
+        tx.delete_if_empty(key);
+    }
+    Ok(removed)
+}
+
+fn srem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let removed = remove(tx, &args[1], args.from(2))?;
+    reply.integer(removed as i64);
+    Ok(Flow::Done)
+}
+
+fn spop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match args.len() {
+        2 => pop_one(tx, &args[1], reply),
+        3 => {
+            let count = args.int(2).ok().and_then(|count| usize::try_from(count).ok());
+            pop_many(tx, &args[1], count.ok_or(errors::OUT_OF_RANGE_POSITIVE)?, reply)
+        }
+        _ => Err(errors::SYNTAX),
+    }
+}
+
+fn pop_one(tx: &mut Tx<'_>, key: &[u8], reply: &mut dyn Reply) -> Outcome {
+    let popped = match tx.write::<Set>(key)? {
+        None => None,
+        Some(edit) => take_random(edit.value, edit.rng),
+    };
+    match popped {
+        None => reply.null(),
+        Some(member) => {
+            tx.changed(key, events::SPOP);
+            tx.delete_if_empty(key);
+            reply.bulk(&member);
+        }
+    }
+    Ok(Flow::Done)
+}
+
+fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) -> Outcome {
+    match tx.write::<Set>(key)? {
+        Some(edit) if count > 0 && count < edit.value.len() => {
+            reply.set(count);
+            for _ in 0..count {
+                // As many as there are members to take.
+                let member = take_random(edit.value, edit.rng).unwrap_or_default();
+                reply.bulk(&member);
+            }
+            tx.changed(key, events::SPOP);
+        }
+        Some(_) if count > 0 => {
+            if let Some((Value::Set(set), _)) = tx.take(key) {
+                tx.changed(key, events::SPOP);
+                tx.changed(key, events::DEL);
+                reply.set(set.len());
+                set.iter().for_each(|member| reply.bulk(&member));
+                tx.free_later(Value::Set(set));
+            }
+        }
+        _ => reply.set(0),
+    }
+    Ok(Flow::Done)
+}
+
+/// Takes a random member out; none from an empty set.
+fn take_random(set: &mut Set, rng: &mut Rng) -> Option<Box<[u8]>> {
+    let index = rng.below((set.len() as u64).max(1));
+    set.take_nth(usize::try_from(index).ok()?)
+}
+
+fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (source, destination, member) = (&args[1], &args[2], &args[3]);
+    let Some(there) = tx.write::<Set>(source)?.map(|edit| edit.value.contains(member)) else {
+        reply.integer(0);
+        return Ok(Flow::Done);
+    };
+    tx.write::<Set>(destination)?;
+    if there && source != destination {
+        remove(tx, source, &[member])?;
+        add(tx, destination, &[member])?;
+    }
+    reply.integer(i64::from(there));
+    Ok(Flow::Done)
+}

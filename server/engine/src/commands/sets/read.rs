@@ -1,0 +1,135 @@
+//! The commands that read one set.
+
+use crate::commands::sample::{self, Draw};
+use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
+use crate::keyspace::{Rng, Tx};
+use crate::spec::{Args, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::Set;
+use lockwheel_resp::Reply;
+
+const LOOKS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO)];
+const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+const FAST: u32 = flags::READONLY | flags::FAST;
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("smembers", 2, smembers as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["set"])
+        .keys(READS)
+        .about("set", "1.0.0", "O(N), N the members")
+        .summary("All members of a set.")
+        .syntax("key")
+        .tips(&["nondeterministic_output_order"]),
+    Row::new("sismember", 3, sismember as DataHandler)
+        .flags(FAST)
+        .categories(&["set"])
+        .keys(LOOKS)
+        .about("set", "1.0.0", "O(1)")
+        .summary("Whether a set has a member.")
+        .syntax("key member"),
+    Row::new("smismember", -3, smismember as DataHandler)
+        .flags(FAST)
+        .categories(&["set"])
+        .keys(READS)
+        .about("set", "6.2.0", "O(N), N the members named")
+        .summary("Which of several members a set has.")
+        .syntax("key member [member ...]"),
+    Row::new("scard", 2, scard as DataHandler)
+        .flags(FAST)
+        .categories(&["set"])
+        .keys(LOOKS)
+        .about("set", "1.0.0", "O(1)")
+        .summary("The number of members of a set.")
+        .syntax("key"),
+    // Its count has a bound of its own, too (`sample::REPEATED_MAX`): an error that Redis has no text for.
+    Row::new("srandmember", -2, srandmember as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["set"])
+        .keys(READS)
+        .about("set", "1.0.0", "O(N), N the members drawn")
+        .summary("Random members of a set; a negative count draws with repetition.")
+        .syntax("key [count]")
+        .tips(&["nondeterministic_output"])
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
+        ]),
+    Row::new("sscan", -3, sscan as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["set"])
+        .keys(READS)
+        .about("set", "2.8.0", "O(COUNT) a call, O(N) for all of N members")
+        .summary("Goes through the members of a set, a page at a time.")
+        .syntax("key cursor [MATCH pattern] [COUNT count]")
+        .tips(&["nondeterministic_output"])
+        .errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"]),
+];
+
+fn smembers(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let set = tx.read::<Set>(&args[1])?;
+    reply.set(set.map_or(0, Set::len));
+    set.into_iter().flatten().for_each(|member| reply.bulk(&member));
+    Ok(Flow::Done)
+}
+
+fn sismember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let set = tx.read::<Set>(&args[1])?;
+    reply.integer(i64::from(set.is_some_and(|set| set.contains(&args[2]))));
+    Ok(Flow::Done)
+}
+
+fn smismember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let set = tx.read::<Set>(&args[1])?;
+    let members = args.from(2);
+    reply.array(members.len());
+    for member in members {
+        reply.integer(i64::from(set.is_some_and(|set| set.contains(member))));
+    }
+    Ok(Flow::Done)
+}
+
+fn scard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(tx.read::<Set>(&args[1])?.map_or(0, Set::len) as i64);
+    Ok(Flow::Done)
+}
+
+fn srandmember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    // Drawn before the set is borrowed.
+    let mut rng = Rng::new(tx.rng().next_u64());
+    if args.len() == 2 {
+        match tx.read::<Set>(&args[1])?.and_then(|set| sample::one(set, &mut rng)) {
+            Some(member) => reply.bulk(&member),
+            None => reply.null(),
+        }
+        return Ok(Flow::Done);
+    }
+    if args.len() > 3 {
+        return Err(errors::SYNTAX);
+    }
+    let draw = Draw::parse(args, 2)?;
+    let Some(set) = tx.read::<Set>(&args[1])? else {
+        reply.array(0);
+        return Ok(Flow::Done);
+    };
+    let len = draw.len(set.len())?;
+    reply.array(len);
+    sample::draw(set, draw, len, &mut rng, |member| reply.bulk(&member));
+    Ok(Flow::Done)
+}
+
+fn sscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let cursor = parse_cursor(args, 2)?;
+    let Some(set) = tx.read::<Set>(&args[1])? else { return empty_page(reply) };
+    let options = ScanOptions::of_collection(args, 3)?;
+    let mut page = Vec::new();
+    let next = set.scan(cursor, options.count, |member| {
+        if options.wants(&member) {
+            page.push(member);
+        }
+    });
+    begin_page(next, page.len(), reply);
+    page.iter().for_each(|member| reply.bulk(member));
+    Ok(Flow::Done)
+}

@@ -1,0 +1,280 @@
+//! The commands that add, score and remove members of one sorted set.
+
+use super::bounds::{Members, Scores};
+use crate::commands::ranges::index_range;
+use crate::keyspace::{Edit, Event, Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::ZSet;
+use lockwheel_resp::Reply;
+use std::ops::Range;
+
+const DELETES: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::DELETE)];
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("zadd", -4, zadd as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .categories(&["sortedset"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+        .about("sorted-set", "1.2.0", "O(M log N), M the members named, N the members of the set")
+        .summary("Adds members with scores to a sorted set, or gives members other scores.")
+        .syntax("key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR XX and NX options at the same time are not compatible",
+            "ERR GT, LT, and/or NX options at the same time are not compatible",
+            "ERR INCR option supports a single increment-element pair",
+            "ERR value is not a valid float",
+            "ERR resulting score is not a number (NaN)",
+        ]),
+    Row::new("zincrby", 4, zincrby as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .categories(&["sortedset"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)])
+        .about("sorted-set", "1.2.0", "O(log N), N the members of the set")
+        .summary("Adds to the score of a member, 0 if there is none, and returns it.")
+        .syntax("key increment member")
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is not a valid float",
+            "ERR resulting score is not a number (NaN)",
+        ]),
+    Row::new("zrem", -3, zrem as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["sortedset"])
+        .keys(DELETES)
+        .about("sorted-set", "1.2.0", "O(M log N), M the members named, N the members of the set")
+        .summary("Removes members of a sorted set and tells how many there were.")
+        .syntax("key member [member ...]"),
+    remove_row("zremrangebyrank", "2.0.0", zremrangebyrank)
+        .summary("Removes the members from one rank to another and tells how many there were.")
+        .syntax("key start stop")
+        .errors(&["ERR value is not an integer or out of range"]),
+    remove_row("zremrangebyscore", "1.2.0", zremrangebyscore)
+        .summary("Removes the members with scores in a range and tells how many there were.")
+        .syntax("key min max")
+        .errors(&["ERR min or max is not a float"]),
+    remove_row("zremrangebylex", "2.8.9", zremrangebylex)
+        .summary("Removes the members in a range of their bytes and tells how many there were.")
+        .syntax("key min max")
+        .errors(&["ERR min or max not valid string range item"]),
+];
+
+const fn remove_row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, 4, handler).flags(flags::WRITE).categories(&["sortedset"]).keys(DELETES).about(
+        "sorted-set",
+        since,
+        "O(M log N), M the members removed, N the members of the set",
+    )
+}
+
+/// What ZADD may do to a member.
+#[derive(Clone, Copy, Debug, Default)]
+struct Policy {
+    /// Add, but change none that is there.
+    nx: bool,
+    /// Change, but add none.
+    xx: bool,
+    /// Change to a greater score only.
+    gt: bool,
+    /// Change to a lower score only.
+    lt: bool,
+    /// Add the score to the one that is there.
+    incr: bool,
+}
+
+/// What became of a member.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    /// The policy left it as it was.
+    Refused,
+    /// It is new.
+    Added(f64),
+    /// It has another score.
+    Updated(f64),
+    /// It has had this score before.
+    Same(f64),
+}
+
+impl Policy {
+    fn put(self, set: &mut Edit<'_, ZSet>, member: &[u8], score: f64) -> Result<Fate, CommandError> {
+        let Policy { nx, xx, gt, lt, incr } = self;
+        let mut score = score;
+        if nx || xx || gt || lt || incr {
+            match set.value.score(member) {
+                None if xx => return Ok(Fate::Refused),
+                None => {}
+                Some(_) if nx => return Ok(Fate::Refused),
+                Some(old) => {
+                    score += if incr { old } else { 0.0 };
+                    if score.is_nan() {
+                        return Err(errors::SCORE_IS_NAN);
+                    }
+                    if (gt && score <= old) || (lt && score >= old) {
+                        return Ok(Fate::Refused);
+                    }
+                }
+            }
+        }
+        Ok(match set.value.insert(member, score, set.encodings) {
+            None => Fate::Added(score),
+            Some(old) if old == score => Fate::Same(score),
+            Some(_) => Fate::Updated(score),
+        })
+    }
+}
+
+/// Where ZADD's pairs begin, what it may do, and whether it counts what changed.
+fn parse_zadd(args: Args<'_>) -> Result<(usize, Policy, bool), CommandError> {
+    let (mut policy, mut ch, mut at) = (Policy::default(), false, 2);
+    loop {
+        if args.is(at, "nx") {
+            policy.nx = true;
+        } else if args.is(at, "xx") {
+            policy.xx = true;
+        } else if args.is(at, "gt") {
+            policy.gt = true;
+        } else if args.is(at, "lt") {
+            policy.lt = true;
+        } else if args.is(at, "incr") {
+            policy.incr = true;
+        } else if args.is(at, "ch") {
+            ch = true;
+        } else {
+            break;
+        }
+        at += 1;
+    }
+    let words = args.len() - at;
+    if words == 0 || !words.is_multiple_of(2) {
+        return Err(errors::SYNTAX);
+    }
+    if policy.nx && policy.xx {
+        return Err(errors::XX_AND_NX);
+    }
+    if (policy.nx && (policy.gt || policy.lt)) || (policy.gt && policy.lt) {
+        return Err(errors::GT_LT_OR_NX);
+    }
+    if policy.incr && words > 2 {
+        return Err(errors::INCR_OF_MANY);
+    }
+    Ok((at, policy, ch))
+}
+
+fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (first, policy, ch) = parse_zadd(args)?;
+    if policy.incr {
+        let score = args.float(first)?;
+        return add_to_score(tx, &args[1], score, &args[first + 1], policy, reply);
+    }
+    let pairs = (first..args.len()).step_by(2).map(|at| Ok((args.float(at)?, &args.all()[at + 1])));
+    // The scores are read twice, to keep no list of them: all have to be valid before the first is given.
+    pairs.clone().try_for_each(|pair: Result<_, CommandError>| pair.map(drop))?;
+    if policy.xx && !tx.exists(&args[1]) {
+        reply.integer(0);
+        return Ok(Flow::Done);
+    }
+    let mut set = tx.write_or_new::<ZSet>(&args[1])?;
+    let longest = args.from(first + 1).iter().step_by(2).map(|member| member.len()).max();
+    set.value.expect(pairs.len(), longest.unwrap_or(0), set.encodings);
+    let (mut added, mut updated) = (0, 0);
+    for pair in pairs {
+        let (score, member) = pair?;
+        match policy.put(&mut set, member, score)? {
+            Fate::Added(_) => added += 1,
+            Fate::Updated(_) => updated += 1,
+            Fate::Refused | Fate::Same(_) => {}
+        }
+    }
+    if added + updated > 0 {
+        tx.changed(&args[1], events::ZADD);
+    }
+    reply.integer(if ch { added + updated } else { added });
+    Ok(Flow::Done)
+}
+
+fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    // Redis reads it as it reads ZADD: an increment that is the name of an option is one.
+    let (first, policy, _) = parse_zadd(args)?;
+    let policy = Policy { incr: true, ..policy };
+    let increment = args.float(first)?;
+    add_to_score(tx, &args[1], increment, &args[first + 1], policy, reply)
+}
+
+fn add_to_score(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    increment: f64,
+    member: &[u8],
+    policy: Policy,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    if policy.xx && !tx.exists(key) {
+        reply.null();
+        return Ok(Flow::Done);
+    }
+    let mut set = tx.write_or_new::<ZSet>(key)?;
+    set.value.expect(1, member.len(), set.encodings);
+    match policy.put(&mut set, member, increment)? {
+        Fate::Refused => reply.null(),
+        Fate::Same(score) => reply.double(score),
+        Fate::Added(score) | Fate::Updated(score) => {
+            tx.changed(key, events::ZINCR);
+            reply.double(score);
+        }
+    }
+    Ok(Flow::Done)
+}
+
+fn zrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let mut removed = 0;
+    if let Some(Edit { value: set, .. }) = tx.write::<ZSet>(&args[1])? {
+        removed = args.from(2).iter().filter(|member| set.remove(member).is_some()).count();
+        let empty = set.is_empty();
+        told(tx, &args[1], events::ZREM, removed, empty);
+    }
+    reply.integer(removed as i64);
+    Ok(Flow::Done)
+}
+
+fn zremrangebyrank(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (start, stop) = (args.int(2)?, args.int(3)?);
+    remove_range(tx, &args[1], events::ZREMRANGEBYRANK, |set| index_range(start, stop, set.len()), reply)
+}
+
+fn zremrangebyscore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let scores = Scores::parse(args, 2, 3)?;
+    remove_range(tx, &args[1], events::ZREMRANGEBYSCORE, |set| scores.ranks(set), reply)
+}
+
+fn zremrangebylex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let members = Members::parse(args, 2, 3)?;
+    remove_range(tx, &args[1], events::ZREMRANGEBYLEX, |set| members.ranks(set), reply)
+}
+
+fn remove_range(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    event: Event,
+    ranks: impl Fn(&ZSet) -> Range<usize>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let mut removed = 0;
+    if let Some(Edit { value: set, .. }) = tx.write::<ZSet>(key)? {
+        removed = set.remove_range(ranks(set));
+        let empty = set.is_empty();
+        told(tx, key, event, removed, empty);
+    }
+    reply.integer(removed as i64);
+    Ok(Flow::Done)
+}
+
+/// Tells that so many members were removed, if any were.
+fn told(tx: &mut Tx<'_>, key: &[u8], event: Event, removed: usize, empty: bool) {
+    if removed > 0 {
+        tx.changed(key, event);
+        if empty {
+            tx.delete(key);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The commands that return, or store, a range of members.
+
+use super::bounds::{Members, Scores};
+use super::pairs::Pairs;
+use crate::commands::ranges::index_range;
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::{Value, ZSet};
+use lockwheel_resp::Reply;
+use std::ops::Range;
+
+const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+
+const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+const NOT_A_FLOAT: &str = "ERR min or max is not a float";
+const NOT_A_STRING: &str = "ERR min or max not valid string range item";
+const LIMIT_BY_RANK: &str =
+    "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
+const SCORES_BY_LEX: &str = "ERR syntax error, WITHSCORES not supported in combination with BYLEX";
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    row("zrange", "1.2.0", zrange)
+        .summary("Returns the members in a range of ranks, scores or bytes, lowest first or highest first.")
+        .syntax("key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]")
+        .errors(&[
+            "ERR syntax error",
+            NOT_AN_INTEGER,
+            NOT_A_FLOAT,
+            NOT_A_STRING,
+            LIMIT_BY_RANK,
+            SCORES_BY_LEX,
+        ]),
+    row("zrevrange", "1.2.0", zrevrange)
+        .summary("Returns the members in a range of ranks, highest first.")
+        .syntax("key start stop [WITHSCORES]")
+        .errors(&["ERR syntax error", NOT_AN_INTEGER, LIMIT_BY_RANK]),
+    row("zrangebyscore", "1.0.5", zrangebyscore)
+        .summary("Returns the members with scores in a range, lowest first.")
+        .syntax("key min max [WITHSCORES] [LIMIT offset count]")
+        .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_FLOAT]),
+    row("zrevrangebyscore", "2.2.0", zrevrangebyscore)
+        .summary("Returns the members with scores in a range, highest first.")
+        .syntax("key max min [WITHSCORES] [LIMIT offset count]")
+        .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_FLOAT]),
+    row("zrangebylex", "2.8.9", zrangebylex)
+        .summary("Returns the members in a range of their bytes.")
+        .syntax("key min max [LIMIT offset count]")
+        .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_STRING, SCORES_BY_LEX]),
+    row("zrevrangebylex", "2.8.9", zrevrangebylex)
+        .summary("Returns the members in a range of their bytes, last first.")
+        .syntax("key max min [LIMIT offset count]")
+        .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_STRING, SCORES_BY_LEX]),
+    Row::new("zrangestore", -5, zrangestore as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["sortedset"])
+        .keys(&[
+            KeySpec::one(1, key_flags::OW | key_flags::UPDATE),
+            KeySpec::one(2, key_flags::RO | key_flags::ACCESS),
+        ])
+        .about("sorted-set", "6.2.0", "O(log N + M log M), N the members of the set, M the members stored")
+        .summary("Stores the members in a range of ranks, scores or bytes as a sorted set.")
+        .syntax("dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]")
+        .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_FLOAT, NOT_A_STRING, LIMIT_BY_RANK]),
+];
+
+const fn row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -4, handler).flags(flags::READONLY).categories(&["sortedset"]).keys(READS).about(
+        "sorted-set",
+        since,
+        "O(log N + M), N the members of the set, M the members returned",
+    )
+}
+
+/// What a range is a range of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Rank,
+    Score,
+    Lex,
+}
+
+/// What a command leaves to its options.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fixed {
+    kind: Option<Kind>,
+    reverse: Option<bool>,
+    /// It stores what it finds, so it returns no scores.
+    stores: bool,
+}
+
+/// Which members are asked for.
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    Ranks(i64, i64),
+    Scores(Scores),
+    Members(Members<'a>),
+}
+
+/// A range as it is asked for.
+#[derive(Clone, Copy, Debug)]
+struct Query<'a> {
+    wanted: Wanted<'a>,
+    reverse: bool,
+    with_scores: bool,
+    /// How many to leave out first, and how many to take; negative: all of them.
+    limit: Option<(i64, i64)>,
+}
+
+impl<'a> Query<'a> {
+    /// Reads the two ends of the range, arguments `at` and the next, and the options behind them.
+    fn parse(args: Args<'a>, at: usize, fixed: Fixed) -> Result<Self, CommandError> {
+        let Fixed { mut kind, mut reverse, stores } = fixed;
+        let (mut with_scores, mut limit) = (false, None);
+        let mut option = at + 2;
+        while option < args.len() {
+            if !stores && args.is(option, "withscores") {
+                with_scores = true;
+            } else if args.is(option, "limit") && option + 2 < args.len() {
+                limit = Some((args.int(option + 1)?, args.int(option + 2)?));
+                option += 2;
+            } else if reverse.is_none() && args.is(option, "rev") {
+                reverse = Some(true);
+            } else if kind.is_none() && args.is(option, "bylex") {
+                kind = Some(Kind::Lex);
+            } else if kind.is_none() && args.is(option, "byscore") {
+                kind = Some(Kind::Score);
+            } else {
+                return Err(errors::SYNTAX);
+            }
+            option += 1;
+        }
+        let (kind, reverse) = (kind.unwrap_or(Kind::Rank), reverse.unwrap_or(false));
+        if kind == Kind::Rank && limit.is_some_and(|(_, count)| count != -1) {
+            return Err(errors::LIMIT_BY_RANK);
+        }
+        if kind == Kind::Lex && with_scores {
+            return Err(errors::SCORES_BY_LEX);
+        }
+        let (low, high) = if reverse { (at + 1, at) } else { (at, at + 1) };
+        let wanted = match kind {
+            Kind::Rank => Wanted::Ranks(args.int(at)?, args.int(at + 1)?),
+            Kind::Score => Wanted::Scores(Scores::parse(args, low, high)?),
+            Kind::Lex => Wanted::Members(Members::parse(args, low, high)?),
+        };
+        Ok(Query { wanted, reverse, with_scores, limit })
+    }
+
+    /// The ranks of what is asked for, in a set.
+    fn ranks(&self, set: &ZSet) -> Range<usize> {
+        let len = set.len();
+        let found = match self.wanted {
+            Wanted::Ranks(start, stop) => {
+                let places = index_range(start, stop, len);
+                return if self.reverse { len - places.end..len - places.start } else { places };
+            }
+            Wanted::Scores(scores) => scores.ranks(set),
+            Wanted::Members(members) => members.ranks(set),
+        };
+        let Some((offset, count)) = self.limit else { return found };
+        // A negative offset leaves everything out.
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(found.len());
+        let count = usize::try_from(count).unwrap_or(usize::MAX).min(found.len() - offset);
+        if self.reverse {
+            let end = found.end - offset;
+            end - count..end
+        } else {
+            let start = found.start + offset;
+            start..start + count
+        }
+    }
+
+    /// The members asked for, in their order.
+    fn run<'s>(&self, set: &'s ZSet) -> Pairs<'s> {
+        Pairs::new(set, self.ranks(set), self.reverse)
+    }
+}
+
+fn zrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    range(tx, args, Fixed::default(), reply)
+}
+
+fn zrevrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    range(tx, args, fixed(Kind::Rank, true), reply)
+}
+
+fn zrangebyscore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    range(tx, args, fixed(Kind::Score, false), reply)
+}
+
+fn zrevrangebyscore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    range(tx, args, fixed(Kind::Score, true), reply)
+}
+
+fn zrangebylex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    range(tx, args, fixed(Kind::Lex, false), reply)
+}
+
+fn zrevrangebylex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    range(tx, args, fixed(Kind::Lex, true), reply)
+}
+
+const fn fixed(kind: Kind, reverse: bool) -> Fixed {
+    Fixed { kind: Some(kind), reverse: Some(reverse), stores: false }
+}
+
+fn range(tx: &mut Tx<'_>, args: Args<'_>, fixed: Fixed, reply: &mut dyn Reply) -> Outcome {
+    let query = Query::parse(args, 2, fixed)?;
+    let Some(set) = tx.read::<ZSet>(&args[1])? else {
+        reply.array(0);
+        return Ok(Flow::Done);
+    };
+    let found = query.run(set);
+    if query.with_scores {
+        found.write(reply);
+    } else {
+        found.write_members(reply);
+    }
+    Ok(Flow::Done)
+}
+
+fn zrangestore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let query = Query::parse(args, 3, Fixed { stores: true, ..Fixed::default() })?;
+    let encodings = tx.encodings().clone();
+    let mut stored = ZSet::new();
+    if let Some(set) = tx.read::<ZSet>(&args[2])? {
+        let found = query.run(set);
+        stored.expect(found.len(), 0, &encodings);
+        for (member, score) in found {
+            stored.insert(member, score, &encodings);
+        }
+    }
+    let len = stored.len();
+    if len > 0 {
+        tx.set(&args[1], Value::ZSet(stored), false);
+        tx.changed(&args[1], events::ZRANGESTORE);
+    } else {
+        tx.delete(&args[1]);
+    }
+    reply.integer(len as i64);
+    Ok(Flow::Done)
+}

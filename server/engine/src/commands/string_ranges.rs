@@ -1,0 +1,169 @@
+//! Parts of strings: APPEND, STRLEN, GETRANGE, SETRANGE.
+
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+use std::ops::Range;
+
+const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("append", 3, append as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::INSERT)])
+        .about("string", "2.0.0", "O(N) amortised, N the bytes appended")
+        .summary("Appends to a string, made when there is no such key; its new length.")
+        .syntax("key value")
+        .errors(&[TOO_LONG]),
+    Row::new("strlen", 2, strlen as DataHandler)
+        .flags(flags::READONLY | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .about("string", "2.2.0", "O(1)")
+        .summary("The length of a string, in bytes.")
+        .syntax("key"),
+    Row::new("getrange", 4, getrange as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+        .about("string", "2.4.0", "O(N), N the bytes answered")
+        .summary("A part of a string, both ends included; negative positions count from the end.")
+        .syntax("key start end")
+        .errors(&[NOT_AN_INTEGER]),
+    Row::new("substr", 4, getrange as DataHandler)
+        .flags(flags::READONLY)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+        .about("string", "1.0.0", "O(N), N the bytes answered")
+        .summary("The old name of GETRANGE.")
+        .syntax("key start end")
+        .errors(&[NOT_AN_INTEGER]),
+    Row::new("setrange", 4, setrange as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+        .about("string", "2.2.0", "O(N), N the bytes written and those padded")
+        .summary("Overwrites a part of a string, padded with zero bytes up to it; its new length.")
+        .syntax("key offset value")
+        .errors(&[NOT_AN_INTEGER, "ERR offset is out of range", TOO_LONG]),
+];
+
+/// Whether a string may end at `start + len`.
+fn check_length(start: usize, len: usize, max: usize) -> Result<(), CommandError> {
+    let fits = start.checked_add(len).is_some_and(|end| end <= max);
+    if fits { Ok(()) } else { Err(errors::STRING_TOO_LONG) }
+}
+
+fn append(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, tail) = (&args[1], &args[2]);
+    let max = tx.max_string();
+    let len = match tx.write::<Str>(key)? {
+        Some(edit) => {
+            check_length(edit.value.len(), tail.len(), max)?;
+            edit.value.append(tail);
+            edit.value.len()
+        }
+        None => {
+            tx.set(key, Value::Str(Str::new(tail)), false);
+            tail.len()
+        }
+    };
+    tx.changed(key, events::APPEND);
+    reply.integer(len as i64);
+    Ok(Flow::Done)
+}
+
+fn strlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let len = tx.read::<Str>(&args[1])?.map_or(0, Str::len);
+    reply.integer(len as i64);
+    Ok(Flow::Done)
+}
+
+fn getrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (start, end) = (args.int(2)?, args.int(3)?);
+    match tx.read::<Str>(&args[1])? {
+        Some(value) => {
+            let text = value.text();
+            reply.bulk(&text[byte_range(start, end, text.len())]);
+        }
+        None => reply.bulk(b""),
+    }
+    Ok(Flow::Done)
+}
+
+/// The bytes from `start` to `end`, both included, of `len`; negative positions count from the end, what is beyond
+/// either end becomes that end. Two ends before the first byte are the first byte, as in Redis, unless they cross.
+fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
+    if len == 0 || (start < 0 && end < 0 && start > end) {
+        return 0..0;
+    }
+    let place = |at: i64| match usize::try_from(at) {
+        Ok(at) => at,
+        Err(_) => len.saturating_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)),
+    };
+    let (start, end) = (place(start), place(end).min(len - 1));
+    if start > end { 0..0 } else { start..end + 1 }
+}
+
+fn setrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, bytes) = (&args[1], &args[3]);
+    let offset = usize::try_from(args.int(2)?).map_err(|_| errors::OFFSET_OUT_OF_RANGE)?;
+    let max = tx.max_string();
+    let len = tx.write::<Str>(key)?.map_or(0, |edit| edit.value.len());
+    if bytes.is_empty() {
+        reply.integer(len as i64);
+        return Ok(Flow::Done);
+    }
+    check_length(offset, bytes.len(), max)?;
+    let edit = tx.write_or_new::<Str>(key)?;
+    edit.value.set_range(offset, bytes);
+    let len = edit.value.len();
+    tx.changed(key, events::SETRANGE);
+    reply.integer(len as i64);
+    Ok(Flow::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ranges_are_those_of_the_real_server() {
+        for (start, end, expected) in [
+            (0, -1, 0..11),
+            (-3, -1, 8..11),
+            (-100, -90, 0..1),
+            (-90, -100, 0..0),
+            (-1, -5, 0..0),
+            (5, 2, 0..0),
+            (100, 200, 0..0),
+            (i64::MIN, i64::MAX, 0..11),
+        ] {
+            assert_eq!(byte_range(start, end, 11), expected, "{start} {end}");
+        }
+        assert_eq!(byte_range(0, 0, 0), 0..0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_lies_within(start: i64, end: i64, len in 0_usize..50) {
+            let range = byte_range(start, end, len);
+            prop_assert!(range.start <= range.end && range.end <= len);
+        }
+
+        /// Redis' own words, in wide numbers: turn negative ones, clamp, compare.
+        #[test]
+        fn a_range_is_what_clamping_makes(start in -60_i64..60, end in -60_i64..60, len in 1_usize..50) {
+            let turned = |at: i64| if at < 0 { (at + len as i64).max(0) } else { at };
+            let (from, to) = (turned(start), turned(end).min(len as i64 - 1));
+            let crossed = start < 0 && end < 0 && start > end;
+            let expected = if crossed || from > to { 0..0 } else { from as usize..to as usize + 1 };
+            prop_assert_eq!(byte_range(start, end, len), expected);
+        }
+    }
+}

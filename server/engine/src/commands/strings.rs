@@ -1,0 +1,269 @@
+//! Whole strings: SET and GET in all their forms, MSET, MGET.
+
+use super::expiry::TimeForm;
+use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
+use crate::keyspace::{EntryId, Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+
+const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+const SYNTAX: &str = "ERR syntax error";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("get", 2, get as DataHandler)
+        .flags(flags::READONLY | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+        .about("string", "1.0.0", "O(1)")
+        .summary("The string that a key holds.")
+        .syntax("key"),
+    Row::new("set", -3, set as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(
+            1,
+            key_flags::RW | key_flags::ACCESS | key_flags::UPDATE | key_flags::VARIABLE_FLAGS,
+        )])
+        .about("string", "1.0.0", "O(1)")
+        .summary(
+            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
+        )
+        .syntax(
+            "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | \
+             PXAT unix-time-milliseconds | KEEPTTL]",
+        )
+        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"]),
+    Row::new("setnx", 3, setnx as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::OW | key_flags::INSERT)])
+        .about("string", "1.0.0", "O(1)")
+        .summary("Sets a key to a string if there is no such key.")
+        .syntax("key value"),
+    Row::new("setex", 4, setex as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::OW | key_flags::UPDATE)])
+        .about("string", "2.0.0", "O(1)")
+        .summary("Sets a key to a string with a deadline, in seconds from now.")
+        .syntax("key seconds value")
+        .errors(&[NOT_AN_INTEGER, "ERR invalid expire time in 'setex' command"]),
+    Row::new("psetex", 4, psetex as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::OW | key_flags::UPDATE)])
+        .about("string", "2.6.0", "O(1)")
+        .summary("Sets a key to a string with a deadline, in milliseconds from now.")
+        .syntax("key milliseconds value")
+        .errors(&[NOT_AN_INTEGER, "ERR invalid expire time in 'psetex' command"]),
+    Row::new("getset", 3, getset as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)])
+        .about("string", "1.0.0", "O(1)")
+        .summary("Sets a key to a string and answers the one it held.")
+        .syntax("key value"),
+    Row::new("getdel", 2, getdel as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE)])
+        .about("string", "6.2.0", "O(1)")
+        .summary("Answers the string that a key holds and deletes the key.")
+        .syntax("key"),
+    Row::new("getex", -2, getex as DataHandler)
+        .flags(flags::WRITE | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)])
+        .about("string", "6.2.0", "O(1)")
+        .summary("Answers the string that a key holds and sets or clears its deadline.")
+        .syntax(
+            "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | \
+             PERSIST]",
+        )
+        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'getex' command"]),
+    Row::new("mget", -2, mget as DataHandler)
+        .flags(flags::READONLY | flags::FAST)
+        .categories(&["string"])
+        .keys(&[KeySpec::range(1, -1, 1, key_flags::RO | key_flags::ACCESS)])
+        .about("string", "1.0.0", "O(N), N the keys")
+        .summary("The strings that several keys hold.")
+        .syntax("key [key ...]")
+        .tips(&["request_policy:multi_shard"]),
+    Row::new("mset", -3, mset as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["string"])
+        .keys(&[KeySpec::range(1, -1, 2, key_flags::OW | key_flags::UPDATE)])
+        .about("string", "1.0.1", "O(N), N the keys")
+        .summary("Sets several keys to strings at once.")
+        .syntax("key value [key value ...]")
+        .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"]),
+    Row::new("msetnx", -3, msetnx as DataHandler)
+        .flags(flags::WRITE | flags::DENYOOM)
+        .categories(&["string"])
+        .keys(&[KeySpec::range(1, -1, 2, key_flags::OW | key_flags::INSERT)])
+        .about("string", "1.0.1", "O(N), N the keys")
+        .summary("Sets several keys to strings at once if there is none of them.")
+        .syntax("key value [key value ...]")
+        .tips(&["request_policy:multi_shard", "response_policy:agg_min"]),
+];
+
+fn answer(value: Option<&Str>, reply: &mut dyn Reply) {
+    match value {
+        Some(value) => reply.bulk(&value.text()),
+        None => reply.null(),
+    }
+}
+
+fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(tx.read::<Str>(&args[1])?, reply);
+    Ok(Flow::Done)
+}
+
+/// Sets a key to a string, with this deadline or none.
+#[inline(always)]
+fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
+    // A timer that is about to be moved need not be cancelled.
+    let at = tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());
+    tx.changed(key, events::SET);
+    if let Some(deadline) = deadline_ms {
+        tx.set_deadline(key, deadline);
+        tx.notify(key, events::EXPIRE);
+    }
+    at
+}
+
+fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, value) = (&args[1], &args[2]);
+    let options = SetOptions::of_set(args)?;
+    let deadline = options.deadline_ms(tx, args, "set")?;
+    if options.get {
+        answer(tx.read::<Str>(key)?, reply);
+    }
+    let wanted = match options.condition {
+        None => true,
+        Some(Condition::Absent) => !tx.exists(key),
+        Some(Condition::Present) => tx.exists(key),
+    };
+    if wanted && options.ttl == Ttl::Keep {
+        tx.set(key, Value::Str(Str::new(value)), true);
+        tx.changed(key, events::SET);
+    } else if wanted {
+        let at = store(tx, key, value, deadline);
+        // That is how a lock is taken that has no command of its own.
+        if options.condition == Some(Condition::Absent) && deadline.is_some() {
+            tx.begin_hold(at, key, value, false);
+        }
+    }
+    match (options.get, wanted) {
+        (true, _) => {}
+        (false, true) => reply.ok(),
+        (false, false) => reply.null(),
+    }
+    Ok(Flow::Done)
+}
+
+fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let wanted = !tx.exists(&args[1]);
+    if wanted {
+        store(tx, &args[1], &args[2], None);
+    }
+    reply.integer(i64::from(wanted));
+    Ok(Flow::Done)
+}
+
+fn setex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    set_with_deadline(tx, args, TimeForm::SECONDS, "setex", reply)
+}
+
+fn psetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    set_with_deadline(tx, args, TimeForm::MILLISECONDS, "psetex", reply)
+}
+
+fn set_with_deadline(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    form: TimeForm,
+    command: &str,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let deadline = positive_deadline_ms(form, tx, args, 2, command)?;
+    store(tx, &args[1], &args[3], Some(deadline));
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn getset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(tx.read::<Str>(&args[1])?, reply);
+    store(tx, &args[1], &args[2], None);
+    Ok(Flow::Done)
+}
+
+fn getdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    answer(tx.read::<Str>(&args[1])?, reply);
+    tx.delete(&args[1]);
+    Ok(Flow::Done)
+}
+
+fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let options = SetOptions::of_getex(args)?;
+    // A key that is not there, or of the wrong type, comes before a wrong time.
+    let deadline = options.deadline_ms(tx, args, "getex");
+    let Some(value) = tx.read::<Str>(key)? else {
+        reply.null();
+        return Ok(Flow::Done);
+    };
+    let deadline = deadline?;
+    reply.bulk(&value.text());
+    match (options.ttl, deadline) {
+        (Ttl::Set(form, _), Some(deadline)) if form.is_absolute() && deadline <= tx.now().wall_ms() => {
+            tx.delete(key);
+        }
+        (_, Some(deadline)) => {
+            tx.set_deadline(key, deadline);
+            tx.changed(key, events::EXPIRE);
+        }
+        (Ttl::Persist, None) if tx.clear_deadline(key) => tx.changed(key, events::PERSIST),
+        _ => {}
+    }
+    Ok(Flow::Done)
+}
+
+fn mget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.array(args.len() - 1);
+    for key in args.from(1) {
+        // Another type is answered as if it were not there.
+        answer(tx.read::<Str>(key).unwrap_or_default(), reply);
+    }
+    Ok(Flow::Done)
+}
+
+/// The keys and values of MSET and MSETNX.
+fn pairs<'a>(args: Args<'a>, command: &str) -> Result<&'a [[&'a [u8]; 2]], CommandError> {
+    match args.from(1).as_chunks() {
+        (pairs, []) => Ok(pairs),
+        _ => Err(CommandError::arity(command)),
+    }
+}
+
+fn mset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    for [key, value] in pairs(args, "mset")? {
+        store(tx, key, value, None);
+    }
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn msetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let pairs = pairs(args, "msetnx")?;
+    let wanted = !pairs.iter().any(|[key, _]| tx.exists(key));
+    if wanted {
+        for [key, value] in pairs {
+            store(tx, key, value, None);
+        }
+    }
+    reply.integer(i64::from(wanted));
+    Ok(Flow::Done)
+}

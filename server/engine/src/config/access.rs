@@ -1,0 +1,189 @@
+//! CONFIG GET and CONFIG SET, as pure functions on a configuration.
+
+use super::Config;
+use super::parameter::{Change, Parameter, Reason, Value};
+use super::special::Context;
+use super::table::PARAMETERS;
+use crate::keyspace::glob;
+use crate::spec::quotable;
+use std::fmt;
+
+/// Why CONFIG SET changed nothing: its reply, without the leading `-`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetError(Vec<u8>);
+
+impl SetError {
+    /// The reply, without the leading `-`.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn unknown(name: &[u8]) -> Self {
+        SetError(
+            [b"ERR Unknown option or number of arguments for CONFIG SET - '", quotable(name), b"'"].concat(),
+        )
+    }
+
+    fn because(name: &[u8], reason: &str) -> Self {
+        let parts: [&[u8]; 4] =
+            [b"ERR CONFIG SET failed (possibly related to argument '", name, b"') - ", reason.as_bytes()];
+        SetError(parts.concat())
+    }
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl std::error::Error for SetError {}
+
+/// A parameter's name and its value, as CONFIG GET answers them.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
+impl Config {
+    /// CONFIG GET: each parameter that a pattern matches, once. A name without `*`, `?` and `[` is answered as it was
+    /// asked for, in either case; what patterns match follows, in alphabetical order. O(patterns × parameters).
+    pub fn get(&self, patterns: &[&[u8]]) -> Vec<Pair> {
+        let (globs, names): (Vec<&[u8]>, Vec<&[u8]>) =
+            patterns.iter().partition(|pattern| pattern.iter().any(|byte| b"*?[".contains(byte)));
+        let mut pairs: Vec<Pair> = Vec::new();
+        for name in names {
+            if let Some(parameter) = find(name) {
+                self.add(name, parameter, &mut pairs);
+            }
+        }
+        let mut matching: Vec<(&str, &Parameter)> = PARAMETERS
+            .iter()
+            .flat_map(|parameter| parameter.names().map(move |name| (name, parameter)))
+            .filter(|(name, _)| globs.iter().any(|pattern| glob::matches(pattern, name.as_bytes(), true)))
+            .collect();
+        matching.sort_unstable_by_key(|(name, _)| *name);
+        for (name, parameter) in matching {
+            self.add(name.as_bytes(), parameter, &mut pairs);
+        }
+        pairs
+    }
+
+    fn add(&self, name: &[u8], parameter: &Parameter, pairs: &mut Vec<Pair>) {
+        if !pairs.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            pairs.push((name.to_vec(), parameter.text(&self.value(parameter))));
+        }
+    }
+
+    /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_and_listen`].
+    ///
+    /// # Errors
+    /// The first reason why not; then nothing has changed.
+    pub fn set(&mut self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<(), SetError> {
+        self.set_and_listen(pairs, local, |_| false)
+    }
+
+    /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
+    /// `listen` is called last, and only when the server is to listen elsewhere; it says whether that is done.
+    ///
+    /// # Errors
+    /// The first reason why not; then nothing has changed.
+    pub fn set_and_listen(
+        &mut self,
+        pairs: &[(&[u8], &[u8])],
+        local: bool,
+        listen: impl FnOnce(&Config) -> bool,
+    ) -> Result<(), SetError> {
+        let mut moved = None;
+        let parameters = self.settable(pairs, local)?;
+        let mut changed = self.clone();
+        for (parameter, (name, text)) in parameters.into_iter().zip(pairs) {
+            let words = split_value(parameter, text);
+            let failed = |reason: Reason| SetError::because(name, &reason);
+            let value = changed.read(parameter, &words, false).map_err(failed)?;
+            if let Change::Listening(answer) = parameter.change
+                && parameter.text(&value) != parameter.text(&self.value(parameter))
+            {
+                moved = moved.or(Some((parameter.name, answer)));
+            }
+            changed.store(parameter, value);
+        }
+        if let Some((name, answer)) = moved
+            && !listen(&changed)
+        {
+            return Err(SetError::because(name.as_bytes(), answer));
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The parameters that are named: all known, changeable, and none twice under one name.
+    fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<&'static Parameter>, SetError> {
+        let mut named: Vec<(&'static str, &'static Parameter)> = Vec::new();
+        for (given, _) in pairs {
+            let parameter = find(given).ok_or_else(|| SetError::unknown(given))?;
+            match parameter.change {
+                Change::AtStart => return Err(SetError::because(given, "can't set immutable config")),
+                Change::Protected if !self.enable_protected_configs.allows(local) => {
+                    return Err(SetError::because(given, "can't set protected config"));
+                }
+                _ => {}
+            }
+            // An alias is another parameter in this.
+            let name = parameter.names().find(|name| name.as_bytes().eq_ignore_ascii_case(given));
+            let name = name.unwrap_or(parameter.name);
+            if named.iter().any(|(other, _)| *other == name) {
+                return Err(SetError::because(given, "duplicate parameter"));
+            }
+            named.push((name, parameter));
+        }
+        Ok(named.into_iter().map(|(_, parameter)| parameter).collect())
+    }
+
+    /// Reads the words that are to be the value of a parameter. `again`: whether the text being loaded has set it
+    /// before.
+    pub(super) fn read(
+        &self,
+        parameter: &'static Parameter,
+        words: &[&[u8]],
+        again: bool,
+    ) -> Result<Value, Reason> {
+        parameter.read(words, &Context { config: self, parameter, again })
+    }
+
+    /// The value of a parameter.
+    pub(super) fn value(&self, parameter: &Parameter) -> Value {
+        if let Some(field) = parameter.field {
+            return (field.get)(self);
+        }
+        self.kept.get(parameter.name).cloned().unwrap_or_else(|| parameter.default_value())
+    }
+
+    /// Gives a parameter a value that was read for it.
+    pub(super) fn store(&mut self, parameter: &Parameter, value: Value) {
+        match parameter.field {
+            Some(field) => (field.set)(self, value),
+            None => drop(self.kept.insert(parameter.name, value)),
+        }
+    }
+}
+
+impl Parameter {
+    /// What it is when nothing sets it and it has no field: its default, as text, which is how it is shown.
+    fn default_value(&self) -> Value {
+        Value::Text(self.default.as_bytes().to_vec())
+    }
+}
+
+/// The parameter of this name, in either case. O(parameters).
+pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
+    PARAMETERS.iter().find(|parameter| parameter.is_called(name))
+}
+
+/// The words of a value that came as one: parameters that take several are cut at each space.
+pub(super) fn split_value<'a>(parameter: &Parameter, text: &'a [u8]) -> Vec<&'a [u8]> {
+    if !parameter.takes_several() {
+        return vec![text];
+    }
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.split(|&byte| byte == b' ').collect()
+}

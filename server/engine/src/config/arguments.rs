@@ -1,0 +1,198 @@
+//! The command line, as redis-server reads it: options are turned into lines of a configuration file.
+
+use super::Config;
+use super::file::{CheckRenames, LoadError, Loader, quote};
+use crate::spec::REDIS_VERSION;
+use std::io;
+
+/// Where configuration text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// The file at this path.
+    File(&'a str),
+    /// Standard input, to its end.
+    Stdin,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn path(self) -> &'a str {
+        match self {
+            Source::File(path) => path,
+            Source::Stdin => "-",
+        }
+    }
+}
+
+/// The files that a configuration names.
+pub trait Files {
+    /// The text of a file or of standard input.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read(&mut self, source: Source<'_>) -> io::Result<Vec<u8>>;
+
+    /// Makes a directory the one that paths are relative to.
+    ///
+    /// # Errors
+    /// The system's.
+    fn enter(&mut self, directory: &str) -> io::Result<()> {
+        let _nowhere = directory;
+        Ok(())
+    }
+
+    /// The paths that a pattern with `*`, `?` and `[` matches, in alphabetical order.
+    fn matching(&mut self, pattern: &str) -> Vec<String> {
+        let _nothing = pattern;
+        Vec::new()
+    }
+}
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Invocation {
+    /// A server with these parameters.
+    Run(Box<Config>),
+    /// This text on standard output, and exit code 0.
+    Print(String),
+    /// This text on standard error, and exit code 1.
+    Fail(String),
+}
+
+const HELP: &str = "\
+Usage: lockwheel [/path/to/redis.conf] [options] [-]
+       lockwheel - (read the configuration from standard input)
+       lockwheel -v or --version
+       lockwheel -h or --help
+
+Options are the parameters of redis.conf, and these:
+       --port 0            listen on a free port
+       --port-file <path>  write the port there when the server is ready
+       --threads <n>       how many threads serve connections (0: one a core)
+       --time manual       start with the clock stopped
+       --time <instant>    start with the clock stopped at an instant like 2030-01-01T00:00:00Z
+       --seed <n>          what decides every random choice
+       --control no        refuse the commands that steer the server in a test
+
+Examples:
+       lockwheel (listen on port 6379 of the loopback interface)
+       lockwheel /etc/redis/6379.conf --loglevel verbose
+       lockwheel --port 7777 --requirepass secret
+       echo 'notify-keyspace-events KEA' | lockwheel -";
+
+impl Invocation {
+    /// What the arguments ask for, the program's own name left out. `files` gets files and standard input, when they
+    /// are asked for; `check_renames` says whether commands can be renamed so.
+    pub fn from_arguments(
+        arguments: impl IntoIterator<Item = Vec<u8>>,
+        files: &mut dyn Files,
+        check_renames: CheckRenames,
+    ) -> Self {
+        let arguments: Vec<Vec<u8>> = arguments.into_iter().collect();
+        match arguments.first().map(Vec::as_slice) {
+            Some(b"-v" | b"--version") => return Invocation::Print(version()),
+            Some(b"-h" | b"--help") => return Invocation::Print(HELP.to_owned()),
+            Some(b"--test-memory") => {
+                return Invocation::Fail("Testing the memory is not supported".to_owned());
+            }
+            Some(b"--check-system") => {
+                return Invocation::Fail("Checking the system is not supported".to_owned());
+            }
+            _ => {}
+        }
+        if arguments.iter().any(|argument| argument == b"--sentinel") {
+            return Invocation::Fail("Sentinel mode is not supported".to_owned());
+        }
+        match load(&arguments, files, check_renames) {
+            Ok(config) => Invocation::Run(Box::new(config)),
+            Err(error) => Invocation::Fail(error.to_string()),
+        }
+    }
+}
+
+/// The version in Redis' form, which clients' test suites search for the first version number.
+fn version() -> String {
+    format!(
+        "Redis server v={REDIS_VERSION} sha=00000000:0 malloc=jemalloc bits={} build=lockwheel-{}",
+        usize::BITS,
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn load(
+    arguments: &[Vec<u8>],
+    files: &mut dyn Files,
+    check_renames: CheckRenames,
+) -> Result<Config, LoadError> {
+    let line = CommandLine::read(arguments);
+    let mut loader = Loader::new(files, check_renames);
+    let mut text = Vec::new();
+    if let Some(path) = line.file {
+        text = loader.read(Source::File(&String::from_utf8_lossy(path)))?;
+    }
+    if line.stdin {
+        if text.last().is_some_and(|&last| last != b'\n') {
+            text.push(b'\n');
+        }
+        text.extend(loader.read(Source::Stdin)?);
+    }
+    text.push(b'\n');
+    text.extend(line.options);
+    loader.load(&text)?;
+    Ok(loader.config)
+}
+
+/// A command line, taken apart.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct CommandLine<'a> {
+    file: Option<&'a [u8]>,
+    stdin: bool,
+    /// The options as lines of a configuration file.
+    options: Vec<u8>,
+}
+
+impl<'a> CommandLine<'a> {
+    /// The rules are those of redis-server 7.0: a first argument without `-` in front is a file; `-`, first or last, is
+    /// standard input; what follows an option is its value even if it begins with `--`, but for `--save`; an option
+    /// and its value may be one argument.
+    fn read(arguments: &'a [Vec<u8>]) -> Self {
+        let mut line = CommandLine::default();
+        let mut rest = arguments;
+        if let [first, after @ ..] = arguments
+            && first.first() != Some(&b'-')
+        {
+            line.file = Some(first.as_slice()).filter(|path| !path.is_empty());
+            rest = after;
+        }
+        let mut wants_value = false;
+        for (index, argument) in rest.iter().enumerate() {
+            let next = rest.get(index + 1);
+            let first = index == 0 && rest.len() == arguments.len();
+            if argument == b"-" && (first || next.is_none()) {
+                line.stdin = true;
+            } else if let Some(option) = argument.strip_prefix(b"--").filter(|_| !wants_value) {
+                wants_value = line.option(option, next);
+            } else {
+                quote(argument, &mut line.options);
+                line.options.push(b' ');
+                wants_value = false;
+            }
+        }
+        line
+    }
+
+    /// Begins a line. Whether the next argument is a value, whatever it looks like.
+    fn option(&mut self, option: &[u8], next: Option<&Vec<u8>>) -> bool {
+        if !self.options.is_empty() {
+            self.options.push(b'\n');
+        }
+        self.options.extend(option);
+        self.options.push(b' ');
+        let has_value = lockwheel_resp::split_words(option).is_none_or(|words| words.len() > 1);
+        let next_is_option = next.is_none_or(|next| next.starts_with(b"--"));
+        if !has_value && next_is_option && option.eq_ignore_ascii_case(b"save") {
+            self.options.extend(b"\"\"");
+            return false;
+        }
+        !has_value
+    }
+}

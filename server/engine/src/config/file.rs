@@ -1,0 +1,211 @@
+//! The configuration file: its lines, and the report of the first one that is wrong.
+
+use super::access::{find, split_value};
+use super::parameter::Reason;
+use super::{Config, Files, Source};
+use crate::spec::REDIS_VERSION;
+use lockwheel_resp::split_words;
+use std::collections::BTreeSet;
+use std::{fmt, io};
+
+/// Files that include each other are followed so deep.
+const DEPTH_MAX: usize = 16;
+
+/// Why a configuration cannot be loaded. Its text is the report that Redis prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// A line is wrong.
+    Line {
+        /// Its number, from 1; the command line continues the count of the file.
+        number: usize,
+        /// The line without the white space around it.
+        line: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file cannot be read.
+    File {
+        /// Its path.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Line { number, line, reason } => write!(
+                f,
+                "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\nReading the configuration file, at line \
+                 {number}\n>>> '{line}'\n{reason}"
+            ),
+            LoadError::File { path, reason } => {
+                write!(f, "Fatal error, can't open config file '{path}': {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl LoadError {
+    pub(super) fn unreadable(path: &str, error: &io::Error) -> Self {
+        LoadError::File { path: path.to_owned(), reason: system_reason(error) }
+    }
+}
+
+/// Why the system refuses something, in the words of C's `strerror`, as Redis tells it.
+pub fn system_reason(error: &io::Error) -> String {
+    match (error.raw_os_error(), error.kind()) {
+        (None, io::ErrorKind::NotFound) => "No such file or directory".to_owned(),
+        (None, io::ErrorKind::PermissionDenied) => "Permission denied".to_owned(),
+        _ => {
+            let text = error.to_string();
+            let text = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
+            text.rsplit_once(" (os error ").map_or(text, |(reason, _)| reason).to_owned()
+        }
+    }
+}
+
+/// What a line does.
+enum Outcome {
+    Done,
+    Include(String),
+}
+
+/// Says whether commands can have these new names: the name that a command has, and its next; empty: it is gone.
+///
+/// # Errors
+/// Why not, in Redis' words.
+pub type CheckRenames = fn(&[(String, String)]) -> Result<(), &'static str>;
+
+/// Reads configuration text into a configuration.
+pub(super) struct Loader<'a> {
+    pub(super) config: Config,
+    files: &'a mut dyn Files,
+    check_renames: CheckRenames,
+    /// The parameters that were set, so that some of them can be added to.
+    seen: BTreeSet<&'static str>,
+    depth: usize,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn new(files: &'a mut dyn Files, check_renames: CheckRenames) -> Self {
+        Loader { config: Config::default(), files, check_renames, seen: BTreeSet::new(), depth: 0 }
+    }
+
+    pub(super) fn read(&mut self, source: Source<'_>) -> Result<Vec<u8>, LoadError> {
+        self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
+    }
+
+    /// Applies each line in order.
+    ///
+    /// # Errors
+    /// The first line that is wrong, or a file that cannot be read.
+    pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
+        for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            let wrong = |reason: Reason| LoadError::Line {
+                number: index + 1,
+                line: String::from_utf8_lossy(line).into_owned(),
+                reason: reason.into_owned(),
+            };
+            if let Outcome::Include(path) = self.line(line).map_err(wrong)? {
+                if self.depth == DEPTH_MAX {
+                    return Err(wrong("Too many files include each other".into()));
+                }
+                self.include(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the file at a path, or all files that a pattern matches.
+    fn include(&mut self, path: &str) -> Result<(), LoadError> {
+        let is_pattern = path.contains(['*', '?', '[']);
+        let paths = if is_pattern { self.files.matching(path) } else { vec![path.to_owned()] };
+        self.depth += 1;
+        for path in paths {
+            let included = self.read(Source::File(&path))?;
+            self.load(&included)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<Outcome, Reason> {
+        if line.first().is_none_or(|&first| first == b'#') {
+            return Ok(Outcome::Done);
+        }
+        let words = split_words(line).ok_or("Unbalanced quotes in configuration line")?;
+        let Some((name, values)) = words.split_first() else { return Ok(Outcome::Done) };
+        let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+        if find(name).is_some() {
+            return self.set(name, &values).map(|()| Outcome::Done);
+        }
+        match (&*name.to_ascii_lowercase(), &*values) {
+            (b"rename-command", [old, new]) => self.rename(old, new).map(|()| Outcome::Done),
+            (name, values) => directive(name, values),
+        }
+    }
+
+    fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<(), Reason> {
+        let text =
+            |name: &[u8]| String::from_utf8(name.to_vec()).map_err(|_| "The name of a command is no text");
+        let mut renames = self.config.renames.clone();
+        renames.push((text(old)?, text(new)?));
+        (self.check_renames)(&renames)?;
+        self.config.renames = renames;
+        Ok(())
+    }
+
+    fn set(&mut self, name: &[u8], values: &[&[u8]]) -> Result<(), Reason> {
+        let Some(parameter) = find(name) else { return Err(UNKNOWN.into()) };
+        let again = !self.seen.insert(parameter.name);
+        let value = match values {
+            // `"900 1"` is as good as `900 1`.
+            [one] => self.config.read(parameter, &split_value(parameter, one), again)?,
+            _ => self.config.read(parameter, values, again)?,
+        };
+        self.config.store(parameter, value);
+        // What follows is relative to it.
+        if parameter.name == "dir" {
+            self.files.enter(&self.config.dir).map_err(|error| system_reason(&error))?;
+        }
+        Ok(())
+    }
+}
+
+const UNKNOWN: &str = "Bad directive or wrong number of arguments";
+
+/// Lines that are no parameters.
+fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
+    match (name, values) {
+        (b"include", [path]) => Ok(Outcome::Include(String::from_utf8_lossy(path).into_owned())),
+        // Parameters of long ago, which Redis too accepts and forgets.
+        (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
+        (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),
+        (b"user", [_, ..]) => Err("Users in the configuration are not supported".into()),
+        (b"sentinel", [_, ..]) => Err("sentinel directive while not in sentinel mode".into()),
+        _ => Err(UNKNOWN.into()),
+    }
+}
+
+/// Appends a word in double quotes, so that it is read back as it is.
+pub(super) fn quote(word: &[u8], text: &mut Vec<u8>) {
+    text.push(b'"');
+    for &byte in word {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', byte]),
+            b'\n' => text.extend(b"\\n"),
+            b'\r' => text.extend(b"\\r"),
+            b'\t' => text.extend(b"\\t"),
+            0x07 => text.extend(b"\\a"),
+            0x08 => text.extend(b"\\b"),
+            b' '..=b'~' => text.push(byte),
+            _ => text.extend(format!("\\x{byte:02x}").bytes()),
+        }
+    }
+    text.push(b'"');
+}

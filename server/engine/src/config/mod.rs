@@ -1,0 +1,282 @@
+//! The parameters of a server: what they are, how a command line, a configuration file and CONFIG SET write them.
+//!
+//! All of it is pure: text comes in as an argument, a [`Config`] or an error goes out. A parameter is one row of the
+//! table in `table.rs`. What the server uses is a typed field of [`Config`]; every other parameter of Redis 7.2 is kept
+//! as it was given and shown by CONFIG GET.
+
+mod access;
+mod arguments;
+mod fields;
+mod file;
+mod instant;
+mod limits;
+mod parameter;
+mod special;
+mod table;
+mod values;
+
+pub use access::{Pair, SetError};
+pub use arguments::{Files, Invocation, Source};
+pub use fields::{LogLevel, Permission, Supervision};
+pub use file::{CheckRenames, LoadError, system_reason};
+pub use instant::log_stamp;
+pub use limits::{OutputLimit, OutputLimits};
+pub use parameter::{Change, Grammar, Kind, Parameter, Value};
+
+use crate::keyspace::{EventClasses, Keyspace};
+use crate::time::{Clock, Mode, Now};
+use crate::values::Encodings;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether time runs by itself (`time`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeMode {
+    /// Both hands run with the system's time.
+    #[default]
+    Real,
+    /// Both hands stand from the start, the wall hand at the system's time.
+    Manual,
+    /// Both hands stand from the start, the wall hand at this many milliseconds since the Unix epoch.
+    At(i64),
+}
+
+/// The parameters of a server.
+///
+/// Each field is the parameter of the same name, with `-` for `_`. The other parameters have no field: see
+/// [`Config::get`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Where to listen: addresses as `bind` spells them, a leading `-` before one that may be missing.
+    pub bind: Vec<String>,
+    /// The TCP port; 0 picks a free one.
+    pub port: u16,
+    /// The file that the port is written to when the server is ready; empty: none.
+    pub port_file: String,
+    /// The path of the unix socket; empty: none.
+    pub unixsocket: String,
+    /// The permissions of the unix socket; 0: as the system makes it.
+    pub unixsocketperm: u32,
+    /// Whether clients from other machines are refused while there is no password.
+    pub protected_mode: bool,
+    /// How many threads serve connections; 0: one a core. See [`Config::thread_count`].
+    pub threads: usize,
+    /// Whether time runs by itself.
+    pub time: TimeMode,
+    /// What decides every random choice; none: the system does.
+    pub seed: Option<u64>,
+    /// Whether the commands that steer the server in a test (`CLOCK.*`, `AWAIT.*`, `FAULT.*`) are there.
+    pub control: bool,
+    /// How many databases there are, at most 100,000.
+    pub databases: usize,
+    /// The password of the default user; empty: none.
+    pub requirepass: Vec<u8>,
+    /// The most clients at once.
+    pub maxclients: usize,
+    /// Seconds after which an idle client is disconnected; 0: never.
+    pub timeout: u64,
+    /// Seconds between keep-alive probes; 0: none.
+    pub tcp_keepalive: u64,
+    /// The length of the queue of connections not yet accepted.
+    pub tcp_backlog: i32,
+    /// The classes of keyspace events that are published.
+    pub notify_keyspace_events: EventClasses,
+    /// The longest string, in bytes.
+    pub proto_max_bulk_len: usize,
+    /// The most bytes of requests that a client may have pending.
+    pub client_query_buffer_limit: usize,
+    /// The most bytes of replies that a client may have pending.
+    pub client_output_buffer_limit: OutputLimits,
+    /// Milliseconds after which a script is slow: others get BUSY, and it can be killed; 0: never.
+    pub busy_reply_threshold: u64,
+    /// The most bytes that scripts may use.
+    pub lua_memory_limit: usize,
+    /// Most fields of a `listpack` hash.
+    pub hash_max_listpack_entries: usize,
+    /// Longest field or value, in bytes, of a `listpack` hash.
+    pub hash_max_listpack_value: usize,
+    /// Largest `listpack` list: -1 to -5 are 4 to 64 KiB, else a number of elements.
+    pub list_max_listpack_size: i64,
+    /// Most members of an `intset` set.
+    pub set_max_intset_entries: usize,
+    /// Most members of a `listpack` set.
+    pub set_max_listpack_entries: usize,
+    /// Longest member, in bytes, of a `listpack` set.
+    pub set_max_listpack_value: usize,
+    /// Most members of a `listpack` sorted set.
+    pub zset_max_listpack_entries: usize,
+    /// Longest member, in bytes, of a `listpack` sorted set.
+    pub zset_max_listpack_value: usize,
+    /// The most bytes of data; 0: no limit.
+    pub maxmemory: u64,
+    /// How much is logged.
+    pub loglevel: LogLevel,
+    /// The file that logs go to; empty: standard output.
+    pub logfile: String,
+    /// The working directory.
+    pub dir: String,
+    /// The file that the process id is written to; empty: none.
+    pub pidfile: String,
+    /// Who may use DEBUG.
+    pub enable_debug_command: Permission,
+    /// Who may CONFIG SET the protected parameters.
+    pub enable_protected_configs: Permission,
+    /// Whether the program goes into the background (`daemonize`).
+    pub daemonize: bool,
+    /// Who is told that the program is ready.
+    pub supervised: Supervision,
+    /// Commands' new names (`rename-command`): the name that a command has, and its next; empty: it is gone.
+    pub(crate) renames: Vec<(String, String)>,
+    /// Parameters without a field that were set, by name.
+    kept: BTreeMap<&'static str, Value>,
+}
+
+impl Default for Config {
+    /// Redis' defaults, but for `bind`, which is the loopback interface.
+    fn default() -> Self {
+        let encodings = Encodings::default();
+        Config {
+            bind: vec!["127.0.0.1".to_owned(), "-::1".to_owned()],
+            port: 6379,
+            port_file: String::new(),
+            unixsocket: String::new(),
+            unixsocketperm: 0,
+            protected_mode: true,
+            threads: 0,
+            time: TimeMode::Real,
+            seed: None,
+            control: true,
+            databases: 16,
+            requirepass: Vec::new(),
+            maxclients: 10_000,
+            timeout: 0,
+            tcp_keepalive: 300,
+            tcp_backlog: 511,
+            notify_keyspace_events: EventClasses::NONE,
+            proto_max_bulk_len: 512 << 20,
+            client_query_buffer_limit: 1 << 30,
+            client_output_buffer_limit: OutputLimits::default(),
+            busy_reply_threshold: 5000,
+            lua_memory_limit: 2 << 30,
+            hash_max_listpack_entries: encodings.hash_max_listpack_entries,
+            hash_max_listpack_value: encodings.hash_max_listpack_value,
+            list_max_listpack_size: encodings.list_max_listpack_size,
+            set_max_intset_entries: encodings.set_max_intset_entries,
+            set_max_listpack_entries: encodings.set_max_listpack_entries,
+            set_max_listpack_value: encodings.set_max_listpack_value,
+            zset_max_listpack_entries: encodings.zset_max_listpack_entries,
+            zset_max_listpack_value: encodings.zset_max_listpack_value,
+            maxmemory: 0,
+            loglevel: LogLevel::Notice,
+            logfile: String::new(),
+            dir: ".".to_owned(),
+            pidfile: String::new(),
+            // A server for tests: who is on this machine may ask it to sleep. Redis says no.
+            enable_debug_command: Permission::Local,
+            enable_protected_configs: Permission::No,
+            daemonize: false,
+            supervised: Supervision::No,
+            renames: Vec::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+}
+
+/// An address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindAddress {
+    /// The address, or a name that is still to be resolved.
+    pub host: Host,
+    /// Whether it is passed over when the machine does not have it.
+    pub optional: bool,
+}
+
+impl fmt::Display for BindAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Host::Ip(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) => f.write_str("*"),
+            Host::Ip(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) => f.write_str("::*"),
+            Host::Ip(ip) => ip.fmt(f),
+            Host::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A machine's address or name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// An address.
+    Ip(IpAddr),
+    /// A name.
+    Name(String),
+}
+
+/// Every parameter, in alphabetical order, as CONFIG GET * answers it.
+pub fn all_parameters() -> &'static [Parameter] {
+    table::PARAMETERS
+}
+
+impl Config {
+    /// The clock that `time` asks for, started at the system's time.
+    pub fn clock(&self, system: Now) -> Clock {
+        match self.time {
+            TimeMode::Real => Clock::new(Mode::Real, system),
+            TimeMode::Manual => Clock::new(Mode::Manual, system),
+            TimeMode::At(wall_ms) => {
+                let mut clock = Clock::new(Mode::Manual, system);
+                // The instants that the parameter accepts are within the clock's range.
+                let _in_range = clock.set(system, wall_ms);
+                clock
+            }
+        }
+    }
+
+    /// Hands the keyspace the parameters that it uses: after the start and after each CONFIG SET.
+    pub fn apply_to(&self, keyspace: &mut Keyspace) {
+        keyspace.encodings = Encodings {
+            hash_max_listpack_entries: self.hash_max_listpack_entries,
+            hash_max_listpack_value: self.hash_max_listpack_value,
+            list_max_listpack_size: self.list_max_listpack_size,
+            set_max_intset_entries: self.set_max_intset_entries,
+            set_max_listpack_entries: self.set_max_listpack_entries,
+            set_max_listpack_value: self.set_max_listpack_value,
+            zset_max_listpack_entries: self.zset_max_listpack_entries,
+            zset_max_listpack_value: self.zset_max_listpack_value,
+            seed: keyspace.encodings.seed,
+        };
+        keyspace.notify = self.notify_keyspace_events;
+        keyspace.max_string = self.proto_max_bulk_len;
+    }
+
+    /// The addresses of `bind`; `*` and `::*` are every interface.
+    pub fn bind_addresses(&self) -> Vec<BindAddress> {
+        let address = |text: &String| {
+            let (name, optional) = match text.strip_prefix('-') {
+                Some(name) => (name, true),
+                None => (text.as_str(), false),
+            };
+            let host = match name {
+                "*" => Host::Ip(Ipv4Addr::UNSPECIFIED.into()),
+                "::*" => Host::Ip(Ipv6Addr::UNSPECIFIED.into()),
+                _ => name.parse().map_or_else(|_| Host::Name(name.to_owned()), Host::Ip),
+            };
+            BindAddress { host, optional }
+        };
+        self.bind.iter().map(address).collect()
+    }
+
+    /// How many threads serve connections on a machine with `cores` cores: at least 1.
+    pub fn thread_count(&self, cores: usize) -> usize {
+        if self.threads == 0 { cores.max(1) } else { self.threads }
+    }
+
+    /// The limit of a client's pending replies; another one holds for subscribers.
+    pub fn output_limit(&self, pubsub: bool) -> OutputLimit {
+        let limits = &self.client_output_buffer_limit;
+        if pubsub { limits.pubsub } else { limits.normal }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
+//! parameters that 7.2 added. `control`, `lua-memory-limit`, `port-file`, `seed`, `threads` and `time` are our own.
+
+use super::parameter::{Access, Grammar, Kind, Parameter, Read};
+use super::{Config, LogLevel, Permission, Supervision, limits, special};
+
+const INT: i64 = i32::MAX as i64;
+const UINT: i64 = u32::MAX as i64;
+const PORT: i64 = u16::MAX as i64;
+/// The most bytes of a size that Redis keeps as a signed number.
+const LONG: u64 = i64::MAX as u64;
+
+/// The most databases: some 30 MB of them. Redis takes any number, and dies of those that do not fit into the memory.
+const DATABASES: i64 = 100_000;
+
+/// What CONFIG SET answers when the server cannot listen where it is asked to.
+const LISTEN: &str = "Unable to listen on this port. Check server logs.";
+const BIND: &str = "Failed to bind to specified addresses.";
+
+const LIMITS: &str = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60";
+
+const SEVERAL: bool = true;
+const ONE: bool = false;
+
+const fn flag(name: &'static str, default: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Flag, default)
+}
+
+const fn integer(name: &'static str, min: i64, max: i64, default: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Integer { min, max }, default)
+}
+
+const fn size(name: &'static str, min: u64, max: u64, default: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Size { min, max }, default)
+}
+
+const fn choice(name: &'static str, words: &'static [&'static str], default: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Choice(words), default)
+}
+
+const fn text(name: &'static str, default: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Text, default)
+}
+
+const fn special(name: &'static str, several: bool, read: Read, default: &'static str) -> Parameter {
+    Parameter::new(name, Kind::Special(Grammar { several, read }), default)
+}
+
+/// How the field of this name is read and written.
+macro_rules! field {
+    ($name:ident) => {
+        Access {
+            get: |config: &Config| super::fields::Field::value(&config.$name),
+            set: |config: &mut Config, value| super::fields::Field::assign(&mut config.$name, value),
+        }
+    };
+}
+
+/// All of them, in alphabetical order.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    choice("acl-pubsub-default", &["allchannels", "resetchannels"], "resetchannels"),
+    text("aclfile", "").check(special::no_acl_file).at_start(),
+    integer("acllog-max-len", 0, i64::MAX, "128"),
+    integer("active-defrag-cycle-max", 1, 99, "25"),
+    integer("active-defrag-cycle-min", 1, 99, "1"),
+    size("active-defrag-ignore-bytes", 1, LONG, "104857600"),
+    integer("active-defrag-max-scan-fields", 1, i64::MAX, "1000"),
+    integer("active-defrag-threshold-lower", 0, 1000, "10"),
+    integer("active-defrag-threshold-upper", 0, 1000, "100"),
+    integer("active-expire-effort", 1, 10, "1"),
+    flag("activedefrag", "no"),
+    flag("activerehashing", "yes"),
+    flag("always-show-logo", "no").at_start(),
+    flag("aof-disable-auto-gc", "no"),
+    flag("aof-load-truncated", "yes"),
+    text("aof-rewrite-cpulist", "").alias("aof_rewrite_cpulist").at_start(),
+    flag("aof-rewrite-incremental-fsync", "yes"),
+    flag("aof-timestamp-enabled", "no"),
+    flag("aof-use-rdb-preamble", "yes"),
+    text("appenddirname", "appendonlydir").check(special::appenddirname).at_start(),
+    text("appendfilename", "appendonly.aof").check(special::appendfilename).at_start(),
+    choice("appendfsync", &["everysec", "always", "no"], "everysec"),
+    flag("appendonly", "no"),
+    size("auto-aof-rewrite-min-size", 0, LONG, "67108864"),
+    integer("auto-aof-rewrite-percentage", 0, INT, "100"),
+    text("bgsave-cpulist", "").alias("bgsave_cpulist").at_start(),
+    special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").listening(BIND).field(field!(bind)),
+    text("bind-source-addr", ""),
+    text("bio-cpulist", "").alias("bio_cpulist").at_start(),
+    integer("busy-reply-threshold", 0, i64::MAX, "5000")
+        .alias("lua-time-limit")
+        .field(field!(busy_reply_threshold)),
+    special("client-output-buffer-limit", SEVERAL, limits::read, LIMITS)
+        .field(field!(client_output_buffer_limit)),
+    size("client-query-buffer-limit", 1 << 20, LONG, "1073741824").field(field!(client_query_buffer_limit)),
+    flag("cluster-allow-pubsubshard-when-down", "yes"),
+    flag("cluster-allow-reads-when-down", "no"),
+    flag("cluster-allow-replica-migration", "yes"),
+    integer("cluster-announce-bus-port", 0, PORT, "0"),
+    text("cluster-announce-hostname", "").check(special::hostname),
+    text("cluster-announce-human-nodename", "").check(special::nodename),
+    text("cluster-announce-ip", ""),
+    integer("cluster-announce-port", 0, PORT, "0"),
+    integer("cluster-announce-tls-port", 0, PORT, "0"),
+    text("cluster-config-file", "nodes.conf").at_start(),
+    flag("cluster-enabled", "no").check(special::no_cluster).at_start(),
+    size("cluster-link-sendbuf-limit", 0, u64::MAX, "0"),
+    integer("cluster-migration-barrier", 0, INT, "1"),
+    integer("cluster-node-timeout", 0, i64::MAX, "15000"),
+    integer("cluster-port", 0, PORT, "0").at_start(),
+    choice("cluster-preferred-endpoint-type", &["ip", "hostname", "unknown-endpoint"], "ip"),
+    flag("cluster-replica-no-failover", "no").alias("cluster-slave-no-failover"),
+    integer("cluster-replica-validity-factor", 0, INT, "10").alias("cluster-slave-validity-factor"),
+    flag("cluster-require-full-coverage", "yes"),
+    flag("control", "yes").at_start().field(field!(control)),
+    flag("crash-log-enabled", "yes"),
+    flag("crash-memcheck-enabled", "yes"),
+    flag("daemonize", "no").at_start().field(field!(daemonize)),
+    integer("databases", 1, DATABASES, "16").at_start().field(field!(databases)),
+    text("dbfilename", "dump.rdb").check(special::dbfilename).protected(),
+    special("dir", ONE, special::dir, ".").protected().field(field!(dir)),
+    flag("disable-thp", "yes").at_start(),
+    flag("dynamic-hz", "yes"),
+    choice("enable-debug-command", Permission::NAMES, "local").at_start().field(field!(enable_debug_command)),
+    choice("enable-module-command", Permission::NAMES, "no").at_start(),
+    choice("enable-protected-configs", Permission::NAMES, "no")
+        .at_start()
+        .field(field!(enable_protected_configs)),
+    integer("hash-max-listpack-entries", 0, i64::MAX, "512")
+        .alias("hash-max-ziplist-entries")
+        .field(field!(hash_max_listpack_entries)),
+    size("hash-max-listpack-value", 0, LONG, "64")
+        .alias("hash-max-ziplist-value")
+        .field(field!(hash_max_listpack_value)),
+    size("hll-sparse-max-bytes", 0, LONG, "3000"),
+    special("hz", ONE, special::hz, "10"),
+    text("ignore-warnings", ""),
+    integer("io-threads", 1, 128, "1").at_start(),
+    flag("io-threads-do-reads", "no").at_start(),
+    flag("jemalloc-bg-thread", "yes"),
+    integer("latency-monitor-threshold", 0, i64::MAX, "0"),
+    flag("latency-tracking", "yes"),
+    special("latency-tracking-info-percentiles", SEVERAL, special::percentiles, "50 99 99.9"),
+    flag("lazyfree-lazy-eviction", "no"),
+    flag("lazyfree-lazy-expire", "no"),
+    flag("lazyfree-lazy-server-del", "no"),
+    flag("lazyfree-lazy-user-del", "no"),
+    flag("lazyfree-lazy-user-flush", "no"),
+    integer("lfu-decay-time", 0, INT, "1"),
+    integer("lfu-log-factor", 0, INT, "10"),
+    integer("list-compress-depth", 0, INT, "0"),
+    integer("list-max-listpack-size", -INT - 1, INT, "-2")
+        .alias("list-max-ziplist-size")
+        .field(field!(list_max_listpack_size)),
+    text("locale-collate", "").check(special::locale),
+    text("logfile", "").at_start().field(field!(logfile)),
+    choice("loglevel", LogLevel::NAMES, "notice").field(field!(loglevel)),
+    size("lua-memory-limit", 1 << 20, LONG, "2147483648").at_start().field(field!(lua_memory_limit)),
+    text("masterauth", ""),
+    text("masteruser", ""),
+    integer("maxclients", 1, UINT, "10000").field(field!(maxclients)),
+    size("maxmemory", 0, u64::MAX, "0").field(field!(maxmemory)),
+    Parameter::new("maxmemory-clients", Kind::SizeOrPercent, "0"),
+    integer("maxmemory-eviction-tenacity", 0, 100, "10"),
+    choice(
+        "maxmemory-policy",
+        &[
+            "volatile-lru",
+            "volatile-lfu",
+            "volatile-random",
+            "volatile-ttl",
+            "allkeys-lru",
+            "allkeys-lfu",
+            "allkeys-random",
+            "noeviction",
+        ],
+        "noeviction",
+    ),
+    integer("maxmemory-samples", 1, INT, "5"),
+    integer("min-replicas-max-lag", 0, INT, "10").alias("min-slaves-max-lag"),
+    integer("min-replicas-to-write", 0, INT, "0").alias("min-slaves-to-write"),
+    flag("no-appendfsync-on-rewrite", "no"),
+    special("notify-keyspace-events", ONE, special::events, "").field(field!(notify_keyspace_events)),
+    special("oom-score-adj", ONE, special::oom_score_adj, "no"),
+    special("oom-score-adj-values", SEVERAL, special::oom_score_adj_values, "0 200 800"),
+    text("pidfile", "").at_start().field(field!(pidfile)),
+    integer("port", 0, PORT, "6379").listening(LISTEN).field(field!(port)),
+    text("port-file", "").at_start().field(field!(port_file)),
+    text("proc-title-template", "{title} {listen-addr} {server-mode}").check(special::proc_title),
+    choice("propagation-error-behavior", &["ignore", "panic", "panic-on-replicas"], "ignore"),
+    flag("protected-mode", "yes").field(field!(protected_mode)),
+    size("proto-max-bulk-len", 1 << 20, LONG, "536870912").field(field!(proto_max_bulk_len)),
+    flag("rdb-del-sync-files", "no"),
+    flag("rdb-save-incremental-fsync", "yes"),
+    flag("rdbchecksum", "yes").at_start(),
+    flag("rdbcompression", "yes"),
+    special("repl-backlog-size", ONE, special::backlog, "1048576"),
+    integer("repl-backlog-ttl", 0, i64::MAX, "3600"),
+    flag("repl-disable-tcp-nodelay", "no"),
+    choice("repl-diskless-load", &["disabled", "on-empty-db", "swapdb"], "disabled"),
+    flag("repl-diskless-sync", "yes"),
+    integer("repl-diskless-sync-delay", 0, INT, "5"),
+    integer("repl-diskless-sync-max-replicas", 0, INT, "0"),
+    integer("repl-ping-replica-period", 1, INT, "10").alias("repl-ping-slave-period"),
+    integer("repl-timeout", 1, INT, "60"),
+    text("replica-announce-ip", "").alias("slave-announce-ip"),
+    integer("replica-announce-port", 0, PORT, "0").alias("slave-announce-port"),
+    flag("replica-announced", "yes"),
+    flag("replica-ignore-disk-write-errors", "no"),
+    flag("replica-ignore-maxmemory", "yes").alias("slave-ignore-maxmemory"),
+    flag("replica-lazy-flush", "no").alias("slave-lazy-flush"),
+    integer("replica-priority", 0, INT, "100").alias("slave-priority"),
+    flag("replica-read-only", "yes").alias("slave-read-only"),
+    flag("replica-serve-stale-data", "yes").alias("slave-serve-stale-data"),
+    special("replicaof", SEVERAL, special::replicaof, "").alias("slaveof").at_start(),
+    text("requirepass", "").field(field!(requirepass)),
+    choice("sanitize-dump-payload", &["no", "yes", "clients"], "no"),
+    special("save", SEVERAL, special::save, "3600 1 300 100 60 10000"),
+    special("seed", ONE, special::seed, "").at_start().field(field!(seed)),
+    text("server-cpulist", "").alias("server_cpulist").at_start(),
+    integer("set-max-intset-entries", 0, i64::MAX, "512").field(field!(set_max_intset_entries)),
+    integer("set-max-listpack-entries", 0, i64::MAX, "128").field(field!(set_max_listpack_entries)),
+    integer("set-max-listpack-value", 0, i64::MAX, "64").field(field!(set_max_listpack_value)),
+    flag("set-proc-title", "yes").at_start(),
+    special("shutdown-on-sigint", SEVERAL, special::shutdown, "default"),
+    special("shutdown-on-sigterm", SEVERAL, special::shutdown, "default"),
+    integer("shutdown-timeout", 0, INT, "10"),
+    integer("slowlog-log-slower-than", -1, i64::MAX, "10000"),
+    integer("slowlog-max-len", 0, i64::MAX, "128"),
+    integer("socket-mark-id", 0, UINT, "0").at_start(),
+    flag("stop-writes-on-bgsave-error", "yes"),
+    size("stream-node-max-bytes", 0, LONG, "4096"),
+    integer("stream-node-max-entries", 0, i64::MAX, "100"),
+    choice("supervised", Supervision::NAMES, "no").at_start().field(field!(supervised)),
+    flag("syslog-enabled", "no").at_start(),
+    choice(
+        "syslog-facility",
+        &["user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"],
+        "local0",
+    )
+    .at_start(),
+    text("syslog-ident", "redis").at_start(),
+    integer("tcp-backlog", 0, INT, "511").at_start().field(field!(tcp_backlog)),
+    integer("tcp-keepalive", 0, INT, "300").field(field!(tcp_keepalive)),
+    integer("threads", 0, 1024, "0").at_start().field(field!(threads)),
+    special("time", ONE, special::time, "real").at_start().field(field!(time)),
+    integer("timeout", 0, INT, "0").field(field!(timeout)),
+    choice("tls-auth-clients", &["no", "yes", "optional"], "yes"),
+    text("tls-ca-cert-dir", ""),
+    text("tls-ca-cert-file", ""),
+    text("tls-cert-file", ""),
+    text("tls-ciphers", ""),
+    text("tls-ciphersuites", ""),
+    text("tls-client-cert-file", ""),
+    text("tls-client-key-file", ""),
+    text("tls-client-key-file-pass", ""),
+    flag("tls-cluster", "no"),
+    text("tls-dh-params-file", ""),
+    text("tls-key-file", ""),
+    text("tls-key-file-pass", ""),
+    integer("tls-port", 0, PORT, "0").check(special::no_tls),
+    flag("tls-prefer-server-ciphers", "no"),
+    text("tls-protocols", ""),
+    flag("tls-replication", "no"),
+    integer("tls-session-cache-size", 0, INT, "20480"),
+    integer("tls-session-cache-timeout", 0, INT, "300"),
+    flag("tls-session-caching", "yes"),
+    integer("tracking-table-max-keys", 0, i64::MAX, "1000000"),
+    text("unixsocket", "").at_start().field(field!(unixsocket)),
+    Parameter::new("unixsocketperm", Kind::Octal { max: 0o777 }, "0")
+        .at_start()
+        .field(field!(unixsocketperm)),
+    integer("zset-max-listpack-entries", 0, i64::MAX, "128")
+        .alias("zset-max-ziplist-entries")
+        .field(field!(zset_max_listpack_entries)),
+    size("zset-max-listpack-value", 0, LONG, "64")
+        .alias("zset-max-ziplist-value")
+        .field(field!(zset_max_listpack_value)),
+];

@@ -1,0 +1,137 @@
+//! The engine: what a server is but for its sockets, who calls a command, and what runs one.
+//!
+//! [`Engine`] is a plain struct. Bytes, the time and the seed come from outside; replies, wake-ups and the next
+//! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
+//! one instant, and the same inputs give the same bytes out.
+
+use super::engine_time::EngineTime;
+use super::progress::Progress;
+use crate::clients::{Session, Sessions, Slot};
+use crate::config::{BindAddress, Config};
+use crate::keyspace::{Keyspace, Tx};
+use crate::pubsub::PubSub;
+use crate::scripts::Scripts;
+use crate::spec::{Args, CommandTable, DataHandler, Outcome, Registration};
+use crate::statistics::{Identity, Stats};
+use crate::time::Now;
+use crate::timers::Timers;
+use lockwheel_resp::Reply;
+use std::sync::Arc;
+
+/// The handler of a command that also sees its session.
+pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that sees the engine.
+pub(crate) type EngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Outcome;
+
+/// What runs a command.
+#[derive(Clone, Copy, Debug)]
+pub enum Handler {
+    /// It sees keys.
+    Data(DataHandler),
+    /// It sees keys and its session.
+    Session(SessionHandler),
+    /// It sees the engine.
+    Engine(EngineHandler),
+}
+
+/// How a command came to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A client sent it.
+    Client,
+    /// EXEC runs it.
+    Transaction,
+    /// A script calls it.
+    Script,
+}
+
+/// Who runs a command, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The session.
+    pub slot: Slot,
+    /// How it came to run.
+    pub origin: Origin,
+}
+
+/// A whole server but for its sockets.
+pub struct Engine {
+    /// The parameters in force.
+    pub config: Config,
+    /// All databases.
+    pub keyspace: Keyspace,
+    /// Every command.
+    pub table: Arc<CommandTable>,
+    /// What runs each command, by its number.
+    pub(super) handlers: Box<[Option<Handler>]>,
+    /// The clients.
+    pub(crate) sessions: Sessions,
+    /// Who listens to which channel.
+    pub(crate) pubsub: PubSub,
+    /// What INFO counts.
+    pub(crate) stats: Stats,
+    /// The instant, and the clock that a test turns.
+    pub(crate) time: EngineTime,
+    /// What ends waits.
+    pub(crate) timers: Timers,
+    /// The interpreter.
+    pub(crate) scripts: Scripts,
+    /// What the server calls itself, and the process that it is in.
+    pub(crate) identity: Identity,
+    pub(crate) host: Option<Arc<dyn Host>>,
+    /// An estimate of what was done since the instant was read, in requests that take the least.
+    pub(crate) work: usize,
+    /// What the connection of the running command is to do instead of going on.
+    pub(crate) pending_progress: Option<Progress>,
+}
+
+impl Engine {
+    /// An engine with these parameters and commands at this instant of the system's clocks. `seed` decides every random
+    /// choice.
+    pub(crate) fn with_commands(
+        commands: Registration<Handler>,
+        config: Config,
+        seed: u64,
+        system: Now,
+    ) -> Self {
+        let (table, handlers) =
+            commands.finish(&config.renames).expect("names are checked when they are loaded");
+        let mut keyspace = Keyspace::new(config.databases, seed);
+        config.apply_to(&mut keyspace);
+        let stats = Stats::new(table.iter_all().len());
+        Engine {
+            identity: Identity::new(keyspace.rng()),
+            keyspace,
+            sessions: Sessions::default(),
+            pubsub: PubSub::default(),
+            stats,
+            table: Arc::new(table),
+            handlers,
+            time: EngineTime::new(config.clock(system), system),
+            timers: Timers::default(),
+            scripts: Scripts::new(&config, seed),
+            host: None,
+            work: 0,
+            pending_progress: None,
+            config,
+        }
+    }
+}
+
+/// The world around an engine. An engine without one knows the instants that it is given, and no client ever goes by
+/// itself.
+pub trait Host: Send + Sync {
+    /// The system's clocks, now: for what must not wait until the next batch begins.
+    fn now(&self) -> Now;
+
+    /// Called from time to time while a script is slow: runs what other clients ask for meanwhile.
+    fn serve_while_slow(&self, engine: &mut Engine);
+
+    /// Listens for clients of the network on these addresses from now on, and on no others; port 0: on none. False when
+    /// that cannot be: then all stays as it is.
+    fn listen(&self, addresses: &[BindAddress], port: u16) -> bool;
+
+    /// Whether the client of this session has closed its connection, even if nobody has read so far yet. Asked when
+    /// something is about to be given to a client that waits, never on the way of a request.
+    fn is_gone(&self, session: u64) -> bool;
+}

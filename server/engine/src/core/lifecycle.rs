@@ -1,0 +1,154 @@
+//! The life of an engine and of its clients: a batch begins, a client comes and goes, its output is taken.
+
+use super::engine::Engine;
+use crate::clients::{Outbox, Peer, Session, Slot};
+use crate::keyspace::Garbage;
+use crate::scripts::kill_error;
+use crate::spec::{CommandId, MUCH_WORK, errors};
+use crate::statistics::Process;
+use crate::time::Now;
+use lockwheel_scripting::{Control, KillError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+impl Engine {
+    /// What other threads may see of a running script, and how they stop it.
+    pub fn control(&self) -> &Arc<Control> {
+        self.scripts.control()
+    }
+
+    /// What INFO tells of the process around the engine.
+    pub fn set_process(&mut self, process: Process) {
+        self.identity.process = process;
+    }
+
+    /// A client was turned away, because there are too many.
+    pub fn reject_connection(&mut self) {
+        self.stats.rejected_connections += 1;
+        self.stats.answered_error(b"ERR max number of clients reached");
+    }
+
+    /// So many requests of a command were answered `BUSY` while a script was slow.
+    pub fn refused_as_busy(&mut self, command: CommandId, count: u64) {
+        (0..count).for_each(|_| self.stats.rejected(Some(command), errors::BUSY.as_bytes()));
+    }
+
+    /// A client was answered an error of the protocol, for what is no request.
+    pub fn count_protocol_error(&mut self) {
+        self.stats.answered_error(b"ERR Protocol error");
+    }
+
+    /// SCRIPT KILL was answered while the engine was with the script.
+    pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
+        self.stats.called(command);
+        if let Err(error) = killed {
+            self.stats.failed(command, kill_error(error).as_bytes());
+        }
+    }
+
+    /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
+    pub fn begin(&mut self, system: Now) {
+        self.keyspace.drop_garbage();
+        self.time.go_on_at(system);
+        self.work = 0;
+        self.fire_piece();
+    }
+
+    /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
+    pub fn go_on_at(&mut self, system: Now) {
+        self.time.go_on_at(system);
+        self.hide_due();
+    }
+
+    /// Whether what was run since the last time, or since the batch began, may have taken long: then the instant is to
+    /// be read again. Told by an estimate, since to read the clock for each request would take a tenth of its time.
+    #[inline]
+    pub fn has_worked(&mut self) -> bool {
+        let much = self.work >= MUCH_WORK;
+        if much {
+            self.work = 0;
+        }
+        much
+    }
+
+    /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's
+    /// lock. What is not taken is freed when the next batch begins.
+    pub fn take_garbage(&mut self) -> Option<Garbage> {
+        self.keyspace.take_garbage()
+    }
+
+    /// A new client. The slot is its handle until [`Engine::disconnect`].
+    pub fn connect(&mut self, peer: Peer) -> Slot {
+        self.connect_as(self.sessions.next_id(), peer)
+    }
+
+    /// A new client with a number that no other has had. Who accepts connections knows their order.
+    pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
+        self.stats.connections_received += 1;
+        let authenticated = self.config.requirepass.is_empty();
+        self.sessions.add(id, |slot| Session::new(id, slot, peer, authenticated, self.time.system))
+    }
+
+    /// Whether the client of this slot is there: what was left to be done for one that is gone is not done for the
+    /// next in its place.
+    pub fn is_connected(&self, slot: Slot) -> bool {
+        self.sessions.is_connected(slot)
+    }
+
+    /// Goes on after a command of this client has panicked: the client is cut off, and what the command has caused so
+    /// far takes its course.
+    pub fn recover(&mut self, slot: Slot) {
+        self.pending_progress = None;
+        let session = self.sessions.get_mut(slot);
+        session.replying = false;
+        self.cut_off(slot);
+        self.commit();
+    }
+
+    /// The client is gone: everything that was its own goes too.
+    pub fn disconnect(&mut self, slot: Slot) {
+        self.unblock(slot);
+        self.unwatch(slot);
+        self.unsubscribe_all(slot);
+        self.sessions.remove(slot);
+        self.commit();
+    }
+
+    /// Forgets a client whose [`Engine::disconnect`] has panicked.
+    pub fn forget(&mut self, slot: Slot) {
+        self.sessions.remove(slot);
+    }
+
+    /// Takes the output of a session, behind what `into` holds and has not been written yet.
+    pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
+        let session = self.sessions.get_mut(slot);
+        into.append(&mut session.out);
+        session.unwritten.store(into.len(), Ordering::Relaxed);
+        session.woken = false;
+    }
+
+    /// The connection has heard that there is news, and will come back for the output.
+    pub fn acknowledge_wake(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).woken = false;
+    }
+
+    /// Where the connection says how many bytes of what it has taken are not yet written.
+    pub fn unwritten(&self, slot: Slot) -> Arc<AtomicUsize> {
+        self.sessions.get(slot).unwritten.clone()
+    }
+
+    /// Takes the ids of the sessions that have output or news which their own requests did not cause.
+    pub fn take_woken(&mut self, into: &mut Vec<u64>) {
+        self.sessions.take_woken(into);
+    }
+
+    /// The system's instant at which the batch began, or was read again.
+    pub fn system(&self) -> Now {
+        self.time.system
+    }
+
+    /// The session in a slot.
+    pub fn session(&self, slot: Slot) -> &Session {
+        self.sessions.get(slot)
+    }
+}

@@ -1,0 +1,22 @@
+//! How a request goes through the engine: the checks, the handler, what it causes, who waits, and time.
+//!
+//! [`Engine`] is a plain struct. Bytes, the time and the seed come from outside; replies, wake-ups and the next
+//! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
+//! one instant, and the same inputs give the same bytes out.
+
+mod blocking;
+mod commit;
+mod dispatch;
+mod engine;
+mod engine_time;
+mod host;
+mod lifecycle;
+mod prefetch;
+mod progress;
+mod publish;
+mod time;
+
+pub(crate) use engine::EngineHandler;
+pub use engine::{Call, Engine, Handler, Host, Origin};
+pub use progress::Progress;
+pub use time::Wake;

@@ -1,0 +1,69 @@
+//! Messages on their way to those who listen.
+
+use super::engine::Engine;
+use crate::clients::{Message, Slot};
+use crate::locks;
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Tells those who wait by Redisson's means for a lock that it is free.
+    pub(crate) fn wake_redisson(&mut self, db: usize, key: &[u8], mode: Option<&[u8]>) {
+        let messages: Vec<_> =
+            locks::wake_messages(&self.keyspace.tx(db, self.time.now), key, mode).collect();
+        for (channel, message) in messages {
+            self.send_to_subscribers(&channel, message);
+        }
+    }
+
+    /// Hands a message to everyone who listens: subscribers of the channel first, then of patterns.
+    pub(crate) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
+        let direct: Vec<u64> = self.pubsub.listening_to(channel).collect();
+        let matching: Vec<(Box<[u8]>, Vec<u64>)> = self
+            .pubsub
+            .matching(channel)
+            .map(|(text, ids)| (text.into(), ids.iter().copied().collect()))
+            .collect();
+        let len = channel.len() + message.len();
+        self.send_to(&direct, len, &|reply: &mut dyn Reply| {
+            reply.push(3);
+            reply.bulk(b"message");
+            reply.bulk(channel);
+            reply.bulk(message);
+        });
+        for (pattern, ids) in matching {
+            self.send_to(&ids, len + pattern.len(), &|reply: &mut dyn Reply| {
+                reply.push(4);
+                reply.bulk(b"pmessage");
+                reply.bulk(&pattern);
+                reply.bulk(channel);
+                reply.bulk(message);
+            });
+        }
+    }
+
+    /// Sends a message with texts of `len` bytes in all to some sessions.
+    fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
+        let mut message = Message::new(len, ids.len(), write);
+        for &id in ids {
+            if let Some(slot) = self.sessions.find(id) {
+                self.send_message(slot, &mut message);
+            }
+        }
+    }
+
+    /// Ends all subscriptions of a session, silently.
+    pub(crate) fn unsubscribe_all(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        let channels = std::mem::take(&mut session.channels);
+        let patterns = std::mem::take(&mut session.patterns);
+        let id = session.id;
+        channels.iter().for_each(|channel| self.pubsub.unsubscribe(channel, id));
+        patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
+        self.note_audience();
+    }
+
+    /// Lets those who would send messages know whether there is anybody to receive them.
+    pub(crate) fn note_audience(&mut self) {
+        self.keyspace.audience = self.pubsub.has_audience();
+    }
+}

@@ -1,0 +1,46 @@
+//! Look-ups made beforehand, so that what they touch is in the caches when a command makes them in earnest.
+//!
+//! Each step of a look-up (table, entry, value) waits for memory that the step before has named; steps of different
+//! keys wait for each other only because a command at a time is run. Here one step is done for all keys before the
+//! next.
+
+use super::database::Database;
+use std::hint::black_box;
+
+/// Databases of fewer keys stay in the caches by themselves.
+const LARGE: usize = 20_000;
+
+/// Keys that are about to be looked up.
+#[derive(Debug, Default)]
+pub(super) struct Prefetch {
+    /// Their databases and hashes.
+    noted: Vec<(u32, u64)>,
+    /// Which entries they seem to be.
+    entries: Vec<(u32, u32)>,
+}
+
+impl Prefetch {
+    pub(super) fn is_worthwhile(database: &Database) -> bool {
+        database.len() >= LARGE
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, db: usize, hash: u64) {
+        self.noted.push((db as u32, hash));
+    }
+
+    /// Touches all that the look-up of the noted keys will touch. A key of the same hash bits may be taken for one of
+    /// them; nothing comes of it.
+    pub(super) fn fetch(&mut self, databases: &[Database]) {
+        self.entries.clear();
+        for (db, hash) in self.noted.drain(..) {
+            self.entries.extend(databases[db as usize].likely(hash).map(|id| (db, id)));
+        }
+        for &(db, id) in &self.entries {
+            black_box(databases[db as usize].touch_entry(id));
+        }
+        for &(db, id) in &self.entries {
+            black_box(databases[db as usize].touch_value(id));
+        }
+    }
+}

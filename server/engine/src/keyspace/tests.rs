@@ -1,0 +1,330 @@
+//! The keyspace by itself: expiry, effects, waiters, watches, SCAN.
+
+use super::*;
+use crate::values::{Hash, Str, Value};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn at(wall_ms: i64) -> Now {
+    Now { wall_us: wall_ms * 1000, monotonic_us: 0 }
+}
+
+fn keyspace() -> Keyspace {
+    let mut keyspace = Keyspace::new(2, 7);
+    keyspace.notify = EventClasses::parse(b"AKE").unwrap();
+    keyspace
+}
+
+fn put(keyspace: &mut Keyspace, key: &[u8]) {
+    keyspace.tx(0, at(0)).set(key, Value::Str(Str::new(b"v")), false);
+}
+
+fn effects(keyspace: &mut Keyspace) -> Vec<String> {
+    let text = |effect: Effect| match effect {
+        Effect::Notify { db, event, key } => format!("{db} {} {}", event.name, String::from_utf8_lossy(&key)),
+        Effect::Publish { channel, message } => {
+            format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
+        }
+        Effect::LeaseTurned { db, key, .. } => format!("{db} turned {}", String::from_utf8_lossy(&key)),
+    };
+    std::iter::from_fn(|| keyspace.next_effect()).map(text).collect()
+}
+
+fn ready(keyspace: &mut Keyspace) -> Vec<ReadyKey> {
+    std::iter::from_fn(|| keyspace.waiters.next_ready()).collect()
+}
+
+#[test]
+fn a_key_goes_at_its_millisecond_with_its_event() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    assert_eq!(keyspace.next_deadline(), Some(10));
+    assert!(!keyspace.expire_next(at(9), Over::Reached));
+    assert!(keyspace.tx(0, at(9)).exists(b"k"));
+    assert!(keyspace.expire_next(at(10), Over::Reached));
+    assert!(!keyspace.tx(0, at(10)).exists(b"k"));
+    assert_eq!(effects(&mut keyspace), ["0 expired k"]);
+    assert_eq!(keyspace.sizes(0), (0, 0));
+}
+
+#[test]
+fn a_deadline_set_in_the_past_is_due_when_the_command_ends() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    put(&mut keyspace, b"later");
+    keyspace.tx(0, at(10)).set_deadline(b"later", 11);
+    keyspace.expire_overdue(at(10), Over::Reached);
+    keyspace.tx(0, at(10)).set_deadline(b"k", 10);
+    assert!(keyspace.tx(0, at(10)).exists(b"k"));
+    keyspace.expire_overdue(at(10), Over::Reached);
+    assert!(!keyspace.tx(0, at(10)).exists(b"k"));
+    assert!(keyspace.tx(0, at(10)).exists(b"later"));
+    assert_eq!(effects(&mut keyspace), ["0 expired k"]);
+}
+
+#[test]
+fn overwriting_takes_the_deadline_unless_kept() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    keyspace.tx(0, at(0)).set(b"k", Value::Str(Str::new(b"w")), true);
+    assert_eq!(keyspace.tx(0, at(0)).deadline(b"k"), Some(10));
+    put(&mut keyspace, b"k");
+    assert_eq!(keyspace.tx(0, at(0)).deadline(b"k"), None);
+    assert_eq!((keyspace.timers(), keyspace.sizes(0)), (0, (1, 0)));
+}
+
+#[test]
+fn flushing_takes_deadlines_and_signals_every_waiter() {
+    let mut keyspace = keyspace();
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    let arrival = keyspace.waiters.next_ticket();
+    let waiter = Waiter { id: 1, class: 0, label: Box::default() };
+    keyspace.waiters.add(0, b"other", arrival, waiter);
+    assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
+    assert_eq!(keyspace.timers(), 0);
+    assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
+}
+
+#[test]
+fn only_a_lease_that_was_made_before_the_last_turn_is_told_of_and_only_if_somebody_listens() {
+    let mut keyspace = Keyspace::new(1, 7);
+    let hold = |keyspace: &mut Keyspace, deadline| {
+        let encodings = Encodings::default();
+        keyspace.tx(0, at(0)).write_or_new::<Hash>(b"l").unwrap().value.set(b"owner", b"1", &encodings);
+        keyspace.tx(0, at(0)).set_deadline(b"l", deadline);
+    };
+    let told = |keyspace: &mut Keyspace, deadline| {
+        assert!(keyspace.expire_next(at(deadline), Over::Reached));
+        effects(keyspace)
+    };
+    for (audience, quiet, expected) in [(true, false, 1), (false, false, 0), (true, true, 0)] {
+        keyspace.audience = audience;
+        hold(&mut keyspace, 10);
+        keyspace.turn_quietly(quiet);
+        keyspace.note_turn();
+        assert_eq!(told(&mut keyspace, 10).len(), expected);
+        keyspace.turn_quietly(false);
+        hold(&mut keyspace, 20);
+        assert!(told(&mut keyspace, 20).is_empty());
+    }
+}
+
+#[test]
+fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
+    let mut keyspace = Keyspace::new(1, 7);
+    let large = |keyspace: &mut Keyspace| {
+        let encodings = Encodings::default();
+        let mut tx = keyspace.tx(0, at(0));
+        let hash = tx.write_or_new::<Hash>(b"large").unwrap().value;
+        for n in 0..5000_u32 {
+            hash.set(&n.to_le_bytes(), b"v", &encodings);
+        }
+    };
+    let parts = |keyspace: &mut Keyspace| keyspace.take_garbage().map(|garbage| garbage.parts());
+    put(&mut keyspace, b"small");
+    keyspace.tx(0, at(0)).delete(b"small");
+    assert_eq!(parts(&mut keyspace), None);
+    large(&mut keyspace);
+    keyspace.tx(0, at(0)).delete(b"large");
+    assert_eq!(parts(&mut keyspace), Some(5000));
+    large(&mut keyspace);
+    put(&mut keyspace, b"large");
+    assert_eq!(parts(&mut keyspace), Some(5000));
+    keyspace.tx(0, at(0)).delete(b"large");
+    large(&mut keyspace);
+    keyspace.tx(0, at(0)).set_deadline(b"large", 1);
+    assert!(keyspace.expire_next(at(1), Over::Reached));
+    assert_eq!(parts(&mut keyspace), Some(5000));
+    for n in 0..10_000_u32 {
+        let key = n.to_le_bytes();
+        put(&mut keyspace, &key);
+        let value = Value::Str(Str::new(b"v"));
+        let entry = keyspace.tx(0, at(0)).set(&key, value, false);
+        keyspace.tx(0, at(0)).set_deadline(&key, 10);
+        keyspace.tx(0, at(0)).begin_hold(entry, &key, b"v", true);
+    }
+    assert_eq!(keyspace.tx(0, at(0)).flush(), 10_000);
+    assert_eq!((keyspace.timers(), keyspace.next_deadline()), (0, None));
+    assert_eq!(keyspace.tx(0, at(0)).grant(&7_u32.to_le_bytes(), b"v"), None);
+    assert_eq!(parts(&mut keyspace), Some(10_000));
+    assert_eq!(parts(&mut keyspace), None);
+}
+
+#[test]
+fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
+    let mut keyspace = keyspace();
+    for key in [b"a", b"b", b"c", b"d"] {
+        put(&mut keyspace, key);
+        keyspace.tx(0, at(0)).set_deadline(key, 10);
+    }
+    put(&mut keyspace, b"stays");
+    keyspace.tx(0, at(0)).set_deadline(b"stays", 11);
+    effects(&mut keyspace);
+    assert!(keyspace.expire_next(at(10), Over::Reached));
+    keyspace.set_expiry_backlog(Some(10));
+    let mut tx = keyspace.tx(0, at(10));
+    assert_eq!((tx.len(), tx.exists(b"b"), tx.deadline(b"c")), (1, false, None));
+    assert!(tx.peek(b"b").is_none() && tx.exists(b"stays"));
+    assert_eq!(tx.iter().map(|(key, _)| key.to_vec()).collect::<Vec<_>>(), [b"stays"]);
+    let mut seen = Vec::new();
+    assert_eq!(tx.scan(0, 10, &mut |key, _| seen.push(key.to_vec())), 0);
+    assert_eq!(seen, [b"stays"]);
+    assert!((0..20).all(|_| *tx.random_key().unwrap() == *b"stays"));
+    // Who looks for one to change it makes it go first.
+    assert!(!tx.clear_deadline(b"d"));
+    assert!(tx.write_or_new::<Str>(b"c").unwrap().value.is_empty());
+    assert_eq!(keyspace.sizes(0), (2, 1));
+    while keyspace.expire_next(at(10), Over::Reached) {}
+    keyspace.set_expiry_backlog(None);
+    assert_eq!(keyspace.sizes(0), (2, 1));
+    assert_eq!(effects(&mut keyspace), ["0 expired a", "0 expired d", "0 expired c", "0 expired b"]);
+}
+
+#[test]
+fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first() {
+    let mut keyspace = Keyspace::new(3, 7);
+    keyspace.notify = EventClasses::parse(b"AKE").unwrap();
+    for (db, key, deadline) in [(2, "a", 10), (0, "b", 10), (1, "c", 9), (2, "d", 10), (0, "e", 9)] {
+        keyspace.tx(db, at(0)).set(key.as_bytes(), Value::Str(Str::new(b"v")), false);
+        keyspace.tx(db, at(0)).set_deadline(key.as_bytes(), deadline);
+    }
+    effects(&mut keyspace);
+    while keyspace.expire_next(at(10), Over::Reached) {}
+    assert_eq!(
+        effects(&mut keyspace),
+        ["1 expired c", "0 expired e", "2 expired a", "0 expired b", "2 expired d"]
+    );
+}
+
+#[test]
+fn a_change_breaks_watches_of_that_key_in_that_database_only() {
+    let mut keyspace = keyspace();
+    keyspace.watches.add(0, b"k", 1);
+    keyspace.watches.add(1, b"k", 2);
+    keyspace.watches.add(0, b"l", 3);
+    keyspace.tx(0, at(0)).changed(b"k", events::SET);
+    assert_eq!(keyspace.watches.next_broken(), Some(1));
+    assert_eq!(keyspace.watches.next_broken(), None);
+}
+
+#[test]
+fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
+    let mut keyspace = keyspace();
+    for id in 1..=3 {
+        let arrival = keyspace.waiters.next_ticket();
+        let waiter = Waiter { id, class: 0, label: Box::default() };
+        keyspace.waiters.add(0, b"k", arrival, waiter);
+    }
+    keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
+    keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
+    let ready = ready(&mut keyspace);
+    assert_eq!(ready.len(), 1);
+    let first = keyspace.waiters.next_after(&ready[0], 0, |_| true).unwrap();
+    assert_eq!((first.0, first.1.id), (1, 1));
+    assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 2);
+    keyspace.waiters.remove(0, b"k", 2);
+    assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 3);
+}
+
+#[test]
+fn classes_of_events_read_and_write_as_redis_spells_them() {
+    for (given, shown) in [
+        ("AKE", "AKE"),
+        ("Egx", "gxE"),
+        ("KEA", "AKE"),
+        ("", ""),
+        ("Kg$lshzxetd", "AK"),
+        ("Kgm", "gKm"),
+        ("KAn", "AK"),
+        ("En", "nE"),
+    ] {
+        assert_eq!(EventClasses::parse(given.as_bytes()).unwrap().text(), shown, "{given}");
+    }
+    assert_eq!(EventClasses::parse(b"Kq"), None);
+    assert!(!EventClasses::parse(b"g").unwrap().wants(EventClasses::GENERIC));
+}
+
+proptest! {
+    /// Whatever comes and goes between the calls, a full scan returns every key that is there throughout.
+    #[test]
+    fn a_scan_returns_every_key_that_stays(
+        stay in 0..3000u32,
+        count in 1..50usize,
+        churn in prop::collection::vec((0..4000u32, any::<bool>()), 0..400),
+    ) {
+        let mut keyspace = Keyspace::new(1, 3);
+        let name = |kind: &str, n: u32| format!("{kind}:{n}").into_bytes();
+        (0..stay).for_each(|n| put(&mut keyspace, &name("stay", n)));
+        let mut churn = churn.into_iter();
+        let mut seen = BTreeSet::new();
+        let mut cursor = 0;
+        loop {
+            let tx = keyspace.tx(0, at(0));
+            cursor = tx.scan(cursor, count, &mut |key, _| { seen.insert(key.to_vec()); });
+            if cursor == 0 {
+                break;
+            }
+            for (n, add) in churn.by_ref().take(20) {
+                let key = name("churn", n);
+                if add { put(&mut keyspace, &key) } else { keyspace.tx(0, at(0)).delete(&key); }
+            }
+        }
+        let missed = (0..stay).map(|n| name("stay", n)).filter(|key| !seen.contains(key)).count();
+        prop_assert_eq!(missed, 0);
+    }
+
+    /// Sizes and timers stay what a plain map says they are.
+    #[test]
+    fn counts_agree_with_a_plain_map(ops in prop::collection::vec((0..5u8, 0..20u8, 1..100i64), 0..300)) {
+        let mut keyspace = Keyspace::new(1, 3);
+        let mut model = std::collections::BTreeMap::<u8, Option<i64>>::new();
+        let mut now = 0;
+        for (op, key, ms) in ops {
+            let name = [key];
+            match op {
+                0 => { put(&mut keyspace, &name); model.insert(key, None); }
+                1 => { keyspace.tx(0, at(now)).take(&name); model.remove(&key); }
+                2 => {
+                    keyspace.tx(0, at(now)).set_deadline(&name, now + ms);
+                    if let Some(deadline) = model.get_mut(&key) { *deadline = Some(now + ms); }
+                }
+                3 => {
+                    keyspace.tx(0, at(now)).clear_deadline(&name);
+                    if let Some(deadline) = model.get_mut(&key) { *deadline = None; }
+                }
+                _ => {
+                    now += ms / 4;
+                    while keyspace.expire_next(at(now), Over::Reached) {}
+                    model.retain(|_, deadline| deadline.is_none_or(|deadline| deadline > now));
+                }
+            }
+            let with_deadline = model.values().flatten().count();
+            prop_assert_eq!(keyspace.sizes(0), (model.len(), with_deadline));
+            prop_assert_eq!(keyspace.timers(), with_deadline);
+            prop_assert_eq!(keyspace.next_deadline(), model.values().flatten().min().copied());
+        }
+    }
+}
+
+#[test]
+fn what_is_fetched_beforehand_is_what_is_looked_up_and_changes_nothing() {
+    let mut keyspace = keyspace();
+    for n in 0..30_000 {
+        let key = format!("key:{n}");
+        let value = Value::Str(Str::new(b"a text that is not kept within the entry"));
+        keyspace.tx(0, at(0)).set(key.as_bytes(), value, false);
+    }
+    assert!(keyspace.is_large(0) && !keyspace.is_large(1));
+    let before = keyspace.counters;
+    for n in [0, 29_999, 30_000] {
+        keyspace.prefetch(0, format!("key:{n}").as_bytes());
+    }
+    keyspace.prefetch(1, b"key:0");
+    keyspace.fetch();
+    let after = keyspace.counters;
+    assert_eq!((before.keyspace_hits, before.keyspace_misses), (after.keyspace_hits, after.keyspace_misses));
+    assert_eq!(keyspace.sizes(0), (30_000, 0));
+}

@@ -1,0 +1,28 @@
+//! Lockwheel without I/O: everything that a server is but for its sockets, threads and clocks.
+//!
+//! [`Engine`] is a plain struct: requests and the time are put in, replies, wake-ups and the next deadline are taken
+//! out. The same inputs, seed and clock steps give the same bytes. The crate `lockwheel` puts it behind sockets; it is
+//! that crate which programs are meant to use, and this one's interface follows its needs.
+
+pub mod clients;
+pub mod commands;
+pub mod config;
+pub mod control;
+pub mod core;
+mod families;
+pub mod keyspace;
+pub mod locks;
+pub mod pages;
+mod pubsub;
+mod scripts;
+mod server_commands;
+pub mod spec;
+pub mod statistics;
+pub mod time;
+mod timers;
+pub mod values;
+
+pub use crate::core::Engine;
+pub use families::{check_renames, command_table};
+pub use scripts::kill_error;
+pub use server_commands::ends_unsaved;

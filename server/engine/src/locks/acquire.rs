@@ -1,0 +1,103 @@
+//! `LOCK.ACQUIRE`: takes a lock, at once or when its turn comes.
+
+use super::layout::{self, Standing};
+use super::options::{self, DEFAULT_LEASE_MS};
+use crate::keyspace::{EndCause, Tx, events};
+use crate::spec::{
+    Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
+    key_flags,
+};
+use crate::values::{Hash, IntText};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.acquire", -3, acquire as DataHandler)
+    .flags(flags::WRITE | flags::DENYOOM | flags::FAST | flags::BLOCKING)
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+    .about("lock", "7.2.0", "O(log N), N the waiters")
+    .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits for it, first come first served.")
+    .syntax("key owner [EX seconds | PX milliseconds] [BLOCK milliseconds]")
+    .errors(&[
+        "ERR syntax error",
+        "ERR value is not an integer or out of range",
+        "ERR invalid expire time in 'lock.acquire' command",
+        "ERR timeout is not an integer or out of range",
+        "ERR timeout is negative",
+        "ERR invalid owner",
+        "LOCKMODE the key holds a read-write lock",
+        "ERR increment or decrement would overflow",
+    ])];
+
+/// What the options ask for.
+struct Options {
+    lease_ms: i64,
+    /// `None`: do not wait. `Some(None)`: wait for ever.
+    block: Option<Option<u64>>,
+}
+
+impl Options {
+    fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<Self, CommandError> {
+        let (mut lease, mut block) = (None, None);
+        for at in (3..args.len()).step_by(2) {
+            if let Some(ms) = options::lease_ms(tx, args, at, "lock.acquire")?
+                && lease.replace(ms).is_none()
+            {
+                continue;
+            }
+            if !args.is(at, "block") || block.replace(options::block_ms(args, at + 1)?).is_some() {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(Options { lease_ms: lease.unwrap_or(DEFAULT_LEASE_MS), block })
+    }
+}
+
+fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, owner) = (&args[1], layout::check_owner(&args[2])?);
+    let options = Options::parse(tx, args)?;
+    let holds = match layout::standing(tx, key, owner)? {
+        Standing::Free => 1,
+        Standing::Mine(holds) => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?,
+        Standing::Others => return not_now(options.block, reply),
+    };
+    let deadline = tx.now().wall_ms().saturating_add(options.lease_ms);
+    let edit = tx.write_or_new::<Hash>(key)?;
+    edit.value.set(owner, &IntText::new(holds), edit.encodings);
+    let at = edit.at;
+    tx.set_deadline(key, deadline);
+    let predecessor = tx.last_end(key).filter(|_| holds == 1).map_or("none", EndCause::name);
+    // A new one for a new hold, the same one for a re-entry.
+    let token = match tx.grant(key, owner) {
+        Some(grant) if holds > 1 => grant.number,
+        _ => tx.begin_hold(at, key, owner, true),
+    };
+    tx.changed(key, events::HINCRBY);
+    tx.changed(key, events::EXPIRE);
+    reply.map(5);
+    field(reply, "token", token as i64);
+    field(reply, "holds", holds);
+    field(reply, "ttl", options.lease_ms);
+    field(reply, "waited", tx.waited_ms().unwrap_or(0) as i64);
+    reply.bulk(b"predecessor");
+    reply.bulk(predecessor.as_bytes());
+    Ok(Flow::Done)
+}
+
+fn field(reply: &mut dyn Reply, name: &str, value: i64) {
+    reply.bulk(name.as_bytes());
+    reply.integer(value);
+}
+
+fn not_now(block: Option<Option<u64>>, reply: &mut dyn Reply) -> Outcome {
+    match block {
+        None => {
+            reply.null();
+            Ok(Flow::Done)
+        }
+        Some(timeout_ms) => {
+            let wait = Wait::on_keys([1], WaitClass::Lock, timeout_ms, Null::Bulk);
+            Ok(Flow::NotYet(Wait { label: Some(2), ..wait }))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Native locks, on Redisson's own layout: an RLock in Java and a `LOCK.ACQUIRE` exclude each other.
+//!
+//! The state is the keyspace's. A plain lock is a hash that maps its owner to the number of holds, with the lease as
+//! its deadline; giving it back publishes what Redisson's script would. Waiters are parked by the engine and asked
+//! again when the key changes, whoever changes it, first come first served.
+
+mod acquire;
+mod info;
+mod layout;
+mod options;
+mod read_write;
+mod release;
+mod renew;
+
+use crate::spec::{DataHandler, Row};
+
+pub(crate) use info::{Subscriber, write_info};
+pub(crate) use layout::{Channels, waiting_holders, wake_messages};
+
+/// The rows of this room, a slice a file.
+pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[acquire::ROWS, info::ROWS, release::ROWS, renew::ROWS];

@@ -1,0 +1,77 @@
+//! The options that the lock commands share.
+
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, errors};
+
+/// The lease of a lock that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
+pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
+
+/// A lease, `EX seconds` or `PX milliseconds`, at argument `at`; in milliseconds. `None` when neither stands there.
+///
+/// Errors: not an integer, not positive, or so far that the deadline cannot be told.
+pub(super) fn lease_ms(
+    tx: &Tx<'_>,
+    args: Args<'_>,
+    at: usize,
+    command: &str,
+) -> Result<Option<i64>, CommandError> {
+    let unit_ms = if args.is(at, "ex") {
+        1000
+    } else if args.is(at, "px") {
+        1
+    } else {
+        return Ok(None);
+    };
+    let value = args.get(at + 1).ok_or(errors::SYNTAX).and_then(|_| args.int(at + 1))?;
+    let ms = value.checked_mul(unit_ms).filter(|&ms| ms > 0);
+    // What was accepted when it was asked for is not refused when its turn comes, later.
+    let in_range = |ms: &i64| tx.waited_ms().is_some() || ms.checked_add(tx.now().wall_ms()).is_some();
+    ms.filter(in_range)
+        .map(Some)
+        .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))
+}
+
+/// How long to wait, `BLOCK milliseconds`, as XREAD takes it: 0 is for ever.
+pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, CommandError> {
+    let ms = args
+        .get(at)
+        .ok_or(errors::SYNTAX)
+        .and_then(|_| args.int(at).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER))?;
+    let ms = u64::try_from(ms).map_err(|_| errors::TIMEOUT_NEGATIVE)?;
+    Ok((ms > 0).then_some(ms))
+}
+
+/// The grant that an owner believes to hold a lock by, `TOKEN token`, at argument `at`.
+fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+    if !args.is(at, "token") || at + 1 >= args.len() {
+        return Err(errors::SYNTAX);
+    }
+    args.int(at + 1)
+}
+
+/// What stands at the end of a request: a word, and the token of the hold that is meant.
+#[derive(Default)]
+pub(super) struct Tail {
+    /// The word stands there.
+    pub(super) word: bool,
+    pub(super) token: Option<i64>,
+}
+
+impl Tail {
+    /// Reads `word` and `TOKEN token`, each at most once, from argument `at` to the end.
+    pub(super) fn parse(args: Args<'_>, mut at: usize, word: &str) -> Result<Self, CommandError> {
+        let mut tail = Tail::default();
+        while at < args.len() {
+            if args.is(at, word) && !tail.word {
+                tail.word = true;
+                at += 1;
+            } else if tail.token.is_none() {
+                tail.token = Some(token(args, at)?);
+                at += 2;
+            } else {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(tail)
+    }
+}

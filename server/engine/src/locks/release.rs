@@ -1,0 +1,122 @@
+//! `LOCK.RELEASE`: gives a hold back, or all of them.
+
+use super::layout::{self, LOCK_MODE};
+use super::options::Tail;
+use super::read_write;
+use crate::keyspace::{Loss, MODE_FIELD, Tx, WRITE_SUFFIX, events};
+use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::values::{Hash, IntText};
+use lockwheel_resp::{Reply, number};
+
+const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
+const BOTH_MODES: CommandError = CommandError::text("LOCKMODE this owner holds the lock in both modes");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, release as DataHandler)
+    .flags(flags::WRITE | flags::FAST)
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, key_flags::RW | key_flags::DELETE)])
+    .about("lock", "7.2.0", "O(1)")
+    .summary("Gives back one hold of a lock, or all; the last wakes the next waiter.")
+    .syntax("key owner [ALL] [TOKEN token]")
+    .errors(&[
+        "ERR syntax error",
+        "ERR invalid owner",
+        "ERR value is not an integer or out of range",
+        "ERR hash value is not an integer",
+        "NOTHELD this owner does not hold the lock",
+        "LOCKLOST this owner's hold with grant *",
+        "STALE token *",
+        "LOCKMODE the key holds a read-write lock",
+        "LOCKMODE this owner holds the lock in both modes",
+    ])];
+
+/// The field in which an owner holds a lock.
+pub(super) struct Held<'a> {
+    pub(super) field: &'a [u8],
+    /// How often.
+    pub(super) holds: i64,
+    /// Whether the lock has a mode: Redisson's read-write lock is in it, alone or beside a plain hold.
+    pub(super) has_mode: bool,
+}
+
+fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, owner) = (&args[1], layout::check_owner(&args[2])?);
+    let options = Tail::parse(args, 3, "all")?;
+    let writer = [owner, WRITE_SUFFIX].concat();
+    let held = held(tx, key, owner, &writer)?;
+    if let Some(token) = options.token {
+        layout::check_token(tx, key, held.field, token)?;
+    }
+    let left = if options.word { 0 } else { (held.holds - 1).max(0) };
+    if held.has_mode {
+        read_write::release(tx, key, &held, left)?;
+    } else if left == 0 {
+        give_back(tx, key, owner)?;
+    } else if let Some(edit) = tx.write::<Hash>(key)? {
+        edit.value.set(owner, &IntText::new(left), edit.encodings);
+        tx.changed(key, events::HINCRBY);
+    }
+    reply.integer(left);
+    Ok(Flow::Done)
+}
+
+/// In which field an owner holds a lock; `writer` is the one of its write lock.
+fn held<'a>(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &'a [u8],
+    writer: &'a [u8],
+) -> Result<Held<'a>, CommandError> {
+    let (found, has_mode) = match tx.read::<Hash>(key) {
+        Ok(None) => (None, false),
+        Ok(Some(hash)) => {
+            let has_mode = hash.contains(MODE_FIELD);
+            let found = match (hash.get(owner), hash.get(writer).filter(|_| has_mode)) {
+                (Some(_), Some(_)) => return Err(BOTH_MODES),
+                (Some(count), None) => Some((owner, count)),
+                (None, Some(count)) => Some((writer, count)),
+                (None, None) => None,
+            };
+            let count = |(field, count)| Some((field, number::parse_i64(count)?));
+            let found = found.map(|found| count(found).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER));
+            (found.transpose()?, has_mode)
+        }
+        Err(wrong_type) => return Err(lost(tx, key, owner, writer).unwrap_or_else(|| wrong_type.into())),
+    };
+    match found {
+        Some((field, holds)) => Ok(Held { field, holds, has_mode }),
+        None => {
+            let never = if has_mode { LOCK_MODE } else { NOT_HELD };
+            Err(lost(tx, key, owner, writer).unwrap_or(never))
+        }
+    }
+}
+
+/// Takes the owner out of a plain lock; with nobody else in it, the lock is free and Redisson's waiters are told.
+fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandError> {
+    let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
+    if edit.value.len() == 1 {
+        tx.delete(key);
+        layout::tell_plain(tx, key);
+        return Ok(());
+    }
+    let at = edit.at;
+    tx.end_hold(at, key, owner);
+    if let Some(edit) = tx.write::<Hash>(key)? {
+        edit.value.remove(owner);
+    }
+    tx.changed(key, events::HDEL);
+    Ok(())
+}
+
+/// What is told to an owner that has lost the lock.
+fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
+    let losses = [owner, writer].into_iter().filter_map(|field| tx.loss(key, field));
+    let Loss { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;
+    let current = layout::or_none(tx.current_grant(key));
+    let cause = cause.name();
+    Some(CommandError::new(format!(
+        "LOCKLOST this owner's hold with grant {grant} {cause} at {wall_ms}, current grant {current}"
+    )))
+}

@@ -1,0 +1,339 @@
+//! CLIENT: what a client may learn and change of itself and of the others.
+
+use super::client_filter::Filter;
+use super::connection::check_client_name;
+use crate::clients::{Closing, Session, Slot};
+use crate::core::{Call, Engine, Handler};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, flags, quotable};
+use lockwheel_resp::Reply;
+
+const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE;
+const ADMIN: u32 = FLAGS | flags::ADMIN;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
+    .about("connection", "2.4.0", "Depends on the subcommand.")
+    .summary("Looks after the connections of clients.")];
+
+const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
+    Row::new(name, arity, handler).flags(FLAGS).categories(&["connection"])
+}
+
+const CLIENT: &[Row<Handler>] = &[
+    row("getname", 2, Handler::Session(getname))
+        .about("connection", "2.6.9", "O(1)")
+        .summary("Gives the name of the connection."),
+    row("help", 2, Handler::Engine(help))
+        .flags(flags::LOADING | flags::STALE)
+        .about("connection", "5.0.0", "O(1)")
+        .summary("Explains the subcommands."),
+    row("id", 2, Handler::Session(id))
+        .about("connection", "5.0.0", "O(1)")
+        .summary("Gives the number of the connection."),
+    row("info", 2, Handler::Engine(info))
+        .about("connection", "6.2.0", "O(1)")
+        .summary("Tells about the connection.")
+        .tips(&["nondeterministic_output"]),
+    row("kill", -3, Handler::Engine(kill))
+        .flags(ADMIN)
+        .about("connection", "2.4.0", "O(N), N the clients")
+        .summary("Closes connections.")
+        .syntax(
+            "(ip:port | (ID client-id | TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB) | USER username | \
+             ADDR ip:port | LADDR ip:port | SKIPME (YES | NO)) ...)",
+        )
+        .errors(&[
+            "ERR No such client",
+            "ERR No such user 'username'",
+            "ERR Unknown client type 'type'",
+            "ERR client-id should be greater than 0",
+            "ERR syntax error",
+        ]),
+    row("list", -2, Handler::Engine(list))
+        .flags(ADMIN)
+        .about("connection", "2.4.0", "O(N), N the clients")
+        .summary("Tells about all connections.")
+        .syntax("[TYPE (NORMAL | MASTER | REPLICA | PUBSUB) | ID client-id [client-id ...]]")
+        .tips(&["nondeterministic_output"])
+        .errors(&["ERR Invalid client ID", "ERR Unknown client type 'type'", "ERR syntax error"]),
+    row("no-evict", 3, Handler::Session(no_evict))
+        .flags(ADMIN)
+        .about("connection", "7.0.0", "O(1)")
+        .summary("Says whether the connection may be closed to save memory.")
+        .syntax("(ON | OFF)")
+        .errors(&["ERR syntax error"]),
+    row("no-touch", 3, Handler::Session(no_touch))
+        .about("connection", "7.2.0", "O(1)")
+        .summary("Says whether reading a key counts as using it.")
+        .syntax("(ON | OFF)")
+        .errors(&["ERR syntax error"]),
+    row("reply", 3, Handler::Session(reply_mode))
+        .about("connection", "3.2.0", "O(1)")
+        .summary("Says whether commands are answered.")
+        .syntax("(ON | OFF | SKIP)")
+        .errors(&["ERR syntax error"]),
+    row("setinfo", 4, Handler::Session(setinfo))
+        .about("connection", "7.2.0", "O(1)")
+        .summary("Tells the server about the client's library.")
+        .syntax("(LIB-NAME libname | LIB-VER libver)")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
+        .errors(&[
+            "ERR Unrecognized option 'option'",
+            "ERR lib-name cannot contain spaces, newlines or special characters.",
+        ]),
+    row("setname", 3, Handler::Session(setname))
+        .about("connection", "2.6.9", "O(1)")
+        .summary("Names the connection.")
+        .syntax("connection-name")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
+        .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
+    row("unblock", -3, Handler::Engine(unblock))
+        .flags(ADMIN)
+        .about("connection", "5.0.0", "O(log N), N the clients")
+        .summary("Ends the wait of a client that is blocked.")
+        .syntax("client-id [TIMEOUT | ERROR]")
+        .errors(&[
+            "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
+            "ERR value is not an integer or out of range",
+        ]),
+];
+
+fn done() -> Outcome {
+    Ok(Flow::Done)
+}
+
+fn getname(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match session.name.is_empty() {
+        true => reply.null(),
+        false => reply.bulk(&session.name),
+    }
+    done()
+}
+
+fn setname(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    check_client_name(&args[2])?;
+    session.name = args[2].into();
+    reply.ok();
+    done()
+}
+
+fn setinfo(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (option, value) = (&args[2], &args[3]);
+    let field = if args.is(2, "lib-name") {
+        &mut session.lib_name
+    } else if args.is(2, "lib-ver") {
+        &mut session.lib_ver
+    } else {
+        return Err(CommandError::new([b"ERR Unrecognized option '", quotable(option), b"'"].concat()));
+    };
+    if check_client_name(value).is_err() {
+        let text = [option, b" cannot contain spaces, newlines or special characters."].concat();
+        return Err(CommandError::new([b"ERR ", &*text].concat()));
+    }
+    *field = value.into();
+    reply.ok();
+    done()
+}
+
+fn id(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(session.id as i64);
+    done()
+}
+
+/// ON or OFF.
+fn switch(args: Args<'_>) -> Result<bool, CommandError> {
+    match (args.is(2, "on"), args.is(2, "off")) {
+        (true, _) => Ok(true),
+        (_, true) => Ok(false),
+        _ => Err(errors::SYNTAX),
+    }
+}
+
+fn no_evict(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    session.no_evict = switch(args)?;
+    reply.ok();
+    done()
+}
+
+fn no_touch(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    session.no_touch = switch(args)?;
+    reply.ok();
+    done()
+}
+
+fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.is(2, "on") {
+        session.replies.turn_on();
+        reply.mute(false);
+        reply.ok();
+    } else if args.is(2, "off") {
+        session.replies.turn_off();
+        reply.mute(true);
+    } else if args.is(2, "skip") {
+        session.replies.skip_next();
+    } else {
+        return Err(errors::SYNTAX);
+    }
+    done()
+}
+
+fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let with_error = match args.get(3) {
+        None => false,
+        Some(_) if args.is(3, "timeout") => false,
+        Some(_) if args.is(3, "error") => true,
+        Some(_) => return Err(CommandError::text("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")),
+    };
+    if args.len() > 4 {
+        return Err(unknown_or_arity(args));
+    }
+    let id = args.int(2)?;
+    let unblocked = u64::try_from(id).is_ok_and(|id| engine.unblock_client(id, with_error));
+    reply.integer(unblocked.into());
+    done()
+}
+
+/// What containers answer to a subcommand with arguments that it does not take.
+pub(super) fn unknown_or_arity(args: Args<'_>) -> CommandError {
+    let mut text = b"ERR unknown subcommand or wrong number of arguments for '".to_vec();
+    let word = quotable(&args[1]);
+    text.extend(&word[..word.len().min(128)]);
+    text.extend(b"'. Try ");
+    text.extend(args[0].to_ascii_uppercase());
+    text.extend(b" HELP.");
+    CommandError::new(text)
+}
+
+fn info(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let mut text = Vec::new();
+    engine.describe_client(engine.session(call.slot), &mut text);
+    reply.verbatim(*b"txt", &text);
+    done()
+}
+
+fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let mut text = Vec::new();
+    match args.len() {
+        2 => engine.sessions.live().for_each(|session| engine.describe_client(session, &mut text)),
+        4 if args.is(2, "type") => {
+            let filter = Filter::of_type(&args[3])?;
+            let wanted = engine.sessions.live().filter(|session| filter.matches(session));
+            wanted.for_each(|session| engine.describe_client(session, &mut text));
+        }
+        4.. if args.is(2, "id") => {
+            let invalid = CommandError::text("ERR Invalid client ID");
+            let ids = (3..args.len()).map(|i| args.int(i).map_err(|_| invalid.clone()));
+            for id in ids.collect::<Result<Vec<i64>, _>>()? {
+                let session = u64::try_from(id).ok().and_then(|id| engine.live_client(id));
+                session.into_iter().for_each(|session| engine.describe_client(session, &mut text));
+            }
+        }
+        _ => return Err(errors::SYNTAX),
+    }
+    reply.verbatim(*b"txt", &text);
+    done()
+}
+
+fn kill(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let by_address = args.len() == 3;
+    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args)? };
+    let own = engine.session(call.slot).id;
+    let mut wanted = engine
+        .sessions
+        .live()
+        .filter(|session| filter.matches(session) && !(filter.skip_me && session.id == own))
+        .map(|session| session.slot)
+        .collect::<Vec<_>>();
+    if by_address {
+        wanted.truncate(1);
+        if wanted.is_empty() {
+            return Err(CommandError::text("ERR No such client"));
+        }
+        reply.ok();
+    } else {
+        reply.integer(wanted.len() as i64);
+    }
+    for slot in wanted {
+        engine.kill_client(slot, call.slot);
+    }
+    done()
+}
+
+impl Engine {
+    /// Cuts a client off: at once, or, when it is the one that asks, after its reply.
+    fn kill_client(&mut self, slot: Slot, asked_by: Slot) {
+        if slot == asked_by {
+            return self.sessions.get_mut(slot).close(Closing::AfterOutput);
+        }
+        self.cut_off(slot);
+    }
+
+    /// Cuts a client off at once: nothing more is done for it, and nothing given to it.
+    pub(crate) fn cut_off(&mut self, slot: Slot) {
+        self.unblock(slot);
+        self.unwatch(slot);
+        self.unsubscribe_all(slot);
+        let session = self.sessions.get_mut(slot);
+        session.multi = None;
+        session.drop_output();
+        session.close(Closing::Now);
+        self.wake(slot);
+    }
+
+    /// The client of this number, unless it is being cut off.
+    fn live_client(&self, id: u64) -> Option<&Session> {
+        let session = self.sessions.get(self.sessions.find(id)?);
+        (session.closing != Some(Closing::Now)).then_some(session)
+    }
+}
+
+fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    crate::spec::help::write("CLIENT", HELP, reply);
+    done()
+}
+
+const HELP: &[&str] = &[
+    "GETNAME",
+    "    Return the name of the current connection.",
+    "ID",
+    "    Return the ID of the current connection.",
+    "INFO",
+    "    Return information about the current client connection.",
+    "KILL <ip:port>",
+    "    Kill connection made from <ip:port>.",
+    "KILL <option> <value> [<option> <value> [...]]",
+    "    Kill connections. Options are:",
+    "    * ADDR (<ip:port>|<unixsocket>:0)",
+    "      Kill connections made from the specified address",
+    "    * ID <client-id>",
+    "      Kill the connection of the specified ID.",
+    "    * LADDR (<ip:port>|<unixsocket>:0)",
+    "      Kill connections made to specified local address",
+    "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+    "      Kill connections by type.",
+    "    * USER <username>",
+    "      Kill connections authenticated by <username>.",
+    "    * SKIPME (YES|NO)",
+    "      Skip killing current connection (default: yes).",
+    "LIST [options ...]",
+    "    Return information about client connections. Options:",
+    "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+    "      Return clients of specified type.",
+    "    * ID <client-id> [<client-id> ...]",
+    "      Return the clients of the specified IDs.",
+    "NO-EVICT (ON|OFF)",
+    "    Protect current client connection from eviction.",
+    "NO-TOUCH (ON|OFF)",
+    "    Will not touch LRU/LFU stats when this mode is on.",
+    "REPLY (ON|OFF|SKIP)",
+    "    Control the replies sent to the current connection.",
+    "SETINFO <option> <value>",
+    "    Set client meta attr. Options are:",
+    "    * LIB-NAME: the client lib name.",
+    "    * LIB-VER: the client lib version.",
+    "SETNAME <name>",
+    "    Assign the name <name> to the current connection.",
+    "UNBLOCK <clientid> [TIMEOUT|ERROR]",
+    "    Unblock the specified blocked client.",
+];

@@ -1,0 +1,159 @@
+//! Which clients CLIENT KILL and CLIENT LIST mean, and the line that shows one.
+
+use crate::clients::{Closing, Session};
+use crate::core::Engine;
+use crate::spec::{Args, CommandError, errors, quotable};
+use lockwheel_resp::Protocol;
+
+/// The types of clients, as CLIENT LIST TYPE names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClientType {
+    Normal,
+    Pubsub,
+    /// The other end of a replication: there is none here.
+    Replication,
+}
+
+impl ClientType {
+    fn of(session: &Session) -> Self {
+        if session.subscriptions() > 0 { ClientType::Pubsub } else { ClientType::Normal }
+    }
+
+    fn parse(name: &[u8]) -> Result<Self, CommandError> {
+        match &*name.to_ascii_lowercase() {
+            b"normal" => Ok(ClientType::Normal),
+            b"pubsub" => Ok(ClientType::Pubsub),
+            b"master" | b"slave" | b"replica" => Ok(ClientType::Replication),
+            _ => Err(CommandError::new([b"ERR Unknown client type '", quotable(name), b"'"].concat())),
+        }
+    }
+}
+
+/// A choice of clients: those to which all of it applies.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Filter {
+    id: Option<u64>,
+    kind: Option<ClientType>,
+    addr: Option<String>,
+    laddr: Option<String>,
+    /// The asking client is not meant.
+    pub(super) skip_me: bool,
+}
+
+impl Filter {
+    /// The clients of a type.
+    pub(super) fn of_type(name: &[u8]) -> Result<Self, CommandError> {
+        Ok(Filter { kind: Some(ClientType::parse(name)?), ..Filter::default() })
+    }
+
+    /// The client that has this address.
+    pub(super) fn of_address(addr: &[u8]) -> Self {
+        Filter { addr: Some(text(addr)), ..Filter::default() }
+    }
+
+    /// CLIENT KILL's options. What a later one says counts.
+    pub(super) fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut filter = Filter { skip_me: true, ..Filter::default() };
+        for at in (2..args.len()).step_by(2) {
+            let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
+            filter.option(args, at, value)?;
+        }
+        Ok(filter)
+    }
+
+    fn option(&mut self, args: Args<'_>, at: usize, value: &[u8]) -> Result<(), CommandError> {
+        if args.is(at, "id") {
+            let id = args.int(at + 1).ok().filter(|&id| id > 0);
+            let id = id.ok_or(CommandError::text("ERR client-id should be greater than 0"))?;
+            self.id = Some(id.unsigned_abs());
+        } else if args.is(at, "type") {
+            self.kind = Some(ClientType::parse(value)?);
+        } else if args.is(at, "addr") {
+            self.addr = Some(text(value));
+        } else if args.is(at, "laddr") {
+            self.laddr = Some(text(value));
+        } else if args.is(at, "user") {
+            // Every client is the default user.
+            if value != b"default" {
+                return Err(CommandError::new([b"ERR No such user '", quotable(value), b"'"].concat()));
+            }
+        } else if args.is(at, "skipme") {
+            self.skip_me = match &*value.to_ascii_lowercase() {
+                b"yes" => true,
+                b"no" => false,
+                _ => return Err(errors::SYNTAX),
+            };
+        } else {
+            return Err(errors::SYNTAX);
+        }
+        Ok(())
+    }
+
+    /// Whether a client is meant, SKIPME apart.
+    pub(super) fn matches(&self, session: &Session) -> bool {
+        self.id.is_none_or(|id| id == session.id)
+            && self.kind.is_none_or(|kind| kind == ClientType::of(session))
+            && self.addr.as_ref().is_none_or(|addr| *addr == session.peer.addr)
+            && self.laddr.as_ref().is_none_or(|laddr| *laddr == session.peer.laddr)
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl Engine {
+    /// Appends a client's line of CLIENT LIST, with the fields of Redis 7.2 in their order.
+    ///
+    /// What Redis' own buffers would hold is told of ours where we have the like, and 0 elsewhere.
+    pub(super) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
+        let seconds = |since: crate::time::Now| {
+            self.time.system.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000
+        };
+        let pending = session.pending_output();
+        let unwritten = pending - session.out.len();
+        let multi = session.multi.as_ref();
+        let multi_bytes: usize =
+            multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
+        let parked = session.blocked.as_ref().map_or(0, |blocked| blocked.request.size());
+        let room = session.out.memory();
+        let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
+        let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
+        let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
+        let head = format!(
+            "id={} addr={} laddr={} fd={} name=",
+            session.id, session.peer.addr, session.peer.laddr, session.peer.fd
+        );
+        let body = format!(
+            " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf=0 qbuf-free=0 argv-mem={parked} \
+             multi-mem={multi_bytes} rbs={room} rbp={room} obl={pending} oll=0 omem=0 tot-mem={total} events={} \
+             cmd={command} user=default redir=-1 resp={resp} lib-name=",
+            seconds(session.connected),
+            seconds(session.last_seen),
+            client_flags(session),
+            session.db,
+            session.channels.len(),
+            session.patterns.len(),
+            multi.map_or(-1, |multi| multi.queue.len() as i64),
+            if unwritten > 0 { "rw" } else { "r" },
+        );
+        let (name, library, version) = (&*session.name, &*session.lib_name, &*session.lib_ver);
+        into.extend([head.as_bytes(), name, body.as_bytes(), library, b" lib-ver=", version, b"\n"].concat());
+    }
+}
+
+/// The letters of a client's state, in Redis' order; `N` when there is none.
+fn client_flags(session: &Session) -> String {
+    let letters = [
+        (session.subscriptions() > 0, 'P'),
+        (session.multi.is_some(), 'x'),
+        (session.blocked.is_some(), 'b'),
+        (session.watch_broken, 'd'),
+        (session.closing == Some(Closing::AfterOutput), 'c'),
+        (session.peer.unix, 'U'),
+        (session.no_evict, 'e'),
+        (session.no_touch, 'T'),
+    ];
+    let flags: String = letters.into_iter().filter_map(|(is, letter)| is.then_some(letter)).collect();
+    if flags.is_empty() { "N".to_owned() } else { flags }
+}

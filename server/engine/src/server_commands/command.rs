@@ -1,0 +1,215 @@
+//! COMMAND: what the table says of commands, and where a request's keys are.
+
+use super::command_info;
+use crate::core::{Call, Engine, Handler};
+use crate::keyspace::glob;
+use crate::spec::{
+    Args, Begin, Command, CommandError, Flow, KeySpec, Outcome, Row, errors, flags, key_flags,
+};
+use lockwheel_resp::Reply;
+use std::sync::Arc;
+
+const FLAGS: u32 = flags::LOADING | flags::STALE;
+const ORDER: &[&str] = &["nondeterministic_output_order"];
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row {
+    handler: Some(Handler::Engine(all)),
+    ..Row::container("command", -1, COMMAND)
+        .flags(FLAGS)
+        .categories(&["connection"])
+        .about("server", "2.8.13", "O(N), N the commands")
+        .summary("Tells about all commands.")
+        .tips(ORDER)
+}];
+
+const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::Engine(handler)).flags(FLAGS).categories(&["connection"])
+}
+
+const KEYS_ERRORS: &[&str] = &[
+    "ERR Invalid arguments specified for command",
+    "ERR Invalid command specified",
+    "ERR Invalid number of arguments specified for command",
+    "ERR The command has no key arguments",
+];
+
+const COMMAND: &[Row<Handler>] = &[
+    row("count", 2, count).about("server", "2.8.13", "O(1)").summary("Counts the commands."),
+    row("getkeys", -3, getkeys)
+        .about("server", "2.8.13", "O(N), N the arguments of the request")
+        .summary("Picks the keys out of a request.")
+        .syntax("command [arg ...]")
+        .errors(KEYS_ERRORS),
+    row("getkeysandflags", -3, getkeysandflags)
+        .about("server", "7.0.0", "O(N), N the arguments of the request")
+        .summary("Picks the keys out of a request, each with what is done to it.")
+        .syntax("command [arg ...]")
+        .errors(KEYS_ERRORS),
+    row("help", 2, help).about("server", "5.0.0", "O(1)").summary("Explains the subcommands."),
+    row("info", -2, info)
+        .about("server", "2.8.13", "O(N), N the named commands")
+        .summary("Tells about commands, without any named about all.")
+        .syntax("[command-name ...]")
+        .tips(ORDER),
+    row("list", -2, list)
+        .about("server", "7.0.0", "O(N), N the commands")
+        .summary("Lists the names of commands.")
+        .syntax("[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]")
+        .tips(ORDER)
+        .errors(&["ERR syntax error"]),
+];
+
+fn all(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    debug_assert_eq!(args.len(), 1, "an unknown subcommand is refused before");
+    write_all(engine, reply);
+    Ok(Flow::Done)
+}
+
+fn write_all(engine: &Engine, reply: &mut dyn Reply) {
+    reply.array(engine.table.iter().len());
+    engine.table.iter().for_each(|command| command_info::write(command, reply));
+}
+
+fn count(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(engine.table.iter().len() as i64);
+    Ok(Flow::Done)
+}
+
+fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let names = args.from(2);
+    if names.is_empty() {
+        write_all(engine, reply);
+        return Ok(Flow::Done);
+    }
+    reply.array(names.len());
+    for name in names {
+        match engine.table.find_full(name) {
+            Some(command) => command_info::write(command, reply),
+            None => reply.null(),
+        }
+    }
+    Ok(Flow::Done)
+}
+
+fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let wanted = match args.len() {
+        2 => None,
+        5 if args.is(2, "filterby") => Some(&args[4]),
+        _ => return Err(errors::SYNTAX),
+    };
+    let commands = engine.table.iter_all();
+    let names: Vec<&str> = match wanted {
+        None => commands.map(|command| &*command.name).collect(),
+        // Nothing is loaded, so no module has commands.
+        Some(_) if args.is(3, "module") => Vec::new(),
+        Some(category) if args.is(3, "aclcat") => {
+            let named = |name: &str| category.eq_ignore_ascii_case(name.as_bytes());
+            let listed = commands.filter(|command| command_info::categories(command).any(named));
+            listed.map(|command| &*command.name).collect()
+        }
+        Some(pattern) if args.is(3, "pattern") => {
+            let listed = commands.filter(|command| glob::matches(pattern, command.name.as_bytes(), true));
+            listed.map(|command| &*command.name).collect()
+        }
+        Some(_) => return Err(errors::SYNTAX),
+    };
+    reply.array(names.len());
+    names.iter().for_each(|name| reply.bulk(name.as_bytes()));
+    Ok(Flow::Done)
+}
+
+fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (_, keys) = named_keys(engine, args)?;
+    let request = Args::new(args.from(2));
+    reply.array(keys.len());
+    keys.iter().for_each(|&(key, _)| reply.bulk(&request[key]));
+    Ok(Flow::Done)
+}
+
+fn getkeysandflags(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (command, keys) = named_keys(engine, args)?;
+    let request = Args::new(args.from(2));
+    reply.array(keys.len());
+    for (key, flags) in keys {
+        reply.array(2);
+        reply.bulk(&request[key]);
+        command_info::write_flags(actual_flags(&command, request, flags), key_flags::NAMES, reply);
+    }
+    Ok(Flow::Done)
+}
+
+/// A key among the arguments of a request, and bits of [`key_flags`].
+type Key = (usize, u32);
+
+/// The keys of the request that follows `COMMAND GETKEYS`.
+fn named_keys(engine: &Engine, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
+    let request = Args::new(args.from(2));
+    let command = engine.table.resolve(request).filter(|command| is_whole(command, request));
+    let command = command.ok_or(CommandError::text("ERR Invalid command specified"))?.clone();
+    if command.spec.keys.is_empty() {
+        return Err(CommandError::text("ERR The command has no key arguments"));
+    }
+    if !command.spec.accepts(request.len()) {
+        return Err(CommandError::text("ERR Invalid number of arguments specified for command"));
+    }
+    match keys(command.spec.keys, request) {
+        Some(keys) => Ok((command, keys)),
+        None if command.has(flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
+        None => Err(CommandError::text("ERR Invalid arguments specified for command")),
+    }
+}
+
+/// Whether the request does not name an unknown subcommand.
+fn is_whole(command: &Command, request: Args<'_>) -> bool {
+    command.subcommands.is_empty() || request.len() == 1
+}
+
+/// The keys of a request by the specs of its command; `None` when a spec does not fit the request.
+fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
+    let mut keys = Vec::new();
+    for spec in specs.iter().filter(|spec| spec.flags & key_flags::NOT_KEY == 0) {
+        let positions = spec.positions(request);
+        let may_lack = matches!(spec.begin, Begin::Keyword(..));
+        if positions.is_empty() && !may_lack {
+            return None;
+        }
+        keys.extend(positions.into_iter().map(|position| (position, spec.flags)));
+    }
+    Some(keys)
+}
+
+/// What a request does to a key, where that depends on its arguments: SET reads only with GET.
+fn actual_flags(command: &Command, request: Args<'_>, flags: u32) -> u32 {
+    if flags & key_flags::VARIABLE_FLAGS == 0 || command.name != "set" {
+        return flags;
+    }
+    let reads = (3..request.len()).any(|at| request.is(at, "get"));
+    if reads {
+        key_flags::RW | key_flags::ACCESS | key_flags::UPDATE
+    } else {
+        key_flags::OW | key_flags::UPDATE
+    }
+}
+
+fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    crate::spec::help::write("COMMAND", HELP, reply);
+    Ok(Flow::Done)
+}
+
+const HELP: &[&str] = &[
+    "(no subcommand)",
+    "    Return details about all Redis commands.",
+    "COUNT",
+    "    Return the total number of commands in this Redis server.",
+    "LIST",
+    "    Return a list of all commands in this Redis server.",
+    "INFO [<command-name> ...]",
+    "    Return details about multiple Redis commands.",
+    "    If no command names are given, documentation details for all",
+    "    commands are returned.",
+    "GETKEYS <full-command>",
+    "    Return the keys from a full Redis command.",
+    "GETKEYSANDFLAGS <full-command>",
+    "    Return the keys and the access flags from a full Redis command.",
+];

@@ -1,0 +1,201 @@
+//! The entry of COMMAND INFO: a row, as clients read it.
+
+use crate::spec::{Begin, Command, Find, KeySpec, flags, key_flags};
+use lockwheel_resp::Reply;
+
+/// Writes the entry of a command and its subcommands.
+pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
+    let row = command.spec;
+    reply.array(10);
+    reply.bulk(command.name.as_bytes());
+    reply.integer(row.arity.into());
+    // Redis keeps this one to itself.
+    write_flags(row.flags & !flags::MAY_REPLICATE, flags::NAMES, reply);
+    let range = KeyRange::of(row.keys);
+    reply.integer(range.first);
+    reply.integer(range.last);
+    reply.integer(range.step);
+    let categories: Vec<&str> = categories(command).collect();
+    reply.set(categories.len());
+    categories.iter().for_each(|category| reply.status(format!("@{category}").as_bytes()));
+    reply.set(row.tips.len());
+    row.tips.iter().for_each(|tip| reply.bulk(tip.as_bytes()));
+    reply.set(row.keys.len());
+    row.keys.iter().for_each(|spec| write_spec(spec, reply));
+    match command.subcommands.len() {
+        0 => reply.set(0),
+        len => reply.array(len),
+    }
+    command.subcommands.iter().for_each(|sub| write(sub, reply));
+}
+
+/// Writes the names of flags.
+pub(super) fn write_flags(flags: u32, names: &[(u32, &str)], reply: &mut dyn Reply) {
+    let set = || names.iter().filter(|(flag, _)| flags & flag != 0);
+    reply.set(set().count());
+    set().for_each(|(_, name)| reply.status(name.as_bytes()));
+}
+
+/// The categories of the access control list, in Redis' order, ours behind them.
+const CATEGORIES: &[&str] = &[
+    "keyspace",
+    "read",
+    "write",
+    "set",
+    "sortedset",
+    "list",
+    "hash",
+    "string",
+    "bitmap",
+    "hyperloglog",
+    "geo",
+    "stream",
+    "pubsub",
+    "admin",
+    "fast",
+    "slow",
+    "blocking",
+    "dangerous",
+    "connection",
+    "transaction",
+    "scripting",
+    "lock",
+    "control",
+];
+
+/// The categories of a command: its row's, and those that its flags imply.
+pub(super) fn categories(command: &Command) -> impl Iterator<Item = &'static str> {
+    let own = command.spec.categories;
+    let scripts = own.contains(&"scripting");
+    let has = |flag| command.spec.flags & flag != 0;
+    let implied = [
+        (has(flags::READONLY) && !scripts, "read"),
+        (has(flags::WRITE) && !scripts, "write"),
+        (has(flags::PUBSUB), "pubsub"),
+        (has(flags::ADMIN), "admin"),
+        (has(flags::ADMIN), "dangerous"),
+        (has(flags::FAST), "fast"),
+        (!has(flags::FAST), "slow"),
+        (has(flags::BLOCKING), "blocking"),
+    ];
+    let is_in = move |category: &&'static str| own.contains(category) || implied.contains(&(true, *category));
+    CATEGORIES.iter().copied().filter(is_in)
+}
+
+/// The keys of a command as the first versions of COMMAND told them: one range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct KeyRange {
+    first: i64,
+    /// Negative: from the end.
+    last: i64,
+    step: i64,
+}
+
+impl KeyRange {
+    /// The range that one spec is, or several with a step of 1 that follow each other; others are left out.
+    fn of(specs: &[KeySpec]) -> Self {
+        if let [spec] = specs
+            && let Some((range, _)) = Self::of_one(spec)
+        {
+            return range;
+        }
+        let mut whole = KeyRange::default();
+        for spec in specs {
+            let Some((range, follows)) = Self::of_one(spec) else { continue };
+            let is_next = whole.last == 0 || whole.last == follows;
+            if range.step != 1 || !is_next {
+                continue;
+            }
+            whole.first = if whole.first == 0 { range.first } else { whole.first.min(range.first) };
+            // A range to the end goes beyond any other.
+            whole.last = if whole.last < 0 || range.last < 0 {
+                whole.last.min(range.last).max(-1)
+            } else {
+                whole.last.max(range.last)
+            };
+            whole.step = 1;
+        }
+        whole
+    }
+
+    /// The range of one spec, and the position right before it.
+    fn of_one(spec: &KeySpec) -> Option<(Self, i64)> {
+        let (Begin::Index(first), Find::Range { last, step, .. }) = (spec.begin, spec.find) else {
+            return None;
+        };
+        let first = first as i64;
+        let last = if last >= 0 { first + i64::from(last) } else { last.into() };
+        Some((KeyRange { first, last, step: step as i64 }, first - 1))
+    }
+}
+
+fn write_spec(spec: &KeySpec, reply: &mut dyn Reply) {
+    reply.map(3);
+    reply.bulk(b"flags");
+    write_flags(spec.flags, key_flags::NAMES, reply);
+    reply.bulk(b"begin_search");
+    match spec.begin {
+        Begin::Index(index) => write_search("index", &[("index", index as i64)], reply),
+        Begin::Keyword(keyword, from) => {
+            write_type("keyword", 2, reply);
+            reply.bulk(b"keyword");
+            reply.bulk(keyword.as_bytes());
+            reply.bulk(b"startfrom");
+            reply.integer(from.into());
+        }
+        Begin::Unknown => write_search("unknown", &[], reply),
+    }
+    reply.bulk(b"find_keys");
+    match spec.find {
+        Find::Range { last, step, limit } => write_search(
+            "range",
+            &[("lastkey", last.into()), ("keystep", step as i64), ("limit", limit as i64)],
+            reply,
+        ),
+        Find::Count { count, first, step } => write_search(
+            "keynum",
+            &[("keynumidx", count as i64), ("firstkey", first as i64), ("keystep", step as i64)],
+            reply,
+        ),
+        Find::Unknown => write_search("unknown", &[], reply),
+    }
+}
+
+fn write_type(kind: &str, fields: usize, reply: &mut dyn Reply) {
+    reply.map(2);
+    reply.bulk(b"type");
+    reply.bulk(kind.as_bytes());
+    reply.bulk(b"spec");
+    reply.map(fields);
+}
+
+fn write_search(kind: &str, fields: &[(&str, i64)], reply: &mut dyn Reply) {
+    write_type(kind, fields.len(), reply);
+    for &(name, value) in fields {
+        reply.bulk(name.as_bytes());
+        reply.integer(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(specs: &[KeySpec]) -> (i64, i64, i64) {
+        let range = KeyRange::of(specs);
+        (range.first, range.last, range.step)
+    }
+
+    #[test]
+    fn specs_become_one_range_where_they_can() {
+        let one = |index| KeySpec::one(index, key_flags::RO);
+        assert_eq!(range(&[]), (0, 0, 0));
+        assert_eq!(range(&[one(1)]), (1, 1, 1));
+        assert_eq!(range(&[KeySpec::range(1, -1, 2, 0)]), (1, -1, 2));
+        assert_eq!(range(&[one(1), one(2)]), (1, 2, 1));
+        assert_eq!(range(&[one(1), KeySpec::range(2, -1, 1, 0)]), (1, -1, 1));
+        assert_eq!(range(&[one(1), KeySpec::counted(2, 0)]), (1, 1, 1));
+        assert_eq!(range(&[one(1), one(3)]), (1, 1, 1));
+        assert_eq!(range(&[KeySpec::counted(2, 0)]), (0, 0, 0));
+    }
+}

@@ -1,0 +1,248 @@
+//! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
+
+use crate::clients::{Closing, Session};
+use crate::core::{Call, Engine, Handler, Origin};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, Flow, Outcome, REDIS_VERSION, Row, errors, flags, quotable};
+use lockwheel_resp::{Protocol, Reply, number};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::new("auth", -2, Handler::Engine(auth))
+        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .categories(&["connection"])
+        .about("connection", "1.0.0", "O(N), N the passwords of the user")
+        .summary("Authenticates the connection.")
+        .syntax("[username] password")
+        .errors(&[
+            "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+             configuration is correct?",
+            "WRONGPASS invalid username-password pair or user is disabled.",
+            "ERR syntax error",
+        ]),
+    Row::new("echo", 2, Handler::Session(echo))
+        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .categories(&["connection"])
+        .about("connection", "1.0.0", "O(1)")
+        .summary("Gives back its argument.")
+        .syntax("message"),
+    Row::new("hello", -1, Handler::Engine(hello))
+        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .categories(&["connection"])
+        .about("connection", "6.0.0", "O(1)")
+        .summary("Chooses the protocol, and tells about the server.")
+        .syntax("[protover [AUTH username password] [SETNAME clientname]]")
+        .errors(&[
+            "ERR Protocol version is not an integer or out of range",
+            "NOPROTO unsupported protocol version",
+            "WRONGPASS invalid username-password pair or user is disabled.",
+        ]),
+    Row::new("ping", -1, Handler::Session(ping))
+        .flags(flags::FAST | flags::WHILE_SUBSCRIBED)
+        .categories(&["connection"])
+        .about("connection", "1.0.0", "O(1)")
+        .summary("Tells that the server is there.")
+        .syntax("[message]")
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
+    Row::new("quit", -1, Handler::Session(quit))
+        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
+        .categories(&["connection"])
+        .about("connection", "1.0.0", "O(1)")
+        .summary("Closes the connection."),
+    Row::new("reset", 1, Handler::Engine(reset))
+        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
+        .categories(&["connection"])
+        .about("connection", "6.2.0", "O(1)")
+        .summary("Makes the connection as if it were new."),
+    Row::new("select", 2, Handler::Session(select))
+        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .categories(&["connection"])
+        .about("connection", "1.0.0", "O(1)")
+        .summary("Changes the database.")
+        .syntax("index")
+        .errors(&["ERR DB index is out of range"]),
+];
+
+const NO_AUTH_FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::NO_AUTH;
+const WRONG_PASSWORD: CommandError =
+    CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
+
+fn auth(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (user, password) = match args.len() {
+        2 => (&b"default"[..], &args[1]),
+        3 => (&args[1], &args[2]),
+        _ => return Err(errors::SYNTAX),
+    };
+    if args.len() == 2 && engine.config.requirepass.is_empty() {
+        return Err(CommandError::text(
+            "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
+             configuration is correct?",
+        ));
+    }
+    engine.authenticate(call, user, password)?;
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+impl Engine {
+    fn authenticate(&mut self, call: Call, user: &[u8], password: &[u8]) -> Result<(), CommandError> {
+        let expected = self.config.requirepass.as_slice();
+        // Without a password the default user accepts any, as Redis' `nopass` user does.
+        if user != b"default" || !(expected.is_empty() || same_secret(expected, password)) {
+            return Err(WRONG_PASSWORD);
+        }
+        self.sessions.get_mut(call.slot).authenticated = true;
+        Ok(())
+    }
+}
+
+/// Compares in a time that depends on the lengths only.
+fn same_secret(expected: &[u8], given: &[u8]) -> bool {
+    let longest = expected.len().max(given.len());
+    let byte = |secret: &[u8], i: usize| secret.get(i).copied().unwrap_or(0);
+    let differing = (0..longest).fold(0, |bits, i| bits | (byte(expected, i) ^ byte(given, i)));
+    differing == 0 && expected.len() == given.len()
+}
+
+fn hello(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let protocol = match args.get(1) {
+        None => None,
+        Some(version) => match number::parse_i64(version) {
+            None => return Err(CommandError::text("ERR Protocol version is not an integer or out of range")),
+            Some(2) => Some(Protocol::Resp2),
+            Some(3) => Some(Protocol::Resp3),
+            Some(_) => return Err(CommandError::text("NOPROTO unsupported protocol version")),
+        },
+    };
+    let options = HelloOptions::parse(args)?;
+    if let Some((user, password)) = options.auth {
+        engine.authenticate(call, user, password)?;
+    }
+    let session = engine.sessions.get_mut(call.slot);
+    if !session.authenticated {
+        return Err(CommandError::text(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
+             <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
+             same time",
+        ));
+    }
+    if let Some(name) = options.name {
+        session.name = name.into();
+    }
+    session.protocol = protocol.unwrap_or(session.protocol);
+    reply.speak(session.protocol);
+    let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
+    reply.map(7);
+    field(reply, "server", "redis");
+    field(reply, "version", REDIS_VERSION);
+    reply.bulk(b"proto");
+    reply.integer(version);
+    reply.bulk(b"id");
+    reply.integer(id as i64);
+    field(reply, "mode", "standalone");
+    field(reply, "role", "master");
+    reply.bulk(b"modules");
+    reply.array(0);
+    Ok(Flow::Done)
+}
+
+fn field(reply: &mut dyn Reply, name: &str, value: &str) {
+    reply.bulk(name.as_bytes());
+    reply.bulk(value.as_bytes());
+}
+
+/// The options of HELLO.
+#[derive(Default)]
+struct HelloOptions<'a> {
+    auth: Option<(&'a [u8], &'a [u8])>,
+    name: Option<&'a [u8]>,
+}
+
+impl<'a> HelloOptions<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let mut options = HelloOptions::default();
+        let mut at = 2;
+        while at < args.len() {
+            let rest = args.from(at + 1);
+            if args.is(at, "auth") && rest.len() >= 2 {
+                options.auth = Some((rest[0], rest[1]));
+                at += 3;
+            } else if args.is(at, "setname") && !rest.is_empty() {
+                check_client_name(rest[0])?;
+                options.name = Some(rest[0]);
+                at += 2;
+            } else {
+                let mut text = b"ERR Syntax error in HELLO option '".to_vec();
+                text.extend(quotable(args.from(at)[0]));
+                text.push(b'\'');
+                return Err(CommandError::new(text));
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// A client's name shows up in CLIENT LIST's lines, so it holds no space and nothing unprintable.
+pub(crate) fn check_client_name(name: &[u8]) -> Result<(), CommandError> {
+    if name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
+        return Ok(());
+    }
+    Err(CommandError::text("ERR Client names cannot contain spaces, newlines or special characters."))
+}
+
+fn echo(_: &mut Tx<'_>, _: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.bulk(&args[1]);
+    Ok(Flow::Done)
+}
+
+fn ping(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 2 {
+        return Err(CommandError::arity("ping"));
+    }
+    let message = args.get(1);
+    if session.subscriptions() > 0 && reply.protocol() == Protocol::Resp2 {
+        reply.array(2);
+        reply.bulk(b"pong");
+        reply.bulk(message.unwrap_or_default());
+    } else {
+        match message {
+            Some(message) => reply.bulk(message),
+            None => reply.status(b"PONG"),
+        }
+    }
+    Ok(Flow::Done)
+}
+
+fn quit(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    session.close(Closing::AfterOutput);
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn reset(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    debug_assert_eq!(call.origin, Origin::Client, "RESET is never queued");
+    engine.unwatch(call.slot);
+    engine.unsubscribe_all(call.slot);
+    let authenticated = engine.config.requirepass.is_empty();
+    let session = engine.sessions.get_mut(call.slot);
+    session.multi = None;
+    session.db = 0;
+    session.protocol = Protocol::Resp2;
+    reply.speak(session.protocol);
+    session.authenticated = authenticated;
+    session.name = Box::default();
+    session.replies.reset();
+    session.no_evict = false;
+    session.no_touch = false;
+    reply.mute(session.replies.are_muted());
+    reply.status(b"RESET");
+    Ok(Flow::Done)
+}
+
+fn select(tx: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
+    let db = usize::try_from(index).ok().filter(|&db| db < tx.databases()).ok_or(errors::DB_OUT_OF_RANGE)?;
+    session.db = db;
+    reply.ok();
+    Ok(Flow::Done)
+}

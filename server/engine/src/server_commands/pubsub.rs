@@ -1,0 +1,195 @@
+//! PUBLISH, SUBSCRIBE and its relatives, PUBSUB.
+
+use super::client::unknown_or_arity;
+use crate::core::{Call, Engine, Handler};
+use crate::keyspace::glob;
+use crate::spec::{Args, Flow, Outcome, Row, flags};
+use lockwheel_resp::Reply;
+
+const SUBSCRIBE_FLAGS: u32 =
+    flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::WHILE_SUBSCRIBED;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::new("publish", 3, Handler::Engine(publish))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE | flags::FAST | flags::MAY_REPLICATE)
+        .about("pubsub", "2.0.0", "O(N+M), N the subscribers of the channel and M all patterns subscribed to")
+        .summary("Sends a message to a channel.")
+        .syntax("channel message"),
+    Row::new("subscribe", -2, Handler::Engine(subscribe))
+        .flags(SUBSCRIBE_FLAGS)
+        .about("pubsub", "2.0.0", "O(N), N the channels")
+        .summary("Listens to channels.")
+        .syntax("channel [channel ...]"),
+    Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
+        .flags(SUBSCRIBE_FLAGS)
+        .about("pubsub", "2.0.0", "O(N), N the channels")
+        .summary("Stops listening to channels, without any named to all.")
+        .syntax("[channel [channel ...]]"),
+    Row::new("psubscribe", -2, Handler::Engine(psubscribe))
+        .flags(SUBSCRIBE_FLAGS)
+        .about("pubsub", "2.0.0", "O(N), N the patterns")
+        .summary("Listens to all channels that match patterns.")
+        .syntax("pattern [pattern ...]"),
+    Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
+        .flags(SUBSCRIBE_FLAGS)
+        .about("pubsub", "2.0.0", "O(N), N the patterns")
+        .summary("Stops listening to patterns, without any named to all.")
+        .syntax("[pattern [pattern ...]]"),
+    Row::container("pubsub", -2, PUBSUB)
+        .about("pubsub", "2.8.0", "Depends on the subcommand.")
+        .summary("Tells who listens to what."),
+];
+
+const PUBSUB: &[Row<Handler>] = &[
+    Row::new("channels", -2, Handler::Engine(pubsub_channels))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.8.0", "O(N), N the channels")
+        .summary("Lists the channels that somebody listens to.")
+        .syntax("[pattern]")
+        .errors(&["ERR unknown subcommand or wrong number of arguments for *"]),
+    Row::new("help", 2, Handler::Engine(pubsub_help))
+        .flags(flags::LOADING | flags::STALE)
+        .about("pubsub", "6.2.0", "O(1)")
+        .summary("Explains the subcommands."),
+    Row::new("numpat", 2, Handler::Engine(pubsub_numpat))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.8.0", "O(1)")
+        .summary("Counts the patterns that somebody listens to."),
+    Row::new("numsub", -2, Handler::Engine(pubsub_numsub))
+        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .about("pubsub", "2.8.0", "O(N), N the channels")
+        .summary("Counts the subscribers of channels.")
+        .syntax("[channel [channel ...]]"),
+];
+
+fn publish(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let receivers = engine.pubsub.receivers(&args[1]);
+    if receivers > 0 {
+        engine.send_to_subscribers(&args[1], &args[2]);
+    }
+    reply.integer(receivers as i64);
+    Ok(Flow::Done)
+}
+
+/// Says what a client is subscribed to now, even one that wants no replies.
+fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
+    let muted = reply.mute(false);
+    reply.push(3);
+    reply.bulk(what);
+    match name {
+        Some(name) => reply.bulk(name),
+        None => reply.null(),
+    }
+    reply.integer(count as i64);
+    reply.mute(muted);
+}
+
+fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    for &channel in args.from(1) {
+        let session = engine.sessions.get_mut(call.slot);
+        if session.channels.insert(channel.into()) {
+            engine.pubsub.subscribe(channel, session.id);
+        }
+        confirm(reply, b"subscribe", Some(channel), session.subscriptions());
+    }
+    engine.note_audience();
+    Ok(Flow::Done)
+}
+
+fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    for &pattern in args.from(1) {
+        let session = engine.sessions.get_mut(call.slot);
+        if session.patterns.insert(pattern.into()) {
+            engine.pubsub.subscribe_pattern(pattern, session.id);
+        }
+        confirm(reply, b"psubscribe", Some(pattern), session.subscriptions());
+    }
+    engine.note_audience();
+    Ok(Flow::Done)
+}
+
+fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.sessions.get_mut(call.slot);
+    let id = session.id;
+    let named: Vec<Box<[u8]>> = match args.len() {
+        1 => session.channels.iter().cloned().collect(),
+        _ => args.from(1).iter().map(|&channel| channel.into()).collect(),
+    };
+    if named.is_empty() {
+        confirm(reply, b"unsubscribe", None, session.subscriptions());
+    }
+    for channel in named {
+        let session = engine.sessions.get_mut(call.slot);
+        if session.channels.remove(&channel) {
+            engine.pubsub.unsubscribe(&channel, id);
+        }
+        confirm(reply, b"unsubscribe", Some(&channel), session.subscriptions());
+    }
+    engine.note_audience();
+    Ok(Flow::Done)
+}
+
+fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.sessions.get_mut(call.slot);
+    let id = session.id;
+    let named: Vec<Box<[u8]>> = match args.len() {
+        1 => session.patterns.iter().cloned().collect(),
+        _ => args.from(1).iter().map(|&pattern| pattern.into()).collect(),
+    };
+    if named.is_empty() {
+        confirm(reply, b"punsubscribe", None, session.subscriptions());
+    }
+    for pattern in named {
+        if engine.sessions.get_mut(call.slot).patterns.remove(&pattern) {
+            engine.pubsub.unsubscribe_pattern(&pattern, id);
+        }
+        confirm(reply, b"punsubscribe", Some(&pattern), engine.session(call.slot).subscriptions());
+    }
+    engine.note_audience();
+    Ok(Flow::Done)
+}
+
+fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 3 {
+        return Err(unknown_or_arity(args));
+    }
+    let pattern = args.get(2);
+    let channels = engine.pubsub.with_prefix(b"").map(|(channel, _)| channel);
+    let listed = |channel: &&[u8]| pattern.is_none_or(|pattern| glob::matches(pattern, channel, false));
+    let channels: Vec<&[u8]> = channels.filter(listed).collect();
+    reply.array(channels.len());
+    channels.iter().for_each(|channel| reply.bulk(channel));
+    Ok(Flow::Done)
+}
+
+fn pubsub_numpat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(engine.pubsub.patterns() as i64);
+    Ok(Flow::Done)
+}
+
+fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let channels = args.from(2);
+    // Flat in RESP3 too.
+    reply.array(channels.len() * 2);
+    for channel in channels {
+        reply.bulk(channel);
+        reply.integer(engine.pubsub.subscribers(channel) as i64);
+    }
+    Ok(Flow::Done)
+}
+
+fn pubsub_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    crate::spec::help::write("PUBSUB", HELP, reply);
+    Ok(Flow::Done)
+}
+
+const HELP: &[&str] = &[
+    "CHANNELS [<pattern>]",
+    "    Return the currently active channels matching a <pattern> (default: '*').",
+    "NUMPAT",
+    "    Return number of subscriptions to patterns.",
+    "NUMSUB [<channel> ...]",
+    "    Return the number of subscribers for the specified channels, excluding",
+    "    pattern subscriptions(default: no channels).",
+];

@@ -1,0 +1,365 @@
+//! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
+
+use crate::core::{Call, Engine, Handler, Origin};
+use crate::scripts::kill_error;
+use crate::spec::{Args, CommandError, CommandId, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use lockwheel_resp::Reply;
+use lockwheel_scripting::{Host, Runtime, ScriptId};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+const EVAL_FLAGS: u32 = flags::NOSCRIPT
+    | flags::STALE
+    | flags::SKIP_MONITOR
+    | flags::MAY_REPLICATE
+    | flags::NO_MANDATORY_KEYS
+    | flags::MOVABLEKEYS;
+const EVAL_RO_FLAGS: u32 = flags::NOSCRIPT
+    | flags::STALE
+    | flags::SKIP_MONITOR
+    | flags::READONLY
+    | flags::NO_MANDATORY_KEYS
+    | flags::MOVABLEKEYS;
+const EVAL_KEYS: KeySpec = KeySpec::counted(2, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE);
+const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, key_flags::RO | key_flags::ACCESS);
+const EVAL_ERRORS: &[&str] = &[
+    "ERR value is not an integer or out of range",
+    "ERR Number of keys can't be greater than number of args",
+    "ERR Number of keys can't be negative",
+];
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::new("eval", -3, Handler::Engine(eval))
+        .flags(EVAL_FLAGS)
+        .categories(&["scripting"])
+        .keys(&[EVAL_KEYS])
+        .about("scripting", "2.6.0", "Depends on the script")
+        .summary("Runs a script.")
+        .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::new("eval_ro", -3, Handler::Engine(eval_ro))
+        .flags(EVAL_RO_FLAGS)
+        .categories(&["scripting"])
+        .keys(&[EVAL_RO_KEYS])
+        .about("scripting", "7.0.0", "Depends on the script")
+        .summary("Runs a script that may not write.")
+        .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::new("evalsha", -3, Handler::Engine(evalsha))
+        .flags(EVAL_FLAGS)
+        .categories(&["scripting"])
+        .keys(&[EVAL_KEYS])
+        .about("scripting", "2.6.0", "Depends on the script")
+        .summary("Runs a script by its SHA-1 digest.")
+        .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::new("evalsha_ro", -3, Handler::Engine(evalsha_ro))
+        .flags(EVAL_RO_FLAGS)
+        .categories(&["scripting"])
+        .keys(&[EVAL_RO_KEYS])
+        .about("scripting", "7.0.0", "Depends on the script")
+        .summary("Runs a script by its SHA-1 digest; it may not write.")
+        .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
+        .errors(EVAL_ERRORS),
+    Row::container("script", -2, SCRIPT)
+        .about("scripting", "2.6.0", "Depends on the subcommand.")
+        .summary("Looks after the cache of scripts."),
+];
+
+const SCRIPT: &[Row<Handler>] = &[
+    Row::new("exists", -3, Handler::Engine(script_exists))
+        .flags(flags::NOSCRIPT)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(N), N the digests")
+        .summary("Tells which scripts are cached.")
+        .syntax("sha1 [sha1 ...]")
+        .tips(&["request_policy:all_shards", "response_policy:agg_logical_and"]),
+    Row::new("flush", -2, Handler::Engine(script_flush))
+        .flags(flags::NOSCRIPT)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(N), N the cached scripts")
+        .summary("Empties the cache.")
+        .syntax("[ASYNC | SYNC]")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
+        .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
+    Row::new("help", 2, Handler::Engine(script_help))
+        .flags(flags::LOADING | flags::STALE)
+        .categories(&["scripting"])
+        .about("scripting", "5.0.0", "O(1)")
+        .summary("Explains the subcommands."),
+    Row::new("kill", 2, Handler::Engine(script_kill))
+        .flags(flags::NOSCRIPT | flags::ALLOW_BUSY)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(1)")
+        .summary("Stops a slow script that has not written.")
+        .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
+        .errors(&["NOTBUSY No scripts in execution right now."]),
+    Row::new("load", 3, Handler::Engine(script_load))
+        .flags(flags::NOSCRIPT | flags::STALE)
+        .categories(&["scripting"])
+        .about("scripting", "2.6.0", "O(N), N the length of the script")
+        .summary("Caches a script.")
+        .syntax("script")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
+];
+
+fn eval(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, intern, false)
+}
+
+fn eval_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, intern, true)
+}
+
+fn evalsha(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, find, false)
+}
+
+fn evalsha_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(engine, call, args, reply, find, true)
+}
+
+/// Finds the script that the first argument names.
+type Lookup = fn(&mut Runtime, &[u8]) -> Result<ScriptId, CommandError>;
+
+fn intern(runtime: &mut Runtime, body: &[u8]) -> Result<ScriptId, CommandError> {
+    runtime.intern(body).map_err(|error| CommandError::new(error.into_bytes()))
+}
+
+fn find(runtime: &mut Runtime, sha: &[u8]) -> Result<ScriptId, CommandError> {
+    runtime.find(sha).ok_or(CommandError::text("NOSCRIPT No matching script. Please use EVAL."))
+}
+
+fn run(
+    engine: &mut Engine,
+    call: Call,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+    lookup: Lookup,
+    read_only: bool,
+) -> Outcome {
+    let keys = args.int(2)?;
+    if keys > args.len() as i64 - 3 {
+        return Err(CommandError::text("ERR Number of keys can't be greater than number of args"));
+    }
+    let keys =
+        usize::try_from(keys).map_err(|_| CommandError::text("ERR Number of keys can't be negative"))?;
+    let (keys, rest) = args.from(3).split_at(keys);
+    let mut runtime = engine.scripts.take()?;
+    let id = match lookup(&mut runtime, &args[1]) {
+        Ok(id) => id,
+        Err(error) => {
+            engine.scripts.put_back(runtime);
+            return Err(error);
+        }
+    };
+    let read_only = read_only || runtime.flags(id).no_writes;
+    // SELECT in a script is the script's own.
+    let db = engine.session(call.slot).db;
+    // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
+    let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
+    engine.scripts.control().begin(began.monotonic_ms().unsigned_abs());
+    let call = Call { origin: Origin::Script, ..call };
+    let words = args.from(3);
+    let mut host = ScriptHost { engine, call, words, read_only, new_errors: false, old_errors: 0 };
+    // A mistake in a command costs the client that called it, not everybody the interpreter.
+    let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
+    let failed = host.old_errors + u64::from(host.new_errors);
+    engine.scripts.control().end();
+    if failed > 0
+        && let Some(command) = engine.table.resolve(args)
+    {
+        engine.stats.failed_late(command.id, failed);
+    }
+    engine.sessions.get_mut(call.slot).db = db;
+    engine.scripts.put_back(runtime);
+    if let Err(panic) = ran {
+        resume_unwind(panic);
+    }
+    Ok(Flow::Done)
+}
+
+const UNKNOWN: &str = "ERR Unknown Redis command called from script";
+
+/// The engine, as a script sees it.
+struct ScriptHost<'a> {
+    engine: &'a mut Engine,
+    call: Call,
+    /// The keys and arguments that it was called with.
+    words: &'a [&'a [u8]],
+    read_only: bool,
+    /// The script's answer has errors in it that no command has given; and how many others.
+    new_errors: bool,
+    old_errors: u64,
+}
+
+impl ScriptHost<'_> {
+    /// Answers a command that is not run.
+    #[cold]
+    fn refuse(&mut self, command: Option<CommandId>, text: &'static str, reply: &mut dyn Reply) {
+        self.engine.stats.rejected(command, text.as_bytes());
+        reply.error(text.as_bytes());
+    }
+}
+
+impl Host for ScriptHost<'_> {
+    fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
+        let args = Args::new(argv);
+        let Some(command) = self.engine.table.resolve(args) else {
+            return self.refuse(None, UNKNOWN, reply);
+        };
+        if !command.subcommands.is_empty() && args.len() > 1 {
+            return self.refuse(None, UNKNOWN, reply);
+        }
+        let id = command.id;
+        if !command.spec.accepts(args.len()) {
+            return self.refuse(
+                Some(id),
+                "ERR Wrong number of args calling Redis command from script",
+                reply,
+            );
+        }
+        if command.has(flags::NOSCRIPT) {
+            return self.refuse(Some(id), "ERR This Redis command is not allowed from script", reply);
+        }
+        let writes = command.has(flags::WRITE);
+        if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
+            return self.refuse(
+                Some(id),
+                "ERR Write commands are not allowed from read-only scripts.",
+                reply,
+            );
+        }
+        if writes && !self.engine.scripts.control().mark_write() {
+            // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
+            return reply.null();
+        }
+        self.engine.run_by(Some(self.words), self.call, id, args, reply);
+        self.engine.deliver_messages();
+    }
+
+    fn log(&mut self, level: u8, message: &[u8]) {
+        let message = String::from_utf8_lossy(message);
+        match level {
+            0 => tracing::trace!(target: "script", "{message}"),
+            1 => tracing::debug!(target: "script", "{message}"),
+            2 => tracing::info!(target: "script", "{message}"),
+            _ => tracing::warn!(target: "script", "{message}"),
+        }
+    }
+
+    fn on_slow(&mut self) {
+        if let Some(host) = self.engine.host.clone() {
+            host.serve_while_slow(self.engine);
+        }
+    }
+
+    fn clock_us(&self) -> u64 {
+        self.engine.system_now().monotonic_us
+    }
+
+    fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64) {
+        if is_new {
+            self.new_errors = true;
+            self.engine.stats.answered_errors(text, times);
+        } else {
+            self.old_errors += times;
+        }
+    }
+
+    fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
+        self.engine.table.resolve(Args::new(argv)).map(|_| true)
+    }
+}
+
+fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let mut runtime = engine.scripts.take()?;
+    let loaded = runtime.load(&args[2]);
+    engine.scripts.put_back(runtime);
+    let sha = loaded.map_err(|error| CommandError::new(error.into_bytes()))?;
+    reply.bulk(sha.as_bytes());
+    Ok(Flow::Done)
+}
+
+fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let runtime = engine.scripts.idle()?;
+    reply.array(args.len() - 2);
+    for sha in args.from(2) {
+        reply.integer(i64::from(runtime.exists(sha)));
+    }
+    Ok(Flow::Done)
+}
+
+fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let known = args.len() == 2 || (args.len() == 3 && (args.is(2, "sync") || args.is(2, "async")));
+    if !known {
+        return Err(CommandError::text("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
+    }
+    engine.scripts.idle()?.flush();
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+/// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
+/// the engine's host, without waiting for the engine.
+fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.scripts.control().kill().map_err(kill_error)?;
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn script_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    crate::spec::help::write("SCRIPT", HELP, reply);
+    Ok(Flow::Done)
+}
+
+const HELP: &[&str] = &[
+    "EXISTS <sha1> [<sha1> ...]",
+    "    Return information about the existence of the scripts in the script cache.",
+    "FLUSH [ASYNC|SYNC]",
+    "    Flush the Lua scripts cache. Very dangerous on replicas.",
+    "    When called without the optional mode argument, the behavior is determined",
+    "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+    "    * ASYNC: Asynchronously flush the scripts cache.",
+    "    * SYNC: Synchronously flush the scripts cache.",
+    "KILL",
+    "    Kill the currently executing Lua script.",
+    "LOAD <script>",
+    "    Load a script into the scripts cache without executing it.",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::{Outbox, Peer};
+    use crate::config::Config;
+    use crate::time::Now;
+    use lockwheel_resp::{Protocol, Writer};
+
+    #[test]
+    fn a_script_that_was_killed_does_not_write_however_late_it_learns() {
+        let at = Now { wall_us: 0, monotonic_us: 0 };
+        let mut engine = Engine::new(Config::default(), 7, at);
+        engine.begin(at);
+        let slot = engine.connect(Peer::default());
+        let call = Call { slot, origin: Origin::Script };
+        let mut set = |killed: bool| {
+            engine.scripts.control().begin(0);
+            if killed {
+                assert_eq!(engine.scripts.control().kill(), Ok(()));
+            }
+            let engine = &mut engine;
+            let mut host =
+                ScriptHost { engine, call, words: &[], read_only: false, new_errors: false, old_errors: 0 };
+            let mut out = Vec::new();
+            host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
+            engine.scripts.control().end();
+            let mut keys = Outbox::default();
+            engine.execute(slot, &[b"EXISTS", b"k"]);
+            engine.take_output(slot, &mut keys);
+            keys.bytes().to_vec()
+        };
+        assert_eq!(set(true), b":0\r\n");
+        assert_eq!(set(false), b":1\r\n");
+    }
+}

@@ -1,0 +1,131 @@
+//! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
+
+use crate::clients::{Multi, Request, Session, Slot};
+use crate::core::{Call, Engine, Handler, Origin};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, CommandId, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use lockwheel_resp::{Protocol, Reply, Writer};
+
+const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    Row::new("multi", 1, Handler::Session(multi))
+        .flags(FLAGS | flags::UNQUEUED)
+        .categories(&["transaction"])
+        .about("transactions", "1.2.0", "O(1)")
+        .summary("Begins a transaction: the commands that follow are queued.")
+        .errors(&["ERR MULTI calls can not be nested"]),
+    Row::new("exec", 1, Handler::Engine(exec))
+        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::SKIP_SLOWLOG | flags::UNQUEUED)
+        .categories(&["transaction"])
+        .about("transactions", "1.2.0", "Depends on the queued commands")
+        .summary("Runs the queued commands as one.")
+        .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
+    Row::new("discard", 1, Handler::Engine(discard))
+        .flags(FLAGS | flags::UNQUEUED)
+        .categories(&["transaction"])
+        .about("transactions", "2.0.0", "O(N), N the queued commands")
+        .summary("Drops the queued commands.")
+        .errors(&["ERR DISCARD without MULTI"]),
+    Row::new("watch", -2, Handler::Engine(watch))
+        .flags(FLAGS | flags::UNQUEUED)
+        .categories(&["transaction"])
+        .keys(&[KeySpec::range(1, -1, 1, key_flags::RO)])
+        .about("transactions", "2.2.0", "O(N), N the keys")
+        .summary("Makes the next transaction depend on keys staying as they are.")
+        .syntax("key [key ...]")
+        .errors(&["ERR WATCH inside MULTI is not allowed"]),
+    Row::new("unwatch", 1, Handler::Engine(unwatch))
+        .flags(FLAGS)
+        .categories(&["transaction"])
+        .about("transactions", "2.2.0", "O(1)")
+        .summary("Forgets the watched keys."),
+];
+
+fn multi(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if session.multi.is_some() {
+        return Err(CommandError::text("ERR MULTI calls can not be nested"));
+    }
+    session.multi = Some(Multi::default());
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.sessions.get_mut(call.slot);
+    let Some(multi) = session.multi.take() else { return Err(CommandError::text("ERR EXEC without MULTI")) };
+    let broken = session.watch_broken;
+    engine.unwatch(call.slot);
+    if multi.aborted {
+        return Err(CommandError::text("EXECABORT Transaction discarded because of previous errors."));
+    }
+    if broken {
+        reply.null_array();
+        return Ok(Flow::Done);
+    }
+    reply.array(multi.queue.len());
+    let call = Call { origin: Origin::Transaction, ..call };
+    for (at, (command, request)) in multi.queue.iter().enumerate() {
+        engine.run(call, *command, Args::new(&request.argv()), reply);
+        engine.deliver_messages();
+        if engine.session(call.slot).closing().is_some() {
+            run_unanswered(engine, call, &multi.queue[at + 1..], reply.protocol());
+            break;
+        }
+    }
+    Ok(Flow::Done)
+}
+
+/// The rest of a transaction in which a client has killed itself: it is run, but nobody is there for the answers.
+#[cold]
+fn run_unanswered(engine: &mut Engine, call: Call, rest: &[(CommandId, Request)], protocol: Protocol) {
+    let mut unread = Vec::new();
+    for (command, request) in rest {
+        engine.run(call, *command, Args::new(&request.argv()), &mut Writer::new(&mut unread, protocol));
+        unread.clear();
+    }
+}
+
+fn discard(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if engine.sessions.get_mut(call.slot).multi.take().is_none() {
+        return Err(CommandError::text("ERR DISCARD without MULTI"));
+    }
+    engine.unwatch(call.slot);
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn watch(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let session = engine.sessions.get_mut(call.slot);
+    if session.multi.is_some() {
+        return Err(CommandError::text("ERR WATCH inside MULTI is not allowed"));
+    }
+    for &key in args.from(1) {
+        let place = (session.db, Box::from(key));
+        if !session.watched.contains(&place) {
+            engine.keyspace.watches.add(session.db, key, session.id);
+            session.watched.push(place);
+        }
+    }
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn unwatch(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.unwatch(call.slot);
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+impl Engine {
+    /// Forgets the watched keys of a session, and that one has changed.
+    pub(crate) fn unwatch(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        session.watch_broken = false;
+        self.work += session.watched.len();
+        for (db, key) in std::mem::take(&mut session.watched) {
+            self.keyspace.watches.remove(db, &key, session.id);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What a command is: its row in the table, its arguments, its errors. Knows no command.
+//!
+//! A command is one `const` [`Row`] and one function, side by side in its family's file. The row drives the arity
+//! error, COMMAND and its subcommands, the keys that ACL, WATCH and cluster routing see, the random sequences of the
+//! differential tests and the documentation.
+
+mod args;
+mod error;
+mod flow;
+pub(crate) mod help;
+mod id;
+mod keys;
+mod names;
+mod registry;
+mod row;
+pub mod syntax;
+
+pub use args::{Args, parse_timeout_ms};
+pub use error::{CommandError, errors, quotable};
+pub use flow::{Flow, Null, Outcome, Wait, WaitClass};
+pub use id::CommandId;
+pub use keys::{Begin, Find, KeySpec, key_flags};
+pub(crate) use registry::MUCH_WORK;
+pub use registry::{Command, CommandTable, Registration};
+pub use row::{Row, Spec, flags};
+
+use crate::keyspace::Tx;
+use lockwheel_resp::Reply;
+
+/// The handler of a data command: it sees the transaction, its arguments and where to answer, and nothing else.
+///
+/// It validates before it writes: an `Err` must leave every key as it was.
+pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
+
+/// The version of Redis whose answers are given.
+pub const REDIS_VERSION: &str = "7.2.7";

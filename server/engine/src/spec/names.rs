@@ -1,0 +1,179 @@
+//! Finding a command by its name, whatever the case of its letters.
+
+use super::id::CommandId;
+
+/// Names up to this long are held in two words and found by one probe; the few longer ones one by one.
+const SHORT: usize = 16;
+/// Places for names, a power of two. At most half of them are taken.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 10;
+/// The bit by which the two cases of a letter differ, in each byte of a word.
+const CASE: u64 = 0x2020_2020_2020_2020;
+
+/// All bytes of a name that is neither empty nor long, some of them twice.
+#[inline(always)]
+fn words(name: &[u8]) -> Option<[u64; 2]> {
+    match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) if name.len() <= SHORT => {
+            return Some([u64::from_le_bytes(*first), u64::from_le_bytes(*last)]);
+        }
+        (Some(_), Some(_)) => return None,
+        _ => {}
+    }
+    match (name.first_chunk(), name.last_chunk(), name) {
+        (Some(first), Some(last), _) => {
+            Some([u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()])
+        }
+        (_, _, &[first, .., last]) => {
+            Some([first.into(), u64::from(name[name.len() / 2]) << 8 | u64::from(last)])
+        }
+        (_, _, &[only]) => Some([only.into(), 0]),
+        _ => None,
+    }
+}
+
+/// Where a name is looked for first, whatever the case of its letters.
+#[inline(always)]
+fn first_place([first, last]: [u64; 2]) -> usize {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let hash = ((first | CASE).wrapping_mul(SPREAD) ^ (last | CASE)).wrapping_mul(SPREAD);
+    (hash >> (u64::BITS - PLACE_BITS)) as usize
+}
+
+/// One place of the table of short names.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    words: [u64; 2],
+    /// The bits that must be those of `words`: all but the case of letters.
+    fixed: [u64; 2],
+    /// 0: nothing is here.
+    len: u16,
+    id: CommandId,
+}
+
+impl Place {
+    fn new(name: &str, words: [u64; 2], id: CommandId) -> Self {
+        let fixed = words.map(|word| {
+            let letters = word.to_le_bytes().map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
+            !u64::from_le_bytes(letters)
+        });
+        Place { words, fixed, len: name.len() as u16, id }
+    }
+
+    #[inline(always)]
+    fn has(&self, [first, last]: [u64; 2], len: usize) -> bool {
+        let differs = (first ^ self.words[0]) & self.fixed[0] | (last ^ self.words[1]) & self.fixed[1];
+        differs == 0 && usize::from(self.len) == len
+    }
+}
+
+/// The names of commands.
+#[derive(Debug)]
+pub(super) struct Names {
+    places: Box<[Place; PLACES]>,
+    long: Vec<(Box<str>, CommandId)>,
+}
+
+impl Names {
+    /// A table of names, each in lower case.
+    ///
+    /// # Panics
+    /// When two are the same, or they are too many.
+    pub(super) fn new<N: AsRef<str>>(names: &[(N, CommandId)]) -> Self {
+        assert!(names.len() <= PLACES / 2, "there are places for {} commands", PLACES / 2);
+        let mut table = Names { places: Box::new([Place::default(); PLACES]), long: Vec::new() };
+        for (name, id) in names {
+            let (name, id) = (name.as_ref(), *id);
+            assert!(table.find(name.as_bytes()).is_none(), "the command '{name}' has two rows");
+            match words(name.as_bytes()) {
+                None => table.long.push((name.into(), id)),
+                Some(words) => {
+                    let mut index = first_place(words);
+                    while table.places[index].len > 0 {
+                        index = (index + 1) % PLACES;
+                    }
+                    table.places[index] = Place::new(name, words, id);
+                }
+            }
+        }
+        table
+    }
+
+    /// The command of this name, in any case. O(1).
+    #[inline]
+    pub(super) fn find(&self, name: &[u8]) -> Option<CommandId> {
+        let Some(words) = words(name) else { return self.find_long(name) };
+        let mut index = first_place(words);
+        loop {
+            let place = &self.places[index];
+            if place.has(words, name.len()) {
+                return Some(place.id);
+            }
+            if place.len == 0 {
+                return None;
+            }
+            index = (index + 1) % PLACES;
+        }
+    }
+
+    #[cold]
+    fn find_long(&self, name: &[u8]) -> Option<CommandId> {
+        let same = |(long, _): &&(Box<str>, CommandId)| name.eq_ignore_ascii_case(long.as_bytes());
+        self.long.iter().find(same).map(|(_, id)| *id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SOME: &[&str] = &[
+        "a",
+        "ab",
+        "abc",
+        "acl",
+        "abcd",
+        "get",
+        "getdel",
+        "lock.acquire",
+        "a-name-of-sixteen",
+        "a-name-of-16-let",
+        "georadiusbymember_ro",
+    ];
+
+    fn names() -> Names {
+        let named: Vec<_> = SOME.iter().enumerate().map(|(n, name)| (*name, CommandId::new(n))).collect();
+        Names::new(&named)
+    }
+
+    #[test]
+    fn finds_each_in_any_case() {
+        let names = names();
+        for (n, name) in SOME.iter().enumerate() {
+            for spelled in [name.to_string(), name.to_uppercase(), name[..1].to_uppercase() + &name[1..]] {
+                assert_eq!(names.find(spelled.as_bytes()), Some(CommandId::new(n)), "{spelled}");
+            }
+        }
+        assert_eq!(names.find(b""), None);
+        assert_eq!(names.find(b"\0"), None, "what is nowhere is not taken for an empty place");
+        assert_eq!(names.find(b"lock\x0eacquire"), None, "only letters have cases");
+    }
+
+    proptest! {
+        #[test]
+        fn finds_nothing_else(name in prop::collection::vec(any::<u8>(), 0..24)) {
+            let known = SOME.iter().position(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+            prop_assert_eq!(names().find(&name), known.map(CommandId::new));
+        }
+
+        #[test]
+        fn tells_apart_what_differs_in_one_byte(which in 0..SOME.len(), at in any::<prop::sample::Index>(), to: u8) {
+            let mut name = SOME[which].as_bytes().to_vec();
+            let at = at.index(name.len());
+            name[at] = to;
+            let known = SOME.iter().position(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+            prop_assert_eq!(names().find(&name), known.map(CommandId::new));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The registry of all commands: every row by number and by name.
+
+use super::args::Args;
+use super::id::CommandId;
+use super::keys::KeySpec;
+use super::names::Names;
+use super::row::{Row, Spec};
+use std::sync::Arc;
+
+/// The work of requests that take some tenths of a millisecond at the most.
+pub(crate) const MUCH_WORK: usize = 64;
+
+/// What a command takes by its complexity, in requests that take the least: one that may take any time counts as one
+/// that has taken long.
+fn work(complexity: &str) -> usize {
+    match complexity {
+        "O(1)" => 1,
+        _ if complexity.starts_with("O(log") => 4,
+        _ => MUCH_WORK,
+    }
+}
+
+/// A command of the registry.
+#[derive(Debug)]
+pub struct Command {
+    /// Its full name in lower case: `get`, `client|list`.
+    pub name: String,
+    /// Its number among all commands and subcommands.
+    pub id: CommandId,
+    /// What its row says.
+    pub spec: &'static Spec,
+    /// An estimate of what it takes, in requests that take the least.
+    pub(crate) work: usize,
+    /// The argument that is its first key, if there is one in every request.
+    pub(crate) first_key: Option<u8>,
+    /// The subcommands of a container, as their rows are ordered.
+    pub subcommands: Vec<Arc<Command>>,
+}
+
+impl Command {
+    /// The subcommand of this name, in any case.
+    #[inline(never)]
+    fn subcommand(&self, name: &[u8]) -> Option<&Arc<Self>> {
+        self.subcommands.iter().find(|sub| name.eq_ignore_ascii_case(sub.spec.name.as_bytes()))
+    }
+
+    /// Whether it has all of these flags.
+    #[inline]
+    pub fn has(&self, flags: u32) -> bool {
+        self.spec.has(flags)
+    }
+
+    /// The positions of the keys in a request of this command, in order of the specs.
+    pub fn key_positions(&self, args: Args<'_>) -> Vec<usize> {
+        self.spec.keys.iter().flat_map(|spec: &KeySpec| spec.positions(args)).collect()
+    }
+}
+
+/// Every command by name.
+#[derive(Debug)]
+pub struct CommandTable {
+    /// By number: each container before its subcommands.
+    all: Vec<Arc<Command>>,
+    /// Those that are no subcommands.
+    commands: Vec<Arc<Command>>,
+    names: Names,
+}
+
+impl CommandTable {
+    /// The command with this number.
+    #[inline]
+    pub fn get(&self, id: CommandId) -> &Arc<Command> {
+        &self.all[id.index()]
+    }
+
+    /// The command of this name, in any case. O(1).
+    #[inline]
+    pub fn find(&self, name: &[u8]) -> Option<&Arc<Command>> {
+        self.names.find(name).map(|id| self.get(id))
+    }
+
+    /// The command or subcommand that a request names; a container by itself when its subcommand is unknown.
+    #[inline]
+    pub fn resolve(&self, args: Args<'_>) -> Option<&Arc<Command>> {
+        let command = self.find(&args[0])?;
+        if command.subcommands.is_empty() || args.len() == 1 {
+            return Some(command);
+        }
+        Some(command.subcommand(&args[1]).unwrap_or(command))
+    }
+
+    /// The command or subcommand of this full name, `get` or `client|list`, in any case.
+    pub fn find_full(&self, name: &[u8]) -> Option<&Arc<Command>> {
+        let Some(bar) = name.iter().position(|&byte| byte == b'|') else { return self.find(name) };
+        let word = &name[bar + 1..];
+        self.find(&name[..bar])?.subcommand(word)
+    }
+
+    /// All commands, in the order of their families.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
+        self.commands.iter()
+    }
+
+    /// All commands and subcommands, each container before its own.
+    pub fn iter_all(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
+        self.all.iter()
+    }
+}
+
+/// A registry in the making. Each command gets the number of its place; `H` is what runs one.
+#[derive(Debug)]
+pub struct Registration<H> {
+    all: Vec<Option<Arc<Command>>>,
+    commands: Vec<Arc<Command>>,
+    handlers: Vec<Option<H>>,
+}
+
+impl<H> Default for Registration<H> {
+    fn default() -> Self {
+        Registration { all: Vec::new(), commands: Vec::new(), handlers: Vec::new() }
+    }
+}
+
+impl<H> Registration<H> {
+    /// Adds the rows of some families, behind those before them.
+    pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
+        for row in families.iter().copied().flatten() {
+            let command = self.add_row(row, None, wrap);
+            self.commands.push(command);
+        }
+    }
+
+    fn add_row<F: Copy>(
+        &mut self,
+        row: &'static Row<F>,
+        parent: Option<&str>,
+        wrap: fn(F) -> H,
+    ) -> Arc<Command> {
+        let id = CommandId::new(self.all.len());
+        self.all.push(None);
+        self.handlers.push(row.handler.map(wrap));
+        let spec = &row.spec;
+        let name = match parent {
+            Some(parent) => format!("{parent}|{}", spec.name),
+            None => spec.name.to_owned(),
+        };
+        let subcommands = row.subcommands.iter().map(|sub| self.add_row(sub, Some(&name), wrap)).collect();
+        let first_key = spec.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
+        let work = work(spec.complexity);
+        let command = Arc::new(Command { name, id, spec, work, first_key, subcommands });
+        self.all[id.index()] = Some(command.clone());
+        command
+    }
+
+    /// The registry, and what runs each command, by its number; none for a container.
+    ///
+    /// `renames` are the configuration's, in their order: the name of a command and its new one; empty: it is gone.
+    ///
+    /// # Errors
+    /// Why one of them cannot be, in Redis' words.
+    ///
+    /// # Panics
+    /// When a name stands twice: a mistake that the first test finds.
+    pub fn finish(
+        self,
+        renames: &[(String, String)],
+    ) -> Result<(CommandTable, Box<[Option<H>]>), &'static str> {
+        let Registration { all, mut commands, handlers } = self;
+        let named = commands.iter().map(|command| (command.spec.name.to_owned(), command.id));
+        let mut names: Vec<_> = named.collect();
+        for (old, new) in renames {
+            rename(&mut names, &old.to_ascii_lowercase(), new.to_ascii_lowercase())?;
+        }
+        commands.retain(|command| names.iter().any(|(_, id)| *id == command.id));
+        let all = all.into_iter().flatten().collect();
+        Ok((CommandTable { all, commands, names: Names::new(&names) }, handlers.into()))
+    }
+}
+
+/// Gives a command another name, or none.
+fn rename(names: &mut Vec<(String, CommandId)>, old: &str, new: String) -> Result<(), &'static str> {
+    let found = names.iter().position(|(name, _)| name == old).ok_or("No such command in rename-command")?;
+    let (_, id) = names.swap_remove(found);
+    if names.iter().any(|(name, _)| *name == new) {
+        return Err("Target command name already exists");
+    }
+    if !new.is_empty() {
+        names.push((new, id));
+    }
+    Ok(())
+}

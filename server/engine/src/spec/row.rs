@@ -1,0 +1,207 @@
+//! The row of a command.
+
+use super::keys::KeySpec;
+
+/// The flags of a row, as COMMAND INFO names them.
+pub mod flags {
+    /// May change keys.
+    pub const WRITE: u32 = 1;
+    /// Only reads keys.
+    pub const READONLY: u32 = 1 << 1;
+    /// May make memory grow.
+    pub const DENYOOM: u32 = 1 << 2;
+    /// For administrators.
+    pub const ADMIN: u32 = 1 << 3;
+    /// Belongs to publish/subscribe.
+    pub const PUBSUB: u32 = 1 << 4;
+    /// Refused in scripts.
+    pub const NOSCRIPT: u32 = 1 << 5;
+    /// May block the client.
+    pub const BLOCKING: u32 = 1 << 6;
+    /// Allowed while data is loaded.
+    pub const LOADING: u32 = 1 << 7;
+    /// Allowed on a stale replica.
+    pub const STALE: u32 = 1 << 8;
+    /// Not shown to MONITOR.
+    pub const SKIP_MONITOR: u32 = 1 << 9;
+    /// Not logged as slow.
+    pub const SKIP_SLOWLOG: u32 = 1 << 10;
+    /// Constant or logarithmic time.
+    pub const FAST: u32 = 1 << 11;
+    /// Needs no authentication.
+    pub const NO_AUTH: u32 = 1 << 12;
+    /// Has effects beyond its own keys, so a read-only script may not call it.
+    pub const MAY_REPLICATE: u32 = 1 << 13;
+    /// Refused inside MULTI.
+    pub const NO_MULTI: u32 = 1 << 14;
+    /// Its key positions depend on its arguments.
+    pub const MOVABLEKEYS: u32 = 1 << 15;
+    /// Answered while a slow script runs.
+    pub const ALLOW_BUSY: u32 = 1 << 16;
+    /// Refused while data is loaded in the background.
+    pub const NO_ASYNC_LOADING: u32 = 1 << 17;
+    /// May come without any key.
+    pub const NO_MANDATORY_KEYS: u32 = 1 << 18;
+
+    /// Runs inside MULTI instead of being queued. Not among the names.
+    pub const UNQUEUED: u32 = 1 << 19;
+    /// Runs for a RESP2 client that is subscribed. Not among the names.
+    pub const WHILE_SUBSCRIBED: u32 = 1 << 20;
+
+    /// Each flag with the name that COMMAND INFO gives it, in its order.
+    pub const NAMES: &[(u32, &str)] = &[
+        (WRITE, "write"),
+        (READONLY, "readonly"),
+        (DENYOOM, "denyoom"),
+        (ADMIN, "admin"),
+        (PUBSUB, "pubsub"),
+        (NOSCRIPT, "noscript"),
+        (BLOCKING, "blocking"),
+        (LOADING, "loading"),
+        (STALE, "stale"),
+        (SKIP_MONITOR, "skip_monitor"),
+        (SKIP_SLOWLOG, "skip_slowlog"),
+        (FAST, "fast"),
+        (NO_AUTH, "no_auth"),
+        (MAY_REPLICATE, "may_replicate"),
+        (NO_MANDATORY_KEYS, "no_mandatory_keys"),
+        (NO_MULTI, "no_multi"),
+        (MOVABLEKEYS, "movablekeys"),
+        (ALLOW_BUSY, "allow_busy"),
+        (NO_ASYNC_LOADING, "no_async_loading"),
+    ];
+}
+
+/// What is known of a command, but for what runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// Its name, in lower case; a subcommand's own word only.
+    pub name: &'static str,
+    /// The number of arguments with the name (for a subcommand: both names); negative: at least so many.
+    pub arity: i32,
+    /// Bits of [`flags`].
+    pub flags: u32,
+    /// ACL categories beyond those the flags imply, without `@`.
+    pub categories: &'static [&'static str],
+    /// Where its keys are.
+    pub keys: &'static [KeySpec],
+    /// The group that the documentation lists it in.
+    pub group: &'static str,
+    /// The first Redis version that had it.
+    pub since: &'static str,
+    /// Time complexity.
+    pub complexity: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
+    /// `( )` a group, `...` repetition of what stands before it.
+    pub syntax: &'static str,
+    /// Hints for clients, as COMMAND INFO lists them.
+    pub tips: &'static [&'static str],
+    /// The errors that the handler answers by itself, beside arity and wrong type.
+    pub errors: &'static [&'static str],
+}
+
+impl Spec {
+    /// Whether it has all of these flags.
+    pub const fn has(&self, flags: u32) -> bool {
+        self.flags & flags == flags
+    }
+
+    /// Whether a request of `len` arguments, its name included, has the right number.
+    pub const fn accepts(&self, len: usize) -> bool {
+        if self.arity >= 0 { len == self.arity as usize } else { len >= self.arity.unsigned_abs() as usize }
+    }
+}
+
+/// A command: what is known of it, and its handler of type `H`.
+///
+/// Made by [`Row::new`] or [`Row::container`] and the methods named like the fields of [`Spec`], all usable in a
+/// `const`.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<H: 'static> {
+    /// What is known of it.
+    pub spec: Spec,
+    /// The subcommands of a container.
+    pub subcommands: &'static [Row<H>],
+    /// What runs it; none for a container.
+    pub handler: Option<H>,
+}
+
+impl<H: Copy + 'static> Row<H> {
+    /// A command run by `handler`.
+    pub const fn new(name: &'static str, arity: i32, handler: H) -> Self {
+        let mut row = Self::container(name, arity, &[]);
+        row.handler = Some(handler);
+        row
+    }
+
+    /// A command that only holds subcommands.
+    pub const fn container(name: &'static str, arity: i32, subcommands: &'static [Row<H>]) -> Self {
+        let spec = Spec {
+            name,
+            arity,
+            flags: 0,
+            categories: &[],
+            keys: &[],
+            group: "generic",
+            since: "1.0.0",
+            complexity: "O(1)",
+            summary: "",
+            syntax: "",
+            tips: &[],
+            errors: &[],
+        };
+        Row { spec, subcommands, handler: None }
+    }
+
+    /// Sets the flags.
+    pub const fn flags(mut self, flags: u32) -> Self {
+        self.spec.flags = flags;
+        self
+    }
+
+    /// Sets the ACL categories that its flags do not imply.
+    pub const fn categories(mut self, categories: &'static [&'static str]) -> Self {
+        self.spec.categories = categories;
+        self
+    }
+
+    /// Sets where its keys are.
+    pub const fn keys(mut self, keys: &'static [KeySpec]) -> Self {
+        self.spec.keys = keys;
+        self
+    }
+
+    /// Sets its group, first version and complexity.
+    pub const fn about(mut self, group: &'static str, since: &'static str, complexity: &'static str) -> Self {
+        self.spec.group = group;
+        self.spec.since = since;
+        self.spec.complexity = complexity;
+        self
+    }
+
+    /// Sets its summary.
+    pub const fn summary(mut self, summary: &'static str) -> Self {
+        self.spec.summary = summary;
+        self
+    }
+
+    /// Sets its synopsis.
+    pub const fn syntax(mut self, syntax: &'static str) -> Self {
+        self.spec.syntax = syntax;
+        self
+    }
+
+    /// Sets its hints for clients.
+    pub const fn tips(mut self, tips: &'static [&'static str]) -> Self {
+        self.spec.tips = tips;
+        self
+    }
+
+    /// Sets the errors that it answers by itself.
+    pub const fn errors(mut self, errors: &'static [&'static str]) -> Self {
+        self.spec.errors = errors;
+        self
+    }
+}

@@ -1,0 +1,8 @@
+//! What INFO tells: counters, and the process around the engine.
+
+mod process;
+mod stats;
+
+pub(crate) use process::Identity;
+pub use process::{Process, Usage};
+pub(crate) use stats::Stats;

@@ -1,0 +1,76 @@
+//! What INFO tells of the process around the engine. None of it changes what a command does.
+
+use crate::keyspace::Rng;
+use std::fmt;
+
+/// What the process uses at a moment; 0 where the system does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes that the allocator has given out; the resident bytes where it does not tell.
+    pub allocated: u64,
+    /// Bytes of memory that the process occupies.
+    pub resident: u64,
+    /// The most bytes it has occupied.
+    pub peak: u64,
+    /// Bytes of memory of the machine.
+    pub machine: u64,
+    /// Processor time in the program's own code, in microseconds.
+    pub user_us: u64,
+    /// Processor time in the system on its behalf, in microseconds.
+    pub system_us: u64,
+}
+
+/// The process around the engine.
+pub struct Process {
+    /// Its number.
+    pub id: u32,
+    /// The system it runs on, as `uname` tells.
+    pub os: String,
+    /// Its program.
+    pub executable: String,
+    /// The configuration file it was given, if any.
+    pub config_file: String,
+    /// The port it listens on.
+    pub port: u16,
+    /// Asks what it uses now.
+    pub usage: Box<dyn Fn() -> Usage + Send>,
+}
+
+impl Default for Process {
+    fn default() -> Self {
+        Process {
+            id: 0,
+            os: String::new(),
+            executable: String::new(),
+            config_file: String::new(),
+            port: 0,
+            usage: Box::new(Usage::default),
+        }
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("id", &self.id).field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+/// What a server calls itself, and the process that it is in.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) process: Process,
+    pub(crate) run_id: String,
+    pub(crate) replication_id: String,
+}
+
+impl Identity {
+    /// Ids that are chosen at random, and no process.
+    pub(crate) fn new(rng: &mut Rng) -> Self {
+        Identity { process: Process::default(), run_id: hex_id(rng), replication_id: hex_id(rng) }
+    }
+}
+
+/// Forty random hexadecimal digits, as INFO's `run_id`.
+fn hex_id(rng: &mut Rng) -> String {
+    (0..40).map(|_| char::from_digit(rng.below(16) as u32, 16).unwrap_or('0')).collect()
+}

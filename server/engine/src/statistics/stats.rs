@@ -1,0 +1,143 @@
+//! Counters that INFO shows.
+
+use crate::spec::CommandId;
+use std::collections::BTreeMap;
+
+/// More kinds of errors than this are not told apart: a script may make up any.
+const ERROR_KINDS_MAX: usize = 128;
+/// A longer first word is no code.
+const CODE_MAX: usize = 30;
+
+/// Counters since the start or the last CONFIG RESETSTAT.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    pub(crate) connections_received: u64,
+    pub(crate) commands_processed: u64,
+    pub(crate) rejected_connections: u64,
+    pub(crate) error_replies: u64,
+    pub(crate) output_limit_disconnections: u64,
+    /// Clients that wait now.
+    pub(crate) blocked_clients: usize,
+    /// Clients woken by keys, for the count of wake-ups per hand-off.
+    pub(crate) unblocked_clients: u64,
+    /// How often each command was run and refused, by [`CommandId`].
+    commands: Vec<CommandStats>,
+    /// How many replies began with each error code.
+    errors: BTreeMap<Box<[u8]>, u64>,
+}
+
+/// The counters of one command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CommandStats {
+    /// Its handler ran.
+    pub(crate) calls: u64,
+    /// It was refused before its handler.
+    pub(crate) rejected: u64,
+    /// Its handler answered an error.
+    pub(crate) failed: u64,
+}
+
+impl Stats {
+    /// For a table of so many commands and subcommands.
+    pub(crate) fn new(commands: usize) -> Self {
+        Stats { commands: vec![CommandStats::default(); commands], ..Stats::default() }
+    }
+
+    /// A command was run, or has begun to wait.
+    #[inline]
+    pub(crate) fn called(&mut self, command: CommandId) {
+        self.commands_processed += 1;
+        self.commands[command.index()].calls += 1;
+    }
+
+    /// A command was refused before its handler saw it, or was none at all.
+    pub(crate) fn rejected(&mut self, command: Option<CommandId>, error: &[u8]) {
+        if let Some(command) = command {
+            self.commands[command.index()].rejected += 1;
+        }
+        self.answered_error(error);
+    }
+
+    /// A command was answered with an error.
+    pub(crate) fn failed(&mut self, command: CommandId, error: &[u8]) {
+        self.commands[command.index()].failed += 1;
+        self.answered_error(error);
+    }
+
+    /// Errors stand in the answer of a command whose handler could not know.
+    pub(crate) fn failed_late(&mut self, command: CommandId, times: u64) {
+        self.commands[command.index()].failed += times;
+    }
+
+    /// An error was answered.
+    pub(crate) fn answered_error(&mut self, error: &[u8]) {
+        self.answered_errors(error, 1);
+    }
+
+    /// An error was answered, so many times over. Its code is its first word, if that is short and not the only one.
+    pub(crate) fn answered_errors(&mut self, error: &[u8], times: u64) {
+        self.error_replies += times;
+        let space = error.iter().take(CODE_MAX + 1).position(|&byte| byte == b' ');
+        let code = space.map_or(&b"ERR"[..], |space| &error[..space]);
+        if let Some(count) = self.errors.get_mut(code) {
+            *count += times;
+        } else if self.errors.len() < ERROR_KINDS_MAX {
+            self.errors.insert(code.into(), times);
+        }
+    }
+
+    /// The counters of a command.
+    pub(crate) fn of(&self, command: CommandId) -> CommandStats {
+        self.commands[command.index()]
+    }
+
+    /// How many replies began with each error code, in the order of the codes.
+    pub(crate) fn errors(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.errors.iter().map(|(code, &count)| (&**code, count))
+    }
+
+    /// CONFIG RESETSTAT: all begin anew, but for what counts clients that are there now.
+    pub(crate) fn reset(&mut self) {
+        *self = Stats { blocked_clients: self.blocked_clients, ..Stats::new(self.commands.len()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: fn(usize) -> CommandId = CommandId::new;
+
+    #[test]
+    fn errors_are_counted_by_their_code_up_to_a_limit() {
+        let mut stats = Stats::new(2);
+        stats.called(NUMBER(1));
+        stats.failed(NUMBER(1), b"WRONGTYPE Operation against a key");
+        stats.rejected(Some(NUMBER(0)), b"ERR x");
+        stats.rejected(None, b"oneword");
+        assert_eq!(stats.errors().collect::<Vec<_>>(), [(&b"ERR"[..], 2), (b"WRONGTYPE", 1)]);
+        assert_eq!(stats.of(NUMBER(0)), CommandStats { calls: 0, rejected: 1, failed: 0 });
+        assert_eq!(stats.of(NUMBER(1)), CommandStats { calls: 1, rejected: 0, failed: 1 });
+        stats.answered_errors(b"ACODEOFTHIRTYCHARACTERSANDMORE x", 3);
+        stats.answered_errors(b"ACODEOFTHIRTYCHARACTERSAND1MORE x", 4);
+        assert_eq!(
+            stats.errors().collect::<Vec<_>>()[..2],
+            [(&b"ACODEOFTHIRTYCHARACTERSANDMORE"[..], 3), (b"ERR", 6)]
+        );
+        for kind in 0..1000 {
+            stats.failed(NUMBER(0), format!("K{kind} x").as_bytes());
+        }
+        assert_eq!(stats.errors().count(), ERROR_KINDS_MAX);
+        assert_eq!(stats.error_replies, 1010);
+    }
+
+    #[test]
+    fn a_reset_forgets_all_but_who_is_there() {
+        let mut stats = Stats::new(1);
+        stats.called(NUMBER(0));
+        stats.blocked_clients = 3;
+        stats.reset();
+        assert_eq!((stats.commands_processed, stats.blocked_clients), (0, 3));
+        assert_eq!(stats.of(NUMBER(0)), CommandStats::default());
+    }
+}
