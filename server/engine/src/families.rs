@@ -45,7 +45,7 @@ mod tests {
         let (table, handlers) = all().finish(&[]).expect("no new names");
         for command in table.iter_all() {
             let is_run = handlers[command.id.index()].is_some();
-            assert_ne!(is_run, !command.subcommands.is_empty(), "{}", command.name);
+            assert!(is_run || !command.subcommands.is_empty(), "{}", command.name);
         }
     }
 }
