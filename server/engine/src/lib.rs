@@ -16,6 +16,7 @@ pub mod pages;
 mod pubsub;
 mod scripts;
 mod server_commands;
+mod slow_log;
 pub mod spec;
 pub mod statistics;
 pub mod time;

@@ -240,7 +240,7 @@ impl Connection {
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {
-            if ran > 0 && (engine.has_worked() || self.input.len() > LONG_INPUT) {
+            if ran > 0 && (engine.is_stale() || self.input.len() > LONG_INPUT) {
                 if shared.is_ending() || engine.session(self.slot).has_much_output() {
                     break;
                 }

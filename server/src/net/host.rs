@@ -24,6 +24,10 @@ impl Host for World {
         self.clock.now()
     }
 
+    fn monotonic_ns(&self) -> u64 {
+        self.clock.monotonic_ns()
+    }
+
     fn serve_while_slow(&self, engine: &mut Engine) {
         if let Some(shared) = self.shared.upgrade() {
             shared.work_off(engine);

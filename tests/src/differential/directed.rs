@@ -407,6 +407,21 @@ const LINES: &[(&str, &[&str])] = &[
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
     (
+        "slowlog|get",
+        &[
+            "SLOWLOG RESET",
+            "SLOWLOG GET",
+            "SLOWLOG GET 3",
+            "SLOWLOG GET -1",
+            "SLOWLOG GET -2",
+            "SLOWLOG GET x",
+            "SLOWLOG GET 1 2",
+            "SLOWLOG LEN",
+            "SLOWLOG LEN x",
+            "SLOWLOG RESET x",
+        ],
+    ),
+    (
         "script|load",
         &[
             "SCRIPT LOAD \"return 1\"",
@@ -418,6 +433,7 @@ const LINES: &[(&str, &[&str])] = &[
 
 /// Commands whose options and errors other tests produce, with the reason.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("slowlog|help", "the tests of the slow log"),
     ("subscribe", "compare_messages"),
     ("unsubscribe", "compare_messages"),
     ("psubscribe", "compare_messages"),

@@ -31,6 +31,7 @@ const HOUSES: &[House] = &[
             ("clients", &["time", "spec", "timers"]),
             ("pubsub", &["keyspace"]),
             ("statistics", &["keyspace", "spec"]),
+            ("slow_log", &[]),
             ("scripts", &["config", "spec"]),
             (
                 "core",
@@ -46,6 +47,7 @@ const HOUSES: &[House] = &[
                     "clients",
                     "pubsub",
                     "statistics",
+                    "slow_log",
                     "scripts",
                 ],
             ),
@@ -63,6 +65,7 @@ const HOUSES: &[House] = &[
                     "clients",
                     "pubsub",
                     "statistics",
+                    "slow_log",
                     "scripts",
                     "core",
                 ],

@@ -102,6 +102,8 @@ pub(crate) struct Blocked {
     pub(crate) db: usize,
     /// When it began, on the monotonic hand in milliseconds.
     pub(crate) since_ms: i64,
+    /// What its handler took until it began to wait, in nanoseconds.
+    pub(crate) took_ns: u64,
 }
 
 /// One client.

@@ -90,6 +90,10 @@ pub struct Config {
     pub client_output_buffer_limit: OutputLimits,
     /// Milliseconds after which a script is slow: others get BUSY, and it can be killed; 0: never.
     pub busy_reply_threshold: u64,
+    /// Calls that take so many microseconds are logged by SLOWLOG; negative: none.
+    pub slowlog_log_slower_than: i64,
+    /// The most entries of SLOWLOG.
+    pub slowlog_max_len: usize,
     /// The most bytes that scripts may use.
     pub lua_memory_limit: usize,
     /// Most fields of a `listpack` hash.
@@ -158,6 +162,8 @@ impl Default for Config {
             client_query_buffer_limit: 1 << 30,
             client_output_buffer_limit: OutputLimits::default(),
             busy_reply_threshold: 5000,
+            slowlog_log_slower_than: 10_000,
+            slowlog_max_len: 128,
             lua_memory_limit: 2 << 30,
             hash_max_listpack_entries: encodings.hash_max_listpack_entries,
             hash_max_listpack_value: encodings.hash_max_listpack_value,
@@ -215,6 +221,11 @@ pub enum Host {
 /// Every parameter, in alphabetical order, as CONFIG GET * answers it.
 pub fn all_parameters() -> &'static [Parameter] {
     table::PARAMETERS
+}
+
+/// Whether the value of the parameter with this name, in any case, is not for everybody's eyes.
+pub fn is_secret(name: &[u8]) -> bool {
+    access::find(name).is_some_and(|parameter| parameter.secret)
 }
 
 impl Config {

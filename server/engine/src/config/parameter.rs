@@ -115,12 +115,15 @@ pub struct Parameter {
     /// When it may change.
     pub change: Change,
     pub(super) check: Option<Rule>,
+    /// Its value is not for everybody's eyes.
+    pub(super) secret: bool,
     pub(super) field: Option<Access>,
 }
 
 impl Parameter {
     pub(super) const fn new(name: &'static str, kind: Kind, default: &'static str) -> Self {
-        Parameter { name, alias: None, kind, default, change: Change::Anytime, check: None, field: None }
+        let change = Change::Anytime;
+        Parameter { name, alias: None, kind, default, change, check: None, secret: false, field: None }
     }
 
     pub(super) const fn alias(mut self, alias: &'static str) -> Self {
@@ -146,6 +149,11 @@ impl Parameter {
     /// A rule beyond the kind's own.
     pub(super) const fn check(mut self, check: Rule) -> Self {
         self.check = Some(check);
+        self
+    }
+
+    pub(super) const fn secret(mut self) -> Self {
+        self.secret = true;
         self
     }
 

@@ -1,20 +1,19 @@
 //! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
 
+use super::dispatch::Parked;
 use super::engine::{Call, Engine, Handler, Origin};
 use crate::clients::{Blocked, Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
-use crate::spec::{Args, CommandError, CommandId, Flow, Outcome, Wait, WaitClass};
+use crate::spec::{Args, CommandError, CommandId, Flow, Outcome, WaitClass};
 use crate::timers::{Timeout, Waiting};
 use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The work of asking a waiting request again, in requests that take the least.
-const RETRY: usize = 8;
-
 impl Engine {
     /// Parks a request until one of its keys is ready or its time is over.
-    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, wait: Wait) {
+    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, parked: Parked) {
+        let Parked { wait, took_ns } = parked;
         let arrival = self.keyspace.waiters.next_ticket();
         let session = self.sessions.get_mut(slot);
         let (id, db) = (session.id, session.db);
@@ -40,7 +39,7 @@ impl Engine {
         });
         let since_ms = self.time.now.monotonic_ms();
         self.sessions.get_mut(slot).blocked =
-            Some(Blocked { command, request, wait, timeout, arrival, db, since_ms });
+            Some(Blocked { command, request, wait, timeout, arrival, db, since_ms, took_ns });
         self.stats.blocked_clients += 1;
     }
 
@@ -141,12 +140,11 @@ impl Engine {
     /// Calls the handler of a waiting request again; whether it is done.
     fn retry(&mut self, id: u64) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
-        // Serving some takes as long as a command does.
-        self.work += RETRY;
         // It stays in its queues while the handler runs, so that its place is its own; only the request is away.
         let session = self.sessions.get_mut(slot);
         let Some(blocked) = session.blocked.take() else { return false };
         let mut out = session.begin_reply();
+        let began_ns = self.time.reading_ns();
         // A mistake in a command costs the client that waits by it, not the one whose request has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
@@ -173,11 +171,24 @@ impl Engine {
                 return true;
             }
         }
-        self.unblock(slot);
+        if let Some(blocked) = self.unblock(slot) {
+            self.observe_served(slot, &blocked, began_ns);
+        }
         self.stats.unblocked_clients += 1;
         self.wake(slot);
         self.deliver();
         true
+    }
+
+    /// Counts what a request took that has been served after a wait: the time in which it ran, not that of the wait.
+    fn observe_served(&mut self, slot: Slot, blocked: &Blocked, began_ns: u64) {
+        let took_ns = self.lap(began_ns);
+        self.stats.served(blocked.command, took_ns);
+        let took_ns = took_ns + blocked.took_ns;
+        if self.slow_log.wants(took_ns) {
+            let call = Call { slot, origin: Origin::Client };
+            self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
+        }
     }
 
     fn ask_again(&mut self, slot: Slot, blocked: &Blocked, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -8,8 +8,14 @@ use crate::spec::{Args, Command, CommandError, CommandId, Flow, Outcome, Wait, e
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
-/// Bytes of a reply that count as one request more.
-const LONG_REPLY: usize = 4096;
+/// Bytes of a reply that takes long to write.
+const LONG_REPLY: usize = 128 * 1024;
+
+/// A command that is not done yet: what it waits for, and what its handler took so far in nanoseconds.
+pub(crate) struct Parked {
+    pub(super) wait: Wait,
+    pub(super) took_ns: u64,
+}
 
 /// Why a request is refused before its handler sees it.
 pub(crate) type Refusal = CommandError;
@@ -41,8 +47,9 @@ impl Engine {
             out = Vec::new();
             session.drop_output();
         }
-        // A long reply has taken long to write.
-        self.work += out.len().saturating_sub(before) / LONG_REPLY;
+        if out.len().saturating_sub(before) > LONG_REPLY {
+            self.time.grow_stale();
+        }
         session.end_reply(out);
         if progress != Progress::Blocked {
             session.replies.next_request();
@@ -76,8 +83,8 @@ impl Engine {
         session.last_command = Some(command);
         match self.run_by(None, Call { slot, origin: Origin::Client }, command, args, reply) {
             None => self.pending_progress.take().unwrap_or(Progress::Continue),
-            Some(wait) => {
-                self.block(slot, command, Request::new(args.all()), wait);
+            Some(parked) => {
+                self.block(slot, command, Request::new(args.all()), parked);
                 Progress::Blocked
             }
         }
@@ -152,7 +159,7 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<Wait> {
+    ) -> Option<Parked> {
         self.run_by(None, call, command, args, reply)
     }
 
@@ -166,8 +173,8 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<Wait> {
-        self.work += self.table.get(command).work;
+    ) -> Option<Parked> {
+        let began_ns = self.time.reading_ns();
         let outcome = match self.handlers[command.index()] {
             Some(handler) => self.invoke(script, call, handler, args, reply),
             None => Err(self.subcommand_missing(command)),
@@ -176,19 +183,18 @@ impl Engine {
             self.keyspace.expire_overdue(self.time.now, self.time.clock.over());
         }
         // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
-        self.stats.called(command);
+        let took_ns = self.lap(began_ns);
+        self.stats.called(command, took_ns);
         match outcome {
-            Ok(Flow::Done) => None,
-            Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),
-            Ok(Flow::NotYet(wait)) => {
-                wait.null_at_once.write(reply);
-                None
-            }
-            Err(error) => {
-                self.fail(command, &error, reply);
-                None
-            }
+            Ok(Flow::Done) => {}
+            Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => return Some(Parked { wait, took_ns }),
+            Ok(Flow::NotYet(wait)) => wait.null_at_once.write(reply),
+            Err(error) => self.fail(command, &error, reply),
         }
+        if self.slow_log.wants(took_ns) {
+            self.log_slow(call, command, args, took_ns);
+        }
+        None
     }
 
     /// A container was called by itself.

@@ -11,6 +11,7 @@ use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
+use crate::slow_log::SlowLog;
 use crate::spec::{Args, CommandTable, DataHandler, Outcome, Registration};
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
@@ -70,6 +71,8 @@ pub struct Engine {
     pub(crate) pubsub: PubSub,
     /// What INFO counts.
     pub(crate) stats: Stats,
+    /// The calls that took long.
+    pub(crate) slow_log: SlowLog,
     /// The instant, and the clock that a test turns.
     pub(crate) time: EngineTime,
     /// What ends waits.
@@ -79,8 +82,6 @@ pub struct Engine {
     /// What the server calls itself, and the process that it is in.
     pub(crate) identity: Identity,
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// An estimate of what was done since the instant was read, in requests that take the least.
-    pub(crate) work: usize,
     /// What the connection of the running command is to do instead of going on.
     pub(crate) pending_progress: Option<Progress>,
 }
@@ -105,13 +106,13 @@ impl Engine {
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
             stats,
+            slow_log: SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len),
             table: Arc::new(table),
             handlers,
             time: EngineTime::new(config.clock(system), system),
             timers: Timers::default(),
             scripts: Scripts::new(&config, seed),
             host: None,
-            work: 0,
             pending_progress: None,
             config,
         }
@@ -123,6 +124,9 @@ impl Engine {
 pub trait Host: Send + Sync {
     /// The system's clocks, now: for what must not wait until the next batch begins.
     fn now(&self) -> Now;
+
+    /// The system's monotonic clock in nanoseconds, on the hand of [`Host::now`]: read after each command.
+    fn monotonic_ns(&self) -> u64;
 
     /// Called from time to time while a script is slow: runs what other clients ask for meanwhile.
     fn serve_while_slow(&self, engine: &mut Engine);

@@ -2,6 +2,9 @@
 
 use crate::time::{Clock, Now};
 
+/// How old the instant of a batch may grow, in nanoseconds: with what a command takes, it is less than a millisecond.
+const FRESH_NS: u64 = 500_000;
+
 /// The instant of the present batch, on both sides of the clock that a test turns.
 #[derive(Debug)]
 pub(crate) struct EngineTime {
@@ -13,12 +16,27 @@ pub(crate) struct EngineTime {
     pub(crate) system: Now,
     /// The system's instant at the start.
     pub(crate) started: Now,
+    /// The last reading of the system's monotonic clock, in nanoseconds.
+    reading_ns: u64,
+    /// Nanoseconds that the running command has asked the whole server to sleep for, when it has ended.
+    sleep_ns: u64,
+    /// The instant has grown old, or may have.
+    stale: bool,
 }
 
 impl EngineTime {
     /// Begins at an instant of the system's clocks.
     pub(crate) fn new(clock: Clock, system: Now) -> Self {
-        EngineTime { now: clock.read(system), clock, system, started: system }
+        let now = clock.read(system);
+        EngineTime {
+            clock,
+            now,
+            system,
+            started: system,
+            reading_ns: in_ns(system),
+            sleep_ns: 0,
+            stale: false,
+        }
     }
 
     /// Goes on at an instant of the system's clocks.
@@ -26,5 +44,41 @@ impl EngineTime {
     pub(crate) fn go_on_at(&mut self, system: Now) {
         self.system = system;
         self.now = self.clock.read(system);
+        self.reading_ns = self.reading_ns.max(in_ns(system));
+        self.stale = false;
     }
+
+    /// The last reading of the clock, in nanoseconds: when the next command begins.
+    #[inline]
+    pub(crate) fn reading_ns(&self) -> u64 {
+        self.reading_ns
+    }
+
+    /// Takes a reading of the clock at the end of a command that began at `began_ns`. How long it took, in nanoseconds.
+    #[inline]
+    pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
+        self.reading_ns = reading_ns;
+        self.stale |= reading_ns.wrapping_sub(in_ns(self.system)) >= FRESH_NS;
+        reading_ns.saturating_sub(began_ns) + std::mem::take(&mut self.sleep_ns)
+    }
+
+    /// The running command has the whole server sleep: that is counted as its own time.
+    pub(crate) fn sleep(&mut self, us: u64) {
+        self.sleep_ns = us.saturating_mul(1000);
+    }
+
+    /// What was done may have taken long, though no reading tells yet.
+    pub(crate) fn grow_stale(&mut self) {
+        self.stale = true;
+    }
+
+    /// Whether the next command is to begin at an instant that is read anew.
+    #[inline]
+    pub(crate) fn take_stale(&mut self) -> bool {
+        std::mem::take(&mut self.stale)
+    }
+}
+
+fn in_ns(system: Now) -> u64 {
+    system.monotonic_us * 1000
 }

@@ -10,6 +10,14 @@ impl Engine {
         self.host = Some(host);
     }
 
+    /// Reads the clock at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`, a
+    /// reading before.
+    #[inline]
+    pub(crate) fn lap(&mut self, began_ns: u64) -> u64 {
+        let reading_ns = self.host.as_ref().map_or(began_ns, |host| host.monotonic_ns());
+        self.time.lap(began_ns, reading_ns)
+    }
+
     /// The system's clocks now, or at the start of the batch when nobody can tell.
     pub(crate) fn system_now(&self) -> Now {
         self.host.as_ref().map_or(self.time.system, |host| host.now())

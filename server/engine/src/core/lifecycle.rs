@@ -4,7 +4,7 @@ use super::engine::Engine;
 use crate::clients::{Outbox, Peer, Session, Slot};
 use crate::keyspace::Garbage;
 use crate::scripts::kill_error;
-use crate::spec::{CommandId, MUCH_WORK, errors};
+use crate::spec::{CommandId, errors};
 use crate::statistics::Process;
 use crate::time::Now;
 use lockwheel_scripting::{Control, KillError};
@@ -20,6 +20,12 @@ impl Engine {
     /// What INFO tells of the process around the engine.
     pub fn set_process(&mut self, process: Process) {
         self.identity.process = process;
+    }
+
+    /// Hands the parameters to those who use them: after each CONFIG SET.
+    pub(crate) fn apply_config(&mut self) {
+        self.config.apply_to(&mut self.keyspace);
+        self.slow_log.configure(self.config.slowlog_log_slower_than, self.config.slowlog_max_len);
     }
 
     /// A client was turned away, because there are too many.
@@ -40,7 +46,7 @@ impl Engine {
 
     /// SCRIPT KILL was answered while the engine was with the script.
     pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
-        self.stats.called(command);
+        self.stats.called(command, 0);
         if let Err(error) = killed {
             self.stats.failed(command, kill_error(error).as_bytes());
         }
@@ -50,7 +56,6 @@ impl Engine {
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.time.go_on_at(system);
-        self.work = 0;
         self.fire_piece();
     }
 
@@ -60,15 +65,11 @@ impl Engine {
         self.hide_due();
     }
 
-    /// Whether what was run since the last time, or since the batch began, may have taken long: then the instant is to
-    /// be read again. Told by an estimate, since to read the clock for each request would take a tenth of its time.
+    /// Whether what was run since the batch began, or since the last time this was asked, has taken long, or has written
+    /// much: then the instant is to be read again before the next request.
     #[inline]
-    pub fn has_worked(&mut self) -> bool {
-        let much = self.work >= MUCH_WORK;
-        if much {
-            self.work = 0;
-        }
-        much
+    pub fn is_stale(&mut self) -> bool {
+        self.time.take_stale()
     }
 
     /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's

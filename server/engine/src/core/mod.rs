@@ -11,6 +11,7 @@ mod engine;
 mod engine_time;
 mod host;
 mod lifecycle;
+mod observe;
 mod prefetch;
 mod progress;
 mod publish;

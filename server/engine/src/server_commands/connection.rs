@@ -9,6 +9,7 @@ use lockwheel_resp::{Protocol, Reply, number};
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("auth", -2, Handler::Engine(auth))
+        .secrets(|args| (1..args.len()).collect())
         .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(N), N the passwords of the user")
@@ -27,6 +28,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Gives back its argument.")
         .syntax("message"),
     Row::new("hello", -1, Handler::Engine(hello))
+        .secrets(hello_secrets)
         .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
         .categories(&["connection"])
         .about("connection", "6.0.0", "O(1)")
@@ -66,6 +68,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 const NO_AUTH_FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::NO_AUTH;
 const WRONG_PASSWORD: CommandError =
     CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
+
+/// The name and the password of HELLO.
+fn hello_secrets(args: Args<'_>) -> Vec<usize> {
+    let auth = (2..args.len()).find(|&at| args.is(at, "auth"));
+    auth.map_or_else(Vec::new, |auth| (auth + 1..args.len().min(auth + 3)).collect())
+}
 
 fn auth(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (user, password) = match args.len() {

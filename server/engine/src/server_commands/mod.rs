@@ -12,6 +12,7 @@ mod lock_info;
 mod pubsub;
 mod scripting;
 mod server;
+mod slow_log;
 mod transactions;
 
 pub use server::ends_unsaved;
@@ -29,6 +30,7 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     pubsub::ROWS,
     scripting::ROWS,
     server::ROWS,
+    slow_log::ROWS,
     transactions::ROWS,
     clock::ROWS,
     await_state::ROWS,

@@ -76,6 +76,7 @@ const CONFIG: &[Row<Handler>] = &[
         .summary("Begins the counters of INFO anew.")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
     config_row("set", -4, config_set)
+        .secrets(config_secrets)
         .about("server", "2.0.0", "O(N), N the named parameters")
         .summary("Changes parameters, all that are named or none.")
         .syntax("parameter value [parameter value ...]")
@@ -124,12 +125,18 @@ fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
     let port = engine.config.port;
     let set = engine.config.set_and_listen(&pairs, local, listen);
     set.map_err(|error| CommandError::new(error.as_bytes()))?;
-    engine.config.apply_to(&mut engine.keyspace);
+    engine.apply_config();
     if engine.config.port != port {
         engine.identity.process.port = engine.config.port;
     }
     reply.ok();
     Ok(Flow::Done)
+}
+
+/// The values of parameters that are secrets.
+fn config_secrets(args: Args<'_>) -> Vec<usize> {
+    let is_secret = |&at: &usize| crate::config::is_secret(&args[at - 1]);
+    (3..args.len()).step_by(2).filter(is_secret).collect()
 }
 
 fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -170,7 +177,9 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     // What is no number counts as none, as in Redis.
     let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
     // A cast from a float stays within the range of the integer.
-    engine.pending_progress = Some(Progress::Sleep((seconds * 1e6) as u64));
+    let us = (seconds * 1e6) as u64;
+    engine.time.sleep(us);
+    engine.pending_progress = Some(Progress::Sleep(us));
     reply.ok();
     Ok(Flow::Done)
 }

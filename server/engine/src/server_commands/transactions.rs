@@ -123,7 +123,6 @@ impl Engine {
     pub(crate) fn unwatch(&mut self, slot: Slot) {
         let session = self.sessions.get_mut(slot);
         session.watch_broken = false;
-        self.work += session.watched.len();
         for (db, key) in std::mem::take(&mut session.watched) {
             self.keyspace.watches.remove(db, &key, session.id);
         }

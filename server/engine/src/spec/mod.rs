@@ -20,9 +20,8 @@ pub use error::{CommandError, errors, quotable};
 pub use flow::{Flow, Null, Outcome, Wait, WaitClass};
 pub use id::CommandId;
 pub use keys::{Begin, Find, KeySpec, key_flags};
-pub(crate) use registry::MUCH_WORK;
 pub use registry::{Command, CommandTable, Registration};
-pub use row::{Row, Spec, flags};
+pub use row::{Row, Secrets, Spec, flags};
 
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;

@@ -7,19 +7,6 @@ use super::names::Names;
 use super::row::{Row, Spec};
 use std::sync::Arc;
 
-/// The work of requests that take some tenths of a millisecond at the most.
-pub(crate) const MUCH_WORK: usize = 64;
-
-/// What a command takes by its complexity, in requests that take the least: one that may take any time counts as one
-/// that has taken long.
-fn work(complexity: &str) -> usize {
-    match complexity {
-        "O(1)" => 1,
-        _ if complexity.starts_with("O(log") => 4,
-        _ => MUCH_WORK,
-    }
-}
-
 /// A command of the registry.
 #[derive(Debug)]
 pub struct Command {
@@ -29,8 +16,6 @@ pub struct Command {
     pub id: CommandId,
     /// What its row says.
     pub spec: &'static Spec,
-    /// An estimate of what it takes, in requests that take the least.
-    pub(crate) work: usize,
     /// The argument that is its first key, if there is one in every request.
     pub(crate) first_key: Option<u8>,
     /// The subcommands of a container, as their rows are ordered.
@@ -146,8 +131,7 @@ impl<H> Registration<H> {
         };
         let subcommands = row.subcommands.iter().map(|sub| self.add_row(sub, Some(&name), wrap)).collect();
         let first_key = spec.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
-        let work = work(spec.complexity);
-        let command = Arc::new(Command { name, id, spec, work, first_key, subcommands });
+        let command = Arc::new(Command { name, id, spec, first_key, subcommands });
         self.all[id.index()] = Some(command.clone());
         command
     }

@@ -1,5 +1,6 @@
 //! The row of a command.
 
+use super::args::Args;
 use super::keys::KeySpec;
 
 /// The flags of a row, as COMMAND INFO names them.
@@ -72,6 +73,9 @@ pub mod flags {
     ];
 }
 
+/// The positions of the arguments that nobody may read, in a request with the right number of arguments.
+pub type Secrets = fn(Args<'_>) -> Vec<usize>;
+
 /// What is known of a command, but for what runs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
@@ -96,6 +100,8 @@ pub struct Spec {
     /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
     /// `( )` a group, `...` repetition of what stands before it.
     pub syntax: &'static str,
+    /// Finds the arguments of a request that nobody may read: passwords; none has any when this is not there.
+    pub secrets: Option<Secrets>,
     /// Hints for clients, as COMMAND INFO lists them.
     pub tips: &'static [&'static str],
     /// The errors that the handler answers by itself, beside arity and wrong type.
@@ -149,6 +155,7 @@ impl<H: Copy + 'static> Row<H> {
             complexity: "O(1)",
             summary: "",
             syntax: "",
+            secrets: None,
             tips: &[],
             errors: &[],
         };
@@ -190,6 +197,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets its synopsis.
     pub const fn syntax(mut self, syntax: &'static str) -> Self {
         self.spec.syntax = syntax;
+        self
+    }
+
+    /// Sets what finds the secrets among its arguments.
+    pub const fn secrets(mut self, secrets: Secrets) -> Self {
+        self.spec.secrets = Some(secrets);
         self
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Stats {
 pub(crate) struct CommandStats {
     /// Its handler ran.
     pub(crate) calls: u64,
+    /// What these took in all, in nanoseconds.
+    pub(crate) took_ns: u64,
     /// It was refused before its handler.
     pub(crate) rejected: u64,
     /// Its handler answered an error.
@@ -45,9 +47,16 @@ impl Stats {
 
     /// A command was run, or has begun to wait.
     #[inline]
-    pub(crate) fn called(&mut self, command: CommandId) {
+    pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         self.commands_processed += 1;
-        self.commands[command.index()].calls += 1;
+        let stats = &mut self.commands[command.index()];
+        stats.calls += 1;
+        stats.took_ns += took_ns;
+    }
+
+    /// A command that has begun to wait took so much longer when it was served.
+    pub(crate) fn served(&mut self, command: CommandId, took_ns: u64) {
+        self.commands[command.index()].took_ns += took_ns;
     }
 
     /// A command was refused before its handler saw it, or was none at all.
@@ -111,13 +120,13 @@ mod tests {
     #[test]
     fn errors_are_counted_by_their_code_up_to_a_limit() {
         let mut stats = Stats::new(2);
-        stats.called(NUMBER(1));
+        stats.called(NUMBER(1), 1500);
         stats.failed(NUMBER(1), b"WRONGTYPE Operation against a key");
         stats.rejected(Some(NUMBER(0)), b"ERR x");
         stats.rejected(None, b"oneword");
         assert_eq!(stats.errors().collect::<Vec<_>>(), [(&b"ERR"[..], 2), (b"WRONGTYPE", 1)]);
-        assert_eq!(stats.of(NUMBER(0)), CommandStats { calls: 0, rejected: 1, failed: 0 });
-        assert_eq!(stats.of(NUMBER(1)), CommandStats { calls: 1, rejected: 0, failed: 1 });
+        assert_eq!(stats.of(NUMBER(0)), CommandStats { calls: 0, took_ns: 0, rejected: 1, failed: 0 });
+        assert_eq!(stats.of(NUMBER(1)), CommandStats { calls: 1, took_ns: 1500, rejected: 0, failed: 1 });
         stats.answered_errors(b"ACODEOFTHIRTYCHARACTERSANDMORE x", 3);
         stats.answered_errors(b"ACODEOFTHIRTYCHARACTERSAND1MORE x", 4);
         assert_eq!(
@@ -134,7 +143,7 @@ mod tests {
     #[test]
     fn a_reset_forgets_all_but_who_is_there() {
         let mut stats = Stats::new(1);
-        stats.called(NUMBER(0));
+        stats.called(NUMBER(0), 1);
         stats.blocked_clients = 3;
         stats.reset();
         assert_eq!((stats.commands_processed, stats.blocked_clients), (0, 3));

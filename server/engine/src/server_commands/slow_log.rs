@@ -1,0 +1,97 @@
+//! SLOWLOG: the calls that took long.
+
+use super::client::unknown_or_arity;
+use crate::core::{Call, Engine, Handler};
+use crate::slow_log::Entry;
+use crate::spec::{Args, CommandError, Flow, Outcome, Row, flags};
+use lockwheel_resp::Reply;
+
+/// How many entries SLOWLOG GET gives unasked.
+const COUNT: usize = 10;
+const FLAGS: u32 = flags::ADMIN | flags::LOADING | flags::STALE;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG)
+    .about("server", "2.2.12", "Depends on subcommand.")
+    .summary("Tells of the calls that took long.")];
+
+const SLOWLOG: &[Row<Handler>] = &[
+    Row::new("get", -2, Handler::Engine(get))
+        .flags(FLAGS)
+        .about("server", "2.2.12", "O(N) where N is the number of entries returned")
+        .summary("Gives the calls that took long, the latest first.")
+        .syntax("[count]")
+        .tips(&["request_policy:all_nodes", "nondeterministic_output"])
+        .errors(&[
+            "ERR count should be greater than or equal to -1",
+            "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try SLOWLOG HELP.",
+        ]),
+    Row::new("help", 2, Handler::Engine(help))
+        .flags(flags::LOADING | flags::STALE)
+        .about("server", "6.2.0", "O(1)")
+        .summary("Explains the subcommands."),
+    Row::new("len", 2, Handler::Engine(len))
+        .flags(FLAGS)
+        .about("server", "2.2.12", "O(1)")
+        .summary("Counts the entries.")
+        .tips(&["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"]),
+    Row::new("reset", 2, Handler::Engine(reset))
+        .flags(FLAGS)
+        .about("server", "2.2.12", "O(N) where N is the number of entries in the slowlog")
+        .summary("Forgets all entries.")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
+];
+
+fn get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    const WRONG_COUNT: CommandError = CommandError::text("ERR count should be greater than or equal to -1");
+    let count = match args.len() {
+        2 => COUNT,
+        3 => match args.int(2).map_err(|_| WRONG_COUNT)? {
+            -1 => usize::MAX,
+            count => usize::try_from(count).map_err(|_| WRONG_COUNT)?,
+        },
+        _ => return Err(unknown_or_arity(args)),
+    };
+    reply.array(engine.slow_log.len().min(count));
+    engine.slow_log.iter().take(count).for_each(|entry| write(entry, reply));
+    Ok(Flow::Done)
+}
+
+fn write(entry: &Entry, reply: &mut dyn Reply) {
+    reply.array(6);
+    reply.integer(entry.id as i64);
+    reply.integer(entry.unix_time);
+    reply.integer(entry.took_us as i64);
+    reply.array(entry.arguments.len());
+    entry.arguments.iter().for_each(|argument| reply.bulk(argument));
+    reply.bulk(entry.addr.as_bytes());
+    reply.bulk(&entry.name);
+}
+
+fn len(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(engine.slow_log.len() as i64);
+    Ok(Flow::Done)
+}
+
+fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.slow_log.reset();
+    reply.ok();
+    Ok(Flow::Done)
+}
+
+fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    crate::spec::help::write("SLOWLOG", HELP, reply);
+    Ok(Flow::Done)
+}
+
+const HELP: &[&str] = &[
+    "GET [<count>]",
+    "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
+    "    Entries are made of:",
+    "    id, timestamp, time in microseconds, arguments array, client IP and port,",
+    "    client name",
+    "LEN",
+    "    Return the length of the slowlog.",
+    "RESET",
+    "    Reset the slowlog.",
+];

@@ -1,0 +1,147 @@
+//! SLOWLOG's entries: the calls that took long, the latest of them.
+
+use std::collections::VecDeque;
+
+/// The most arguments of an entry; the last of them then says how many more there were.
+const ARGUMENTS_MAX: usize = 32;
+/// The most bytes of an argument in an entry, before it says how many more there were.
+const ARGUMENT_BYTES_MAX: usize = 128;
+
+/// A call that took long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its number, from 0 on: SLOWLOG RESET does not begin anew.
+    pub(crate) id: u64,
+    /// When it ended, in seconds since the epoch.
+    pub(crate) unix_time: i64,
+    /// How long it took, in microseconds.
+    pub(crate) took_us: u64,
+    /// The command and its arguments, shortened.
+    pub(crate) arguments: Vec<Box<[u8]>>,
+    /// The client's address.
+    pub(crate) addr: String,
+    /// The client's name.
+    pub(crate) name: Box<[u8]>,
+}
+
+/// The latest calls that took long.
+#[derive(Debug)]
+pub(crate) struct SlowLog {
+    /// The latest first.
+    entries: VecDeque<Entry>,
+    next_id: u64,
+    /// How many entries there may be.
+    max_len: usize,
+    /// Calls that take so many nanoseconds are logged.
+    threshold_ns: u64,
+}
+
+impl SlowLog {
+    /// An empty log with these limits: see [`SlowLog::configure`].
+    pub(crate) fn new(slower_than_us: i64, max_len: usize) -> Self {
+        let mut log = SlowLog { entries: VecDeque::new(), next_id: 0, max_len, threshold_ns: 0 };
+        log.configure(slower_than_us, max_len);
+        log
+    }
+
+    /// From now on calls are logged that take `slower_than_us` microseconds or longer, none when that is negative, and
+    /// `max_len` of them are kept. Entries that are too many go when the next one comes.
+    pub(crate) fn configure(&mut self, slower_than_us: i64, max_len: usize) {
+        self.threshold_ns = u64::try_from(slower_than_us).map_or(u64::MAX, |us| us.saturating_mul(1000));
+        self.max_len = max_len;
+    }
+
+    /// Whether a call that took so many nanoseconds is logged.
+    #[inline]
+    pub(crate) fn wants(&self, took_ns: u64) -> bool {
+        took_ns >= self.threshold_ns && self.threshold_ns != u64::MAX
+    }
+
+    /// Adds an entry; the oldest goes when there are too many. O(arguments), of which a bounded part is copied.
+    pub(crate) fn add(&mut self, unix_time: i64, took_ns: u64, argv: &[&[u8]], addr: &str, name: &[u8]) {
+        let arguments = shortened(argv);
+        let (id, took_us) = (self.next_id, took_ns / 1000);
+        self.entries.push_front(Entry {
+            id,
+            unix_time,
+            took_us,
+            arguments,
+            addr: addr.to_owned(),
+            name: name.into(),
+        });
+        self.next_id += 1;
+        self.entries.truncate(self.max_len);
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entries, the latest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Forgets all entries.
+    pub(crate) fn reset(&mut self) {
+        self.entries.clear();
+    }
+}
+
+/// A command and its arguments as an entry shows them.
+fn shortened(argv: &[&[u8]]) -> Vec<Box<[u8]>> {
+    let shown = if argv.len() > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { argv.len() };
+    let mut arguments: Vec<Box<[u8]>> =
+        argv[..shown].iter().map(|argument| shortened_argument(argument)).collect();
+    if shown < argv.len() {
+        arguments.push(format!("... ({} more arguments)", argv.len() - shown).into_bytes().into());
+    }
+    arguments
+}
+
+fn shortened_argument(argument: &[u8]) -> Box<[u8]> {
+    match argument.len().checked_sub(ARGUMENT_BYTES_MAX) {
+        None | Some(0) => argument.into(),
+        Some(more) => {
+            [&argument[..ARGUMENT_BYTES_MAX], format!("... ({more} more bytes)").as_bytes()].concat().into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(argv: &[&[u8]]) -> Vec<String> {
+        shortened(argv).iter().map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+    }
+
+    #[test]
+    fn long_requests_are_shortened() {
+        assert_eq!(texts(&[&b"x".repeat(128)]), ["x".repeat(128)]);
+        assert_eq!(texts(&[&b"x".repeat(200)]), [format!("{}... (72 more bytes)", "x".repeat(128))]);
+        assert_eq!(texts(&vec![&b"a"[..]; 32]).len(), 32);
+        let many = texts(&vec![&b"a"[..]; 71]);
+        assert_eq!((many.len(), many[31].as_str()), (32, "... (40 more arguments)"));
+    }
+
+    #[test]
+    fn the_latest_entries_are_kept_and_their_numbers_go_on() {
+        let mut log = SlowLog::new(10, 2);
+        assert!(log.wants(10_000) && !log.wants(9_999));
+        for n in 0..4 {
+            log.add(n, 12_345, &[b"GET"], "addr", b"");
+        }
+        assert_eq!(log.iter().map(|entry| entry.id).collect::<Vec<_>>(), [3, 2]);
+        log.reset();
+        log.add(9, 12_345, &[b"GET"], "addr", b"name");
+        assert_eq!((log.len(), log.iter().next().map(|entry| (entry.id, entry.took_us))), (1, Some((4, 12))));
+        log.configure(-1, 0);
+        assert!(!log.wants(u64::MAX));
+        log.configure(0, 0);
+        assert!(log.wants(0));
+        log.add(9, 0, &[b"GET"], "addr", b"");
+        assert_eq!(log.len(), 0);
+    }
+}
