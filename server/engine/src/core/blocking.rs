@@ -3,7 +3,7 @@
 use super::engine::{Call, Engine, Handler, Origin};
 use crate::clients::{Blocked, Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
-use crate::spec::{Args, CommandError, CommandId, Flow, Outcome, Wait, WaitClass};
+use crate::spec::{Args, BlockingOutcome, CommandError, CommandId, Flow, Wait, WaitClass};
 use crate::timers::{Timeout, Waiting};
 use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
@@ -14,7 +14,7 @@ const RETRY: usize = 8;
 
 impl Engine {
     /// Parks a request until one of its keys is ready or its time is over.
-    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, wait: Wait) {
+    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, wait: Box<Wait>) {
         let arrival = self.keyspace.waiters.next_ticket();
         let session = self.sessions.get_mut(slot);
         let (id, db) = (session.id, session.db);
@@ -180,16 +180,22 @@ impl Engine {
         true
     }
 
-    fn ask_again(&mut self, slot: Slot, blocked: &Blocked, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    fn ask_again(
+        &mut self,
+        slot: Slot,
+        blocked: &Blocked,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> BlockingOutcome {
         match self.handlers[blocked.command.index()] {
-            Some(Handler::Data(run)) => {
+            Some(Handler::BlockingData(run)) => {
                 let waited = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
                 run(&mut self.keyspace.tx(blocked.db, self.time.now).after_waiting(waited), args, reply)
             }
-            Some(Handler::Engine(run)) => run(self, Call { slot, origin: Origin::Client }, args, reply),
-            Some(Handler::Session(_)) | None => {
-                Err(CommandError::arity(&self.table.get(blocked.command).name))
+            Some(Handler::BlockingEngine(run)) => {
+                run(self, Call { slot, origin: Origin::Client }, args, reply)
             }
+            _ => Err(CommandError::arity(&self.table.get(blocked.command).name)),
         }
     }
 

@@ -4,7 +4,9 @@ use super::engine::{Call, Engine, Handler, Origin};
 use super::progress::Progress;
 use crate::clients::{Closing, Request, Slot};
 use crate::keyspace::Actor;
-use crate::spec::{Args, Command, CommandError, CommandId, Flow, Outcome, Wait, errors, flags, quotable};
+use crate::spec::{
+    Args, BlockingOutcome, Command, CommandError, CommandId, Flow, Wait, errors, flags, quotable,
+};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
@@ -152,7 +154,7 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<Wait> {
+    ) -> Option<Box<Wait>> {
         self.run_by(None, call, command, args, reply)
     }
 
@@ -166,7 +168,7 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<Wait> {
+    ) -> Option<Box<Wait>> {
         self.work += self.table.get(command).work;
         let outcome = match self.handlers[command.index()] {
             Some(handler) => self.invoke(script, call, handler, args, reply),
@@ -178,12 +180,7 @@ impl Engine {
         // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
         self.stats.called(command);
         match outcome {
-            Ok(Flow::Done) => None,
-            Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => Some(wait),
-            Ok(Flow::NotYet(wait)) => {
-                wait.null_at_once.write(reply);
-                None
-            }
+            Ok(wait) => wait,
             Err(error) => {
                 self.fail(command, &error, reply);
                 None
@@ -204,6 +201,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
+    /// Calls a handler. Comes back with what it waits for, when it may wait.
     #[inline(always)]
     fn invoke(
         &mut self,
@@ -212,8 +210,8 @@ impl Engine {
         handler: Handler,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Outcome {
-        match handler {
+    ) -> Result<Option<Box<Wait>>, CommandError> {
+        let done = match handler {
             Handler::Data(run) => {
                 let db = self.sessions.get(call.slot).db;
                 let actor = Actor { command: args.all(), script };
@@ -225,7 +223,18 @@ impl Engine {
                 run(&mut tx, session, args, reply)
             }
             Handler::Engine(run) => run(self, call, args, reply),
-        }
+            Handler::BlockingData(run) => {
+                let db = self.sessions.get(call.slot).db;
+                let actor = Actor { command: args.all(), script };
+                let outcome = run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply);
+                return may_wait(call, outcome, reply);
+            }
+            Handler::BlockingEngine(run) => {
+                let outcome = run(self, call, args, reply);
+                return may_wait(call, outcome, reply);
+            }
+        };
+        done.map(|()| None)
     }
 }
 
@@ -234,6 +243,23 @@ impl Engine {
     pub fn refuse_transaction(&mut self, slot: Slot) {
         if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
             multi.aborted = true;
+        }
+    }
+}
+
+/// What a command waits for that is not done; a script or a transaction never waits, and is answered a null instead.
+#[inline(never)]
+fn may_wait(
+    call: Call,
+    outcome: BlockingOutcome,
+    reply: &mut dyn Reply,
+) -> Result<Option<Box<Wait>>, CommandError> {
+    match outcome? {
+        Flow::Done => Ok(None),
+        Flow::NotYet(wait) if call.origin == Origin::Client => Ok(Some(Box::new(wait))),
+        Flow::NotYet(wait) => {
+            wait.null_at_once.write(reply);
+            Ok(None)
         }
     }
 }

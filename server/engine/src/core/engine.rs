@@ -11,7 +11,7 @@ use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
-use crate::spec::{Args, CommandTable, DataHandler, Outcome, Registration};
+use crate::spec::{Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Outcome, Registration};
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
 use crate::timers::Timers;
@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that sees the engine and may wait.
+pub(crate) type BlockingEngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
 /// What runs a command.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,10 @@ pub enum Handler {
     Session(SessionHandler),
     /// It sees the engine.
     Engine(EngineHandler),
+    /// It sees keys, and may wait.
+    BlockingData(BlockingHandler),
+    /// It sees the engine, and may wait.
+    BlockingEngine(BlockingEngineHandler),
 }
 
 /// How a command came to run.
