@@ -9,8 +9,11 @@ use crate::{commands, control, locks, server_commands};
 /// The rows of all families, in their order.
 fn all() -> Registration<Handler> {
     let mut all = Registration::default();
-    for family in [commands::ROWS, locks::ROWS, control::ROWS] {
+    for family in [commands::ROWS, locks::ROWS] {
         all.add(family, Handler::Data);
+    }
+    for family in [commands::BLOCKING_ROWS, locks::BLOCKING_ROWS, control::ROWS] {
+        all.add(family, Handler::BlockingData);
     }
     all.add(server_commands::ROWS, |handler| handler);
     all

@@ -94,7 +94,7 @@ pub(crate) struct Multi {
 pub(crate) struct Blocked {
     pub(crate) command: CommandId,
     pub(crate) request: Request,
-    pub(crate) wait: Wait,
+    pub(crate) wait: Box<Wait>,
     pub(crate) timeout: Option<Timeout>,
     /// Its place in the order of arrival.
     pub(crate) arrival: u64,

@@ -1,7 +1,7 @@
 //! Numbers in strings: INCR and its kin.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, DecimalError};
@@ -88,7 +88,7 @@ fn add(tx: &mut Tx<'_>, key: &[u8], increment: i64, reply: &mut dyn Reply) -> Ou
     };
     tx.changed(key, events::INCRBY);
     reply.integer(sum);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn incrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -107,7 +107,7 @@ fn incrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
     };
     tx.changed(key, events::INCRBYFLOAT);
     reply.bulk(sum.as_bytes());
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn add_decimal(a: &[u8], b: &[u8]) -> Result<String, CommandError> {

@@ -1,7 +1,7 @@
 //! Whole databases: DBSIZE, FLUSHDB, FLUSHALL.
 
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flow, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors, flags};
 use lockwheel_resp::Reply;
 
 const FLUSH_TIPS: &[&str] = &["request_policy:all_shards", "response_policy:all_succeeded"];
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 
 fn dbsize(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(tx.len() as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// A flush takes one word, which makes no difference here: all is gone when the reply is written.
@@ -47,7 +47,7 @@ fn flushdb(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     check_mode(args)?;
     tx.flush();
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn flushall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -59,5 +59,5 @@ fn flushall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     tx.select(home);
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }

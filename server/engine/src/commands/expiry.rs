@@ -1,7 +1,7 @@
 //! Deadlines of keys: EXPIRE and its kin, TTL and its kin, PERSIST.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags, quotable};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags, quotable};
 use lockwheel_resp::Reply;
 
 const WRITE: u32 = flags::WRITE | flags::FAST;
@@ -239,7 +239,7 @@ fn give_deadline(
         tx.changed(key, events::EXPIRE);
     }
     reply.integer(i64::from(done));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The replies that are no time.
@@ -266,7 +266,7 @@ fn seconds(ms: i64) -> i64 {
 
 fn answer(number: Result<i64, i64>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(number.unwrap_or_else(|none| none));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn expiretime(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -292,7 +292,7 @@ fn persist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.changed(key, events::PERSIST);
     }
     reply.integer(i64::from(had));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 #[cfg(test)]

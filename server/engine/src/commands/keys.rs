@@ -1,9 +1,7 @@
 //! Keys whatever they hold: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
 
 use crate::keyspace::{Tx, events, glob};
-use crate::spec::{
-    Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, help, key_flags,
-};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, help, key_flags};
 use lockwheel_resp::Reply;
 
 const FAST_READ: u32 = flags::READONLY | flags::FAST;
@@ -124,19 +122,19 @@ const OBJECT: &[Row<DataHandler>] = &[
 fn delete(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let deleted = args.from(1).iter().filter(|key| tx.delete(key)).count();
     reply.integer(deleted as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn count(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let found = args.from(1).iter().filter(|key| tx.get(key).is_some()).count();
     reply.integer(found as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn type_of(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let name = tx.get(&args[1]).map_or("none", |value| value.type_name());
     reply.status(name.as_bytes());
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn keys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -146,7 +144,7 @@ fn keys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let found: Vec<&[u8]> = tx.iter().map(|(key, _)| key).filter(|key| wanted(key)).collect();
     reply.array(found.len());
     found.iter().for_each(|key| reply.bulk(key));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn random_key(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -154,7 +152,7 @@ fn random_key(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         Some(key) => reply.bulk(&key),
         None => reply.null(),
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -166,7 +164,7 @@ fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         move_key(tx, from, to);
     }
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -179,7 +177,7 @@ fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         move_key(tx, from, to);
     }
     reply.integer(i64::from(free));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Moves what `from` holds, with its deadline, to `to`, another name.
@@ -248,7 +246,7 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.select(home);
     }
     reply.integer(i64::from(done));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn object_encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -256,12 +254,12 @@ fn object_encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
         Some(value) => reply.bulk(value.encoding().name().as_bytes()),
         None => reply.null(),
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn object_help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     help::write("OBJECT", &["ENCODING <key>", "    The representation of what the <key> holds."], reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ mod strings;
 #[cfg(test)]
 mod testing;
 
-use crate::spec::{DataHandler, Row};
+use crate::spec::{BlockingHandler, DataHandler, Row};
 
-/// The rows of all families, a slice a file.
+/// The rows of all families that never wait, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     counters::ROWS,
     databases::ROWS,
@@ -43,3 +43,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     string_ranges::ROWS,
     strings::ROWS,
 ];
+
+/// The rows of those that may wait.
+pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =
+    &[lists::blocking::ROWS, sorted_sets::blocking::ROWS];

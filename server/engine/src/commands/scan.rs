@@ -1,7 +1,7 @@
 //! SCAN, and what it shares with HSCAN, SSCAN and ZSCAN: cursors, options, pages.
 
 use crate::keyspace::{Tx, glob};
-use crate::spec::{Args, CommandError, DataHandler, Flow, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors, flags};
 use lockwheel_resp::{Reply, number};
 
 /// The rows of this file.
@@ -110,7 +110,7 @@ pub(super) fn begin_page(cursor: u64, len: usize, reply: &mut dyn Reply) {
 /// Answers a scan of a key that is not there.
 pub(super) fn empty_page(reply: &mut dyn Reply) -> Outcome {
     begin_page(0, 0, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn scan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -124,7 +124,7 @@ fn scan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     });
     begin_page(next, page.len(), reply);
     page.iter().for_each(|key| reply.bulk(key));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Parts of strings: APPEND, STRLEN, GETRANGE, SETRANGE.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 use std::ops::Range;
@@ -74,13 +74,13 @@ fn append(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     };
     tx.changed(key, events::APPEND);
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn strlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let len = tx.read::<Str>(&args[1])?.map_or(0, Str::len);
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn getrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -92,7 +92,7 @@ fn getrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
         None => reply.bulk(b""),
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The bytes from `start` to `end`, both included, of `len`; negative positions count from the end, what is beyond
@@ -116,7 +116,7 @@ fn setrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let len = tx.write::<Str>(key)?.map_or(0, |edit| edit.value.len());
     if bytes.is_empty() {
         reply.integer(len as i64);
-        return Ok(Flow::Done);
+        return Ok(());
     }
     check_length(offset, bytes.len(), max)?;
     let edit = tx.write_or_new::<Str>(key)?;
@@ -124,7 +124,7 @@ fn setrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let len = edit.value.len();
     tx.changed(key, events::SETRANGE);
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
 use crate::keyspace::{EntryId, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
@@ -118,7 +118,7 @@ fn answer(value: Option<&Str>, reply: &mut dyn Reply) {
 
 fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     answer(tx.read::<Str>(&args[1])?, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Sets a key to a string, with this deadline or none.
@@ -161,7 +161,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         (false, true) => reply.ok(),
         (false, false) => reply.null(),
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -170,7 +170,7 @@ fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         store(tx, &args[1], &args[2], None);
     }
     reply.integer(i64::from(wanted));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn setex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -191,19 +191,19 @@ fn set_with_deadline(
     let deadline = positive_deadline_ms(form, tx, args, 2, command)?;
     store(tx, &args[1], &args[3], Some(deadline));
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn getset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     answer(tx.read::<Str>(&args[1])?, reply);
     store(tx, &args[1], &args[2], None);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn getdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     answer(tx.read::<Str>(&args[1])?, reply);
     tx.delete(&args[1]);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -213,7 +213,7 @@ fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let deadline = options.deadline_ms(tx, args, "getex");
     let Some(value) = tx.read::<Str>(key)? else {
         reply.null();
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let deadline = deadline?;
     reply.bulk(&value.text());
@@ -228,7 +228,7 @@ fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         (Ttl::Persist, None) if tx.clear_deadline(key) => tx.changed(key, events::PERSIST),
         _ => {}
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn mget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -237,7 +237,7 @@ fn mget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         // Another type is answered as if it were not there.
         answer(tx.read::<Str>(key).unwrap_or_default(), reply);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The keys and values of MSET and MSETNX.
@@ -253,7 +253,7 @@ fn mset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         store(tx, key, value, None);
     }
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn msetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -265,5 +265,5 @@ fn msetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
     }
     reply.integer(i64::from(wanted));
-    Ok(Flow::Done)
+    Ok(())
 }

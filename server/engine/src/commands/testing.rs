@@ -2,7 +2,7 @@
 
 use super::ROWS;
 use crate::keyspace::{Effect, EventClasses, Keyspace};
-use crate::spec::{Args, Flow};
+use crate::spec::Args;
 use crate::time::Now;
 use lockwheel_resp::{Protocol, Writer};
 
@@ -35,8 +35,7 @@ impl World {
         let mut out = Vec::new();
         let mut tx = self.keyspace.tx(0, Now::default());
         match row.handler.expect("a command")(&mut tx, args, &mut Writer::new(&mut out, Protocol::Resp2)) {
-            Ok(Flow::Done) => String::from_utf8_lossy(&out).trim_end().replace("\r\n", " "),
-            Ok(Flow::NotYet(_)) => "(not yet)".to_string(),
+            Ok(()) => String::from_utf8_lossy(&out).trim_end().replace("\r\n", " "),
             Err(error) => {
                 assert!(out.is_empty(), "a reply before the error");
                 format!("-{}", String::from_utf8_lossy(error.as_bytes()))

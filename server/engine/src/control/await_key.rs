@@ -2,11 +2,13 @@
 
 use super::limit::Limit;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{
+    Args, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Row, errors, flags, key_flags,
+};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("await.key", -3, await_key as DataHandler)
+pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("await.key", -3, await_key as BlockingHandler)
     .flags(flags::READONLY | flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING)
     .categories(&["control"])
     .keys(&[KeySpec::one(1, key_flags::RO)])
@@ -37,7 +39,7 @@ impl<'a> State<'a> {
     }
 }
 
-fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let (state, rest) = State::parse(args)?;
     let limit = Limit::parse(args, rest)?;
     let value = tx.peek(&args[1]);

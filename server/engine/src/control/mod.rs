@@ -5,7 +5,7 @@ mod limit;
 
 pub(crate) use limit::Limit;
 
-use crate::spec::{DataHandler, Row};
+use crate::spec::{BlockingHandler, Row};
 
 /// The rows of this room, a slice a file.
-pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[await_key::ROWS];
+pub(crate) const ROWS: &[&[Row<BlockingHandler>]] = &[await_key::ROWS];

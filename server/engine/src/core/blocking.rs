@@ -4,7 +4,7 @@ use super::dispatch::Parked;
 use super::engine::{Call, Engine, Handler, Origin};
 use crate::clients::{Blocked, Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
-use crate::spec::{Args, CommandError, CommandId, Flow, Outcome, WaitClass};
+use crate::spec::{Args, BlockingOutcome, CommandError, CommandId, Flow, WaitClass};
 use crate::timers::{Timeout, Waiting};
 use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
@@ -191,16 +191,22 @@ impl Engine {
         }
     }
 
-    fn ask_again(&mut self, slot: Slot, blocked: &Blocked, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    fn ask_again(
+        &mut self,
+        slot: Slot,
+        blocked: &Blocked,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> BlockingOutcome {
         match self.handlers[blocked.command.index()] {
-            Some(Handler::Data(run)) => {
+            Some(Handler::BlockingData(run)) => {
                 let waited = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
                 run(&mut self.keyspace.tx(blocked.db, self.time.now).after_waiting(waited), args, reply)
             }
-            Some(Handler::Engine(run)) => run(self, Call { slot, origin: Origin::Client }, args, reply),
-            Some(Handler::Session(_)) | None => {
-                Err(CommandError::arity(&self.table.get(blocked.command).name))
+            Some(Handler::BlockingEngine(run)) => {
+                run(self, Call { slot, origin: Origin::Client }, args, reply)
             }
+            _ => Err(CommandError::arity(&self.table.get(blocked.command).name)),
         }
     }
 

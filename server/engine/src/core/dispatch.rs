@@ -4,7 +4,9 @@ use super::engine::{Call, Engine, Handler, Origin};
 use super::progress::Progress;
 use crate::clients::{Closing, Request, Slot};
 use crate::keyspace::Actor;
-use crate::spec::{Args, Command, CommandError, CommandId, Flow, Outcome, Wait, errors, flags, quotable};
+use crate::spec::{
+    Args, BlockingOutcome, Command, CommandError, CommandId, Flow, Wait, errors, flags, quotable,
+};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ const LONG_REPLY: usize = 128 * 1024;
 
 /// A command that is not done yet: what it waits for, and what its handler took so far in nanoseconds.
 pub(crate) struct Parked {
-    pub(super) wait: Wait,
+    pub(super) wait: Box<Wait>,
     pub(super) took_ns: u64,
 }
 
@@ -186,9 +188,8 @@ impl Engine {
         let took_ns = self.lap(began_ns);
         self.stats.called(command, took_ns);
         match outcome {
-            Ok(Flow::Done) => {}
-            Ok(Flow::NotYet(wait)) if call.origin == Origin::Client => return Some(Parked { wait, took_ns }),
-            Ok(Flow::NotYet(wait)) => wait.null_at_once.write(reply),
+            Ok(None) => {}
+            Ok(Some(wait)) => return Some(Parked { wait, took_ns }),
             Err(error) => self.fail(command, &error, reply),
         }
         if self.slow_log.wants(took_ns) {
@@ -210,6 +211,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
+    /// Calls a handler. Comes back with what it waits for, when it may wait.
     #[inline(always)]
     fn invoke(
         &mut self,
@@ -218,8 +220,8 @@ impl Engine {
         handler: Handler,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Outcome {
-        match handler {
+    ) -> Result<Option<Box<Wait>>, CommandError> {
+        let done = match handler {
             Handler::Data(run) => {
                 let db = self.sessions.get(call.slot).db;
                 let actor = Actor { command: args.all(), script };
@@ -231,7 +233,18 @@ impl Engine {
                 run(&mut tx, session, args, reply)
             }
             Handler::Engine(run) => run(self, call, args, reply),
-        }
+            Handler::BlockingData(run) => {
+                let db = self.sessions.get(call.slot).db;
+                let actor = Actor { command: args.all(), script };
+                let outcome = run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply);
+                return may_wait(call, outcome, reply);
+            }
+            Handler::BlockingEngine(run) => {
+                let outcome = run(self, call, args, reply);
+                return may_wait(call, outcome, reply);
+            }
+        };
+        done.map(|()| None)
     }
 }
 
@@ -240,6 +253,23 @@ impl Engine {
     pub fn refuse_transaction(&mut self, slot: Slot) {
         if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
             multi.aborted = true;
+        }
+    }
+}
+
+/// What a command waits for that is not done; a script or a transaction never waits, and is answered a null instead.
+#[inline(never)]
+fn may_wait(
+    call: Call,
+    outcome: BlockingOutcome,
+    reply: &mut dyn Reply,
+) -> Result<Option<Box<Wait>>, CommandError> {
+    match outcome? {
+        Flow::Done => Ok(None),
+        Flow::NotYet(wait) if call.origin == Origin::Client => Ok(Some(Box::new(wait))),
+        Flow::NotYet(wait) => {
+            wait.null_at_once.write(reply);
+            Ok(None)
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::keyspace::{Keyspace, Tx};
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
-use crate::spec::{Args, CommandTable, DataHandler, Outcome, Registration};
+use crate::spec::{Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Outcome, Registration};
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
 use crate::timers::Timers;
@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that sees the engine and may wait.
+pub(crate) type BlockingEngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
 /// What runs a command.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,10 @@ pub enum Handler {
     Session(SessionHandler),
     /// It sees the engine.
     Engine(EngineHandler),
+    /// It sees keys, and may wait.
+    BlockingData(BlockingHandler),
+    /// It sees the engine, and may wait.
+    BlockingEngine(BlockingEngineHandler),
 }
 
 /// How a command came to run.

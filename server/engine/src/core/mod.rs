@@ -17,7 +17,7 @@ mod progress;
 mod publish;
 mod time;
 
-pub(crate) use engine::EngineHandler;
+pub(crate) use engine::{BlockingEngineHandler, EngineHandler};
 pub use engine::{Call, Engine, Handler, Host, Origin};
 pub use progress::Progress;
 pub use time::Wake;

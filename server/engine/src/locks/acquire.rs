@@ -4,14 +4,14 @@ use super::layout::{self, Standing};
 use super::options::{self, DEFAULT_LEASE_MS};
 use crate::keyspace::{EndCause, Tx, events};
 use crate::spec::{
-    Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
-    key_flags,
+    Args, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Null, Row, Wait, WaitClass, errors,
+    flags, key_flags,
 };
 use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.acquire", -3, acquire as DataHandler)
+pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
     .flags(flags::WRITE | flags::DENYOOM | flags::FAST | flags::BLOCKING)
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
@@ -53,7 +53,7 @@ impl Options {
     }
 }
 
-fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let (key, owner) = (&args[1], layout::check_owner(&args[2])?);
     let options = Options::parse(tx, args)?;
     let holds = match layout::standing(tx, key, owner)? {
@@ -89,7 +89,7 @@ fn field(reply: &mut dyn Reply, name: &str, value: i64) {
     reply.integer(value);
 }
 
-fn not_now(block: Option<Option<u64>>, reply: &mut dyn Reply) -> Outcome {
+fn not_now(block: Option<Option<u64>>, reply: &mut dyn Reply) -> BlockingOutcome {
     match block {
         None => {
             reply.null();

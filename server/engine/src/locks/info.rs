@@ -2,7 +2,7 @@
 
 use super::layout;
 use crate::keyspace::{MODE_FIELD, Tx};
-use crate::spec::{Args, DataHandler, Flow, Outcome, Row, flags};
+use crate::spec::{Args, DataHandler, Outcome, Row, flags};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
 
@@ -109,7 +109,7 @@ fn holders(value: &Value) -> Vec<Holder> {
 fn help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(HELP.len());
     HELP.iter().for_each(|line| reply.status(line.as_bytes()));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

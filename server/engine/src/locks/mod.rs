@@ -12,10 +12,13 @@ mod read_write;
 mod release;
 mod renew;
 
-use crate::spec::{DataHandler, Row};
+use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use info::{Subscriber, write_info};
 pub(crate) use layout::{Channels, waiting_holders, wake_messages};
 
-/// The rows of this room, a slice a file.
-pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[acquire::ROWS, info::ROWS, release::ROWS, renew::ROWS];
+/// The rows of the commands that never wait, a slice a file.
+pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];
+
+/// The rows of those that may wait.
+pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[acquire::ROWS];

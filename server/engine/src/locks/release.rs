@@ -4,7 +4,7 @@ use super::layout::{self, LOCK_MODE};
 use super::options::Tail;
 use super::read_write;
 use crate::keyspace::{Loss, MODE_FIELD, Tx, WRITE_SUFFIX, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::{Reply, number};
 
@@ -58,7 +58,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.changed(key, events::HINCRBY);
     }
     reply.integer(left);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// In which field an owner holds a lock; `writer` is the one of its write lock.

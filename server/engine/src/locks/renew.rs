@@ -3,7 +3,7 @@
 use super::layout::{self, Standing};
 use super::options::{self, Tail};
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use lockwheel_resp::Reply;
 
 const NUMKEYS: CommandError = CommandError::text("ERR numkeys should be greater than 0");
@@ -59,5 +59,5 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
         reply.integer(i64::from(renewed));
     }
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -1,9 +1,11 @@
 //! `AWAIT.*`: a test waits for a state of the server instead of sleeping.
 
 use super::lock_info::redisson_waiters;
+use crate::clients::Session;
 use crate::control::Limit;
 use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::keyspace::Tx;
+use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, errors, flags};
 use lockwheel_resp::Reply;
 
 const FLAGS: u32 = flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING;
@@ -13,8 +15,11 @@ const ERRORS: &[&str] = &[
     "ERR value is not an integer or out of range",
 ];
 
-const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(FLAGS).categories(&["control"]).errors(ERRORS)
+const fn row(name: &'static str, arity: i32, handler: crate::core::BlockingEngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::BlockingEngine(handler))
+        .flags(FLAGS)
+        .categories(&["control"])
+        .errors(ERRORS)
 }
 
 /// The rows of this file.
@@ -31,7 +36,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has so many subscribers.")
         .syntax("channel count [LIMIT milliseconds]"),
-    row("await.help", 1, help).about("control", "7.2.0", "O(1)").summary("Explains these commands."),
+    Row::new("await.help", 1, Handler::Session(help))
+        .flags(FLAGS)
+        .categories(&["control"])
+        .errors(ERRORS)
+        .about("control", "7.2.0", "O(1)")
+        .summary("Explains these commands."),
 ];
 
 /// A number of clients that is awaited.
@@ -40,7 +50,7 @@ fn count(args: Args<'_>, index: usize) -> Result<usize, CommandError> {
     usize::try_from(count).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
 }
 
-fn when(holds: bool, limit: Limit, reply: &mut dyn Reply) -> Outcome {
+fn when(holds: bool, limit: Limit, reply: &mut dyn Reply) -> BlockingOutcome {
     if !holds {
         return Ok(Flow::NotYet(limit.wait([])));
     }
@@ -48,7 +58,7 @@ fn when(holds: bool, limit: Limit, reply: &mut dyn Reply) -> Outcome {
     Ok(Flow::Done)
 }
 
-fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 1)?;
     let by_key = args.is(2, "key");
     let limit = Limit::parse(args, if by_key { 4 } else { 2 })?;
@@ -59,7 +69,7 @@ fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     when(engine.blocked_clients(key) >= wanted, limit, reply)
 }
 
-fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 2)?;
     let limit = Limit::parse(args, 3)?;
     let db = engine.session(call.slot).db;
@@ -68,15 +78,15 @@ fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     when(native + subscribed >= wanted, limit, reply)
 }
 
-fn subscribers(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn subscribers(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 2)?;
     let limit = Limit::parse(args, 3)?;
     when(engine.pubsub.subscribers(&args[1]) >= wanted, limit, reply)
 }
 
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn help(_: &mut Tx<'_>, _: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write_family("AWAIT", HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

@@ -5,7 +5,7 @@ use super::connection::check_client_name;
 use crate::clients::{Closing, Session, Slot};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, flags, quotable};
+use crate::spec::{Args, CommandError, Outcome, Row, errors, flags, quotable};
 use lockwheel_resp::Reply;
 
 const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE;
@@ -99,23 +99,19 @@ const CLIENT: &[Row<Handler>] = &[
         ]),
 ];
 
-fn done() -> Outcome {
-    Ok(Flow::Done)
-}
-
 fn getname(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     match session.name.is_empty() {
         true => reply.null(),
         false => reply.bulk(&session.name),
     }
-    done()
+    Ok(())
 }
 
 fn setname(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     check_client_name(&args[2])?;
     session.name = args[2].into();
     reply.ok();
-    done()
+    Ok(())
 }
 
 fn setinfo(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -133,12 +129,12 @@ fn setinfo(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dy
     }
     *field = value.into();
     reply.ok();
-    done()
+    Ok(())
 }
 
 fn id(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(session.id as i64);
-    done()
+    Ok(())
 }
 
 /// ON or OFF.
@@ -153,13 +149,13 @@ fn switch(args: Args<'_>) -> Result<bool, CommandError> {
 fn no_evict(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     session.no_evict = switch(args)?;
     reply.ok();
-    done()
+    Ok(())
 }
 
 fn no_touch(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     session.no_touch = switch(args)?;
     reply.ok();
-    done()
+    Ok(())
 }
 
 fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -175,7 +171,7 @@ fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut
     } else {
         return Err(errors::SYNTAX);
     }
-    done()
+    Ok(())
 }
 
 fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -191,7 +187,7 @@ fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     let id = args.int(2)?;
     let unblocked = u64::try_from(id).is_ok_and(|id| engine.unblock_client(id, with_error));
     reply.integer(unblocked.into());
-    done()
+    Ok(())
 }
 
 /// What containers answer to a subcommand with arguments that it does not take.
@@ -209,7 +205,7 @@ fn info(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     let mut text = Vec::new();
     engine.describe_client(engine.session(call.slot), &mut text);
     reply.verbatim(*b"txt", &text);
-    done()
+    Ok(())
 }
 
 fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -232,7 +228,7 @@ fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
         _ => return Err(errors::SYNTAX),
     }
     reply.verbatim(*b"txt", &text);
-    done()
+    Ok(())
 }
 
 fn kill(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -257,7 +253,7 @@ fn kill(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
     for slot in wanted {
         engine.kill_client(slot, call.slot);
     }
-    done()
+    Ok(())
 }
 
 impl Engine {
@@ -290,7 +286,7 @@ impl Engine {
 
 fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write("CLIENT", HELP, reply);
-    done()
+    Ok(())
 }
 
 const HELP: &[&str] = &[

@@ -1,7 +1,7 @@
 //! `CLOCK.*`: a test turns the two hands.
 
 use crate::core::{Call, Engine, Handler, Wake};
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, Outcome, Row, errors, flags};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
 
@@ -81,12 +81,12 @@ fn info(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Out
     }
     reply.bulk(b"timers");
     reply.integer(engine.pending_timers() as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn reply_wall(engine: &Engine, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.now().wall_ms());
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn reply_fired(engine: &Engine, fired: u64, reply: &mut dyn Reply) -> Outcome {
@@ -95,7 +95,7 @@ fn reply_fired(engine: &Engine, fired: u64, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.now().wall_ms());
     reply.bulk(b"fired");
     reply.integer(fired as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn freeze(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -147,7 +147,7 @@ fn next(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
         Some(fired) => reply_fired(engine, fired, reply),
         None => {
             reply.null();
-            Ok(Flow::Done)
+            Ok(())
         }
     }
 }
@@ -165,7 +165,7 @@ fn set(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> O
 
 fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write_family("CLOCK", HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

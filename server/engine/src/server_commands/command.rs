@@ -3,9 +3,7 @@
 use super::command_info;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{
-    Args, Begin, Command, CommandError, Flow, KeySpec, Outcome, Row, errors, flags, key_flags,
-};
+use crate::spec::{Args, Begin, Command, CommandError, KeySpec, Outcome, Row, errors, flags, key_flags};
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
@@ -63,7 +61,7 @@ const COMMAND: &[Row<Handler>] = &[
 fn all(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(args.len(), 1, "an unknown subcommand is refused before");
     write_all(engine, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn write_all(engine: &Engine, reply: &mut dyn Reply) {
@@ -73,14 +71,14 @@ fn write_all(engine: &Engine, reply: &mut dyn Reply) {
 
 fn count(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.table.iter().len() as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names = args.from(2);
     if names.is_empty() {
         write_all(engine, reply);
-        return Ok(Flow::Done);
+        return Ok(());
     }
     reply.array(names.len());
     for name in names {
@@ -89,7 +87,7 @@ fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
             None => reply.null(),
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -116,7 +114,7 @@ fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     };
     reply.array(names.len());
     names.iter().for_each(|name| reply.bulk(name.as_bytes()));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -124,7 +122,7 @@ fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     keys.iter().for_each(|&(key, _)| reply.bulk(&request[key]));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn getkeysandflags(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -136,7 +134,7 @@ fn getkeysandflags(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn
         reply.bulk(&request[key]);
         command_info::write_flags(actual_flags(&command, request, flags), key_flags::NAMES, reply);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// A key among the arguments of a request, and bits of [`key_flags`].
@@ -194,7 +192,7 @@ fn actual_flags(command: &Command, request: Args<'_>, flags: u32) -> u32 {
 
 fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write("COMMAND", HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

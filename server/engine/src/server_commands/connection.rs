@@ -3,7 +3,7 @@
 use crate::clients::{Closing, Session};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Flow, Outcome, REDIS_VERSION, Row, errors, flags, quotable};
+use crate::spec::{Args, CommandError, Outcome, REDIS_VERSION, Row, errors, flags, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
@@ -89,7 +89,7 @@ fn auth(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
     }
     engine.authenticate(call, user, password)?;
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 impl Engine {
@@ -151,7 +151,7 @@ fn hello(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     field(reply, "role", "master");
     reply.bulk(b"modules");
     reply.array(0);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn field(reply: &mut dyn Reply, name: &str, value: &str) {
@@ -200,7 +200,7 @@ pub(crate) fn check_client_name(name: &[u8]) -> Result<(), CommandError> {
 
 fn echo(_: &mut Tx<'_>, _: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.bulk(&args[1]);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn ping(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -218,13 +218,13 @@ fn ping(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn R
             None => reply.status(b"PONG"),
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn quit(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     session.close(Closing::AfterOutput);
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn reset(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -244,7 +244,7 @@ fn reset(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) ->
     session.no_touch = false;
     reply.mute(session.replies.are_muted());
     reply.status(b"RESET");
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn select(tx: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -252,5 +252,5 @@ fn select(tx: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dy
     let db = usize::try_from(index).ok().filter(|&db| db < tx.databases()).ok_or(errors::DB_OUT_OF_RANGE)?;
     session.db = db;
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -5,7 +5,7 @@
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, Flow, Outcome, REDIS_VERSION, Row, flags};
+use crate::spec::{Args, Outcome, REDIS_VERSION, Row, flags};
 use lockwheel_resp::Reply;
 use std::fmt::{Display, Write};
 
@@ -66,7 +66,7 @@ fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
         (section.write)(engine, &mut lines);
     }
     reply.verbatim(*b"txt", lines.0.as_bytes());
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The text of INFO.

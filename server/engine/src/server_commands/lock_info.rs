@@ -4,7 +4,7 @@ use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
 use crate::locks::{self, Channels, Subscriber};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn info(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
     let subscribers = redisson_waiters(&engine.pubsub, &args[1]);
     let (db, now) = (engine.session(call.slot).db, engine.time.now);
     locks::write_info(&mut engine.keyspace.tx(db, now), &args[1], subscribers.iter(), reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Clients that wait for a key the way Redisson does: subscribed to the channels that its name stands in, or to

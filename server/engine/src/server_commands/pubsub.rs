@@ -3,7 +3,7 @@
 use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Flow, Outcome, Row, flags};
+use crate::spec::{Args, Outcome, Row, flags};
 use lockwheel_resp::Reply;
 
 const SUBSCRIBE_FLAGS: u32 =
@@ -69,7 +69,7 @@ fn publish(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
         engine.send_to_subscribers(&args[1], &args[2]);
     }
     reply.integer(receivers as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Says what a client is subscribed to now, even one that wants no replies.
@@ -94,7 +94,7 @@ fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Re
         confirm(reply, b"subscribe", Some(channel), session.subscriptions());
     }
     engine.note_audience();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -106,7 +106,7 @@ fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
         confirm(reply, b"psubscribe", Some(pattern), session.subscriptions());
     }
     engine.note_audience();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -127,7 +127,7 @@ fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn 
         confirm(reply, b"unsubscribe", Some(&channel), session.subscriptions());
     }
     engine.note_audience();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -147,7 +147,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
         confirm(reply, b"punsubscribe", Some(&pattern), engine.session(call.slot).subscriptions());
     }
     engine.note_audience();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -160,12 +160,12 @@ fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn
     let channels: Vec<&[u8]> = channels.filter(listed).collect();
     reply.array(channels.len());
     channels.iter().for_each(|channel| reply.bulk(channel));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn pubsub_numpat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.pubsub.patterns() as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -176,12 +176,12 @@ fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn R
         reply.bulk(channel);
         reply.integer(engine.pubsub.subscribers(channel) as i64);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn pubsub_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write("PUBSUB", HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

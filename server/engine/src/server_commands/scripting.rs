@@ -2,7 +2,7 @@
 
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::scripts::kill_error;
-use crate::spec::{Args, CommandError, CommandId, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, CommandId, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{Host, Runtime, ScriptId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -176,7 +176,7 @@ fn run(
     if let Err(panic) = ran {
         resume_unwind(panic);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const UNKNOWN: &str = "ERR Unknown Redis command called from script";
@@ -278,7 +278,7 @@ fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Rep
     engine.scripts.put_back(runtime);
     let sha = loaded.map_err(|error| CommandError::new(error.into_bytes()))?;
     reply.bulk(sha.as_bytes());
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -287,7 +287,7 @@ fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn R
     for sha in args.from(2) {
         reply.integer(i64::from(runtime.exists(sha)));
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -297,7 +297,7 @@ fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Re
     }
     engine.scripts.idle()?.flush();
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
@@ -305,12 +305,12 @@ fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Re
 fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.scripts.control().kill().map_err(kill_error)?;
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn script_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write("SCRIPT", HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

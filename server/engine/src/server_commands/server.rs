@@ -3,7 +3,7 @@
 use super::client::unknown_or_arity;
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin, Progress};
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, Wait, errors, flags};
+use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, Wait, errors, flags};
 use lockwheel_resp::{Reply, number};
 
 const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("server", "2.6.0", "O(1)")
         .summary("The server's time: Unix seconds, and microseconds of the second.")
         .tips(&["nondeterministic_output"]),
-    Row::new("wait", 3, Handler::Engine(wait))
+    Row::new("wait", 3, Handler::BlockingEngine(wait))
         .flags(flags::BLOCKING)
         .categories(&["connection"])
         .about("generic", "3.0.0", "O(1)")
@@ -99,7 +99,7 @@ fn time(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
         number::write_i64(part, &mut digits);
         reply.bulk(&digits);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -109,7 +109,7 @@ fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Repl
         reply.bulk(&name);
         reply.bulk(&value);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -130,7 +130,7 @@ fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
         engine.identity.process.port = engine.config.port;
     }
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The values of parameters that are secrets.
@@ -144,12 +144,12 @@ fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn R
     let dirty = engine.keyspace.counters.dirty;
     engine.keyspace.counters = crate::keyspace::Counters { dirty, ..Default::default() };
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn config_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write("CONFIG", CONFIG_HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const CONFIG_HELP: &[&str] = &[
@@ -169,7 +169,7 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     }
     if args.is(1, "help") && args.len() == 2 {
         crate::spec::help::write("DEBUG", DEBUG_HELP, reply);
-        return Ok(Flow::Done);
+        return Ok(());
     }
     if !args.is(1, "sleep") || args.len() != 3 {
         return Err(unknown_or_arity(args));
@@ -181,7 +181,7 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     engine.time.sleep(us);
     engine.pending_progress = Some(Progress::Sleep(us));
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const DEBUG_HELP: &[&str] = &["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."];
@@ -191,11 +191,11 @@ fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     reply.bulk(b"master");
     reply.integer(0);
     reply.array(0);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// No replica ever has a write: who asks for none is answered at once, everybody else when the time is over.
-fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let replicas = args.int(1)?;
     let timeout = args.int(2).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
     if timeout < 0 {
@@ -258,5 +258,5 @@ fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) 
     }
     debug_assert_eq!(call.origin, Origin::Client, "SHUTDOWN is refused in transactions and scripts");
     engine.pending_progress = Some(Progress::Shutdown);
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::slow_log::Entry;
-use crate::spec::{Args, CommandError, Flow, Outcome, Row, flags};
+use crate::spec::{Args, CommandError, Outcome, Row, flags};
 use lockwheel_resp::Reply;
 
 /// How many entries SLOWLOG GET gives unasked.
@@ -54,7 +54,7 @@ fn get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> O
     };
     reply.array(engine.slow_log.len().min(count));
     engine.slow_log.iter().take(count).for_each(|entry| write(entry, reply));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn write(entry: &Entry, reply: &mut dyn Reply) {
@@ -70,18 +70,18 @@ fn write(entry: &Entry, reply: &mut dyn Reply) {
 
 fn len(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.slow_log.len() as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.slow_log.reset();
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     crate::spec::help::write("SLOWLOG", HELP, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 const HELP: &[&str] = &[

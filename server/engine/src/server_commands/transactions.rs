@@ -3,7 +3,7 @@
 use crate::clients::{Multi, Request, Session, Slot};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, CommandId, Flow, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, CommandId, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
 const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY;
@@ -49,7 +49,7 @@ fn multi(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Rep
     }
     session.multi = Some(Multi::default());
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -62,7 +62,7 @@ fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     }
     if broken {
         reply.null_array();
-        return Ok(Flow::Done);
+        return Ok(());
     }
     reply.array(multi.queue.len());
     let call = Call { origin: Origin::Transaction, ..call };
@@ -74,7 +74,7 @@ fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
             break;
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The rest of a transaction in which a client has killed itself: it is run, but nobody is there for the answers.
@@ -93,7 +93,7 @@ fn discard(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) 
     }
     engine.unwatch(call.slot);
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn watch(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -109,13 +109,13 @@ fn watch(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
         }
     }
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn unwatch(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.unwatch(call.slot);
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 impl Engine {

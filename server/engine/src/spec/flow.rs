@@ -4,10 +4,13 @@ use super::error::CommandError;
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
 
-/// What a handler comes back with.
-pub type Outcome = Result<Flow, CommandError>;
+/// What a handler comes back with that never waits: its whole reply is written.
+pub type Outcome = Result<(), CommandError>;
 
-/// Whether a command is done.
+/// What a handler comes back with that may wait.
+pub type BlockingOutcome = Result<Flow, CommandError>;
+
+/// Whether a command that may wait is done.
 #[derive(Debug)]
 pub enum Flow {
     /// It has written its whole reply.

@@ -17,7 +17,7 @@ pub mod syntax;
 
 pub use args::{Args, parse_timeout_ms};
 pub use error::{CommandError, errors, quotable};
-pub use flow::{Flow, Null, Outcome, Wait, WaitClass};
+pub use flow::{BlockingOutcome, Flow, Null, Outcome, Wait, WaitClass};
 pub use id::CommandId;
 pub use keys::{Begin, Find, KeySpec, key_flags};
 pub use registry::{Command, CommandTable, Registration};
@@ -30,6 +30,9 @@ use lockwheel_resp::Reply;
 ///
 /// It validates before it writes: an `Err` must leave every key as it was.
 pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
+
+/// The handler of a data command that may wait: as [`DataHandler`], or it has not been able to do what it should yet.
+pub type BlockingHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
 /// The version of Redis whose answers are given.
 pub const REDIS_VERSION: &str = "7.2.7";

@@ -1,7 +1,7 @@
 //! The commands that change hashes.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, Extended};
@@ -70,13 +70,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 fn hset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let new = set_pairs(tx, args, "hset")?;
     reply.integer(new as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hmset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     set_pairs(tx, args, "hmset")?;
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Sets the fields from argument 2 on; how many of them are new.
@@ -104,7 +104,7 @@ fn hsetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.changed(&args[1], events::HSET);
     }
     reply.integer(i64::from(new));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -119,7 +119,7 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.delete_if_empty(key);
     }
     reply.integer(removed as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Removes fields from the hash of a lock, of which some may be owners.
@@ -157,7 +157,7 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     tx.changed(key, events::HINCRBY);
     reply.integer(sum);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hincrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -182,5 +182,5 @@ fn hincrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     }
     tx.changed(key, events::HINCRBYFLOAT);
     reply.bulk(text.as_bytes());
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::commands::sample::{self, Draw};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::{Rng, Tx};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::Hash;
 use lockwheel_resp::{Protocol, Reply};
 
@@ -111,7 +111,7 @@ fn bulk_or_null(value: Option<&[u8]>, reply: &mut dyn Reply) {
 
 fn hget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     bulk_or_null(value(tx, args)?, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hmget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -121,36 +121,36 @@ fn hmget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for field in fields {
         bulk_or_null(hash.and_then(|hash| hash.get(field)), reply);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hexists(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(i64::from(value(tx, args)?.is_some()));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(tx.read::<Hash>(&args[1])?.map_or(0, Hash::len) as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hstrlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(value(tx, args)?.map_or(0, <[u8]>::len) as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hkeys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let hash = tx.read::<Hash>(&args[1])?;
     reply.array(hash.map_or(0, Hash::len));
     hash.into_iter().flatten().for_each(|(field, _)| reply.bulk(field));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hvals(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let hash = tx.read::<Hash>(&args[1])?;
     reply.array(hash.map_or(0, Hash::len));
     hash.into_iter().flatten().for_each(|(_, value)| reply.bulk(value));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hgetall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -160,7 +160,7 @@ fn hgetall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         reply.bulk(field);
         reply.bulk(value);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -169,7 +169,7 @@ fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     if args.len() == 2 {
         let field = tx.read::<Hash>(&args[1])?.and_then(|hash| sample::one(hash, &mut rng));
         bulk_or_null(field.map(|(field, _)| field), reply);
-        return Ok(Flow::Done);
+        return Ok(());
     }
     let draw = Draw::parse(args, 2)?;
     let with_values = args.is(3, "withvalues");
@@ -181,7 +181,7 @@ fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     }
     let Some(hash) = tx.read::<Hash>(&args[1])? else {
         reply.array(0);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let len = draw.len(hash.len())?;
     let nested = with_values && reply.protocol() == Protocol::Resp3;
@@ -195,7 +195,7 @@ fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
             reply.bulk(value);
         }
     });
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn hscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -210,5 +210,5 @@ fn hscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     });
     begin_page(next, page.len(), reply);
     page.iter().for_each(|text| reply.bulk(text));
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{place, push_event};
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Edit, Tx, events};
-use crate::spec::{Args, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
@@ -95,7 +95,7 @@ fn push_if_there(tx: &mut Tx<'_>, args: Args<'_>, end: End, reply: &mut dyn Repl
         }
         None => {
             reply.integer(0);
-            Ok(Flow::Done)
+            Ok(())
         }
     }
 }
@@ -109,7 +109,7 @@ fn push(list: Edit<'_, List>, args: Args<'_>, end: End) -> usize {
 fn pushed(tx: &mut Tx<'_>, args: Args<'_>, end: End, len: usize, reply: &mut dyn Reply) -> Outcome {
     tx.changed(&args[1], push_event(end));
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn linsert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -119,16 +119,16 @@ fn linsert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let Some(list) = tx.write::<List>(&args[1])? else {
         reply.integer(0);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let Some(pivot) = list.value.iter().position(|element| *element == args[3]) else {
         reply.integer(-1);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     list.value.insert(pivot + usize::from(behind), &args[4], list.encodings);
     reply.integer(list.value.len() as i64);
     tx.changed(&args[1], events::LINSERT);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn lset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -139,14 +139,14 @@ fn lset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     list.value.set(place, &args[3], list.encodings);
     tx.changed(&args[1], events::LSET);
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn lrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let count = args.int_in(2, -i64::MAX, i64::MAX, errors::OUT_OF_LONG_RANGE)?;
     let Some(list) = tx.write::<List>(&args[1])? else {
         reply.integer(0);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let max = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
     let from = if count < 0 { End::Right } else { End::Left };
@@ -159,7 +159,7 @@ fn lrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
     }
     reply.integer(removed as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn ltrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -176,5 +176,5 @@ fn ltrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
     }
     reply.ok();
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Lists.
 
+pub(super) mod blocking;
 pub(super) mod change;
 pub(super) mod pop;
 pub(super) mod read;

@@ -1,19 +1,15 @@
-//! The commands that take elements off a list, or off the first of several, at once or when there are some.
+//! The commands that take elements off a list, or off the first of several, at once.
 
 use super::pop_event;
 use crate::commands::ready::{MultiPop, first_ready};
 use crate::keyspace::{Edit, Tx};
-use crate::spec::{
-    Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, flags, key_flags,
-    parse_timeout_ms,
-};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags};
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
-const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
+pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
-const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, POPS)];
-const ENDS: [&str; 2] = ["left", "right"];
+pub(super) const ENDS: [&str; 2] = ["left", "right"];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
@@ -31,25 +27,6 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR count should be greater than 0",
             "ERR syntax error",
         ]),
-    blocking_pop_row("blpop", blpop)
-        .summary("Removes and returns the first element of the first list that has one, waiting for it if need be."),
-    blocking_pop_row("brpop", brpop)
-        .summary("Removes and returns the last element of the first list that has one, waiting for it if need be."),
-    Row::new("blmpop", -5, blmpop as DataHandler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::MOVABLEKEYS)
-        .categories(&["list"])
-        .keys(&[KeySpec::counted(2, POPS)])
-        .about("list", "7.0.0", "O(N+M), N the keys, M the elements returned")
-        .summary("Removes and returns elements of the first of several lists that exists, waiting for one if need be.")
-        .syntax("timeout numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
-        .errors(&[
-            "ERR numkeys should be greater than 0",
-            "ERR count should be greater than 0",
-            "ERR syntax error",
-            "ERR timeout is not a float or out of range",
-            "ERR timeout is negative",
-            "ERR timeout is out of range",
-        ]),
 ];
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
@@ -60,20 +37,6 @@ const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .about("list", "1.0.0", "O(N), N the elements returned")
         .syntax("key [count]")
         .errors(&["ERR value is out of range, must be positive"])
-}
-
-const fn blocking_pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    Row::new(name, -3, handler)
-        .flags(flags::WRITE | flags::BLOCKING)
-        .categories(&["list"])
-        .keys(ALL_BUT_LAST)
-        .about("list", "2.0.0", "O(N), N the keys")
-        .syntax("key [key ...] timeout")
-        .errors(&[
-            "ERR timeout is not a float or out of range",
-            "ERR timeout is negative",
-            "ERR timeout is out of range",
-        ])
 }
 
 fn lpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -95,22 +58,22 @@ fn pop(tx: &mut Tx<'_>, args: Args<'_>, end: End, reply: &mut dyn Reply) -> Outc
             None => reply.null(),
             Some(_) => reply.null_array(),
         }
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let empty = match count {
         None => take_one(list, end, reply),
         Some(0) => {
             reply.array(0);
-            return Ok(Flow::Done);
+            return Ok(());
         }
         Some(count) => take(list, end, count, reply),
     };
     taken(tx, &args[1], end, empty);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Removes and replies the element at an end; whether the list is empty now.
-fn take_one(list: Edit<'_, List>, end: End, reply: &mut dyn Reply) -> bool {
+pub(super) fn take_one(list: Edit<'_, List>, end: End, reply: &mut dyn Reply) -> bool {
     if let Some(element) = list.value.peek(end) {
         reply.bulk(element);
     }
@@ -133,7 +96,7 @@ fn take(list: Edit<'_, List>, end: End, count: usize, reply: &mut dyn Reply) -> 
 }
 
 /// Tells what was taken, at least one element.
-fn taken(tx: &mut Tx<'_>, key: &[u8], end: End, empty: bool) {
+pub(super) fn taken(tx: &mut Tx<'_>, key: &[u8], end: End, empty: bool) {
     tx.changed(key, pop_event(end));
     if empty {
         tx.delete(key);
@@ -145,20 +108,11 @@ fn lmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if !multi_pop(tx, args, &wanted, reply)? {
         reply.null_array();
     }
-    Ok(Flow::Done)
-}
-
-fn blmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wanted = MultiPop::parse(args, 2, ENDS)?;
-    let timeout_ms = parse_timeout_ms(&args[1])?;
-    if multi_pop(tx, args, &wanted, reply)? {
-        return Ok(Flow::Done);
-    }
-    Ok(Flow::NotYet(Wait::on_keys(wanted.keys, WaitClass::List, timeout_ms, Null::Array)))
+    Ok(())
 }
 
 /// Takes from the first list that exists; whether there is one.
-fn multi_pop(
+pub(super) fn multi_pop(
     tx: &mut Tx<'_>,
     args: Args<'_>,
     wanted: &MultiPop,
@@ -172,27 +126,4 @@ fn multi_pop(
     let empty = take(list, end, wanted.count, reply);
     taken(tx, &args[at], end, empty);
     Ok(true)
-}
-
-fn blpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    blocking_pop(tx, args, End::Left, reply)
-}
-
-fn brpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    blocking_pop(tx, args, End::Right, reply)
-}
-
-fn blocking_pop(tx: &mut Tx<'_>, args: Args<'_>, end: End, reply: &mut dyn Reply) -> Outcome {
-    let keys = 1..args.len() - 1;
-    let timeout_ms = parse_timeout_ms(&args[keys.end])?;
-    if let Some(at) = first_ready::<List>(tx, args, keys.clone())?
-        && let Some(list) = tx.write::<List>(&args[at])?
-    {
-        reply.array(2);
-        reply.bulk(&args[at]);
-        let empty = take_one(list, end, reply);
-        taken(tx, &args[at], end, empty);
-        return Ok(Flow::Done);
-    }
-    Ok(Flow::NotYet(Wait::on_keys(keys, WaitClass::List, timeout_ms, Null::Array)))
 }

@@ -3,7 +3,7 @@
 use super::place;
 use crate::commands::ranges::index_range;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::List;
 use lockwheel_resp::{Reply, number};
 
@@ -55,13 +55,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 fn llen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let len = tx.read::<List>(&args[1])?.map_or(0, List::len);
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn lindex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let Some(list) = tx.read::<List>(&args[1])? else {
         reply.null();
-        return Ok(Flow::Done);
+        return Ok(());
     };
     // Redis looks at the key first.
     let index = args.int(2)?;
@@ -69,7 +69,7 @@ fn lindex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         Some(element) => reply.bulk(element),
         None => reply.null(),
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn lrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -82,7 +82,7 @@ fn lrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             list.range(range).for_each(|element| reply.bulk(element));
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Which matches LPOS is asked for.
@@ -155,5 +155,5 @@ fn lpos(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             None => reply.null(),
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -1,16 +1,13 @@
-//! The commands that move an element from one list to another, at once or when there is one.
+//! The commands that move an element from one list to another, at once.
 
 use super::{end, pop_event, push_event};
 use crate::commands::ready::first_ready;
 use crate::keyspace::{Edit, Tx, Typed};
-use crate::spec::{
-    Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
-    key_flags, parse_timeout_ms,
-};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
-const KEYS: &[KeySpec] = &[
+pub(super) const KEYS: &[KeySpec] = &[
     KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE),
     KeySpec::one(2, key_flags::RW | key_flags::INSERT),
 ];
@@ -32,38 +29,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("list", "1.2.0", "O(1)")
         .summary("Moves the last element of a list to the front of a list and returns it; LMOVE says more.")
         .syntax("source destination"),
-    Row::new("blmove", 6, blmove as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
-        .categories(&["list"])
-        .keys(KEYS)
-        .about("list", "6.2.0", "O(1)")
-        .summary("Moves an element from an end of a list to an end of a list, waiting for one if need be.")
-        .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT) timeout")
-        .errors(&[
-            "ERR syntax error",
-            "ERR timeout is not a float or out of range",
-            "ERR timeout is negative",
-            "ERR timeout is out of range",
-        ]),
-    Row::new("brpoplpush", 4, brpoplpush as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
-        .categories(&["list"])
-        .keys(KEYS)
-        .about("list", "2.2.0", "O(1)")
-        .summary("Moves the last element of a list to the front of a list, waiting for one if need be.")
-        .syntax("source destination timeout")
-        .errors(&[
-            "ERR timeout is not a float or out of range",
-            "ERR timeout is negative",
-            "ERR timeout is out of range",
-        ]),
 ];
 
 /// From which end to which.
-type Ends = (End, End);
+pub(super) type Ends = (End, End);
 
 /// The ends of RPOPLPUSH.
-const RIGHT_TO_LEFT: Ends = (End::Right, End::Left);
+pub(super) const RIGHT_TO_LEFT: Ends = (End::Right, End::Left);
 
 fn lmove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let ends = (end(args, 3)?, end(args, 4)?);
@@ -78,37 +50,11 @@ fn transfer_or_null(tx: &mut Tx<'_>, args: Args<'_>, ends: Ends, reply: &mut dyn
     if !transfer(tx, args, ends, reply)? {
         reply.null();
     }
-    Ok(Flow::Done)
-}
-
-fn blmove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let ends = (end(args, 3)?, end(args, 4)?);
-    blocking_transfer(tx, args, ends, 5, reply)
-}
-
-fn brpoplpush(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    blocking_transfer(tx, args, RIGHT_TO_LEFT, 3, reply)
-}
-
-/// Transfers, or waits for the source; argument `timeout` says for how long.
-fn blocking_transfer(
-    tx: &mut Tx<'_>,
-    args: Args<'_>,
-    ends: Ends,
-    timeout: usize,
-    reply: &mut dyn Reply,
-) -> Outcome {
-    let timeout_ms = parse_timeout_ms(&args[timeout])?;
-    if transfer(tx, args, ends, reply)? {
-        return Ok(Flow::Done);
-    }
-    // Redis answers a null array when the time is over, and a null bulk string where it may not wait.
-    let wait = Wait::on_keys([1], WaitClass::List, timeout_ms, Null::Array);
-    Ok(Flow::NotYet(Wait { null_at_once: Null::Bulk, ..wait }))
+    Ok(())
 }
 
 /// Moves an element of the source, argument 1, to the destination, argument 2, and replies it; whether there was one.
-fn transfer(
+pub(super) fn transfer(
     tx: &mut Tx<'_>,
     args: Args<'_>,
     (from, to): Ends,

@@ -3,7 +3,7 @@
 //! What is observable of Redis' way to them (the order of an intersection, the encoding of a stored result) is kept.
 
 use crate::keyspace::{Event, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Encodings, Set, Text, Value};
 use lockwheel_resp::{Reply, number};
 
@@ -143,7 +143,7 @@ fn sinter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let members: Vec<Text<'_>> = intersection(&tx.read_all::<Set>(args.from(1))?).collect();
     reply.set(members.len());
     members.iter().for_each(|member| reply.bulk(member));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn sinterstore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -159,7 +159,7 @@ fn sintercard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     let (keys, limit) = counted_keys(args)?;
     let sets = tx.read_all::<Set>(keys)?;
     reply.integer(intersection(&sets).take(limit).count() as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The keys of SINTERCARD and its limit: no limit when it is 0.
@@ -214,7 +214,7 @@ fn combined(
     let result = combine(tx, args.from(1), how)?;
     reply.set(result.len());
     result.iter().for_each(|member| reply.bulk(&member));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Stores what becomes of the sets in argument 1; an empty set is no key.
@@ -234,5 +234,5 @@ fn store(
         tx.changed(destination, event);
     }
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The commands that change one set, or move a member between two.
 
 use crate::keyspace::{Rng, Tx, WrongType, events};
-use crate::spec::{Args, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Set, Value};
 use lockwheel_resp::Reply;
 
@@ -59,7 +59,7 @@ fn add(tx: &mut Tx<'_>, key: &[u8], members: &[&[u8]]) -> Result<usize, WrongTyp
 fn sadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let added = add(tx, &args[1], args.from(2))?;
     reply.integer(added as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Removes members of the set at `key`, and the key with the last of them; how many there were.
@@ -78,7 +78,7 @@ fn remove(tx: &mut Tx<'_>, key: &[u8], members: &[&[u8]]) -> Result<usize, Wrong
 fn srem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let removed = remove(tx, &args[1], args.from(2))?;
     reply.integer(removed as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn spop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -105,7 +105,7 @@ fn pop_one(tx: &mut Tx<'_>, key: &[u8], reply: &mut dyn Reply) -> Outcome {
             reply.bulk(&member);
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) -> Outcome {
@@ -130,7 +130,7 @@ fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) ->
         }
         _ => reply.set(0),
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Takes a random member out; none from an empty set.
@@ -143,7 +143,7 @@ fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (source, destination, member) = (&args[1], &args[2], &args[3]);
     let Some(there) = tx.write::<Set>(source)?.map(|edit| edit.value.contains(member)) else {
         reply.integer(0);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     tx.write::<Set>(destination)?;
     if there && source != destination {
@@ -151,5 +151,5 @@ fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         add(tx, destination, &[member])?;
     }
     reply.integer(i64::from(there));
-    Ok(Flow::Done)
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::commands::sample::{self, Draw};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::{Rng, Tx};
-use crate::spec::{Args, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::Set;
 use lockwheel_resp::Reply;
 
@@ -71,13 +71,13 @@ fn smembers(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let set = tx.read::<Set>(&args[1])?;
     reply.set(set.map_or(0, Set::len));
     set.into_iter().flatten().for_each(|member| reply.bulk(&member));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn sismember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let set = tx.read::<Set>(&args[1])?;
     reply.integer(i64::from(set.is_some_and(|set| set.contains(&args[2]))));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn smismember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -87,12 +87,12 @@ fn smismember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     for member in members {
         reply.integer(i64::from(set.is_some_and(|set| set.contains(member))));
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn scard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(tx.read::<Set>(&args[1])?.map_or(0, Set::len) as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn srandmember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -103,7 +103,7 @@ fn srandmember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
             Some(member) => reply.bulk(&member),
             None => reply.null(),
         }
-        return Ok(Flow::Done);
+        return Ok(());
     }
     if args.len() > 3 {
         return Err(errors::SYNTAX);
@@ -111,12 +111,12 @@ fn srandmember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
     let draw = Draw::parse(args, 2)?;
     let Some(set) = tx.read::<Set>(&args[1])? else {
         reply.array(0);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let len = draw.len(set.len())?;
     reply.array(len);
     sample::draw(set, draw, len, &mut rng, |member| reply.bulk(&member));
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn sscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -131,5 +131,5 @@ fn sscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     });
     begin_page(next, page.len(), reply);
     page.iter().for_each(|member| reply.bulk(member));
-    Ok(Flow::Done)
+    Ok(())
 }

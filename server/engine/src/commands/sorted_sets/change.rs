@@ -3,7 +3,7 @@
 use super::bounds::{Members, Scores};
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Edit, Event, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
 use std::ops::Range;
@@ -172,7 +172,7 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     pairs.clone().try_for_each(|pair: Result<_, CommandError>| pair.map(drop))?;
     if policy.xx && !tx.exists(&args[1]) {
         reply.integer(0);
-        return Ok(Flow::Done);
+        return Ok(());
     }
     let mut set = tx.write_or_new::<ZSet>(&args[1])?;
     let longest = args.from(first + 1).iter().step_by(2).map(|member| member.len()).max();
@@ -190,7 +190,7 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.changed(&args[1], events::ZADD);
     }
     reply.integer(if ch { added + updated } else { added });
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -211,7 +211,7 @@ fn add_to_score(
 ) -> Outcome {
     if policy.xx && !tx.exists(key) {
         reply.null();
-        return Ok(Flow::Done);
+        return Ok(());
     }
     let mut set = tx.write_or_new::<ZSet>(key)?;
     set.value.expect(1, member.len(), set.encodings);
@@ -223,7 +223,7 @@ fn add_to_score(
             reply.double(score);
         }
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -234,7 +234,7 @@ fn zrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         told(tx, &args[1], events::ZREM, removed, empty);
     }
     reply.integer(removed as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zremrangebyrank(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -266,7 +266,7 @@ fn remove_range(
         told(tx, key, event, removed, empty);
     }
     reply.integer(removed as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// Tells that so many members were removed, if any were.

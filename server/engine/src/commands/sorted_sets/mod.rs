@@ -1,5 +1,6 @@
 //! Sorted sets.
 
+pub(super) mod blocking;
 mod bounds;
 pub(super) mod change;
 mod pairs;

@@ -1,59 +1,37 @@
-//! The commands that take members off an end of a sorted set, or of the first of several, at once or when there are
-//! some.
+//! The commands that take members off an end of a sorted set, or of the first of several, at once.
 
 use super::pairs::Pairs;
 use crate::commands::ready::{MultiPop, first_ready};
 use crate::keyspace::{Edit, Tx, events};
-use crate::spec::{
-    Args, CommandError, DataHandler, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, flags,
-    key_flags, parse_timeout_ms,
-};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
 
-const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
+pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
-const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, POPS)];
-const ENDS: [&str; 2] = ["min", "max"];
+pub(super) const ENDS: [&str; 2] = ["min", "max"];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
-    pop_row("zpopmin", zpopmin).summary("Removes and returns the member with the lowest score, or so many of them."),
-    pop_row("zpopmax", zpopmax).summary("Removes and returns the member with the highest score, or so many of them."),
+    pop_row("zpopmin", zpopmin)
+        .summary("Removes and returns the member with the lowest score, or so many of them."),
+    pop_row("zpopmax", zpopmax)
+        .summary("Removes and returns the member with the highest score, or so many of them."),
     Row::new("zmpop", -4, zmpop as DataHandler)
         .flags(flags::WRITE | flags::MOVABLEKEYS)
         .categories(&["sortedset"])
         .keys(&[KeySpec::counted(1, POPS)])
-        .about("sorted-set", "7.0.0", "O(K + M log N), K the keys, M the members returned, N those of the set")
+        .about(
+            "sorted-set",
+            "7.0.0",
+            "O(K + M log N), K the keys, M the members returned, N those of the set",
+        )
         .summary("Removes and returns members of the first of several sorted sets that exists.")
         .syntax("numkeys key [key ...] (MIN | MAX) [COUNT count]")
         .errors(&[
             "ERR numkeys should be greater than 0",
             "ERR count should be greater than 0",
             "ERR syntax error",
-        ]),
-    blocking_pop_row("bzpopmin", bzpopmin).summary(
-        "Removes and returns the member with the lowest score of the first sorted set that exists, waiting for one if \
-         need be.",
-    ),
-    blocking_pop_row("bzpopmax", bzpopmax).summary(
-        "Removes and returns the member with the highest score of the first sorted set that exists, waiting for one if \
-         need be.",
-    ),
-    Row::new("bzmpop", -5, bzmpop as DataHandler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::MOVABLEKEYS)
-        .categories(&["sortedset"])
-        .keys(&[KeySpec::counted(2, POPS)])
-        .about("sorted-set", "7.0.0", "O(K + M log N), K the keys, M the members returned, N those of the set")
-        .summary("Removes and returns members of the first of several sorted sets, waiting for one if need be.")
-        .syntax("timeout numkeys key [key ...] (MIN | MAX) [COUNT count]")
-        .errors(&[
-            "ERR numkeys should be greater than 0",
-            "ERR count should be greater than 0",
-            "ERR syntax error",
-            "ERR timeout is not a float or out of range",
-            "ERR timeout is negative",
-            "ERR timeout is out of range",
         ]),
 ];
 
@@ -67,29 +45,15 @@ const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .errors(&["ERR value is out of range, must be positive", "ERR syntax error"])
 }
 
-const fn blocking_pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    Row::new(name, -3, handler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::FAST)
-        .categories(&["sortedset"])
-        .keys(ALL_BUT_LAST)
-        .about("sorted-set", "5.0.0", "O(K + log N), K the keys, N the members of the set")
-        .syntax("key [key ...] timeout")
-        .errors(&[
-            "ERR timeout is not a float or out of range",
-            "ERR timeout is negative",
-            "ERR timeout is out of range",
-        ])
-}
-
 /// An end of a sorted set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Min,
     Max,
 }
 
 /// Removes up to `count` members at a side, after `write` has replied them; whether the set is empty now.
-fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl FnOnce(Pairs<'_>)) -> bool {
+pub(super) fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl FnOnce(Pairs<'_>)) -> bool {
     let Edit { value: set, .. } = set;
     let len = set.len();
     let count = count.min(len);
@@ -100,7 +64,7 @@ fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl FnOnce(Pairs<
 }
 
 /// Tells what was taken, at least one member.
-fn taken(tx: &mut Tx<'_>, key: &[u8], side: Side, empty: bool) {
+pub(super) fn taken(tx: &mut Tx<'_>, key: &[u8], side: Side, empty: bool) {
     tx.changed(key, if side == Side::Min { events::ZPOPMIN } else { events::ZPOPMAX });
     if empty {
         tx.delete(key);
@@ -125,7 +89,7 @@ fn pop(tx: &mut Tx<'_>, args: Args<'_>, side: Side, reply: &mut dyn Reply) -> Ou
     let empty = match (set, count) {
         (None, _) | (_, Some(0)) => {
             reply.array(0);
-            return Ok(Flow::Done);
+            return Ok(());
         }
         (Some(set), None) => take(set, side, 1, |members| {
             reply.array(2);
@@ -134,7 +98,7 @@ fn pop(tx: &mut Tx<'_>, args: Args<'_>, side: Side, reply: &mut dyn Reply) -> Ou
         (Some(set), Some(count)) => take(set, side, count, |members| members.write(reply)),
     };
     taken(tx, &args[1], side, empty);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -142,20 +106,11 @@ fn zmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if !multi_pop(tx, args, &wanted, reply)? {
         reply.null_array();
     }
-    Ok(Flow::Done)
-}
-
-fn bzmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wanted = MultiPop::parse(args, 2, ENDS)?;
-    let timeout_ms = parse_timeout_ms(&args[1])?;
-    if multi_pop(tx, args, &wanted, reply)? {
-        return Ok(Flow::Done);
-    }
-    Ok(Flow::NotYet(Wait::on_keys(wanted.keys, WaitClass::SortedSet, timeout_ms, Null::Array)))
+    Ok(())
 }
 
 /// Takes from the first sorted set that exists; whether there is one.
-fn multi_pop(
+pub(super) fn multi_pop(
     tx: &mut Tx<'_>,
     args: Args<'_>,
     wanted: &MultiPop,
@@ -169,27 +124,4 @@ fn multi_pop(
     let empty = take(set, side, wanted.count, |members| members.write_nested(reply));
     taken(tx, &args[at], side, empty);
     Ok(true)
-}
-
-fn bzpopmin(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    blocking_pop(tx, args, Side::Min, reply)
-}
-
-fn bzpopmax(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    blocking_pop(tx, args, Side::Max, reply)
-}
-
-fn blocking_pop(tx: &mut Tx<'_>, args: Args<'_>, side: Side, reply: &mut dyn Reply) -> Outcome {
-    let keys = 1..args.len() - 1;
-    let timeout_ms = parse_timeout_ms(&args[keys.end])?;
-    if let Some(at) = first_ready::<ZSet>(tx, args, keys.clone())?
-        && let Some(set) = tx.write::<ZSet>(&args[at])?
-    {
-        reply.array(3);
-        reply.bulk(&args[at]);
-        let empty = take(set, side, 1, |members| members.write_first(reply));
-        taken(tx, &args[at], side, empty);
-        return Ok(Flow::Done);
-    }
-    Ok(Flow::NotYet(Wait::on_keys(keys, WaitClass::SortedSet, timeout_ms, Null::Array)))
 }

@@ -4,7 +4,7 @@ use super::bounds::{Members, Scores};
 use super::pairs::Pairs;
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Value, ZSet};
 use lockwheel_resp::Reply;
 use std::ops::Range;
@@ -208,7 +208,7 @@ fn range(tx: &mut Tx<'_>, args: Args<'_>, fixed: Fixed, reply: &mut dyn Reply) -
     let query = Query::parse(args, 2, fixed)?;
     let Some(set) = tx.read::<ZSet>(&args[1])? else {
         reply.array(0);
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let found = query.run(set);
     if query.with_scores {
@@ -216,7 +216,7 @@ fn range(tx: &mut Tx<'_>, args: Args<'_>, fixed: Fixed, reply: &mut dyn Reply) -
     } else {
         found.write_members(reply);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zrangestore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -238,5 +238,5 @@ fn zrangestore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
         tx.delete(&args[1]);
     }
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }

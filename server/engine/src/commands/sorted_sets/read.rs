@@ -3,7 +3,7 @@
 use super::bounds::{Members, Scores};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Flow, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{Encoding, ZSet};
 use lockwheel_resp::{Reply, number};
 
@@ -79,7 +79,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 fn zcard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let len = tx.read::<ZSet>(&args[1])?.map_or(0, ZSet::len);
     reply.integer(len as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn score_or_null(score: Option<f64>, reply: &mut dyn Reply) {
@@ -92,7 +92,7 @@ fn score_or_null(score: Option<f64>, reply: &mut dyn Reply) {
 fn zscore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let score = tx.read::<ZSet>(&args[1])?.and_then(|set| set.score(&args[2]));
     score_or_null(score, reply);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zmscore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -102,21 +102,21 @@ fn zmscore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for member in members {
         score_or_null(set.and_then(|set| set.score(member)), reply);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zcount(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let scores = Scores::parse(args, 2, 3)?;
     let count = tx.read::<ZSet>(&args[1])?.map_or(0, |set| scores.ranks(set).len());
     reply.integer(count as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zlexcount(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let members = Members::parse(args, 2, 3)?;
     let count = tx.read::<ZSet>(&args[1])?.map_or(0, |set| members.ranks(set).len());
     reply.integer(count as i64);
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zrank(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -142,7 +142,7 @@ fn rank(tx: &mut Tx<'_>, args: Args<'_>, reverse: bool, reply: &mut dyn Reply) -
         } else {
             reply.null();
         }
-        return Ok(Flow::Done);
+        return Ok(());
     };
     let rank = if reverse { set.len() - 1 - rank } else { rank };
     if with_score {
@@ -152,7 +152,7 @@ fn rank(tx: &mut Tx<'_>, args: Args<'_>, reverse: bool, reply: &mut dyn Reply) -
     if with_score {
         score_or_null(set.score(&args[2]), reply);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -173,7 +173,7 @@ fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         scanned_score(*score, set.encoding(), &mut text);
         reply.bulk(&text);
     }
-    Ok(Flow::Done)
+    Ok(())
 }
 
 /// The text of a score in a page: of a small set the shortest that reads back as the same number, of a large one 17
