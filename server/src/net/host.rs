@@ -5,6 +5,7 @@ use super::event_loop;
 use super::hooks::Point;
 use super::os_clock::OsClock;
 use super::shared::Shared;
+use super::stopwatch::Stopwatch;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::BindAddress;
 use lockwheel_engine::core::Host;
@@ -14,6 +15,7 @@ use std::sync::{Arc, Weak};
 /// What the engine may ask while a request runs.
 pub(super) struct World {
     pub(super) clock: OsClock,
+    pub(super) stopwatch: Stopwatch,
     pub(super) acceptor: Arc<Acceptor>,
     /// The engine lives within, hence weakly.
     pub(super) shared: Weak<Shared>,
@@ -24,8 +26,8 @@ impl Host for World {
         self.clock.now()
     }
 
-    fn monotonic_ns(&self) -> u64 {
-        self.clock.monotonic_ns()
+    fn stopwatch_ns(&self) -> u64 {
+        self.stopwatch.ns()
     }
 
     fn serve_while_slow(&self, engine: &mut Engine) {

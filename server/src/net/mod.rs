@@ -23,6 +23,7 @@ mod signals;
 mod socket;
 #[cfg(unix)]
 mod socket_file;
+mod stopwatch;
 mod sync;
 mod threads;
 mod timer;

@@ -19,13 +19,6 @@ impl OsClock {
         (self.start.elapsed().as_micros() as u64).saturating_sub(then.monotonic_us)
     }
 
-    /// The monotonic hand in nanoseconds: the cheapest reading there is.
-    #[inline]
-    pub(crate) fn monotonic_ns(&self) -> u64 {
-        let since = self.start.elapsed();
-        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
-    }
-
     /// Both hands, as the system shows them.
     pub(crate) fn now(&self) -> Now {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);

@@ -9,6 +9,7 @@ use super::hooks::{Hooks, Point};
 use super::host::World;
 use super::inbox::{Address, Client, Inbox, LoopMessage};
 use super::os_clock::OsClock;
+use super::stopwatch::Stopwatch;
 use super::watchdog::Batches;
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
@@ -95,7 +96,12 @@ impl Shared {
         let clock = OsClock::new();
         let mut engine = make(clock.now());
         Arc::new_cyclic(|world| {
-            engine.set_host(Arc::new(World { clock, acceptor, shared: world.clone() }));
+            engine.set_host(Arc::new(World {
+                clock,
+                stopwatch: Stopwatch::new(),
+                acceptor,
+                shared: world.clone(),
+            }));
             Shared {
                 clock,
                 control: engine.control().clone(),

@@ -131,8 +131,9 @@ pub trait Host: Send + Sync {
     /// The system's clocks, now: for what must not wait until the next batch begins.
     fn now(&self) -> Now;
 
-    /// The system's monotonic clock in nanoseconds, on the hand of [`Host::now`]: read after each command.
-    fn monotonic_ns(&self) -> u64;
+    /// Nanoseconds of real time since any instant that stays the same: read after each command, to tell how long it took.
+    /// It may drift away from [`Host::now`] in the long run.
+    fn stopwatch_ns(&self) -> u64;
 
     /// Called from time to time while a script is slow: runs what other clients ask for meanwhile.
     fn serve_while_slow(&self, engine: &mut Engine);

@@ -16,7 +16,8 @@ pub(crate) struct EngineTime {
     pub(crate) system: Now,
     /// The system's instant at the start.
     pub(crate) started: Now,
-    /// The last reading of the system's monotonic clock, in nanoseconds.
+    /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
+    instant_ns: u64,
     reading_ns: u64,
     /// Nanoseconds that the running command has asked the whole server to sleep for, when it has ended.
     sleep_ns: u64,
@@ -33,32 +34,33 @@ impl EngineTime {
             now,
             system,
             started: system,
-            reading_ns: in_ns(system),
+            instant_ns: 0,
+            reading_ns: 0,
             sleep_ns: 0,
             stale: false,
         }
     }
 
-    /// Goes on at an instant of the system's clocks.
+    /// Goes on at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.
     #[inline]
-    pub(crate) fn go_on_at(&mut self, system: Now) {
+    pub(crate) fn go_on_at(&mut self, system: Now, reading_ns: u64) {
         self.system = system;
         self.now = self.clock.read(system);
-        self.reading_ns = self.reading_ns.max(in_ns(system));
+        (self.instant_ns, self.reading_ns) = (reading_ns, reading_ns);
         self.stale = false;
     }
 
-    /// The last reading of the clock, in nanoseconds: when the next command begins.
+    /// The last reading of the stopwatch, in nanoseconds: when the next command begins.
     #[inline]
     pub(crate) fn reading_ns(&self) -> u64 {
         self.reading_ns
     }
 
-    /// Takes a reading of the clock at the end of a command that began at `began_ns`. How long it took, in nanoseconds.
+    /// Takes a reading of the stopwatch at the end of a command that began at `began_ns`. How long it took, in nanoseconds.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.reading_ns = reading_ns;
-        self.stale |= reading_ns.wrapping_sub(in_ns(self.system)) >= FRESH_NS;
+        self.stale |= reading_ns.wrapping_sub(self.instant_ns) >= FRESH_NS;
         reading_ns.saturating_sub(began_ns) + std::mem::take(&mut self.sleep_ns)
     }
 
@@ -77,8 +79,4 @@ impl EngineTime {
     pub(crate) fn take_stale(&mut self) -> bool {
         std::mem::take(&mut self.stale)
     }
-}
-
-fn in_ns(system: Now) -> u64 {
-    system.monotonic_us * 1000
 }

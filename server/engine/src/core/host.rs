@@ -10,12 +10,18 @@ impl Engine {
         self.host = Some(host);
     }
 
-    /// Reads the clock at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`, a
+    /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`, a
     /// reading before.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64) -> u64 {
-        let reading_ns = self.host.as_ref().map_or(began_ns, |host| host.monotonic_ns());
+        let reading_ns = self.stopwatch_ns();
         self.time.lap(began_ns, reading_ns)
+    }
+
+    /// What the stopwatch shows; it stands still where nobody has one.
+    #[inline]
+    pub(crate) fn stopwatch_ns(&self) -> u64 {
+        self.host.as_ref().map_or(0, |host| host.stopwatch_ns())
     }
 
     /// The system's clocks now, or at the start of the batch when nobody can tell.

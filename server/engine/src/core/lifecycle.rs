@@ -55,13 +55,13 @@ impl Engine {
     /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
-        self.time.go_on_at(system);
+        self.time.go_on_at(system, self.stopwatch_ns());
         self.fire_piece();
     }
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
     pub fn go_on_at(&mut self, system: Now) {
-        self.time.go_on_at(system);
+        self.time.go_on_at(system, self.stopwatch_ns());
         self.hide_due();
     }
 
