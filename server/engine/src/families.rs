@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::core::{Engine, Handler};
 use crate::spec::{CommandTable, Registration};
 use crate::time::Now;
-use crate::{commands, control, locks, server_commands};
+use crate::{commands, locks, server_commands};
 
 /// The rows of all families, in their order.
 fn all() -> Registration<Handler> {
@@ -12,7 +12,7 @@ fn all() -> Registration<Handler> {
     for family in [commands::ROWS, locks::ROWS] {
         all.add(family, Handler::Data);
     }
-    for family in [commands::BLOCKING_ROWS, locks::BLOCKING_ROWS, control::ROWS] {
+    for family in [commands::BLOCKING_ROWS, locks::BLOCKING_ROWS] {
         all.add(family, Handler::BlockingData);
     }
     all.add(server_commands::ROWS, |handler| handler);

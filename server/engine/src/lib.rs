@@ -7,7 +7,6 @@
 pub mod clients;
 pub mod commands;
 pub mod config;
-pub mod control;
 pub mod core;
 mod families;
 pub mod keyspace;

@@ -9,7 +9,7 @@ mod slot;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;
-pub(crate) use session::{Blocked, Multi};
+pub(crate) use session::Multi;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;

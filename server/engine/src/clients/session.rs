@@ -3,9 +3,8 @@
 use super::outbox::Outbox;
 use super::request::Request;
 use super::slot::Slot;
-use crate::spec::{CommandId, Wait};
+use crate::spec::CommandId;
 use crate::time::Now;
-use crate::timers::Timeout;
 use lockwheel_resp::Protocol;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -89,23 +88,6 @@ pub(crate) struct Multi {
     pub(crate) aborted: bool,
 }
 
-/// A request that waits.
-#[derive(Debug)]
-pub(crate) struct Blocked {
-    pub(crate) command: CommandId,
-    pub(crate) request: Request,
-    pub(crate) wait: Box<Wait>,
-    pub(crate) timeout: Option<Timeout>,
-    /// Its place in the order of arrival.
-    pub(crate) arrival: u64,
-    /// Its database.
-    pub(crate) db: usize,
-    /// When it began, on the monotonic hand in milliseconds.
-    pub(crate) since_ms: i64,
-    /// What its handler took until it began to wait, in nanoseconds.
-    pub(crate) took_ns: u64,
-}
-
 /// One client.
 #[derive(Debug)]
 pub struct Session {
@@ -143,7 +125,8 @@ pub struct Session {
     pub(crate) watch_broken: bool,
     pub(crate) channels: BTreeSet<Box<[u8]>>,
     pub(crate) patterns: BTreeSet<Box<[u8]>>,
-    pub(crate) blocked: Option<Blocked>,
+    /// It waits; its request is parked.
+    pub(crate) blocked: bool,
     /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
     pub(crate) closing: Option<Closing>,
     /// Replies and messages not yet taken for writing.
@@ -191,7 +174,7 @@ impl Session {
             watch_broken: false,
             channels: BTreeSet::new(),
             patterns: BTreeSet::new(),
-            blocked: None,
+            blocked: false,
             closing: None,
             out: Outbox::default(),
             replying: false,
@@ -269,7 +252,7 @@ impl Session {
 
     /// Whether it waits for a key or a state.
     pub fn is_blocked(&self) -> bool {
-        self.blocked.is_some()
+        self.blocked
     }
 
     /// Whether it is between MULTI and EXEC.

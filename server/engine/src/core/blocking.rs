@@ -1,31 +1,34 @@
 //! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
 
-use super::dispatch::Parked;
-use super::engine::{Call, Engine, Handler, Origin};
-use crate::clients::{Blocked, Request, Slot};
+use super::dispatch::Unfinished;
+use super::engine::{Call, Engine, Origin, Retry};
+use super::parked::Blocked;
+use crate::clients::{Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
-use crate::spec::{Args, BlockingOutcome, CommandError, CommandId, Flow, WaitClass};
+use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass};
 use crate::timers::{Timeout, Waiting};
-use crate::values::Value;
 use lockwheel_resp::{Reply, Writer};
+use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
     /// Parks a request until one of its keys is ready or its time is over.
-    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, parked: Parked) {
-        let Parked { wait, took_ns } = parked;
+    pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, unfinished: Unfinished) {
+        let Unfinished { wait, took_ns } = unfinished;
         let arrival = self.keyspace.waiters.next_ticket();
         let session = self.sessions.get_mut(slot);
         let (id, db) = (session.id, session.db);
-        let argv = request.argv();
-        for &key in &wait.keys {
-            let label = wait.label.map_or(&[][..], |label| argv[label]).into();
-            let waiter = Waiter { id, class: wait.class as u8, label };
-            self.keyspace.waiters.add(db, argv[key], arrival, waiter);
-        }
-        drop(argv);
-        if wait.is_asked_always() {
-            self.keyspace.waiters.add_unkeyed(id);
+        match &wait.retry {
+            Retry::OnKeys(on) => {
+                let argv = request.argv();
+                for &key in &on.keys {
+                    let label = on.label.map_or(&[][..], |label| argv[label]).into();
+                    let waiter = Waiter { id, class: on.class.name, label };
+                    self.keyspace.waiters.add(db, argv[key], arrival, waiter);
+                }
+            }
+            Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
+            Retry::Never => {}
         }
         let waiting = Waiting { id, order: self.keyspace.next_order() };
         let timeout = wait.timeout_ms.map(|ms| {
@@ -38,35 +41,42 @@ impl Engine {
             }
         });
         let since_ms = self.time.now.monotonic_ms();
-        self.sessions.get_mut(slot).blocked =
-            Some(Blocked { command, request, wait, timeout, arrival, db, since_ms, took_ns });
-        self.stats.blocked_clients += 1;
+        let Wait { retry, null, .. } = *wait;
+        let blocked = Blocked { command, request, retry, null, timeout, arrival, db, since_ms, took_ns };
+        self.parked.insert(id, blocked);
+        self.sessions.get_mut(slot).blocked = true;
     }
 
     /// Takes a session out of every queue it waits in.
-    pub(crate) fn unblock(&mut self, slot: Slot) -> Option<Blocked> {
+    pub(crate) fn unblock(&mut self, slot: Slot) -> Option<Blocked<Retry>> {
         let session = self.sessions.get_mut(slot);
-        let id = session.id;
-        let blocked = session.blocked.take()?;
-        let argv = blocked.request.argv();
-        for &key in &blocked.wait.keys {
-            self.keyspace.waiters.remove(blocked.db, argv[key], blocked.arrival);
-            // Who stood behind may have been kept waiting by this one alone.
-            if blocked.wait.class == WaitClass::Lock {
-                self.keyspace.waiters.signal(blocked.db, argv[key]);
-            }
+        if !std::mem::take(&mut session.blocked) {
+            return None;
         }
-        drop(argv);
-        if blocked.wait.is_asked_always() {
-            self.keyspace.waiters.remove_unkeyed(id);
+        let id = session.id;
+        let blocked = self.parked.remove(id)?;
+        match &blocked.retry {
+            Retry::OnKeys(on) => self.leave_queues(&blocked, on),
+            Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
+            Retry::Never => {}
         }
         match blocked.timeout {
             Some(Timeout::Monotonic(timer)) => drop(self.timers.monotonic.cancel(timer)),
             Some(Timeout::Real(timer)) => drop(self.timers.real.cancel(timer)),
             None => {}
         }
-        self.stats.blocked_clients -= 1;
         Some(blocked)
+    }
+
+    fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
+        let argv = blocked.request.argv();
+        for &key in &on.keys {
+            self.keyspace.waiters.remove(blocked.db, argv[key], blocked.arrival);
+            // Who stood behind may have been kept waiting by this one alone.
+            if on.class.asking == Asking::InOrder {
+                self.keyspace.waiters.signal(blocked.db, argv[key]);
+            }
+        }
     }
 
     /// Asks who waits for a signalled key, in order of arrival, until nobody is served any more.
@@ -77,35 +87,40 @@ impl Engine {
     }
 
     fn serve_key(&mut self, ready: &ReadyKey) {
-        let mut unserved = [false; WaitClass::COUNT];
+        // The classes that are not asked any more: the key is not what they wait for, or has not served the first.
+        let mut passed_over: SmallVec<[&str; 4]> = SmallVec::new();
+        let mut out_of_turn = None;
         let mut after = 0;
-        let asked = |unserved: [bool; WaitClass::COUNT]| move |class| !unserved[usize::from(class)];
-        while let Some((arrival, waiter)) = self.keyspace.waiters.next_after(ready, after, asked(unserved)) {
+        while let Some((arrival, waiter)) =
+            self.keyspace.waiters.next_after(ready, after, |class| !passed_over.contains(&class))
+        {
             after = arrival;
-            let (id, class) = (waiter.id, usize::from(waiter.class));
-            // The key may be gone again, or something else: then it is another key's turn to serve this waiter.
-            if !self.is_ready(ready, class) {
+            let id = waiter.id;
+            let Some(class) = self.class_of(id) else { continue };
+            // The key may be gone again, or something else: it is signalled once more when that changes.
+            if !(class.accepts)(self.keyspace.tx(ready.db, self.time.now).peek(&ready.key)) {
+                passed_over.push(class.name);
                 continue;
             }
-            if !self.is_still_there(id) {
-                continue;
-            }
-            if !self.retry(id) && class != WaitClass::State as usize {
-                unserved[class] = true;
+            if self.is_still_there(id) && !self.retry(id) && class.asking == Asking::InOrder {
+                passed_over.push(class.name);
+                out_of_turn = out_of_turn.or(class.out_of_turn);
             }
         }
-        if unserved[WaitClass::Lock as usize] {
-            self.serve_holders(ready);
+        if let Some(out_of_turn) = out_of_turn {
+            for id in out_of_turn(&self.keyspace.tx(ready.db, self.time.now), &ready.key) {
+                if self.is_still_there(id) {
+                    self.retry(id);
+                }
+            }
         }
     }
 
-    /// Asks those who wait for a lock in the name of an owner that has come to hold it: they need not wait for their
-    /// turn, which would come when they have given the lock back themselves.
-    fn serve_holders(&mut self, ready: &ReadyKey) {
-        for id in crate::locks::waiting_holders(&self.keyspace.tx(ready.db, self.time.now), &ready.key) {
-            if self.is_still_there(id) {
-                self.retry(id);
-            }
+    /// What a client waits for on its keys.
+    fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
+        match &self.parked.get(id)?.retry {
+            Retry::OnKeys(on) => Some(on.class),
+            Retry::Always(_) | Retry::Never => None,
         }
     }
 
@@ -119,17 +134,6 @@ impl Engine {
         !gone
     }
 
-    /// Whether a signalled key is what a class of waiters waits for; locks and states are asked in any case.
-    fn is_ready(&mut self, ready: &ReadyKey, class: usize) -> bool {
-        let tx = self.keyspace.tx(ready.db, self.time.now);
-        let value = tx.peek(&ready.key);
-        match class {
-            _ if class == WaitClass::List as usize => matches!(value, Some(Value::List(_))),
-            _ if class == WaitClass::SortedSet as usize => matches!(value, Some(Value::ZSet(_))),
-            _ => true,
-        }
-    }
-
     /// Asks clients that wait for a state of the server.
     pub(crate) fn serve_state_watchers(&mut self) {
         for id in self.keyspace.waiters.unkeyed().to_vec() {
@@ -137,13 +141,12 @@ impl Engine {
         }
     }
 
-    /// Calls the handler of a waiting request again; whether it is done.
+    /// Tries a waiting request again; whether it is done.
     fn retry(&mut self, id: u64) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
-        // It stays in its queues while the handler runs, so that its place is its own; only the request is away.
-        let session = self.sessions.get_mut(slot);
-        let Some(blocked) = session.blocked.take() else { return false };
-        let mut out = session.begin_reply();
+        // It stays in its queues meanwhile, so that its place is its own; only the request is away.
+        let Some(blocked) = self.parked.remove(id) else { return false };
+        let mut out = self.sessions.get_mut(slot).begin_reply();
         let began_ns = self.time.reading_ns();
         // A mistake in a command costs the client that waits by it, not the one whose request has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
@@ -151,17 +154,17 @@ impl Engine {
             let session = self.sessions.get(slot);
             let mut writer = Writer::new(&mut out, session.protocol);
             writer.mute(session.replies.are_muted());
-            let outcome = self.ask_again(slot, &blocked, Args::new(&argv), &mut writer);
+            let outcome = self.attempt(&blocked, Args::new(&argv), &mut writer);
             writer.mute(false);
             outcome
         }));
         let command = blocked.command;
         let session = self.sessions.get_mut(slot);
         session.end_reply(out);
-        session.blocked = Some(blocked);
+        self.parked.insert(id, blocked);
         match asked {
-            Ok(Ok(Flow::NotYet(_))) => return false,
-            Ok(Ok(Flow::Done)) => session.replies.next_request(),
+            Ok(Ok(false)) => return false,
+            Ok(Ok(true)) => session.replies.next_request(),
             Ok(Err(error)) => {
                 self.stats.failed(command, error.as_bytes());
                 self.answer(slot, |reply| reply.error(error.as_bytes()));
@@ -181,7 +184,7 @@ impl Engine {
     }
 
     /// Counts what a request took that has been served after a wait: the time in which it ran, not that of the wait.
-    fn observe_served(&mut self, slot: Slot, blocked: &Blocked, began_ns: u64) {
+    fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
         let took_ns = self.lap(began_ns);
         self.stats.served(blocked.command, took_ns);
         let took_ns = took_ns + blocked.took_ns;
@@ -191,33 +194,31 @@ impl Engine {
         }
     }
 
-    fn ask_again(
+    fn attempt(
         &mut self,
-        slot: Slot,
-        blocked: &Blocked,
+        blocked: &Blocked<Retry>,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> BlockingOutcome {
-        match self.handlers[blocked.command.index()] {
-            Some(Handler::BlockingData(run)) => {
-                let waited = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-                run(&mut self.keyspace.tx(blocked.db, self.time.now).after_waiting(waited), args, reply)
+    ) -> Result<bool, CommandError> {
+        match &blocked.retry {
+            Retry::OnKeys(on) => {
+                let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
+                let mut tx = self.keyspace.tx(blocked.db, self.time.now);
+                on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
-            Some(Handler::BlockingEngine(run)) => {
-                run(self, Call { slot, origin: Origin::Client }, args, reply)
-            }
-            _ => Err(CommandError::arity(&self.table.get(blocked.command).name)),
+            Retry::Always(state) => Ok(state.attempt(self, reply)),
+            Retry::Never => Ok(false),
         }
     }
 
     /// Tells a client that its time is over; its timer has fired.
     pub(crate) fn time_out(&mut self, id: u64) {
         let Some(slot) = self.sessions.find(id) else { return };
-        if let Some(blocked) = &mut self.sessions.get_mut(slot).blocked {
+        if let Some(blocked) = self.parked.get_mut(id) {
             blocked.timeout = None;
         }
         if let Some(blocked) = self.unblock(slot) {
-            self.answer(slot, |reply| blocked.wait.null.write(reply));
+            self.answer(slot, |reply| blocked.null.write(reply));
         }
     }
 
@@ -230,18 +231,18 @@ impl Engine {
         }
         self.answer(slot, |reply| match with_error {
             true => reply.error(crate::spec::errors::UNBLOCKED.as_bytes()),
-            false => blocked.wait.null.write(reply),
+            false => blocked.null.write(reply),
         });
         true
     }
 
-    /// How many clients wait; with a key (of database `db`), how many wait for that.
+    /// How many clients wait; with a key (of database `db`), how many wait for that. Who only looks on is not counted.
     pub(crate) fn blocked_clients(&self, key: Option<(usize, &[u8])>) -> usize {
         match key {
-            None => self.sessions.slots().filter(|&slot| self.counts_as_blocked(slot)).count(),
+            None => self.parked.retries().filter(|retry| counts(retry)).count(),
             Some((db, key)) => {
-                let state = WaitClass::State as u8;
-                self.keyspace.waiters.queue(db, key).filter(|(_, waiter)| waiter.class != state).count()
+                let counts = |id| self.class_of(id).is_some_and(|class| class.counts);
+                self.keyspace.waiters.queue(db, key).filter(|(_, waiter)| counts(waiter.id)).count()
             }
         }
     }
@@ -250,11 +251,14 @@ impl Engine {
     pub fn unblocked_clients(&self) -> u64 {
         self.stats.unblocked_clients
     }
+}
 
-    /// A client that waits for a state is a test looking on.
-    fn counts_as_blocked(&self, slot: Slot) -> bool {
-        let blocked = &self.sessions.get(slot).blocked;
-        blocked.as_ref().is_some_and(|blocked| blocked.wait.class != WaitClass::State)
+/// Whether who waits so counts as a blocked client.
+fn counts(retry: &Retry) -> bool {
+    match retry {
+        Retry::OnKeys(on) => on.class.counts,
+        Retry::Always(_) => false,
+        Retry::Never => true,
     }
 }
 

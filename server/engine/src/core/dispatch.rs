@@ -1,12 +1,10 @@
 //! A request's way through the engine: the checks in Redis' order, then the handler, then what it caused.
 
-use super::engine::{Call, Engine, Handler, Origin};
+use super::engine::{Call, Engine, Handler, Origin, Retry};
 use super::progress::Progress;
 use crate::clients::{Closing, Request, Slot};
 use crate::keyspace::Actor;
-use crate::spec::{
-    Args, BlockingOutcome, Command, CommandError, CommandId, Flow, Wait, errors, flags, quotable,
-};
+use crate::spec::{Args, Command, CommandError, CommandId, Flow, Outcome, Wait, errors, flags, quotable};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
@@ -14,8 +12,8 @@ use std::sync::Arc;
 const LONG_REPLY: usize = 128 * 1024;
 
 /// A command that is not done yet: what it waits for, and what its handler took so far in nanoseconds.
-pub(crate) struct Parked {
-    pub(super) wait: Box<Wait>,
+pub(crate) struct Unfinished {
+    pub(super) wait: Box<Wait<Retry>>,
     pub(super) took_ns: u64,
 }
 
@@ -161,7 +159,7 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<Parked> {
+    ) -> Option<Unfinished> {
         self.run_by(None, call, command, args, reply)
     }
 
@@ -175,10 +173,11 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Option<Parked> {
+    ) -> Option<Unfinished> {
         let began_ns = self.time.reading_ns();
+        let mut waits = None;
         let outcome = match self.handlers[command.index()] {
-            Some(handler) => self.invoke(script, call, handler, args, reply),
+            Some(handler) => self.invoke(script, call, handler, args, reply, &mut waits),
             None => Err(self.subcommand_missing(command)),
         };
         if self.keyspace.has_overdue() {
@@ -187,10 +186,11 @@ impl Engine {
         // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
         let took_ns = self.lap(began_ns);
         self.stats.called(command, took_ns);
-        match outcome {
-            Ok(None) => {}
-            Ok(Some(wait)) => return Some(Parked { wait, took_ns }),
-            Err(error) => self.fail(command, &error, reply),
+        if let Err(error) = outcome {
+            self.fail(command, &error, reply);
+        }
+        if let Some(wait) = waits {
+            return Some(Unfinished { wait, took_ns });
         }
         if self.slow_log.wants(took_ns) {
             self.log_slow(call, command, args, took_ns);
@@ -211,7 +211,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Calls a handler. Comes back with what it waits for, when it may wait.
+    /// Calls a handler; one that may wait says in `waits` what for.
     #[inline(always)]
     fn invoke(
         &mut self,
@@ -220,8 +220,9 @@ impl Engine {
         handler: Handler,
         args: Args<'_>,
         reply: &mut dyn Reply,
-    ) -> Result<Option<Box<Wait>>, CommandError> {
-        let done = match handler {
+        waits: &mut Option<Box<Wait<Retry>>>,
+    ) -> Outcome {
+        match handler {
             Handler::Data(run) => {
                 let db = self.sessions.get(call.slot).db;
                 let actor = Actor { command: args.all(), script };
@@ -236,15 +237,20 @@ impl Engine {
             Handler::BlockingData(run) => {
                 let db = self.sessions.get(call.slot).db;
                 let actor = Actor { command: args.all(), script };
-                let outcome = run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply);
-                return may_wait(call, outcome, reply);
+                match run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply)? {
+                    Flow::Done => {}
+                    Flow::NotYet(wait) => not_yet(call, wait, reply, waits),
+                }
+                Ok(())
             }
             Handler::BlockingEngine(run) => {
-                let outcome = run(self, call, args, reply);
-                return may_wait(call, outcome, reply);
+                match run(self, call, args, reply)? {
+                    Flow::Done => {}
+                    Flow::NotYet(wait) => not_yet(call, wait, reply, waits),
+                }
+                Ok(())
             }
-        };
-        done.map(|()| None)
+        }
     }
 }
 
@@ -257,20 +263,20 @@ impl Engine {
     }
 }
 
-/// What a command waits for that is not done; a script or a transaction never waits, and is answered a null instead.
+/// A command is not done. A script or a transaction never waits, and is answered a null instead.
+#[cold]
 #[inline(never)]
-fn may_wait(
+fn not_yet<R: Into<Retry>>(
     call: Call,
-    outcome: BlockingOutcome,
+    wait: Box<Wait<R>>,
     reply: &mut dyn Reply,
-) -> Result<Option<Box<Wait>>, CommandError> {
-    match outcome? {
-        Flow::Done => Ok(None),
-        Flow::NotYet(wait) if call.origin == Origin::Client => Ok(Some(Box::new(wait))),
-        Flow::NotYet(wait) => {
-            wait.null_at_once.write(reply);
-            Ok(None)
-        }
+    waits: &mut Option<Box<Wait<Retry>>>,
+) {
+    let Wait { retry, timeout_ms, real_time, null, null_at_once } = *wait;
+    if call.origin == Origin::Client {
+        *waits = Some(Box::new(Wait { retry: retry.into(), timeout_ms, real_time, null, null_at_once }));
+    } else {
+        null_at_once.write(reply);
     }
 }
 

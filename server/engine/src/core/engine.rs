@@ -5,6 +5,7 @@
 //! one instant, and the same inputs give the same bytes out.
 
 use super::engine_time::EngineTime;
+use super::parked::Parked;
 use super::progress::Progress;
 use crate::clients::{Session, Sessions, Slot};
 use crate::config::{BindAddress, Config};
@@ -12,11 +13,14 @@ use crate::keyspace::{Keyspace, Tx};
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
-use crate::spec::{Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Outcome, Registration};
+use crate::spec::{
+    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome, Registration,
+};
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
 use crate::timers::Timers;
 use lockwheel_resp::Reply;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The handler of a command that also sees its session.
@@ -24,7 +28,31 @@ pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dy
 /// The handler of a command that sees the engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine and may wait.
-pub(crate) type BlockingEngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
+pub(crate) type BlockingEngineHandler =
+    fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
+
+/// What a request on the engine was resolved to when it came.
+pub trait EngineAttempt: Debug + Send {
+    /// Answers if what is waited for is so now; whether it is.
+    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
+}
+
+/// What is tried again for a client that waits, and when.
+#[derive(Debug)]
+pub enum Retry {
+    /// When one of its keys is signalled.
+    OnKeys(OnKeys),
+    /// After whatever happens, as no key stands for what is waited for.
+    Always(Box<dyn EngineAttempt>),
+    /// Never: only time ends the wait.
+    Never,
+}
+
+impl From<OnKeys> for Retry {
+    fn from(on_keys: OnKeys) -> Self {
+        Retry::OnKeys(on_keys)
+    }
+}
 
 /// What runs a command.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +109,8 @@ pub struct Engine {
     pub(crate) slow_log: SlowLog,
     /// The instant, and the clock that a test turns.
     pub(crate) time: EngineTime,
+    /// The requests of clients that wait.
+    pub(crate) parked: Parked<Retry>,
     /// What ends waits.
     pub(crate) timers: Timers,
     /// The interpreter.
@@ -116,6 +146,7 @@ impl Engine {
             table: Arc::new(table),
             handlers,
             time: EngineTime::new(config.clock(system), system),
+            parked: Parked::default(),
             timers: Timers::default(),
             scripts: Scripts::new(&config, seed),
             host: None,

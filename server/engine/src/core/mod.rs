@@ -12,12 +12,13 @@ mod engine_time;
 mod host;
 mod lifecycle;
 mod observe;
+mod parked;
 mod prefetch;
 mod progress;
 mod publish;
 mod time;
 
-pub(crate) use engine::{BlockingEngineHandler, EngineHandler};
+pub(crate) use engine::{BlockingEngineHandler, EngineAttempt, EngineHandler, Retry};
 pub use engine::{Call, Engine, Handler, Host, Origin};
 pub use progress::Progress;
 pub use time::Wake;

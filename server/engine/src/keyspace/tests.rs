@@ -81,7 +81,7 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
     let arrival = keyspace.waiters.next_ticket();
-    let waiter = Waiter { id: 1, class: 0, label: Box::default() };
+    let waiter = Waiter { id: 1, class: "list", label: Box::default() };
     keyspace.waiters.add(0, b"other", arrival, waiter);
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
@@ -215,7 +215,7 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     let mut keyspace = keyspace();
     for id in 1..=3 {
         let arrival = keyspace.waiters.next_ticket();
-        let waiter = Waiter { id, class: 0, label: Box::default() };
+        let waiter = Waiter { id, class: "list", label: Box::default() };
         keyspace.waiters.add(0, b"k", arrival, waiter);
     }
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);

@@ -48,7 +48,6 @@ pub struct Tx<'a> {
     pub(super) db: usize,
     pub(super) now: Now,
     pub(super) actor: Actor<'a>,
-    waited_ms: Option<u64>,
 }
 
 /// Adds an event to the effects, if its class is published.
@@ -66,7 +65,7 @@ fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Even
 
 impl<'a> Tx<'a> {
     pub(super) fn new(keyspace: &'a mut Keyspace, db: usize, now: Now) -> Self {
-        Tx { keyspace, db, now, actor: Actor::default(), waited_ms: None }
+        Tx { keyspace, db, now, actor: Actor::default() }
     }
 
     /// The same, of this actor: what ends holds is put down to it.
@@ -74,17 +73,6 @@ impl<'a> Tx<'a> {
     pub fn by(mut self, actor: Actor<'a>) -> Self {
         self.actor = actor;
         self
-    }
-
-    /// The same, of a command that has been waiting for so long, in milliseconds of the monotonic hand.
-    pub fn after_waiting(mut self, waited_ms: u64) -> Self {
-        self.waited_ms = Some(waited_ms);
-        self
-    }
-
-    /// How long the command has been waiting; `None` when it is called for the first time.
-    pub fn waited_ms(&self) -> Option<u64> {
-        self.waited_ms
     }
 
     /// The number of the database.

@@ -22,8 +22,8 @@ pub struct ReadyKey {
 pub struct Waiter {
     /// The client.
     pub id: WaiterId,
-    /// What kind of readiness it waits for; the engine's classes in their order.
-    pub class: u8,
+    /// The name of the kind of readiness that it waits for.
+    pub class: &'static str,
     /// The owner that a native lock waits for; empty for who waits for something else.
     pub label: Box<[u8]>,
 }
@@ -44,7 +44,7 @@ pub struct Waiters {
 /// however many stand in it. In a line, by a number that grows with each arrival.
 #[derive(Debug, Default)]
 struct Queue {
-    lines: Vec<(u8, BTreeMap<u64, Waiter>)>,
+    lines: Vec<(&'static str, BTreeMap<u64, Waiter>)>,
     /// The arrivals of those who have a label, by label.
     labelled: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
 }
@@ -74,8 +74,8 @@ impl Queue {
     }
 
     /// The first after `arrival` in the lines of classes that are asked for.
-    fn next_after(&self, arrival: u64, asked: impl Fn(u8) -> bool) -> Option<(u64, &Waiter)> {
-        let lines = self.lines.iter().filter(|(class, _)| asked(*class));
+    fn next_after(&self, arrival: u64, asked: impl Fn(&str) -> bool) -> Option<(u64, &Waiter)> {
+        let lines = self.lines.iter().filter(|(class, _)| asked(class));
         let heads = lines.filter_map(|(_, line)| line.range(arrival + 1..).next());
         heads.map(|(&arrival, waiter)| (arrival, waiter)).min_by_key(|(arrival, _)| *arrival)
     }
@@ -167,7 +167,7 @@ impl Waiters {
         &self,
         ready: &ReadyKey,
         arrival: u64,
-        asked: impl Fn(u8) -> bool,
+        asked: impl Fn(&str) -> bool,
     ) -> Option<(u64, &Waiter)> {
         self.queues.get(&At(ready.db, &ready.key))?.next_after(arrival, asked)
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
         let mut waiters = Waiters::new(7);
-        let classes = [2, 2, 0, 2, 3, 0];
+        let classes = ["lock", "lock", "list", "lock", "state", "list"];
         for (at, class) in (1..).zip(classes) {
             let arrival = waiters.next_ticket();
             assert_eq!(arrival, at);
@@ -253,14 +253,14 @@ mod tests {
             waiters.add(0, b"key", arrival, Waiter { id: 100 + at, class, label: label.into() });
         }
         let ready = ReadyKey { db: 0, key: (*b"key").into() };
-        let next = |waiters: &Waiters, after, not: &[u8]| {
+        let next = |waiters: &Waiters, after, not: &[&str]| {
             waiters.next_after(&ready, after, |class| !not.contains(&class)).map(|(_, waiter)| waiter.id)
         };
         assert_eq!(next(&waiters, 0, &[]), Some(101));
-        assert_eq!(next(&waiters, 0, &[2]), Some(103));
-        assert_eq!(next(&waiters, 3, &[2]), Some(105));
-        assert_eq!(next(&waiters, 5, &[0]), None);
-        assert_eq!(next(&waiters, 0, &[0, 2, 3]), None);
+        assert_eq!(next(&waiters, 0, &["lock"]), Some(103));
+        assert_eq!(next(&waiters, 3, &["lock"]), Some(105));
+        assert_eq!(next(&waiters, 5, &["list"]), None);
+        assert_eq!(next(&waiters, 0, &["list", "lock", "state"]), None);
         let ids =
             |waiters: &Waiters| waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect::<Vec<_>>();
         assert_eq!(ids(&waiters), [101, 102, 103, 104, 105, 106]);

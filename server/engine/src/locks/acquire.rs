@@ -4,8 +4,8 @@ use super::layout::{self, Standing};
 use super::options::{self, DEFAULT_LEASE_MS};
 use crate::keyspace::{EndCause, Tx, events};
 use crate::spec::{
-    Args, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Null, Row, Wait, WaitClass, errors,
-    flags, key_flags,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Null, Row, Wait,
+    WaitClass, errors, flags, key_flags,
 };
 use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
@@ -53,51 +53,77 @@ impl Options {
     }
 }
 
+/// Those who wait for a lock. Who already holds it need not wait for its turn, which would come when it has given the
+/// lock back itself.
+const LOCK: WaitClass = WaitClass {
+    name: "lock",
+    accepts: |_| true,
+    asking: Asking::InOrder,
+    out_of_turn: Some(layout::waiting_holders),
+    counts: true,
+};
+
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    let (key, owner) = (&args[1], layout::check_owner(&args[2])?);
-    let options = Options::parse(tx, args)?;
-    let holds = match layout::standing(tx, key, owner)? {
-        Standing::Free => 1,
-        Standing::Mine(holds) => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?,
-        Standing::Others => return not_now(options.block, reply),
+    layout::check_owner(&args[2])?;
+    let Options { lease_ms, block } = Options::parse(tx, args)?;
+    let acquire = Acquire { lease_ms };
+    if acquire.attempt(tx, args, None, reply)? {
+        return Ok(Flow::Done);
+    }
+    let Some(timeout_ms) = block else {
+        reply.null();
+        return Ok(Flow::Done);
     };
-    let deadline = tx.now().wall_ms().saturating_add(options.lease_ms);
-    let edit = tx.write_or_new::<Hash>(key)?;
-    edit.value.set(owner, &IntText::new(holds), edit.encodings);
-    let at = edit.at;
-    tx.set_deadline(key, deadline);
-    let predecessor = tx.last_end(key).filter(|_| holds == 1).map_or("none", EndCause::name);
-    // A new one for a new hold, the same one for a re-entry.
-    let token = match tx.grant(key, owner) {
-        Some(grant) if holds > 1 => grant.number,
-        _ => tx.begin_hold(at, key, owner, true),
-    };
-    tx.changed(key, events::HINCRBY);
-    tx.changed(key, events::EXPIRE);
-    reply.map(5);
-    field(reply, "token", token as i64);
-    field(reply, "holds", holds);
-    field(reply, "ttl", options.lease_ms);
-    field(reply, "waited", tx.waited_ms().unwrap_or(0) as i64);
-    reply.bulk(b"predecessor");
-    reply.bulk(predecessor.as_bytes());
-    Ok(Flow::Done)
+    let mut wait = Wait::on_keys([1], &LOCK, acquire, timeout_ms, Null::Bulk);
+    wait.retry.label = Some(2);
+    Ok(wait.into())
+}
+
+/// What a lock is to be taken with, for its owner.
+#[derive(Debug)]
+struct Acquire {
+    lease_ms: i64,
+}
+
+impl Attempt for Acquire {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let (key, owner) = (&args[1], &args[2]);
+        let holds = match layout::standing(tx, key, owner)? {
+            Standing::Free => 1,
+            Standing::Mine(holds) => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?,
+            Standing::Others => return Ok(false),
+        };
+        let deadline = tx.now().wall_ms().saturating_add(self.lease_ms);
+        let edit = tx.write_or_new::<Hash>(key)?;
+        edit.value.set(owner, &IntText::new(holds), edit.encodings);
+        let at = edit.at;
+        tx.set_deadline(key, deadline);
+        let predecessor = tx.last_end(key).filter(|_| holds == 1).map_or("none", EndCause::name);
+        // A new one for a new hold, the same one for a re-entry.
+        let token = match tx.grant(key, owner) {
+            Some(grant) if holds > 1 => grant.number,
+            _ => tx.begin_hold(at, key, owner, true),
+        };
+        tx.changed(key, events::HINCRBY);
+        tx.changed(key, events::EXPIRE);
+        reply.map(5);
+        field(reply, "token", token as i64);
+        field(reply, "holds", holds);
+        field(reply, "ttl", self.lease_ms);
+        field(reply, "waited", waited_ms.unwrap_or(0) as i64);
+        reply.bulk(b"predecessor");
+        reply.bulk(predecessor.as_bytes());
+        Ok(true)
+    }
 }
 
 fn field(reply: &mut dyn Reply, name: &str, value: i64) {
     reply.bulk(name.as_bytes());
     reply.integer(value);
-}
-
-fn not_now(block: Option<Option<u64>>, reply: &mut dyn Reply) -> BlockingOutcome {
-    match block {
-        None => {
-            reply.null();
-            Ok(Flow::Done)
-        }
-        Some(timeout_ms) => {
-            let wait = Wait::on_keys([1], WaitClass::Lock, timeout_ms, Null::Bulk);
-            Ok(Flow::NotYet(Wait { label: Some(2), ..wait }))
-        }
-    }
 }

@@ -125,7 +125,7 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
 }
 
 /// Those who wait for a lock in the name of an owner that holds it, in order of arrival.
-pub(crate) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     let Some(value) = tx.peek(key) else { return Vec::new() };
     let mut waiting: Vec<(u64, WaiterId)> = match value {
         // What is not a lock may be a large hash.

@@ -15,7 +15,7 @@ mod renew;
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use info::{Subscriber, write_info};
-pub(crate) use layout::{Channels, waiting_holders, wake_messages};
+pub(crate) use layout::{Channels, wake_messages};
 
 /// The rows of the commands that never wait, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];

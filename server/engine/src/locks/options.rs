@@ -24,8 +24,7 @@ pub(super) fn lease_ms(
     };
     let value = args.get(at + 1).ok_or(errors::SYNTAX).and_then(|_| args.int(at + 1))?;
     let ms = value.checked_mul(unit_ms).filter(|&ms| ms > 0);
-    // What was accepted when it was asked for is not refused when its turn comes, later.
-    let in_range = |ms: &i64| tx.waited_ms().is_some() || ms.checked_add(tx.now().wall_ms()).is_some();
+    let in_range = |ms: &i64| ms.checked_add(tx.now().wall_ms()).is_some();
     ms.filter(in_range)
         .map(Some)
         .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))

@@ -115,7 +115,7 @@ impl Engine {
         let multi = session.multi.as_ref();
         let multi_bytes: usize =
             multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
-        let parked = session.blocked.as_ref().map_or(0, |blocked| blocked.request.size());
+        let parked = self.parked.size(session.id);
         let room = session.out.memory();
         let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
@@ -147,7 +147,7 @@ fn client_flags(session: &Session) -> String {
     let letters = [
         (session.subscriptions() > 0, 'P'),
         (session.multi.is_some(), 'x'),
-        (session.blocked.is_some(), 'b'),
+        (session.blocked, 'b'),
         (session.watch_broken, 'd'),
         (session.closing == Some(Closing::AfterOutput), 'c'),
         (session.peer.unix, 'U'),

@@ -1,6 +1,6 @@
 //! The commands that see a session or the engine: one file a family, rows and handlers.
 
-mod await_state;
+mod awaits;
 mod client;
 mod client_filter;
 mod clock;
@@ -33,5 +33,5 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     slow_log::ROWS,
     transactions::ROWS,
     clock::ROWS,
-    await_state::ROWS,
+    awaits::ROWS,
 ];

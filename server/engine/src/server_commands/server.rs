@@ -2,8 +2,8 @@
 
 use super::client::unknown_or_arity;
 use crate::config::Config;
-use crate::core::{Call, Engine, Handler, Origin, Progress};
-use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, Wait, errors, flags};
+use crate::core::{Call, Engine, Handler, Origin, Progress, Retry};
+use crate::spec::{Args, CommandError, Flow, Null, Outcome, Row, Wait, errors, flags};
 use lockwheel_resp::{Reply, number};
 
 const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
@@ -195,7 +195,7 @@ fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome 
 }
 
 /// No replica ever has a write: who asks for none is answered at once, everybody else when the time is over.
-fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Result<Flow<Retry>, CommandError> {
     let replicas = args.int(1)?;
     let timeout = args.int(2).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
     if timeout < 0 {
@@ -206,7 +206,8 @@ fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Block
         reply.integer(0);
         return Ok(Flow::Done);
     }
-    Ok(Flow::NotYet(Wait::for_replicas((timeout > 0).then(|| timeout.unsigned_abs()))))
+    let timeout_ms = (timeout > 0).then(|| timeout.unsigned_abs());
+    Ok(Wait::new(Retry::Never, timeout_ms, Null::Zero).into())
 }
 
 /// The words of SHUTDOWN.

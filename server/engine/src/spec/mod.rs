@@ -14,14 +14,16 @@ mod names;
 mod registry;
 mod row;
 pub mod syntax;
+mod wait;
 
 pub use args::{Args, parse_timeout_ms};
 pub use error::{CommandError, errors, quotable};
-pub use flow::{BlockingOutcome, Flow, Null, Outcome, Wait, WaitClass};
+pub use flow::{BlockingOutcome, Flow, Null, Outcome};
 pub use id::CommandId;
 pub use keys::{Begin, Find, KeySpec, key_flags};
 pub use registry::{Command, CommandTable, Registration};
 pub use row::{Row, Secrets, Spec, flags};
+pub use wait::{Asking, Attempt, OnKeys, Wait, WaitClass};
 
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;

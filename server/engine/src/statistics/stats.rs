@@ -16,8 +16,6 @@ pub(crate) struct Stats {
     pub(crate) rejected_connections: u64,
     pub(crate) error_replies: u64,
     pub(crate) output_limit_disconnections: u64,
-    /// Clients that wait now.
-    pub(crate) blocked_clients: usize,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
     /// How often each command was run and refused, by [`CommandId`].
@@ -105,9 +103,9 @@ impl Stats {
         self.errors.iter().map(|(code, &count)| (&**code, count))
     }
 
-    /// CONFIG RESETSTAT: all begin anew, but for what counts clients that are there now.
+    /// CONFIG RESETSTAT: all begin anew.
     pub(crate) fn reset(&mut self) {
-        *self = Stats { blocked_clients: self.blocked_clients, ..Stats::new(self.commands.len()) };
+        *self = Stats::new(self.commands.len());
     }
 }
 
@@ -141,12 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_forgets_all_but_who_is_there() {
+    fn a_reset_forgets_all() {
         let mut stats = Stats::new(1);
         stats.called(NUMBER(0), 1);
-        stats.blocked_clients = 3;
         stats.reset();
-        assert_eq!((stats.commands_processed, stats.blocked_clients), (0, 3));
+        assert_eq!(stats.commands_processed, 0);
         assert_eq!(stats.of(NUMBER(0)), CommandStats::default());
     }
 }

@@ -1,21 +1,19 @@
 //! The commands that take elements off a list, or off the first of several, at once.
 
 use super::pop_event;
-use crate::commands::ready::{MultiPop, first_ready};
-use crate::keyspace::{Edit, Tx};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags};
-use crate::values::{End, List};
+use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, taken};
+use crate::keyspace::{Edit, Event, Tx};
+use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, WaitClass, flags};
+use crate::values::{End, List, Value};
 use lockwheel_resp::Reply;
 
-pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
-pub(super) const ENDS: [&str; 2] = ["left", "right"];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("lpop", lpop).summary("Removes and returns the first element of a list, or so many of them."),
     pop_row("rpop", rpop).summary("Removes and returns the last element of a list, or so many of them."),
-    Row::new("lmpop", -4, lmpop as DataHandler)
+    Row::new("lmpop", -4, multi_pop::<List> as DataHandler)
         .flags(flags::WRITE | flags::MOVABLEKEYS)
         .categories(&["list"])
         .keys(&[KeySpec::counted(1, POPS)])
@@ -61,69 +59,45 @@ fn pop(tx: &mut Tx<'_>, args: Args<'_>, end: End, reply: &mut dyn Reply) -> Outc
         return Ok(());
     };
     let empty = match count {
-        None => take_one(list, end, reply),
+        None => List::take_one(list, end, reply),
         Some(0) => {
             reply.array(0);
             return Ok(());
         }
-        Some(count) => take(list, end, count, reply),
+        Some(count) => List::take(list, end, count, reply),
     };
-    taken(tx, &args[1], end, empty);
+    taken::<List>(tx, &args[1], end, empty);
     Ok(())
 }
 
-/// Removes and replies the element at an end; whether the list is empty now.
-pub(super) fn take_one(list: Edit<'_, List>, end: End, reply: &mut dyn Reply) -> bool {
-    if let Some(element) = list.value.peek(end) {
-        reply.bulk(element);
-    }
-    list.value.drop_end(end, 1, list.encodings);
-    list.value.is_empty()
-}
+impl Pop for List {
+    type End = End;
+    const ENDS: [(&'static str, End); 2] = [("left", End::Left), ("right", End::Right)];
+    const CLASS: &'static WaitClass = &class_of("list", |value| matches!(value, Some(Value::List(_))));
+    const WIDTH: usize = 1;
 
-/// Removes up to `count` elements at an end and replies them as an array; whether the list is empty now.
-fn take(list: Edit<'_, List>, end: End, count: usize, reply: &mut dyn Reply) -> bool {
-    let Edit { value: list, encodings, .. } = list;
-    let len = list.len();
-    let count = count.min(len);
-    reply.array(count);
-    match end {
-        End::Left => list.range(0..count).for_each(|element| reply.bulk(element)),
-        End::Right => list.range(len - count..len).rev().for_each(|element| reply.bulk(element)),
+    fn take_one(list: Edit<'_, List>, end: End, reply: &mut dyn Reply) -> bool {
+        if let Some(element) = list.value.peek(end) {
+            reply.bulk(element);
+        }
+        list.value.drop_end(end, 1, list.encodings);
+        list.value.is_empty()
     }
-    list.drop_end(end, count, encodings);
-    count == len
-}
 
-/// Tells what was taken, at least one element.
-pub(super) fn taken(tx: &mut Tx<'_>, key: &[u8], end: End, empty: bool) {
-    tx.changed(key, pop_event(end));
-    if empty {
-        tx.delete(key);
+    fn take(list: Edit<'_, List>, end: End, count: usize, reply: &mut dyn Reply) -> bool {
+        let Edit { value: list, encodings, .. } = list;
+        let len = list.len();
+        let count = count.min(len);
+        reply.array(count);
+        match end {
+            End::Left => list.range(0..count).for_each(|element| reply.bulk(element)),
+            End::Right => list.range(len - count..len).rev().for_each(|element| reply.bulk(element)),
+        }
+        list.drop_end(end, count, encodings);
+        count == len
     }
-}
 
-fn lmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wanted = MultiPop::parse(args, 1, ENDS)?;
-    if !multi_pop(tx, args, &wanted, reply)? {
-        reply.null_array();
+    fn event(end: End) -> Event {
+        pop_event(end)
     }
-    Ok(())
-}
-
-/// Takes from the first list that exists; whether there is one.
-pub(super) fn multi_pop(
-    tx: &mut Tx<'_>,
-    args: Args<'_>,
-    wanted: &MultiPop,
-    reply: &mut dyn Reply,
-) -> Result<bool, CommandError> {
-    let Some(at) = first_ready::<List>(tx, args, wanted.keys.clone())? else { return Ok(false) };
-    let Some(list) = tx.write::<List>(&args[at])? else { return Ok(false) };
-    reply.array(2);
-    reply.bulk(&args[at]);
-    let end = if wanted.second_word { End::Right } else { End::Left };
-    let empty = take(list, end, wanted.count, reply);
-    taken(tx, &args[at], end, empty);
-    Ok(true)
 }

@@ -1,7 +1,7 @@
 //! The commands that move an element from one list to another, at once.
 
 use super::{end, pop_event, push_event};
-use crate::commands::ready::first_ready;
+use crate::commands::pop_first::first_ready;
 use crate::keyspace::{Edit, Tx, Typed};
 use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
 use crate::values::{End, List};
@@ -47,21 +47,23 @@ fn rpoplpush(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
 }
 
 fn transfer_or_null(tx: &mut Tx<'_>, args: Args<'_>, ends: Ends, reply: &mut dyn Reply) -> Outcome {
-    if !transfer(tx, args, ends, reply)? {
+    if !transfer(tx, args, ends, false, reply)? {
         reply.null();
     }
     Ok(())
 }
 
 /// Moves an element of the source, argument 1, to the destination, argument 2, and replies it; whether there was one.
+/// `waits`: the command is waiting for it already.
 pub(super) fn transfer(
     tx: &mut Tx<'_>,
     args: Args<'_>,
     (from, to): Ends,
+    waits: bool,
     reply: &mut dyn Reply,
 ) -> Result<bool, CommandError> {
     let (source, destination) = (&args[1], &args[2]);
-    if first_ready::<List>(tx, args, 1..2)?.is_none() {
+    if first_ready::<List>(tx, args, 1..2, waits)?.is_none() {
         return Ok(false);
     }
     if tx.peek(destination).is_some_and(|value| List::of(value).is_none()) {

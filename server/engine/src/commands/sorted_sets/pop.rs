@@ -1,15 +1,13 @@
 //! The commands that take members off an end of a sorted set, or of the first of several, at once.
 
 use super::pairs::Pairs;
-use crate::commands::ready::{MultiPop, first_ready};
-use crate::keyspace::{Edit, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
-use crate::values::ZSet;
+use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, taken};
+use crate::keyspace::{Edit, Event, Tx, events};
+use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, WaitClass, errors, flags};
+use crate::values::{Value, ZSet};
 use lockwheel_resp::Reply;
 
-pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
-pub(super) const ENDS: [&str; 2] = ["min", "max"];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
@@ -17,7 +15,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .summary("Removes and returns the member with the lowest score, or so many of them."),
     pop_row("zpopmax", zpopmax)
         .summary("Removes and returns the member with the highest score, or so many of them."),
-    Row::new("zmpop", -4, zmpop as DataHandler)
+    Row::new("zmpop", -4, multi_pop::<ZSet> as DataHandler)
         .flags(flags::WRITE | flags::MOVABLEKEYS)
         .categories(&["sortedset"])
         .keys(&[KeySpec::counted(1, POPS)])
@@ -47,13 +45,13 @@ const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
 
 /// An end of a sorted set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(in crate::commands) enum Side {
     Min,
     Max,
 }
 
 /// Removes up to `count` members at a side, after `write` has replied them; whether the set is empty now.
-pub(super) fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl FnOnce(Pairs<'_>)) -> bool {
+fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl FnOnce(Pairs<'_>)) -> bool {
     let Edit { value: set, .. } = set;
     let len = set.len();
     let count = count.min(len);
@@ -63,11 +61,22 @@ pub(super) fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl Fn
     count == len
 }
 
-/// Tells what was taken, at least one member.
-pub(super) fn taken(tx: &mut Tx<'_>, key: &[u8], side: Side, empty: bool) {
-    tx.changed(key, if side == Side::Min { events::ZPOPMIN } else { events::ZPOPMAX });
-    if empty {
-        tx.delete(key);
+impl Pop for ZSet {
+    type End = Side;
+    const ENDS: [(&'static str, Side); 2] = [("min", Side::Min), ("max", Side::Max)];
+    const CLASS: &'static WaitClass = &class_of("sorted set", |value| matches!(value, Some(Value::ZSet(_))));
+    const WIDTH: usize = 2;
+
+    fn take_one(set: Edit<'_, ZSet>, side: Side, reply: &mut dyn Reply) -> bool {
+        take(set, side, 1, |members| members.write_first(reply))
+    }
+
+    fn take(set: Edit<'_, ZSet>, side: Side, count: usize, reply: &mut dyn Reply) -> bool {
+        take(set, side, count, |members| members.write_nested(reply))
+    }
+
+    fn event(side: Side) -> Event {
+        if side == Side::Min { events::ZPOPMIN } else { events::ZPOPMAX }
     }
 }
 
@@ -91,37 +100,12 @@ fn pop(tx: &mut Tx<'_>, args: Args<'_>, side: Side, reply: &mut dyn Reply) -> Ou
             reply.array(0);
             return Ok(());
         }
-        (Some(set), None) => take(set, side, 1, |members| {
-            reply.array(2);
-            members.write_first(reply);
-        }),
+        (Some(set), None) => {
+            reply.array(ZSet::WIDTH);
+            ZSet::take_one(set, side, reply)
+        }
         (Some(set), Some(count)) => take(set, side, count, |members| members.write(reply)),
     };
-    taken(tx, &args[1], side, empty);
+    taken::<ZSet>(tx, &args[1], side, empty);
     Ok(())
-}
-
-fn zmpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wanted = MultiPop::parse(args, 1, ENDS)?;
-    if !multi_pop(tx, args, &wanted, reply)? {
-        reply.null_array();
-    }
-    Ok(())
-}
-
-/// Takes from the first sorted set that exists; whether there is one.
-pub(super) fn multi_pop(
-    tx: &mut Tx<'_>,
-    args: Args<'_>,
-    wanted: &MultiPop,
-    reply: &mut dyn Reply,
-) -> Result<bool, CommandError> {
-    let Some(at) = first_ready::<ZSet>(tx, args, wanted.keys.clone())? else { return Ok(false) };
-    let Some(set) = tx.write::<ZSet>(&args[at])? else { return Ok(false) };
-    let side = if wanted.second_word { Side::Max } else { Side::Min };
-    reply.array(2);
-    reply.bulk(&args[at]);
-    let empty = take(set, side, wanted.count, |members| members.write_nested(reply));
-    taken(tx, &args[at], side, empty);
-    Ok(true)
 }

@@ -1,0 +1,261 @@
+//! Commands that take from the first of several keys that has something, and may wait until one has: BLPOP, LMPOP,
+//! BZPOPMIN, ZMPOP and their like.
+
+use crate::keyspace::{Edit, Event, Tx, Typed};
+use crate::spec::{
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Null, Outcome, Row,
+    Wait, WaitClass, errors, flags, key_flags, parse_timeout_ms,
+};
+use crate::values::Value;
+use lockwheel_resp::Reply;
+use std::fmt::Debug;
+use std::ops::Range;
+
+/// What these commands do with their keys.
+pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
+
+/// A value that elements are taken off at either end.
+pub(super) trait Pop: Typed + Debug + 'static {
+    /// An end.
+    type End: Copy + Debug + Send + PartialEq;
+    /// The words of the ends, in lower case.
+    const ENDS: [(&'static str, Self::End); 2];
+    /// Those who wait for such a value.
+    const CLASS: &'static WaitClass;
+    /// How many values the reply of one element has.
+    const WIDTH: usize;
+
+    /// Removes the element at an end and replies it, [`Pop::WIDTH`] values of an array that has begun; whether nothing
+    /// is left.
+    fn take_one(edit: Edit<'_, Self>, end: Self::End, reply: &mut dyn Reply) -> bool;
+
+    /// Removes up to `count` elements at an end and replies them as one array; whether nothing is left.
+    fn take(edit: Edit<'_, Self>, end: Self::End, count: usize, reply: &mut dyn Reply) -> bool;
+
+    /// What is told when elements are removed at an end.
+    fn event(end: Self::End) -> Event;
+}
+
+/// The class of those who wait for a value of a kind, each of which is served what is its own.
+pub(super) const fn class_of(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
+    WaitClass { name, accepts, asking: Asking::InOrder, out_of_turn: None, counts: true }
+}
+
+/// Tells what was taken, at least one element.
+pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: bool) {
+    tx.changed(key, T::event(end));
+    if empty {
+        tx.delete(key);
+    }
+}
+
+/// What such a command is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PopFirst<E> {
+    /// The arguments that are keys.
+    keys: Range<usize>,
+    end: E,
+    /// How many elements at the most, at least 1, replied as an array; `None`: one, as it is.
+    count: Option<usize>,
+}
+
+impl<E: Copy> PopFirst<E> {
+    /// Reads `numkeys key [key ...] (WORD | WORD) [COUNT count]`, where `numkeys` is argument `at`.
+    fn parse(args: Args<'_>, at: usize, ends: [(&str, E); 2]) -> Result<Self, CommandError> {
+        let numkeys = at_least_one(args, at).ok_or(errors::NUMKEYS_NOT_POSITIVE)?;
+        let word = numkeys.saturating_add(at + 1);
+        let end = ends.iter().find(|(known, _)| args.is(word, known)).ok_or(errors::SYNTAX)?.1;
+        let count = match args.len() - word - 1 {
+            0 => 1,
+            2.. if args.is(word + 1, "count") => {
+                at_least_one(args, word + 2).ok_or(errors::COUNT_NOT_POSITIVE)?
+            }
+            _ => return Err(errors::SYNTAX),
+        };
+        if args.len() > word + 3 {
+            return Err(errors::SYNTAX);
+        }
+        Ok(PopFirst { keys: at + 1..word, end, count: Some(count) })
+    }
+
+    /// Takes from the first key that has a `T`; whether there is one.
+    fn pop<T: Pop<End = E>>(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waits: bool,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let Some(at) = first_ready::<T>(tx, args, self.keys.clone(), waits)? else { return Ok(false) };
+        let Some(edit) = tx.write::<T>(&args[at])? else { return Ok(false) };
+        reply.array(1 + if self.count.is_some() { 1 } else { T::WIDTH });
+        reply.bulk(&args[at]);
+        let empty = match self.count {
+            None => T::take_one(edit, self.end, reply),
+            Some(count) => T::take(edit, self.end, count, reply),
+        };
+        taken::<T>(tx, &args[at], self.end, empty);
+        Ok(true)
+    }
+}
+
+/// Argument `index` as a number of things.
+fn at_least_one(args: Args<'_>, index: usize) -> Option<usize> {
+    args.int(index).ok().filter(|&number| number >= 1).map(|number| number as usize)
+}
+
+/// LMPOP and ZMPOP.
+pub(super) fn multi_pop<T: Pop>(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if !PopFirst::parse(args, 1, T::ENDS)?.pop::<T>(tx, args, false, reply)? {
+        reply.null_array();
+    }
+    Ok(())
+}
+
+/// BLMPOP and BZMPOP.
+pub(super) fn blocking_multi_pop<T: Pop>(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> BlockingOutcome {
+    let request = PopFirst::parse(args, 2, T::ENDS)?;
+    pop_or_wait::<T>(tx, args, request, parse_timeout_ms(&args[1])?, reply)
+}
+
+/// BLPOP, BZPOPMIN and their like.
+pub(super) fn blocking_pop<T: Pop>(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    end: T::End,
+    reply: &mut dyn Reply,
+) -> BlockingOutcome {
+    let keys = 1..args.len() - 1;
+    let timeout_ms = parse_timeout_ms(&args[keys.end])?;
+    pop_or_wait::<T>(tx, args, PopFirst { keys, end, count: None }, timeout_ms, reply)
+}
+
+/// A [`PopFirst`] of values of kind `T` that waits.
+#[derive(Debug)]
+struct Waiting<T: Pop>(PopFirst<T::End>);
+
+impl<T: Pop> Attempt for Waiting<T> {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        self.0.pop::<T>(tx, args, waited_ms.is_some(), reply)
+    }
+}
+
+fn pop_or_wait<T: Pop>(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    request: PopFirst<T::End>,
+    timeout_ms: Option<u64>,
+    reply: &mut dyn Reply,
+) -> BlockingOutcome {
+    if request.pop::<T>(tx, args, false, reply)? {
+        return Ok(Flow::Done);
+    }
+    let keys = request.keys.clone();
+    Ok(Wait::on_keys(keys, T::CLASS, Waiting::<T>(request), timeout_ms, Null::Array).into())
+}
+
+/// The first of these arguments that is a key with a value of kind `T`; `None` when none is.
+///
+/// # Errors
+/// A key before it holds a value of another kind. To a command that is waiting already (`waits`), that matters only
+/// once it could be served: it is not told of a key that becomes something else.
+pub(super) fn first_ready<T: Typed>(
+    tx: &Tx<'_>,
+    args: Args<'_>,
+    keys: Range<usize>,
+    waits: bool,
+) -> Result<Option<usize>, CommandError> {
+    let is_ready = |at: usize| tx.peek(&args[at]).map(|value| T::of(value).is_some());
+    if waits && !keys.clone().any(|at| is_ready(at) == Some(true)) {
+        return Ok(None);
+    }
+    for at in keys {
+        match is_ready(at) {
+            None => {}
+            Some(true) => return Ok(Some(at)),
+            Some(false) => return Err(errors::WRONG_TYPE),
+        }
+    }
+    Ok(None)
+}
+
+const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, POPS)];
+const COUNTED_BEHIND_TIMEOUT: &[KeySpec] = &[KeySpec::counted(2, POPS)];
+
+/// The row of BLPOP and its like, but for its family and texts.
+pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
+    Row::new(name, -3, handler)
+        .flags(flags::WRITE | flags::BLOCKING)
+        .keys(ALL_BUT_LAST)
+        .syntax("key [key ...] timeout")
+        .errors(TIMEOUT_ERRORS)
+}
+
+/// What a wrong timeout is answered.
+pub(super) const TIMEOUT_ERRORS: &[&str] =
+    &["ERR timeout is not a float or out of range", "ERR timeout is negative", "ERR timeout is out of range"];
+
+/// The row of BLMPOP and BZMPOP, but for its family and texts.
+pub(super) const fn blocking_multi_pop_row(
+    name: &'static str,
+    handler: BlockingHandler,
+) -> Row<BlockingHandler> {
+    Row::new(name, -5, handler)
+        .flags(flags::WRITE | flags::BLOCKING | flags::MOVABLEKEYS)
+        .keys(COUNTED_BEHIND_TIMEOUT)
+        .errors(&[
+            "ERR numkeys should be greater than 0",
+            "ERR count should be greater than 0",
+            "ERR syntax error",
+            "ERR timeout is not a float or out of range",
+            "ERR timeout is negative",
+            "ERR timeout is out of range",
+        ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<PopFirst<char>, CommandError> {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        PopFirst::parse(Args::new(&words), 1, [("left", 'l'), ("right", 'r')])
+    }
+
+    #[test]
+    fn keys_come_counted_and_the_count_is_optional() {
+        let two = PopFirst { keys: 2..4, end: 'r', count: Some(1) };
+        assert_eq!(parse("lmpop 2 a b RIGHT"), Ok(two.clone()));
+        let seven = PopFirst { end: 'l', count: Some(7), ..two };
+        assert_eq!(parse("lmpop 2 a b left count 7"), Ok(seven));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_as_the_real_server_tells_it() {
+        for (line, error) in [
+            ("lmpop 0 a LEFT", errors::NUMKEYS_NOT_POSITIVE),
+            ("lmpop x a LEFT", errors::NUMKEYS_NOT_POSITIVE),
+            ("lmpop 9223372036854775808 a LEFT", errors::NUMKEYS_NOT_POSITIVE),
+            ("lmpop 9223372036854775807 a LEFT", errors::SYNTAX),
+            ("lmpop 2 a LEFT", errors::SYNTAX),
+            ("lmpop 1 a UP", errors::SYNTAX),
+            ("lmpop 1 a LEFT COUNT", errors::SYNTAX),
+            ("lmpop 1 a LEFT FOO 1", errors::SYNTAX),
+            ("lmpop 1 a LEFT COUNT 0", errors::COUNT_NOT_POSITIVE),
+            ("lmpop 1 a LEFT COUNT 0 COUNT 1", errors::COUNT_NOT_POSITIVE),
+            ("lmpop 1 a LEFT COUNT 1 COUNT 1", errors::SYNTAX),
+        ] {
+            assert_eq!(parse(line), Err(error), "{line}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The requests of clients that wait.
+
+use crate::clients::Request;
+use crate::spec::{CommandId, Null};
+use crate::timers::Timeout;
+use std::collections::BTreeMap;
+
+/// A request that waits; `R` says what is tried again, and when.
+#[derive(Debug)]
+pub(crate) struct Blocked<R> {
+    pub(super) command: CommandId,
+    pub(super) request: Request,
+    pub(super) retry: R,
+    /// The answer when the time is over.
+    pub(super) null: Null,
+    pub(super) timeout: Option<Timeout>,
+    /// Its place in the order of arrival.
+    pub(super) arrival: u64,
+    /// Its database.
+    pub(super) db: usize,
+    /// When it began, on the monotonic hand in milliseconds.
+    pub(super) since_ms: i64,
+    /// What its handler took until it began to wait, in nanoseconds.
+    pub(super) took_ns: u64,
+}
+
+/// The requests of all clients that wait, by client.
+#[derive(Debug)]
+pub(crate) struct Parked<R> {
+    requests: BTreeMap<u64, Blocked<R>>,
+}
+
+impl<R> Default for Parked<R> {
+    fn default() -> Self {
+        Parked { requests: BTreeMap::new() }
+    }
+}
+
+impl<R> Parked<R> {
+    /// A client begins to wait, or goes on. O(log n).
+    pub(super) fn insert(&mut self, client: u64, blocked: Blocked<R>) {
+        self.requests.insert(client, blocked);
+    }
+
+    /// Takes the request of a client that waits. O(log n).
+    pub(super) fn remove(&mut self, client: u64) -> Option<Blocked<R>> {
+        self.requests.remove(&client)
+    }
+
+    /// The request of a client that waits. O(log n).
+    pub(super) fn get(&self, client: u64) -> Option<&Blocked<R>> {
+        self.requests.get(&client)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, client: u64) -> Option<&mut Blocked<R>> {
+        self.requests.get_mut(&client)
+    }
+
+    /// What all wait for, the oldest client first.
+    pub(super) fn retries(&self) -> impl Iterator<Item = &R> {
+        self.requests.values().map(|blocked| &blocked.retry)
+    }
+
+    /// Bytes of the request of a client that waits, 0 of any other. O(log n).
+    pub(crate) fn size(&self, client: u64) -> usize {
+        self.get(client).map_or(0, |blocked| blocked.request.size())
+    }
+}
