@@ -3,7 +3,7 @@
 use crate::net::{self, Acceptor, BindError, Control, Endpoints, Listeners, Shared, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::Config;
-use lockwheel_engine::core::Wake;
+use lockwheel_engine::core::RedissonWaiters;
 use lockwheel_engine::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -195,12 +195,12 @@ impl Server {
     /// When a hand would leave its range, some 146,000 years; then nothing has moved.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        self.shared.with_engine(|engine| engine.advance(ms, Wake::Redisson))
+        self.shared.with_engine(|engine| engine.advance(ms, RedissonWaiters::Woken))
     }
 
     /// Moves both hands to the next deadline and fires it; `None` when none is pending.
     pub fn next(&self) -> Option<u64> {
-        self.shared.with_engine(|engine| engine.advance_to_next(Wake::Redisson))
+        self.shared.with_engine(|engine| engine.advance_to_next(RedissonWaiters::Woken))
     }
 
     /// Moves the wall hand alone, as when the system's clock is set. In milliseconds; negative: backward.

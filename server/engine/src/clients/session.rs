@@ -5,6 +5,7 @@ use super::request::Request;
 use super::slot::Slot;
 use crate::spec::CommandId;
 use crate::time::Now;
+use crate::timers::TimerKey;
 use lockwheel_resp::Protocol;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -113,9 +114,14 @@ pub struct Session {
     pub no_evict: bool,
     /// CLIENT NO-TOUCH.
     pub no_touch: bool,
-    /// When it connected and when it last sent something, by the system's clocks.
+    /// When it connected.
     pub(crate) connected: Now,
-    pub(crate) last_seen: Now,
+    /// When it last sent something, or was answered after a wait.
+    pub(crate) last_active: Now,
+    /// Closes it when it has been idle for too long.
+    pub(crate) idle_timer: Option<TimerKey>,
+    /// How much output it had not read when it was last looked at for being idle.
+    pub(crate) unread_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) replies: Replies,
     pub(crate) multi: Option<Multi>,
@@ -138,6 +144,8 @@ pub struct Session {
     pub(crate) unwritten: Arc<AtomicUsize>,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
+    /// Looks whether it is beyond it for too long.
+    pub(crate) output_timer: Option<TimerKey>,
     /// It is already among those to be woken.
     pub(crate) woken: bool,
 }
@@ -152,7 +160,7 @@ pub enum Closing {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, slot: Slot, peer: Peer, authenticated: bool, system: Now) -> Self {
+    pub(crate) fn new(id: u64, slot: Slot, peer: Peer, authenticated: bool, now: Now) -> Self {
         Session {
             id,
             slot,
@@ -165,8 +173,10 @@ impl Session {
             lib_ver: Box::default(),
             no_evict: false,
             no_touch: false,
-            connected: system,
-            last_seen: system,
+            connected: now,
+            last_active: now,
+            idle_timer: None,
+            unread_when_idle: 0,
             last_command: None,
             replies: Replies::default(),
             multi: None,
@@ -181,6 +191,7 @@ impl Session {
             behind_reply: None,
             unwritten: Arc::default(),
             over_soft_since: None,
+            output_timer: None,
             woken: false,
         }
     }

@@ -6,7 +6,7 @@ use super::parked::Blocked;
 use crate::clients::{Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass};
-use crate::timers::{Timeout, Waiting};
+use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::{Reply, Writer};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,21 +30,21 @@ impl Engine {
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
             Retry::Never => {}
         }
-        let waiting = Waiting { id, order: self.keyspace.next_order() };
         let timeout = wait.timeout_ms.map(|ms| {
-            if wait.real_time {
-                Timeout::Real(self.timers.real.insert(after(self.time.system.monotonic_ms(), ms), waiting))
-            } else {
-                Timeout::Monotonic(
-                    self.timers.monotonic.insert(after(self.time.now.monotonic_ms(), ms), waiting),
-                )
-            }
+            let (kind, now) = match wait.real_time {
+                true => (TimerKind::RealWait, self.time.system),
+                false => (TimerKind::Wait, self.time.now),
+            };
+            let timer = Timer { kind, client: id, order: self.keyspace.next_order() };
+            // The furthest there is when it overflows.
+            self.timers.insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
         });
         let since_ms = self.time.now.monotonic_ms();
         let Wait { retry, null, .. } = *wait;
         let blocked = Blocked { command, request, retry, null, timeout, arrival, db, since_ms, took_ns };
         self.parked.insert(id, blocked);
         self.sessions.get_mut(slot).blocked = true;
+        self.watch_idle(slot);
     }
 
     /// Takes a session out of every queue it waits in.
@@ -60,11 +60,11 @@ impl Engine {
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Never => {}
         }
-        match blocked.timeout {
-            Some(Timeout::Monotonic(timer)) => drop(self.timers.monotonic.cancel(timer)),
-            Some(Timeout::Real(timer)) => drop(self.timers.real.cancel(timer)),
-            None => {}
+        if let Some(timer) = blocked.timeout {
+            self.timers.cancel(timer);
         }
+        self.sessions.get_mut(slot).last_active = self.time.now;
+        self.watch_idle(slot);
         Some(blocked)
     }
 
@@ -247,6 +247,11 @@ impl Engine {
         }
     }
 
+    /// How many clients wait for no longer than a time.
+    pub(crate) fn waits_with_timeout(&self) -> usize {
+        self.timers.count(TimerKind::Wait) + self.timers.count(TimerKind::RealWait)
+    }
+
     /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.
     pub fn unblocked_clients(&self) -> u64 {
         self.stats.unblocked_clients
@@ -260,9 +265,4 @@ fn counts(retry: &Retry) -> bool {
         Retry::Always(_) => false,
         Retry::Never => true,
     }
-}
-
-/// A deadline so many milliseconds after now; the furthest there is when that overflows.
-fn after(now_ms: i64, ms: u64) -> i64 {
-    now_ms.saturating_add_unsigned(ms)
 }

@@ -129,6 +129,8 @@ impl Engine {
             session.drop_output();
             session.close(Closing::Now);
             self.stats.output_limit_disconnections += 1;
+        } else if let Some(since) = since {
+            self.watch_output(slot, since + limit.soft_seconds * 1000);
         }
     }
 }

@@ -31,7 +31,7 @@ impl Engine {
         if session.closing == Some(Closing::Now) {
             return Progress::Close;
         }
-        session.last_seen = self.time.system;
+        session.last_active = self.time.now;
         let (protocol, muted) = (session.protocol, session.replies.are_muted());
         // The buffer is away while the command writes to it; what the command causes for its own session comes after.
         let mut out = session.begin_reply();
@@ -239,14 +239,14 @@ impl Engine {
                 let actor = Actor { command: args.all(), script };
                 match run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply)? {
                     Flow::Done => {}
-                    Flow::NotYet(wait) => not_yet(call, wait, reply, waits),
+                    Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }
                 Ok(())
             }
             Handler::BlockingEngine(run) => {
                 match run(self, call, args, reply)? {
                     Flow::Done => {}
-                    Flow::NotYet(wait) => not_yet(call, wait, reply, waits),
+                    Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }
                 Ok(())
             }
@@ -268,11 +268,11 @@ impl Engine {
 #[inline(never)]
 fn not_yet<R: Into<Retry>>(
     call: Call,
-    wait: Box<Wait<R>>,
+    wait: Wait<R>,
     reply: &mut dyn Reply,
     waits: &mut Option<Box<Wait<Retry>>>,
 ) {
-    let Wait { retry, timeout_ms, real_time, null, null_at_once } = *wait;
+    let Wait { retry, timeout_ms, real_time, null, null_at_once } = wait;
     if call.origin == Origin::Client {
         *waits = Some(Box::new(Wait { retry: retry.into(), timeout_ms, real_time, null, null_at_once }));
     } else {

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use crate::clients::{Outbox, Peer, Session, Slot};
+use crate::config::Config;
 use crate::keyspace::Garbage;
 use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
@@ -22,8 +23,14 @@ impl Engine {
         self.identity.process = process;
     }
 
-    /// Hands the parameters to those who use them: after each CONFIG SET.
-    pub(crate) fn apply_config(&mut self) {
+    /// Hands the parameters to those who use them: after each CONFIG SET, `before` which they were these.
+    pub(crate) fn apply_config(&mut self, before: &Config) {
+        if self.config.timeout != before.timeout {
+            self.idle_timeout_changed();
+        }
+        if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
+            self.output_limits_changed();
+        }
         self.config.apply_to(&mut self.keyspace);
         self.slow_log.configure(self.config.slowlog_log_slower_than, self.config.slowlog_max_len);
     }
@@ -87,7 +94,9 @@ impl Engine {
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.stats.connections_received += 1;
         let authenticated = self.config.requirepass.is_empty();
-        self.sessions.add(id, |slot| Session::new(id, slot, peer, authenticated, self.time.system))
+        let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, authenticated, self.time.now));
+        self.watch_idle(slot);
+        slot
     }
 
     /// Whether the client of this slot is there: what was left to be done for one that is gone is not done for the
@@ -111,6 +120,7 @@ impl Engine {
         self.unblock(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);
+        self.cancel_timers(slot);
         self.sessions.remove(slot);
         self.commit();
     }

@@ -6,19 +6,21 @@
 
 mod blocking;
 mod commit;
+mod deadlines;
 mod dispatch;
 mod engine;
 mod engine_time;
 mod host;
+mod idle;
 mod lifecycle;
 mod observe;
 mod parked;
 mod prefetch;
 mod progress;
 mod publish;
-mod time;
+mod turning;
 
 pub(crate) use engine::{BlockingEngineHandler, EngineAttempt, EngineHandler, Retry};
 pub use engine::{Call, Engine, Handler, Host, Origin};
 pub use progress::Progress;
-pub use time::Wake;
+pub use turning::RedissonWaiters;

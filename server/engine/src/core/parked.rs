@@ -2,7 +2,7 @@
 
 use crate::clients::Request;
 use crate::spec::{CommandId, Null};
-use crate::timers::Timeout;
+use crate::timers::TimerKey;
 use std::collections::BTreeMap;
 
 /// A request that waits; `R` says what is tried again, and when.
@@ -13,7 +13,7 @@ pub(crate) struct Blocked<R> {
     pub(super) retry: R,
     /// The answer when the time is over.
     pub(super) null: Null,
-    pub(super) timeout: Option<Timeout>,
+    pub(super) timeout: Option<TimerKey>,
     /// Its place in the order of arrival.
     pub(super) arrival: u64,
     /// Its database.

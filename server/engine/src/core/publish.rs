@@ -60,6 +60,7 @@ impl Engine {
         channels.iter().for_each(|channel| self.pubsub.unsubscribe(channel, id));
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
         self.note_audience();
+        self.watch_idle(slot);
     }
 
     /// Lets those who would send messages know whether there is anybody to receive them.

@@ -274,6 +274,7 @@ impl Engine {
         session.multi = None;
         session.drop_output();
         session.close(Closing::Now);
+        self.watch_idle(slot);
         self.wake(slot);
     }
 

@@ -108,7 +108,7 @@ impl Engine {
     /// What Redis' own buffers would hold is told of ours where we have the like, and 0 elsewhere.
     pub(super) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
         let seconds = |since: crate::time::Now| {
-            self.time.system.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000
+            self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000
         };
         let pending = session.pending_output();
         let unwritten = pending - session.out.len();
@@ -129,7 +129,7 @@ impl Engine {
              multi-mem={multi_bytes} rbs={room} rbp={room} obl={pending} oll=0 omem=0 tot-mem={total} events={} \
              cmd={command} user=default redir=-1 resp={resp} lib-name=",
             seconds(session.connected),
-            seconds(session.last_seen),
+            seconds(session.last_active),
             client_flags(session),
             session.db,
             session.channels.len(),

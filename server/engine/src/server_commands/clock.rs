@@ -1,6 +1,6 @@
 //! `CLOCK.*`: a test turns the two hands.
 
-use crate::core::{Call, Engine, Handler, Wake};
+use crate::core::{Call, Engine, Handler, RedissonWaiters};
 use crate::spec::{Args, CommandError, Outcome, Row, errors, flags};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
@@ -113,23 +113,23 @@ fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Ou
     reply_wall(engine, reply)
 }
 
-fn advance(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn advance(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let ms = u64::try_from(args.int(1)?).map_err(|_| errors::NOT_AN_INTEGER)?;
     let wake = match args.from(2) {
-        [] => Wake::Redisson,
-        [word] if word.eq_ignore_ascii_case(b"nowake") => Wake::Nobody,
+        [] => RedissonWaiters::Woken,
+        [word] if word.eq_ignore_ascii_case(b"nowake") => RedissonWaiters::LeftAsleep,
         _ => return Err(errors::SYNTAX),
     };
-    let fired = engine.advance(ms, wake)?;
+    let fired = engine.keep_active(call.slot, |engine| engine.advance(ms, wake))?;
     reply_fired(engine, fired, reply)
 }
 
-fn next(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (mut count, mut wake) = (None, Wake::Redisson);
+fn next(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (mut count, mut wake) = (None, RedissonWaiters::Woken);
     let mut at = 1;
     while at < args.len() {
-        if args.is(at, "nowake") && wake == Wake::Redisson {
-            wake = Wake::Nobody;
+        if args.is(at, "nowake") && wake == RedissonWaiters::Woken {
+            wake = RedissonWaiters::LeftAsleep;
             at += 1;
         } else if args.is(at, "count") && count.is_none() && at + 1 < args.len() {
             count = Some(args.int_in(at + 1, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?);
@@ -140,7 +140,8 @@ fn next(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     }
     let mut fired = None;
     for _ in 0..count.unwrap_or(1) {
-        let Some(more) = engine.advance_to_next(wake) else { break };
+        let more = engine.keep_active(call.slot, |engine| engine.advance_to_next(wake));
+        let Some(more) = more else { break };
         fired = Some(fired.unwrap_or(0) + more);
     }
     match fired {

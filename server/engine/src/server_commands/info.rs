@@ -147,7 +147,7 @@ fn clients(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["client_recent_max_input_buffer", "client_recent_max_output_buffer"]);
     lines.field("blocked_clients", engine.blocked_clients(None));
     lines.field("tracking_clients", 0);
-    lines.field("clients_in_timeout_table", engine.timers.monotonic.len());
+    lines.field("clients_in_timeout_table", engine.waits_with_timeout());
     lines.field("total_blocking_keys", engine.keyspace.waiters.keys());
     lines.field("total_blocking_keys_on_nokey", 0);
 }

@@ -94,6 +94,7 @@ fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Re
         confirm(reply, b"subscribe", Some(channel), session.subscriptions());
     }
     engine.note_audience();
+    engine.watch_idle(call.slot);
     Ok(())
 }
 
@@ -106,6 +107,7 @@ fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
         confirm(reply, b"psubscribe", Some(pattern), session.subscriptions());
     }
     engine.note_audience();
+    engine.watch_idle(call.slot);
     Ok(())
 }
 
@@ -127,6 +129,7 @@ fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn 
         confirm(reply, b"unsubscribe", Some(&channel), session.subscriptions());
     }
     engine.note_audience();
+    engine.watch_idle(call.slot);
     Ok(())
 }
 
@@ -147,6 +150,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
         confirm(reply, b"punsubscribe", Some(&pattern), engine.session(call.slot).subscriptions());
     }
     engine.note_audience();
+    engine.watch_idle(call.slot);
     Ok(())
 }
 

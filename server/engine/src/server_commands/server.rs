@@ -122,11 +122,11 @@ fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
     let host = engine.host.clone();
     let listen =
         |changed: &Config| host.is_some_and(|host| host.listen(&changed.bind_addresses(), changed.port));
-    let port = engine.config.port;
+    let before = engine.config.clone();
     let set = engine.config.set_and_listen(&pairs, local, listen);
     set.map_err(|error| CommandError::new(error.as_bytes()))?;
-    engine.apply_config();
-    if engine.config.port != port {
+    engine.apply_config(&before);
+    if engine.config.port != before.port {
         engine.identity.process.port = engine.config.port;
     }
     reply.ok();

@@ -23,7 +23,7 @@ pub use id::CommandId;
 pub use keys::{Begin, Find, KeySpec, key_flags};
 pub use registry::{Command, CommandTable, Registration};
 pub use row::{Row, Secrets, Spec, flags};
-pub use wait::{Asking, Attempt, OnKeys, Wait, WaitClass};
+pub use wait::{Asking, Attempt, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;

@@ -20,10 +20,13 @@ pub struct WaitClass {
     /// Who is asked.
     pub asking: Asking,
     /// Who is asked in any case, after one was not served: those who need not wait for their turn, in order of arrival.
-    pub out_of_turn: Option<fn(&Tx<'_>, &[u8]) -> Vec<WaiterId>>,
+    pub out_of_turn: Option<OutOfTurn>,
     /// Whether they count as blocked clients; a test that only looks on does not.
     pub counts: bool,
 }
+
+/// Finds those who wait for a key and need not wait for their turn.
+pub type OutOfTurn = fn(&Tx<'_>, &[u8]) -> Vec<WaiterId>;
 
 /// Which of the waiters of a class are asked when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,31 +1,99 @@
-//! The engine's own timers: when blocked clients have waited long enough.
+//! The engine's own timers, by kind: when a client has waited, been idle or left output unread for long enough.
 
 use crate::keyspace::Order;
 use crate::time::{TimerId, Wheel};
 
-/// All timers of an engine.
-#[derive(Debug, Default)]
-pub(crate) struct Timers {
-    /// On the monotonic hand.
-    pub(crate) monotonic: Wheel<Waiting>,
-    /// In real time, whatever the clock that a test turns shows.
-    pub(crate) real: Wheel<Waiting>,
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TimerKind {
+    /// A wait ends, on the monotonic hand.
+    #[default]
+    Wait,
+    /// A wait ends, in real time.
+    RealWait,
+    /// A client that has been idle is closed, on the monotonic hand.
+    Idle,
+    /// A client whose output has been beyond the soft limit is closed, in real time.
+    Output,
 }
 
-/// What a timer of a blocked client stands for.
+impl TimerKind {
+    const COUNT: usize = 4;
+
+    /// Whether it runs in real time, whatever the clock that a test turns shows, and not on the monotonic hand.
+    pub(crate) fn is_real(self) -> bool {
+        matches!(self, TimerKind::RealWait | TimerKind::Output)
+    }
+}
+
+/// A timer of a client.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waiting {
+pub(crate) struct Timer {
+    /// What it is for.
+    pub(crate) kind: TimerKind,
     /// The client.
-    pub(crate) id: u64,
-    /// When it began to wait, among all deadlines.
+    pub(crate) client: u64,
+    /// When it was made, among all deadlines.
     pub(crate) order: Order,
 }
 
-/// The timer of a blocked client.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Timeout {
-    /// On the monotonic hand.
-    Monotonic(TimerId),
-    /// In real time.
-    Real(TimerId),
+/// The name of a timer, until it is cancelled or has fired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimerKey {
+    kind: TimerKind,
+    id: TimerId,
+}
+
+/// All timers of an engine. Of two with one deadline, the one that was made first fires first.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    monotonic: Wheel<Timer>,
+    real: Wheel<Timer>,
+    counts: [usize; TimerKind::COUNT],
+}
+
+impl Timers {
+    fn wheel(&mut self, real: bool) -> &mut Wheel<Timer> {
+        if real { &mut self.real } else { &mut self.monotonic }
+    }
+
+    /// Adds a timer that is due at `deadline_ms` of its clock. O(1).
+    pub(crate) fn insert(&mut self, timer: Timer, deadline_ms: i64) -> TimerKey {
+        self.counts[timer.kind as usize] += 1;
+        TimerKey { kind: timer.kind, id: self.wheel(timer.kind.is_real()).insert(deadline_ms, timer) }
+    }
+
+    /// Takes back one that has not fired. O(1).
+    pub(crate) fn cancel(&mut self, key: TimerKey) {
+        self.counts[key.kind as usize] -= 1;
+        self.wheel(key.kind.is_real()).cancel(key.id);
+    }
+
+    /// The first deadline in real time or on the monotonic hand, in milliseconds. O(1) amortised.
+    pub(crate) fn next_deadline(&mut self, real: bool) -> Option<i64> {
+        self.wheel(real).next_deadline()
+    }
+
+    /// The first timer on the monotonic hand, with its deadline in milliseconds. O(1) amortised.
+    pub(crate) fn first(&mut self) -> Option<(i64, Timer)> {
+        self.monotonic.peek()
+    }
+
+    /// Removes the first timer in real time or on the monotonic hand that is due no later than at `until_ms`. O(1)
+    /// amortised.
+    pub(crate) fn pop_due(&mut self, real: bool, until_ms: i64) -> Option<Timer> {
+        let timer = self.wheel(real).pop_due(until_ms)?.payload;
+        self.counts[timer.kind as usize] -= 1;
+        Some(timer)
+    }
+
+    /// How many there are of a kind.
+    pub(crate) fn count(&self, kind: TimerKind) -> usize {
+        self.counts[kind as usize]
+    }
+
+    /// How many there are on the monotonic hand.
+    pub(crate) fn on_monotonic(&self) -> usize {
+        self.monotonic.len()
+    }
 }

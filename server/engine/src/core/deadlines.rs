@@ -1,28 +1,19 @@
-//! Time in the engine: what has become due fires, on either hand, in the order of the deadlines.
+//! Deadlines: what has become due fires, on either hand, in order.
 
 use super::engine::Engine;
 use crate::clients::Slot;
-use crate::time::{Clock, ClockError, Deadlines, Mode, Now, Over};
+use crate::time::{Deadlines, Mode, Over};
+use crate::timers::{Timer, TimerKind};
 
 /// The most deadlines that fire before one batch while time runs: less than a millisecond's work. The rest fires before
 /// the next ones, which follow at once. Who turns the clock has all of them fired.
 const PIECE: usize = 1000;
 
-/// Whether those who wait by Redisson's means are told when a turn of the clock ends the lease that they wait for: they
-/// count its time on their own machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
-    /// They are, by the message of an unlock.
-    Redisson,
-    /// They are not.
-    Nobody,
-}
-
 /// What is due first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
+pub(super) enum Due {
     Key,
-    Wait,
+    Timer,
 }
 
 impl Engine {
@@ -31,10 +22,10 @@ impl Engine {
     pub fn next_deadline(&mut self) -> Option<u64> {
         let deadlines = Deadlines {
             wall_ms: self.keyspace.next_deadline(),
-            monotonic_ms: self.timers.monotonic.next_deadline(),
+            monotonic_ms: self.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
-        let real = Deadlines { wall_ms: None, monotonic_ms: self.timers.real.next_deadline() };
+        let real = Deadlines { wall_ms: None, monotonic_ms: self.timers.next_deadline(true) };
         let first = virtual_us.into_iter().chain(self.time.system.us_until(real, Over::Past)).min()?;
         Some(self.time.system.monotonic_us.saturating_add(first))
     }
@@ -54,7 +45,7 @@ impl Engine {
 
     /// Fires what is over at the present instant, in order, but no more than `most`. What is left is hidden until it
     /// has its turn, and [`Engine::next_deadline`] is past.
-    fn fire_due(&mut self, most: usize, over: Over) {
+    pub(super) fn fire_due(&mut self, most: usize, over: Over) {
         let mut left = most;
         let mut due = self.earliest_due(over);
         while let Some(first) = due.filter(|_| left > 0) {
@@ -63,15 +54,14 @@ impl Engine {
             due = self.earliest_due(over);
         }
         self.keyspace.set_expiry_backlog(due.map(|_| over.until_ms(self.time.now.wall_ms())));
-        while let Some(timeout) =
-            self.timers.real.pop_due(Over::Past.until_ms(self.time.system.monotonic_ms()))
-        {
-            self.time_out(timeout.payload.id);
+        let real_ms = Over::Past.until_ms(self.time.system.monotonic_ms());
+        while let Some(timer) = self.timers.pop_due(true, real_ms) {
+            self.fire_timer(timer);
         }
     }
 
     fn earliest_due(&mut self, over: Over) -> Option<Due> {
-        self.earliest().and_then(|(due, in_ms)| (in_ms <= over.until_ms(0)).then_some(due))
+        self.earliest(over.until_ms(0)).and_then(|(due, in_ms)| (in_ms <= over.until_ms(0)).then_some(due))
     }
 
     /// Has keys that were left for later gone before a request that names them, or a transaction that watches them; and
@@ -89,150 +79,53 @@ impl Engine {
         self.commit();
     }
 
-    fn fire(&mut self, due: Due, over: Over) {
+    pub(super) fn fire(&mut self, due: Due, over: Over) {
         match due {
             Due::Key => drop(self.keyspace.expire_next(self.time.now, over)),
-            Due::Wait => {
-                if let Some(timeout) =
-                    self.timers.monotonic.pop_due(over.until_ms(self.time.now.monotonic_ms()))
-                {
-                    self.time_out(timeout.payload.id);
+            Due::Timer => {
+                let until_ms = over.until_ms(self.time.now.monotonic_ms());
+                if let Some(timer) = self.timers.pop_due(false, until_ms) {
+                    self.fire_timer(timer);
                 }
             }
         }
         self.commit();
     }
 
-    /// What is due first on either hand, and in how many milliseconds from now (negative: overdue). Of two at one
-    /// instant, the one that was made first.
-    fn earliest(&mut self) -> Option<(Due, i64)> {
+    fn fire_timer(&mut self, timer: Timer) {
+        match timer.kind {
+            TimerKind::Wait | TimerKind::RealWait => self.time_out(timer.client),
+            TimerKind::Idle => self.close_idle(timer.client),
+            TimerKind::Output => self.output_due(timer.client),
+        }
+    }
+
+    /// What is due first on either hand, and in how many milliseconds from now (negative: overdue), exactly when that is
+    /// no more than `within_ms`. Of two at one instant, the one that was made first.
+    pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
         let key = self.keyspace.next_expiry().map(|(at, order)| (at.saturating_sub(wall_ms), order));
-        let wait = self
-            .timers
-            .monotonic
-            .peek()
-            .map(|(at, waiting)| (at.saturating_sub(monotonic_ms), waiting.order));
-        match (key, wait) {
+        let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
+        let timer = timer.map(|(at, timer)| (at.saturating_sub(monotonic_ms), timer.order));
+        match (key, timer) {
             (Some((key, _)), None) => Some((Due::Key, key)),
-            (None, Some((wait, _))) => Some((Due::Wait, wait)),
-            (Some((key, made)), Some((wait, begun))) => {
-                let key_first = key < wait || (key == wait && made.is_before(begun));
-                Some(if key_first { (Due::Key, key) } else { (Due::Wait, wait) })
+            (None, Some((timer, _))) => Some((Due::Timer, timer)),
+            (Some((key, key_order)), Some((timer, timer_order))) => {
+                let key_first = key < timer || (key == timer && key_order.is_before(timer_order));
+                Some(if key_first { (Due::Key, key) } else { (Due::Timer, timer) })
             }
             (None, None) => None,
         }
     }
 
-    /// Moves both hands by `ms`, stopping at each deadline on the way: what fires, fires at its own instant.
-    /// How many deadlines fired.
-    ///
-    /// # Errors
-    /// When a hand would leave its range; then nothing has moved.
-    pub fn advance(&mut self, ms: u64, wake: Wake) -> Result<u64, ClockError> {
-        let target = self.time.clock.after(self.time.system, ms)?;
-        self.keyspace.turn_quietly(wake == Wake::Nobody);
-        let mut fired = 0;
-        while let Some(due) = self.earliest_until(target) {
-            fired += self.go_to_and_fire(due);
+    /// The first timer on the monotonic hand; up to `until_ms` those are put off first that are set too early.
+    fn first_timer(&mut self, until_ms: i64) -> Option<(i64, Timer)> {
+        loop {
+            let (at_ms, timer) = self.timers.first()?;
+            if at_ms > until_ms || !self.put_off_idle(at_ms, timer) {
+                return Some((at_ms, timer));
+            }
         }
-        self.turn(target.monotonic_us - self.time.now.monotonic_us);
-        self.keyspace.set_expiry_backlog(None);
-        self.keyspace.turn_quietly(false);
-        Ok(fired)
-    }
-
-    /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
-    /// pending within the reach of both hands.
-    pub fn advance_to_next(&mut self, wake: Wake) -> Option<u64> {
-        let (first, in_us) = self.earliest_in_us()?;
-        self.keyspace.turn_quietly(wake == Wake::Nobody);
-        let mut fired = self.go_to_and_fire((first, in_us));
-        while let Some((due, 0)) = self.earliest_in_us() {
-            fired += self.go_to_and_fire((due, 0));
-        }
-        self.keyspace.set_expiry_backlog(None);
-        self.keyspace.turn_quietly(false);
-        Some(fired)
-    }
-
-    fn go_to_and_fire(&mut self, (due, in_us): (Due, u64)) -> u64 {
-        self.turn(in_us);
-        self.fire(due, Over::Reached);
-        1
-    }
-
-    /// What is due first, and how far it is from now in microseconds; `None` when a hand cannot be turned so far.
-    fn earliest_in_us(&mut self) -> Option<(Due, u64)> {
-        let (due, _) = self.earliest()?;
-        let deadlines = match due {
-            Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
-            Due::Wait => Deadlines { wall_ms: None, monotonic_ms: self.timers.monotonic.next_deadline() },
-        };
-        let in_us = self.time.now.us_until(deadlines, Over::Reached)?;
-        self.time.clock.reaches_us(self.time.system, in_us).then_some((due, in_us))
-    }
-
-    fn earliest_until(&mut self, target: Now) -> Option<(Due, u64)> {
-        let left = target.monotonic_us - self.time.now.monotonic_us;
-        self.earliest_in_us().filter(|&(_, in_us)| in_us <= left)
-    }
-
-    fn turn(&mut self, us: u64) {
-        // The target was within the range, and so is all on the way to it.
-        if us > 0 && self.time.clock.advance_us(self.time.system, us).is_ok() {
-            self.time.now = self.time.clock.read(self.time.system);
-            self.keyspace.note_turn();
-        }
-    }
-
-    /// Does something to the clock, then fires what is over by the new time.
-    pub(crate) fn turn_clock<T>(&mut self, over: Over, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
-        let before = self.time.now;
-        let result = verb(&mut self.time.clock, self.time.system);
-        self.time.now = self.time.clock.read(self.time.system);
-        if self.time.now.wall_us > before.wall_us {
-            self.keyspace.note_turn();
-        }
-        self.fire_due(usize::MAX, over);
-        result
-    }
-
-    /// The present instant, as the hands show it.
-    pub fn now(&self) -> Now {
-        self.time.now
-    }
-
-    /// Stops both hands. The wall hand.
-    pub fn freeze(&mut self) -> i64 {
-        self.turn_clock(Over::Reached, Clock::freeze);
-        self.time.now.wall_ms()
-    }
-
-    /// Lets both hands run from where they stand. The wall hand.
-    pub fn resume(&mut self) -> i64 {
-        self.turn_clock(Over::Past, Clock::resume);
-        self.time.now.wall_ms()
-    }
-
-    /// Moves the wall hand alone; keys now past their deadline go at once, and none comes back. The wall hand.
-    ///
-    /// # Errors
-    /// When the hand would leave its range.
-    pub fn step_wall(&mut self, ms: i64) -> Result<i64, ClockError> {
-        self.turn_clock(Over::Reached, |clock, system| clock.step(system, ms))?;
-        Ok(self.time.now.wall_ms())
-    }
-
-    /// In how many milliseconds the next deadline on either hand is, if the hands can be turned so far.
-    pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
-        self.earliest_in_us()?;
-        self.earliest().map(|(_, in_ms)| in_ms.max(0))
-    }
-
-    /// How many deadlines are pending on either hand.
-    pub(crate) fn pending_timers(&self) -> usize {
-        self.keyspace.timers() + self.timers.monotonic.len()
     }
 }
 
@@ -241,6 +134,7 @@ mod tests {
     use super::*;
     use crate::clients::{Outbox, Peer};
     use crate::config::Config;
+    use crate::time::Now;
 
     fn at(ms: u64) -> Now {
         Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }

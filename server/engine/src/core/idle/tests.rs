@@ -1,0 +1,241 @@
+//! Tests of closing by the passing of time, on a clock that stands still.
+
+use crate::clients::{Closing, Outbox, Peer, Slot};
+use crate::config::Config;
+use crate::core::Engine;
+use crate::time::Now;
+use std::sync::atomic::Ordering;
+
+fn at(ms: u64) -> Now {
+    Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
+}
+
+fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
+    let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+    engine.execute(slot, &argv);
+    read(engine, slot)
+}
+
+/// All that a client has been sent.
+fn read(engine: &mut Engine, slot: Slot) -> String {
+    let mut output = Outbox::default();
+    engine.take_output(slot, &mut output);
+    engine.unwritten(slot).store(0, Ordering::Relaxed);
+    String::from_utf8_lossy(output.bytes()).into_owned()
+}
+
+/// An engine whose clock stands still, and the client that turns it.
+fn frozen() -> (Engine, Slot) {
+    let mut engine = Engine::new(Config::default(), 7, at(0));
+    engine.begin(at(0));
+    let main = engine.connect(Peer::default());
+    ask(&mut engine, main, "CLOCK.FREEZE");
+    (engine, main)
+}
+
+/// Turns the clock. How many deadlines fired.
+fn advance(engine: &mut Engine, main: Slot, ms: u64) -> u64 {
+    let reply = ask(engine, main, &format!("CLOCK.ADVANCE {ms}"));
+    let fired = reply.rsplit(':').next().map(str::trim);
+    fired.and_then(|fired| fired.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
+}
+
+fn is_closed(engine: &Engine, slot: Slot) -> bool {
+    engine.session(slot).closing() == Some(Closing::Now)
+}
+
+#[test]
+fn who_is_idle_is_closed_unless_it_waits_or_is_subscribed() {
+    let (mut engine, main) = frozen();
+    let mut client = |requests: &[&str]| {
+        let slot = engine.connect(Peer::default());
+        requests.iter().for_each(|request| drop(ask(&mut engine, slot, request)));
+        slot
+    };
+    let closed: Vec<Slot> = [
+        &[][..],
+        &["PING"],
+        &["MULTI", "SET k v"],
+        &["WATCH k"],
+        &["CLIENT NO-EVICT on"],
+        &["SUBSCRIBE c", "UNSUBSCRIBE c"],
+        &["PSUBSCRIBE c*", "PUNSUBSCRIBE"],
+        &["SUBSCRIBE c", "RESET"],
+    ]
+    .map(&mut client)
+    .into();
+    let open =
+        [&["BLPOP q 0"][..], &["WAIT 1 0"], &["SUBSCRIBE c"], &["PSUBSCRIBE c*"], &["AWAIT.BLOCKED 9"]]
+            .map(client);
+    assert_eq!(ask(&mut engine, main, "CONFIG SET timeout 5"), "+OK\r\n");
+    assert_eq!(advance(&mut engine, main, 4999), 0);
+    assert!(closed.iter().all(|&slot| !is_closed(&engine, slot)));
+    assert_eq!(advance(&mut engine, main, 1), closed.len() as u64);
+    assert!(closed.iter().all(|&slot| is_closed(&engine, slot)));
+    assert_eq!(advance(&mut engine, main, 3_600_000), 0);
+    assert!(open.iter().all(|&slot| !is_closed(&engine, slot)));
+    assert!(!is_closed(&engine, main), "who turns the clock is active");
+}
+
+#[test]
+fn a_request_puts_the_end_off_and_so_does_the_answer_after_a_wait() {
+    let (mut engine, main) = frozen();
+    ask(&mut engine, main, "CONFIG SET timeout 5");
+    let [active, blocked] = [0; 2].map(|_| engine.connect(Peer::default()));
+    ask(&mut engine, blocked, "BLPOP q 7.5");
+    advance(&mut engine, main, 3000);
+    ask(&mut engine, active, "PING");
+    assert_eq!(advance(&mut engine, main, 4500), 1, "of the wait");
+    assert_eq!(read(&mut engine, blocked), "*-1\r\n");
+    ask(&mut engine, main, "PING");
+    assert!(ask(&mut engine, main, "CLOCK.INFO").contains("next\r\n:500\r\n"), "that of the active one");
+    assert_eq!(advance(&mut engine, main, 500), 1);
+    assert_eq!((is_closed(&engine, active), is_closed(&engine, blocked)), (true, false));
+    engine.disconnect(active);
+    assert_eq!(advance(&mut engine, main, 4499), 0);
+    assert_eq!(advance(&mut engine, main, 1), 1);
+    assert!(is_closed(&engine, blocked));
+}
+
+#[test]
+fn who_is_answered_and_closed_in_one_step_gets_the_answer() {
+    let (mut engine, main) = frozen();
+    ask(&mut engine, main, "CONFIG SET timeout 5");
+    let blocked = engine.connect(Peer::default());
+    ask(&mut engine, blocked, "BLPOP q 1");
+    assert_eq!(advance(&mut engine, main, 3_600_000), 2);
+    assert_eq!(engine.session(blocked).closing(), Some(Closing::AfterOutput));
+    assert_eq!(read(&mut engine, blocked), "*-1\r\n");
+}
+
+#[test]
+fn another_timeout_holds_at_once_for_all_who_are_there() {
+    let (mut engine, main) = frozen();
+    let timers = |engine: &mut Engine| {
+        let info = ask(engine, main, "CLOCK.INFO");
+        info.rsplit(':').next().map(|count| count.trim().to_owned())
+    };
+    let idle = engine.connect(Peer::default());
+    assert_eq!(timers(&mut engine).as_deref(), Some("0"));
+    ask(&mut engine, main, "CONFIG SET timeout 100");
+    assert_eq!(timers(&mut engine).as_deref(), Some("2"));
+    advance(&mut engine, main, 10_000);
+    ask(&mut engine, main, "CONFIG SET timeout 0");
+    assert_eq!(timers(&mut engine).as_deref(), Some("0"));
+    ask(&mut engine, main, "CONFIG SET timeout 10");
+    assert!(!is_closed(&engine, idle));
+    engine.begin(at(1));
+    assert!(is_closed(&engine, idle), "it has been idle for as long already");
+    engine.disconnect(idle);
+    assert_eq!(timers(&mut engine).as_deref(), Some("1"));
+}
+
+#[test]
+fn while_time_runs_nobody_is_closed_before_the_time_is_past() {
+    let mut config = Config::default();
+    config.timeout = 5;
+    let mut engine = Engine::new(config, 7, at(0));
+    engine.begin(at(0));
+    let slot = engine.connect(Peer::default());
+    assert_eq!(engine.next_deadline(), Some(5_001_000));
+    engine.begin(at(3000));
+    ask(&mut engine, slot, "PING");
+    for ms in [5001, 8000] {
+        engine.begin(at(ms));
+        assert!(!is_closed(&engine, slot));
+    }
+    assert_eq!(engine.next_deadline(), Some(8_001_000));
+    engine.begin(at(8001));
+    assert!(is_closed(&engine, slot));
+}
+
+#[test]
+fn a_thousand_idle_clients_are_closed_in_the_order_in_which_they_came() {
+    let (mut engine, main) = frozen();
+    ask(&mut engine, main, "CONFIG SET timeout 60");
+    let slots: Vec<Slot> = (0..1000).map(|_| engine.connect(Peer::default())).collect();
+    // What was a request's own does not count among those that are woken.
+    engine.take_woken(&mut Vec::new());
+    assert_eq!(advance(&mut engine, main, 60_000), 1000);
+    let mut woken = Vec::new();
+    engine.take_woken(&mut woken);
+    let ids: Vec<u64> = slots.iter().map(|&slot| engine.session(slot).id).collect();
+    assert_eq!(woken, ids);
+}
+
+#[test]
+fn deadlines_of_all_kinds_at_one_instant_fire_in_the_order_in_which_they_were_made() {
+    let (mut engine, main) = frozen();
+    ask(&mut engine, main, "CONFIG SET timeout 5 notify-keyspace-events Ex");
+    let mut client = |request: &str| {
+        let slot = engine.connect(Peer::default());
+        ask(&mut engine, slot, request);
+        engine.session(slot).id
+    };
+    let listener = client("SUBSCRIBE __keyevent@0__:expired");
+    let first_idle = client("PING");
+    let waiter = client("BLPOP q 5");
+    let second_idle = client("SET k v PX 5000");
+    let late_waiter = client("BLPOP q 5");
+    engine.take_woken(&mut Vec::new());
+    assert_eq!(advance(&mut engine, main, 5000), 5);
+    let mut woken = Vec::new();
+    engine.take_woken(&mut woken);
+    assert_eq!(woken, [first_idle, waiter, second_idle, listener, late_waiter]);
+}
+
+#[test]
+fn who_still_reads_its_output_is_not_idle() {
+    let (mut engine, main) = frozen();
+    ask(&mut engine, main, "CONFIG SET timeout 5");
+    let reader = engine.connect(Peer::default());
+    engine.execute(reader, &[b"PING"]);
+    let left = engine.unwritten(reader);
+    for unread in [900, 500, 20] {
+        left.store(unread, Ordering::Relaxed);
+        advance(&mut engine, main, 5000);
+        assert!(!is_closed(&engine, reader), "{unread}");
+    }
+    advance(&mut engine, main, 5000);
+    assert!(is_closed(&engine, reader), "it has read nothing since");
+}
+
+/// A client that has left 5,000 bytes unread at 0 ms, of real time, where 4,000 are allowed for two seconds.
+fn with_unread_output() -> (Engine, Slot, Slot) {
+    let (mut engine, main) = frozen();
+    engine.execute(main, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 0 4000 2"]);
+    ask(&mut engine, main, &format!("SET k {}", "x".repeat(5000)));
+    let slow = engine.connect(Peer::default());
+    engine.execute(slow, &[b"GET", b"k"]);
+    (engine, main, slow)
+}
+
+#[test]
+fn who_leaves_too_much_unread_for_too_long_is_closed_though_nothing_more_is_sent() {
+    let (mut engine, main, slow) = with_unread_output();
+    advance(&mut engine, main, 3_600_000);
+    assert_eq!(engine.next_deadline(), Some(2_001_000), "in real time");
+    engine.begin(at(2000));
+    assert!(!is_closed(&engine, slow));
+    engine.begin(at(2001));
+    assert!(is_closed(&engine, slow));
+    let mut woken = Vec::new();
+    engine.take_woken(&mut woken);
+    assert!(woken.contains(&engine.session(slow).id));
+}
+
+#[test]
+fn who_has_read_its_output_in_time_is_not_closed() {
+    let (mut engine, _, slow) = with_unread_output();
+    ask(&mut engine, slow, "PING");
+    engine.begin(at(2001));
+    assert_eq!((is_closed(&engine, slow), engine.next_deadline()), (false, None));
+}
+
+#[test]
+fn another_limit_of_the_output_holds_at_once() {
+    let (mut engine, main, slow) = with_unread_output();
+    engine.begin(at(1500));
+    engine.execute(main, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 0 4000 1"]);
+    assert!(is_closed(&engine, slow));
+}

@@ -1,0 +1,24 @@
+//! Clients that are closed for being idle, as `timeout` asks: on the clock that a test turns.
+
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+
+#[test]
+fn connections_of_idle_clients_are_closed() {
+    let server = ours::manual_server();
+    let [mut main, mut idle, mut blocked, mut subscriber, mut timed] =
+        std::array::from_fn(|_| Client::connect(server.addr()));
+    assert_eq!(idle.line("PING").to_string(), "+PONG");
+    blocked.send_line("BLPOP list 0");
+    timed.send_line("BLPOP list 1");
+    subscriber.line("SUBSCRIBE channel");
+    main.line("AWAIT.BLOCKED 2");
+    assert_eq!(main.line("CONFIG SET timeout 5").to_string(), "+OK");
+    let advanced = main.line("CLOCK.ADVANCE 60000").to_string();
+    assert!(advanced.ends_with("\"fired\", :3]"), "{advanced}");
+    assert_eq!(idle.read_to_close(), b"");
+    assert_eq!(timed.read_to_close(), b"*-1\r\n", "its answer first");
+    assert_eq!(main.line("RPUSH list x").to_string(), ":1");
+    assert_eq!(blocked.read_reply().to_string(), "[\"list\", \"x\"]");
+    assert_eq!(main.line("PUBLISH channel m").to_string(), ":1");
+}
