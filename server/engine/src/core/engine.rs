@@ -131,7 +131,7 @@ pub trait Host: Send + Sync {
     /// The system's clocks, now: for what must not wait until the next batch begins.
     fn now(&self) -> Now;
 
-    /// Nanoseconds of real time since any instant that stays the same: read after each command, to tell how long it took.
+    /// Nanoseconds of real time since an instant that stays the same, read after each command to tell how long it took.
     /// It may drift away from [`Host::now`] in the long run.
     fn stopwatch_ns(&self) -> u64;
 

@@ -65,8 +65,8 @@ impl Engine {
         self.hide_due();
     }
 
-    /// Whether what was run since the batch began, or since the last time this was asked, has taken long, or has written
-    /// much: then the instant is to be read again before the next request.
+    /// Whether what was run since the batch began, or since this was asked last, has taken long or written much: then the
+    /// instant is to be read again before the next request.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
         self.time.take_stale()
