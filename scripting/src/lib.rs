@@ -13,6 +13,7 @@ mod convert;
 mod error;
 mod errors;
 mod ffi;
+mod handler;
 mod library;
 mod number;
 mod random;
@@ -20,7 +21,6 @@ mod sandbox;
 mod sha;
 mod shebang;
 mod sink;
-mod struct_lib;
 mod sync;
 mod vm;
 

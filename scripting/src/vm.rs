@@ -6,7 +6,7 @@ use crate::control::{Control, SIGNAL_MASK};
 use crate::convert::{Written, is_counted, write_result};
 use crate::errors::Errors;
 use crate::ffi::{self, *};
-use crate::library::error_handler;
+use crate::handler::error_handler;
 use crate::sha::Sha;
 use crate::{Host, Options, sandbox};
 use lockwheel_resp::Reply;
@@ -72,6 +72,17 @@ impl Vm {
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, options.memory_limit);
             lua_gc(state, LUA_GCCOLLECT, 0);
             Vm { state, walker, context, memory_limit: options.memory_limit, collect_at: LARGE }
+        }
+    }
+
+    /// Adds a library to those that scripts find.
+    #[cfg(test)]
+    pub(crate) fn open_library(&mut self, library: &crate::library::Library) {
+        // SAFETY: the limit is suspended, and the globals are writable meanwhile.
+        unsafe {
+            lua_setreadonly(self.state, LUA_GLOBALSINDEX, 0);
+            crate::library::open(self.state, library);
+            lua_setreadonly(self.state, LUA_GLOBALSINDEX, 1);
         }
     }
 

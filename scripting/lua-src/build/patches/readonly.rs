@@ -61,6 +61,12 @@ pub(super) const CHANGES: &[Change] = &[
   api_check(L, ttistable(t));
   hvalue(t)->readonly = cast_byte(on != 0);
 }
+
+LUA_API int lua_isreadonly (lua_State *L, int idx) {
+  StkId t = index2adr(L, idx);
+  api_check(L, ttistable(t));
+  return hvalue(t)->readonly;
+}
 ",
         ),
     },
