@@ -1,9 +1,9 @@
 //! What the functions that scripts call need of the world: one for each interpreter, at a fixed address.
 
-use crate::Host;
 use crate::alloc::Alloc;
-use crate::control::Control;
+use crate::control::ScriptControl;
 use crate::ffi::*;
+use crate::host::Host;
 use crate::random::Random;
 use lockwheel_resp::Protocol;
 use std::any::Any;
@@ -30,7 +30,7 @@ const KEPT_SCRATCH: usize = 1 << 16;
 #[repr(C)]
 pub(crate) struct Context {
     alloc: UnsafeCell<Alloc>,
-    pub(crate) control: Arc<Control>,
+    pub(crate) control: Arc<ScriptControl>,
     /// The host of the running script.
     host: Cell<Option<NonNull<dyn Host>>>,
     /// What `redis.setresp` has chosen.
@@ -77,7 +77,7 @@ impl Argument {
 }
 
 impl Context {
-    pub(crate) fn new(memory_limit: usize, control: Arc<Control>) -> Context {
+    pub(crate) fn new(memory_limit: usize, control: Arc<ScriptControl>) -> Context {
         Context {
             alloc: UnsafeCell::new(Alloc::new(memory_limit)),
             control,

@@ -17,8 +17,8 @@ pub(crate) struct Buffer<'f> {
 }
 
 impl<'f> Buffer<'f> {
-    /// An empty buffer.
-    pub(super) fn new(frame: &'f Frame<'f>) -> Buffer<'f> {
+    /// An empty buffer for one call.
+    pub(crate) fn new(frame: &'f Frame<'f>) -> Buffer<'f> {
         let mut bytes = frame.context().text.take();
         bytes.clear();
         Buffer { frame, bytes, poll_at: PIECE }

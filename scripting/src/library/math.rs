@@ -1,6 +1,8 @@
 //! What replaces functions of `math` that depend on the machine.
 
-use super::{Frame, Library, Raise};
+use super::frame::Frame;
+use super::raise::Raise;
+use super::registration::Library;
 use crate::random::Random;
 use std::ffi::c_int;
 

@@ -1,58 +1,20 @@
 //! The libraries that scripts find beside Lua's own: lists of names and functions over a safe [`Frame`].
 //!
-//! A new library is a file here with a [`Library`] in it, and a line in [`LIBRARIES`].
+//! A new library is a file here with a [`Library`] in it, written without `unsafe`, and a line in [`LIBRARIES`].
 
 mod buffer;
 mod frame;
 mod math;
 mod raise;
 mod redis;
+mod registration;
 mod struct_lib;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use frame::{Frame, Function, Value, push_function};
-pub(crate) use raise::Raise;
+pub(crate) use frame::{Frame, Value, push_function};
 pub(crate) use redis::unknown_global;
-
-use crate::ffi::*;
-use std::ffi::CStr;
-
-/// A table of functions and numbers.
-pub(crate) struct Library {
-    /// The global variable that holds the table. What it holds already stays, but for what is replaced.
-    pub(crate) name: &'static CStr,
-    pub(crate) functions: &'static [(&'static CStr, Function)],
-    pub(crate) numbers: &'static [(&'static CStr, u32)],
-}
+pub(crate) use registration::{Library, open};
 
 /// All of them.
 pub(crate) const LIBRARIES: &[Library] = &[redis::LIBRARY, struct_lib::LIBRARY, math::LIBRARY];
-
-/// Makes a library a global variable.
-///
-/// # Safety
-///
-/// The state is live and was made with a context, has six free slots, the limit of memory is suspended, and the globals
-/// are writable.
-pub(crate) unsafe fn open(state: *mut lua_State, library: &Library) {
-    // SAFETY: six slots suffice, and nothing is raised: there is memory, and the tables are writable and plain.
-    unsafe {
-        raw_field(state, LUA_GLOBALSINDEX, library.name.to_bytes());
-        if lua_type(state, -1) != LUA_TTABLE {
-            lua_pop(state, 1);
-            lua_createtable(state, 0, library.functions.len() as i32);
-            lua_pushvalue(state, -1);
-            lua_setglobal(state, library.name.as_ptr());
-        }
-        for (name, function) in library.functions {
-            push_function(state, *function);
-            set_field(state, name);
-        }
-        for (name, number) in library.numbers {
-            lua_pushnumber(state, f64::from(*number));
-            set_field(state, name);
-        }
-        lua_pop(state, 1);
-    }
-}

@@ -47,7 +47,8 @@ impl Raise {
         Raise(Box::new(Cause::Text(text.into())))
     }
 
-    /// An error as `luaL_argerror` raises it: `bad argument #2 to 'pack' (…)`. Arguments count from 1.
+    /// An error as `luaL_argerror` raises it, with the function's name and the
+    /// argument's number, which counts from 1.
     #[cold]
     pub(crate) fn argument(argument: c_int, text: impl Into<Text>) -> Raise {
         Raise(Box::new(Cause::Argument(argument, text.into())))

@@ -1,6 +1,8 @@
 //! The table `redis`, but for what calls commands.
 
-use super::{Frame, Library, Raise, Value};
+use super::frame::{Frame, Value};
+use super::raise::Raise;
+use super::registration::Library;
 use crate::call::{error_line, until_nul};
 use crate::sha::Sha;
 use lockwheel_resp::Protocol;

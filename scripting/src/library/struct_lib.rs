@@ -4,7 +4,10 @@
 //! 8 bytes, `f` `d` floats, `s` string to a NUL, `cn` string of n bytes, `c0` of as many as the number before says, `x`
 //! a byte of padding. All texts of errors and all corner cases were read off a running server.
 
-use super::{Frame, Library, Raise};
+use super::buffer::Buffer;
+use super::frame::Frame;
+use super::raise::Raise;
+use super::registration::Library;
 use crate::convert::truncated;
 use std::ffi::c_int;
 
@@ -128,7 +131,7 @@ fn pack(frame: &Frame<'_>) -> Result<c_int, Raise> {
     let mut argument = 2;
     // In Redis a nil lies above the arguments, which the texts of errors for missing ones show.
     frame.push_nil()?;
-    let mut output = frame.buffer();
+    let mut output = Buffer::new(frame);
     while let Some(item) = format.next(output.len())? {
         if item.padding > 0 {
             output.append(zeros(item.padding))?;

@@ -1,7 +1,9 @@
 //! What a library function may do, and what becomes of it.
 
-use super::{Frame, Library, Raise, Value};
-use crate::{Control, Host, Options, Runtime};
+use super::buffer::Buffer;
+use super::raise::Raise;
+use super::{Frame, Library, Value};
+use crate::{Host, Options, Runtime, ScriptControl};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -65,7 +67,7 @@ fn fail(frame: &Frame<'_>) -> Result<c_int, Raise> {
 
 /// Fills a buffer without end.
 fn fill(frame: &Frame<'_>) -> Result<c_int, Raise> {
-    let (_alive, mut buffer) = (Alive::new(), frame.buffer());
+    let (_alive, mut buffer) = (Alive::new(), Buffer::new(frame));
     loop {
         buffer.append(frame.bytes(1)?)?;
         STEPS.set(buffer.len());
@@ -162,7 +164,7 @@ fn meddle(frame: &Frame<'_>) -> Result<c_int, Raise> {
 
 /// Kills the script when it has been slow for so long.
 struct Killer {
-    control: Arc<Control>,
+    control: Arc<ScriptControl>,
     clock_us: Cell<u64>,
     times: usize,
 }
@@ -195,12 +197,12 @@ impl Host for Killer {
 
 struct Scripts {
     runtime: Runtime,
-    control: Arc<Control>,
+    control: Arc<ScriptControl>,
 }
 
 impl Scripts {
     fn new(memory_limit: usize) -> Scripts {
-        let control = Arc::new(Control::new());
+        let control = Arc::new(ScriptControl::new());
         let mut runtime = Runtime::new(Options { memory_limit, ..Options::default() }, control.clone());
         runtime.vm.open_library(&LIBRARY);
         Scripts { runtime, control }
@@ -211,14 +213,14 @@ impl Scripts {
         let id = self.runtime.intern(script.as_bytes()).unwrap();
         let mut host = Killer { control: self.control.clone(), clock_us: Cell::new(0), times: 3 };
         let mut bytes = Vec::new();
-        self.control.begin(0);
+        let running = self.runtime.begin(id, 0);
         if slow {
             self.control.arm();
         }
         let ran = catch_unwind(AssertUnwindSafe(|| {
-            self.runtime.run(id, &[], &[], &mut host, &mut Writer::new(&mut bytes, Protocol::Resp2));
+            running.run(&[], &[], &mut host, &mut Writer::new(&mut bytes, Protocol::Resp2));
         }));
-        self.control.end();
+        assert_eq!(self.control.running(), None, "a panic ends it too");
         if let Err(panic) = ran {
             bytes.extend(format!("panic: {}", panic.downcast_ref::<&str>().unwrap()).bytes());
         }

@@ -48,7 +48,7 @@ use crate::keyspace::{Garbage, Keyspace, Order};
 use crate::table::{Row, help};
 use crate::time::{Clock, Now, TimerId, Wheel};
 use config::Config;
-use lockwheel_scripting::{Control, KillError, Runtime};
+use lockwheel_scripting::{KillError, Runtime, ScriptControl};
 use pubsub::PubSub;
 use sessions::Sessions;
 use stats::Stats;
@@ -123,7 +123,7 @@ pub struct Engine {
     watching_state: Vec<u64>,
     /// The interpreter; taken out while a script runs.
     scripts: Option<Box<Runtime>>,
-    control: Arc<Control>,
+    control: Arc<ScriptControl>,
     host: Option<Arc<dyn Host>>,
     /// Sessions that have output or news which their own requests did not cause.
     woken: Vec<u64>,
@@ -157,7 +157,7 @@ impl Engine {
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
         let clock = config.clock(system);
         let now = clock.read(system);
-        let control = Arc::new(Control::new());
+        let control = Arc::new(ScriptControl::new());
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         let (run_id, replication_id) = (hex_id(keyspace.rng()), hex_id(keyspace.rng()));
@@ -191,7 +191,7 @@ impl Engine {
     }
 
     /// What other threads may see of a running script, and how they stop it.
-    pub fn control(&self) -> &Arc<Control> {
+    pub fn control(&self) -> &Arc<ScriptControl> {
         &self.control
     }
 

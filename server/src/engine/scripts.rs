@@ -5,12 +5,12 @@ use super::table::{CommandId, Handler};
 use super::{Call, Engine, Origin, REDIS_VERSION};
 use crate::table::{Args, CommandError, Flow, KeySpec, Outcome, Row, flags, key_flags};
 use lockwheel_resp::Reply;
-use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
+use lockwheel_scripting::{Host, Options, Runtime, ScriptControl, ScriptId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// An interpreter for an engine.
-pub(super) fn runtime(config: &Config, seed: u64, control: &Arc<Control>) -> Runtime {
+pub(super) fn runtime(config: &Config, seed: u64, control: &Arc<ScriptControl>) -> Runtime {
     let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
     Runtime::new(options, control.clone())
 }
@@ -166,14 +166,13 @@ fn run(
     let db = engine.session(call.slot).db;
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.system };
-    engine.control.begin(began.monotonic_ms().unsigned_abs());
+    let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
     let words = args.from(3);
     let mut host = ScriptHost { engine, call, words, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
-    let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
+    let ran = catch_unwind(AssertUnwindSafe(|| script.run(keys, rest, &mut host, reply)));
     let failed = host.old_errors + u64::from(host.new_errors);
-    engine.control.end();
     if failed > 0
         && let Some(command) = engine.table.resolve(args)
     {
@@ -370,7 +369,9 @@ mod tests {
         let slot = engine.connect(Peer::default());
         let call = Call { slot, origin: Origin::Script };
         let mut set = |killed: bool| {
-            engine.control.begin(0);
+            let mut runtime = engine.take_runtime().unwrap();
+            let id = runtime.intern(b"return 1").unwrap();
+            let script = runtime.begin(id, 0);
             if killed {
                 assert_eq!(engine.control.kill(), Ok(()));
             }
@@ -379,7 +380,8 @@ mod tests {
                 ScriptHost { engine, call, words: &[], read_only: false, new_errors: false, old_errors: 0 };
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
-            engine.control.end();
+            drop(script);
+            engine.scripts = Some(runtime);
             let mut keys = Outbox::default();
             engine.execute(slot, &[b"EXISTS", b"k"]);
             engine.take_output(slot, &mut keys);

@@ -4,7 +4,7 @@ use super::protected::read_number;
 use super::{Frame, Value};
 use crate::convert::truncated;
 use crate::ffi::{self, *};
-use crate::library::Raise;
+use crate::library::raise::Raise;
 use std::ffi::{CStr, c_int};
 
 /// The longest text that the interpreter reads as a number in one go. It looks for a kill while it reads a longer one.

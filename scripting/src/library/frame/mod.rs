@@ -14,7 +14,6 @@ mod tables;
 
 pub(crate) use call::push_function;
 
-use super::buffer::Buffer;
 use super::raise::{Ending, Raise};
 use crate::context::Context;
 use crate::ffi::*;
@@ -85,13 +84,8 @@ impl<'a> Frame<'a> {
     }
 
     /// What the functions of `redis` need of the world beside the interpreter.
-    pub(super) fn context(&self) -> &'a Context {
+    pub(in crate::library) fn context(&self) -> &'a Context {
         self.context
-    }
-
-    /// An empty buffer.
-    pub(crate) fn buffer(&self) -> Buffer<'_> {
-        Buffer::new(self)
     }
 
     /// Looks whether the script is to end, and lets others be served if it is slow. For every step of a loop that a

@@ -2,7 +2,7 @@
 
 use super::Frame;
 use crate::ffi::{self, *};
-use crate::library::Raise;
+use crate::library::raise::Raise;
 use std::ffi::c_int;
 
 /// Gives the number that a text reads as, or nil.

@@ -3,7 +3,7 @@
 use super::Frame;
 use super::protected::make_string;
 use crate::ffi::{self, *};
-use crate::library::Raise;
+use crate::library::raise::Raise;
 use std::ffi::c_int;
 
 /// Slots that are asked for when those are in use.

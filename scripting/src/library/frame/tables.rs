@@ -3,7 +3,7 @@
 use super::protected::put_field;
 use super::{Frame, Value};
 use crate::ffi::{self, *};
-use crate::library::Raise;
+use crate::library::raise::Raise;
 use std::ffi::c_int;
 
 /// A table beyond this many elements or fields grows as it is filled.
