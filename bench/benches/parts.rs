@@ -9,7 +9,7 @@ use lockwheel_engine::keyspace::Keyspace;
 use lockwheel_engine::time::{Now, TimerId, Wheel};
 use lockwheel_engine::values::{Str, Value};
 use lockwheel_resp::{Batch, Limits, Parser, Protocol, Reply, Writer};
-use lockwheel_scripting::{Control, Host, Options, Runtime};
+use lockwheel_scripting::{Host, Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
 #[global_allocator]
@@ -157,14 +157,14 @@ impl Host for One {
 /// Scripts that make so many calls and return.
 #[divan::bench(args = [0, 1, 10])]
 fn script_with_calls(bencher: Bencher<'_, '_>, calls: usize) {
-    let mut runtime = Runtime::new(Options::default(), Arc::new(Control::new()));
+    let mut runtime = Runtime::new(Options::default(), Arc::new(ScriptControl::new()));
     let script = "redis.call('hexists', KEYS[1], ARGV[1])\n".repeat(calls);
     let id = runtime.intern(script.as_bytes()).expect("the script is well-formed");
     let (keys, args): (&[&[u8]], &[&[u8]]) = (&[b"lock:1"], &[b"8743c9c0-0795-4907-87fd-6c719a6b4586:1"]);
     let mut out = Vec::new();
     bencher.bench_local(|| {
         out.clear();
-        runtime.run(id, keys, args, &mut One, &mut Writer::new(&mut out, Protocol::Resp2));
+        runtime.begin(id, 0).run(keys, args, &mut One, &mut Writer::new(&mut out, Protocol::Resp2));
         assert_eq!(out, b"$-1\r\n");
     });
 }

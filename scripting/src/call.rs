@@ -36,6 +36,11 @@ pub(crate) use lua_function;
 /// [`RAISE`], for the macro.
 pub(crate) const RAISE_ERROR: c_int = RAISE;
 
+/// The functions of the table `redis` that call commands or ask about them, past all libraries: the way of every
+/// command of a script.
+pub(crate) const FUNCTIONS: &[(&CStr, lua_CFunction)] =
+    &[(c"call", redis_call), (c"pcall", redis_pcall), (c"acl_check_cmd", acl_check_cmd)];
+
 lua_function!(
     /// `redis.call`: an error reply is raised.
     redis_call = |state| run_command(state, true)
@@ -49,35 +54,35 @@ lua_function!(
     acl_check_cmd = check_command
 );
 
-/// Pushes the error table that a failing library function raises. A text gets the code `ERR`; one that begins with `-`
-/// has a code of its own, if it has more than one word. Line ends become spaces, those at the end go, and so does what
-/// follows a NUL.
+/// Pushes the error table that a failing function of `redis` raises: its field `err` is the [`error_line`] of `text`.
 ///
 /// # Safety
 ///
 /// The state is live, with three free slots.
+#[cold]
 pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
-    let text = trim_lines(until_nul(text));
-    // SAFETY: as this function demands; nothing raises an error while the limit of memory is suspended.
+    // SAFETY: three slots are enough; nothing raises an error while the limit of memory is suspended, so the line is
+    // dropped.
     unsafe {
         let context = Context::of(state);
         context.free_memory();
-        let mut line = context.text.take();
-        line.clear();
-        match text.strip_prefix(b"-") {
-            Some(text) if text.contains(&b' ') => line.extend_from_slice(text),
-            text_of_one_word => {
-                line.extend_from_slice(b"ERR ");
-                line.extend_from_slice(text_of_one_word.unwrap_or(text));
-            }
-        }
-        one_line(&mut line);
         lua_createtable(state, 0, 1);
-        ffi::push(state, &line);
+        ffi::push(state, &error_line(text));
         set_field(state, c"err");
-        context.text.set(line);
         context.limit_memory();
     }
+}
+
+/// The line of an error reply that says `text`: it gets the code `ERR`, unless it begins with `-` and a code of its own
+/// and has more than one word. Line ends become spaces, those at the end go, and so does what follows a NUL.
+pub(crate) fn error_line(text: &[u8]) -> Vec<u8> {
+    let text = trim_lines(until_nul(text));
+    let mut line = match text.strip_prefix(b"-") {
+        Some(text) if text.contains(&b' ') => text.to_vec(),
+        text_of_one_word => [b"ERR ", text_of_one_word.unwrap_or(text)].concat(),
+    };
+    one_line(&mut line);
+    line
 }
 
 /// Pushes an error and says what to do with it.
@@ -85,7 +90,8 @@ pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
 /// # Safety
 ///
 /// As for [`push_error`].
-pub(crate) unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
+#[cold]
+unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
     // SAFETY: as this function demands.
     unsafe { push_error(state, text) };
     if raise { RAISE } else { 1 }
@@ -249,7 +255,8 @@ pub(crate) const KILLED: &CStr = c"Script killed by user with SCRIPT KILL...";
 /// # Safety
 ///
 /// As a function for scripts.
-pub(crate) unsafe fn kill(state: *mut lua_State) -> c_int {
+#[cold]
+unsafe fn kill(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live, with a free slot.
     unsafe {
         lua_setkilled(state, 1);

@@ -55,3 +55,19 @@ pub(crate) unsafe fn set_field(state: *mut lua_State, name: &CStr) {
     // SAFETY: as this function demands.
     unsafe { lua_setfield(state, -2, name.as_ptr()) }
 }
+
+/// Whether a value can be a table's key: neither nil nor nan.
+///
+/// # Safety
+///
+/// There is a value at `index`.
+pub(crate) unsafe fn is_key(state: *mut lua_State, index: c_int) -> bool {
+    // SAFETY: there is a value at the index; it is read as a number only if it is one.
+    unsafe {
+        match lua_type(state, index) {
+            LUA_TNIL => false,
+            LUA_TNUMBER => !lua_tonumber(state, index).is_nan(),
+            _ => true,
+        }
+    }
+}

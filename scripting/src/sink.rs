@@ -206,7 +206,7 @@ impl Level {
             match self.kind {
                 Kind::Array => lua_rawseti(state, -2, self.came as c_int),
                 Kind::Set => {
-                    if is_key(state, -1) {
+                    if ffi::is_key(state, -1) {
                         lua_pushboolean(state, 1);
                         lua_rawset(state, -3);
                     } else {
@@ -215,29 +215,13 @@ impl Level {
                 }
                 Kind::Map if self.left % 2 == 1 => {}
                 Kind::Map => {
-                    if is_key(state, -2) {
+                    if ffi::is_key(state, -2) {
                         lua_rawset(state, -3);
                     } else {
                         lua_pop(state, 2);
                     }
                 }
             }
-        }
-    }
-}
-
-/// Whether a value can be a table's key: neither nil nor nan.
-///
-/// # Safety
-///
-/// There is a value at `index`.
-unsafe fn is_key(state: *mut lua_State, index: c_int) -> bool {
-    // SAFETY: as this function demands.
-    unsafe {
-        match lua_type(state, index) {
-            LUA_TNIL => false,
-            LUA_TNUMBER => !lua_tonumber(state, index).is_nan(),
-            _ => true,
         }
     }
 }

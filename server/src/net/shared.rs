@@ -15,7 +15,7 @@ use dashmap::DashMap;
 use lockwheel_engine::Engine;
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::spec::{CommandId, CommandTable};
-use lockwheel_scripting::Control;
+use lockwheel_scripting::ScriptControl;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(crate) struct Shared {
     engine: Deferred<Engine, Job>,
     pub(super) clock: OsClock,
-    pub(super) control: Arc<Control>,
+    pub(super) control: Arc<ScriptControl>,
     inboxes: Box<[Inbox]>,
     /// The connected clients by session id.
     pub(super) clients: DashMap<u64, Client>,
@@ -160,7 +160,7 @@ impl Shared {
         if threshold == 0 {
             return NEVER;
         }
-        let left = match self.control.running_since() {
+        let left = match self.control.running().map(|script| script.since_ms) {
             Some(since) => (since + threshold).saturating_sub(self.clock.now().monotonic_ms().unsigned_abs()),
             None => threshold,
         };
@@ -322,7 +322,7 @@ impl Shared {
 
     /// The number of the loop with the fewest connections; not of the one that runs a script now, if there is another.
     pub(super) fn idlest(&self) -> usize {
-        let at_work = self.control.running_since().map(|_| self.holder.load(Ordering::Relaxed));
+        let at_work = self.control.running().map(|_| self.holder.load(Ordering::Relaxed));
         let load = |&index: &usize| (at_work == Some(index), self.inboxes[index].connections());
         (0..self.inboxes.len()).min_by_key(load).unwrap_or(0)
     }

@@ -64,7 +64,7 @@ fn watch_scripts(shared: &Shared) {
     let mut last = batches.count.load(Ordering::SeqCst);
     while !shared.end_asked.load(Ordering::Relaxed) {
         thread::park_timeout(PERIOD);
-        let running = shared.control.running_since().is_some();
+        let running = shared.control.running().is_some();
         if running && shared.until_slow().is_zero() {
             shared.control.arm();
         }

@@ -16,7 +16,7 @@ mod control;
 mod deferred;
 mod sync;
 
-use control::{Control, KillError};
+use control::{KillError, ScriptControl};
 use deferred::Deferred;
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -93,16 +93,15 @@ fn who_asks_is_seen_by_who_lets_go() {
 }
 
 /// What became of a script that writes once.
-fn run(control: &Control) -> (bool, bool) {
-    control.begin(7);
+fn run(control: &ScriptControl) -> (bool, bool) {
+    let _guard = control.begin(7);
     let wrote = control.mark_write();
     let killed = control.is_killed();
-    control.end();
     (wrote, killed)
 }
 
 fn a_kill_that_was_confirmed_lets_no_write_through() {
-    let control = Arc::new(Control::new());
+    let control = Arc::new(ScriptControl::new());
     let killer = {
         let control = control.clone();
         thread::spawn(move || {
@@ -118,40 +117,39 @@ fn a_kill_that_was_confirmed_lets_no_write_through() {
 }
 
 fn a_kill_that_was_confirmed_takes_the_result_back() {
-    let control = Arc::new(Control::new());
-    control.begin(7);
+    let control = Arc::new(ScriptControl::new());
+    let guard = control.begin(7);
     let killer = {
         let control = control.clone();
         thread::spawn(move || control.kill())
     };
     // Its result is written.
     let finished = control.finish();
-    control.end();
+    drop(guard);
     let kill = killer.join().expect("it does not panic");
     assert_eq!(finished, kill != Ok(()), "it ends with its result, or as one that was killed");
 }
 
 fn a_signal_never_hits_the_next_script() {
-    let control = Arc::new(Control::new());
+    let control = Arc::new(ScriptControl::new());
     let watchers = [(); 2].map(|()| {
         let control = control.clone();
         thread::spawn(move || {
             // As those do who find that this script is slow: the next one has only begun.
-            if control.running_since() == Some(7) {
+            if control.running().is_some_and(|script| script.since_ms == 7) {
                 control.arm();
             }
             control.kill() == Ok(())
         })
     });
     let (_, first) = run(&control);
-    control.begin(8);
+    let guard = control.begin(8);
     let second = control.is_killed();
-    control.end();
+    drop(guard);
     let kills = watchers.map(|watcher| watcher.join().expect("it does not panic"));
     assert!(!first && !second || kills.contains(&true), "nobody has killed it");
     // Nobody is left who could mean this one.
-    control.begin(9);
+    let _guard = control.begin(9);
     assert!(!control.is_killed(), "a signal outlives its script");
     assert!(control.mark_write());
-    control.end();
 }

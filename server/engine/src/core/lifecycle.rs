@@ -7,13 +7,13 @@ use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
 use crate::statistics::Process;
 use crate::time::Now;
-use lockwheel_scripting::{Control, KillError};
+use lockwheel_scripting::{KillError, ScriptControl};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Engine {
     /// What other threads may see of a running script, and how they stop it.
-    pub fn control(&self) -> &Arc<Control> {
+    pub fn control(&self) -> &Arc<ScriptControl> {
         self.scripts.control()
     }
 
@@ -65,8 +65,8 @@ impl Engine {
         self.hide_due();
     }
 
-    /// Whether what was run since the batch began, or since this was asked last, has taken long or written much: then the
-    /// instant is to be read again before the next request.
+    /// Whether what was run since the batch began, or since this was asked last, has taken long or written much: then
+    /// the instant is to be read again before the next request.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
         self.time.take_stale()

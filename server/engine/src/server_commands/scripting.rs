@@ -158,14 +158,13 @@ fn run(
     let db = engine.session(call.slot).db;
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
-    engine.scripts.control().begin(began.monotonic_ms().unsigned_abs());
+    let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
     let call = Call { origin: Origin::Script, ..call };
     let words = args.from(3);
     let mut host = ScriptHost { engine, call, words, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
-    let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
+    let ran = catch_unwind(AssertUnwindSafe(|| script.run(keys, rest, &mut host, reply)));
     let failed = host.old_errors + u64::from(host.new_errors);
-    engine.scripts.control().end();
     if failed > 0
         && let Some(command) = engine.table.resolve(args)
     {
@@ -344,7 +343,9 @@ mod tests {
         let slot = engine.connect(Peer::default());
         let call = Call { slot, origin: Origin::Script };
         let mut set = |killed: bool| {
-            engine.scripts.control().begin(0);
+            let mut runtime = engine.scripts.take().unwrap();
+            let id = runtime.intern(b"return 1").unwrap();
+            let script = runtime.begin(id, 0);
             if killed {
                 assert_eq!(engine.scripts.control().kill(), Ok(()));
             }
@@ -353,7 +354,8 @@ mod tests {
                 ScriptHost { engine, call, words: &[], read_only: false, new_errors: false, old_errors: 0 };
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
-            engine.scripts.control().end();
+            drop(script);
+            engine.scripts.put_back(runtime);
             let mut keys = Outbox::default();
             engine.execute(slot, &[b"EXISTS", b"k"]);
             engine.take_output(slot, &mut keys);
