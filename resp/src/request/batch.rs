@@ -92,11 +92,6 @@ impl Batch {
         self.has_more
     }
 
-    /// The number of arguments of request `i`, its name included: at least 1. Panics if there is no request `i`.
-    pub fn argument_count(&self, i: usize) -> usize {
-        self.requests[i].spans_end - self.first_span(i)
-    }
-
     /// The arguments of request `i`, its name first; `buf` is the buffer that was parsed, nothing dropped from its
     /// front since. Panics if there is no request `i` or `buf` is shorter than what was parsed.
     pub fn arguments<'a>(

@@ -143,11 +143,6 @@ impl RequestParser {
         result
     }
 
-    /// The heap memory that this parser holds for a partial request, in bytes.
-    pub fn memory(&self) -> usize {
-        self.spans.capacity() * mem::size_of::<Span>()
-    }
-
     fn parse_requests(
         &mut self,
         buf: &[u8],

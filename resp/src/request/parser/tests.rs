@@ -38,7 +38,6 @@ impl Connection {
 
     fn take(&mut self, i: usize) {
         let arguments = self.batch.arguments(i, &self.buf);
-        assert_eq!(arguments.len(), self.batch.argument_count(i));
         self.read.requests.push(arguments.map(<[u8]>::to_vec).collect());
     }
 }
@@ -245,15 +244,16 @@ fn memory_grows_with_what_has_arrived_only() {
         parser.parse(b"*2147483647\r\n$1\r\na\r\n$536870912\r\n", &RequestLimits::default(), &mut batch),
         Ok(())
     );
-    assert!(parser.memory() < 1024);
+    let memory = |spans: &Vec<Span>| spans.capacity() * size_of::<Span>();
+    assert!(memory(&parser.spans) < 1024);
     let big = encode(&vec![b"x".to_vec(); 100_000]);
     parser.reset();
     assert_eq!(parser.parse(&big[..big.len() - 1], &RequestLimits::default(), &mut batch), Ok(()));
-    assert!(parser.memory() >= 100_000 * size_of::<Span>() - size_of::<Span>());
+    assert!(memory(&parser.spans) >= 99_999 * size_of::<Span>());
     assert_eq!(parser.parse(&big, &RequestLimits::default(), &mut batch), Ok(()));
-    assert_eq!(batch.argument_count(0), 100_000);
+    assert_eq!(batch.arguments(0, &big).len(), 100_000);
     batch.clear();
-    assert!(parser.memory() + batch.spans.capacity() * size_of::<Span>() < 256 * 1024);
+    assert!(memory(&parser.spans) + memory(&batch.spans) < 256 * 1024);
 }
 
 /// A stretch of a stream: mostly a request, now and then something odd.
