@@ -1,4 +1,4 @@
-//! The parts by themselves: parser, reply writer, wheel, table of keys, a command called by a script.
+//! The parts by themselves: parsers, reply writer, wheel, table of keys, a command called by a script.
 //!
 //! `cargo bench -p lockwheel-bench --bench parts`
 
@@ -8,7 +8,9 @@ use lockwheel_bench::stream::request;
 use lockwheel_engine::keyspace::Keyspace;
 use lockwheel_engine::time::{Now, TimerId, Wheel};
 use lockwheel_engine::values::{Str, Value};
-use lockwheel_resp::{Batch, Limits, Parser, Protocol, Reply, Writer};
+use lockwheel_resp::{
+    Batch, Protocol, Replies, Reply, ReplyLimits, ReplyParser, RequestLimits, RequestParser, Writer,
+};
 use lockwheel_scripting::{Host, Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
@@ -32,8 +34,8 @@ fn shuffled(n: usize, of: usize) -> usize {
 #[divan::bench(args = [1, 3, 7, 16])]
 fn parse(bencher: Bencher<'_, '_>, arguments: usize) {
     let one = request(&vec!["argument-of-20-bytes"; arguments]);
-    let (input, limits) = (one.repeat(PIPELINE), Limits::default());
-    let (mut parser, mut batch) = (Parser::new(), Batch::new());
+    let (input, limits) = (one.repeat(PIPELINE), RequestLimits::default());
+    let (mut parser, mut batch) = (RequestParser::new(), Batch::new());
     bencher.counter(ItemsCount::new(PIPELINE)).bench_local(|| {
         parser.parse(black_box(&input), &limits, &mut batch).ok();
         assert_eq!(batch.len(), PIPELINE);
@@ -57,6 +59,34 @@ fn write(bencher: Bencher<'_, '_>, kind: &str) {
                 }
             }
         }
+    });
+}
+
+#[divan::bench(args = ["integer", "bulk", "array of ten", "bulk in pieces"])]
+fn parse_replies(bencher: Bencher<'_, '_>, kind: &str) {
+    let mut input = Vec::new();
+    let writer: &mut dyn Reply = &mut Writer::new(&mut input, Protocol::Resp2);
+    for n in 0..PIPELINE {
+        match kind {
+            "integer" => writer.integer(n as i64 * 1000),
+            "array of ten" => {
+                writer.array(10);
+                (0..10).for_each(|_| writer.bulk(b"value:1234"));
+            }
+            _ => writer.bulk(b"value:1234"),
+        }
+    }
+    let piece = if kind == "bulk in pieces" { 7 } else { input.len() };
+    let (mut parser, mut replies) = (ReplyParser::new(), Replies::new());
+    bencher.counter(ItemsCount::new(PIPELINE)).bench_local(|| {
+        let (mut begin, mut end, mut count) = (0, 0, 0);
+        while end < input.len() {
+            end = input.len().min(end + piece);
+            parser.parse(black_box(&input[begin..end]), &ReplyLimits::default(), &mut replies).ok();
+            begin += replies.consumed();
+            count += replies.len();
+        }
+        assert_eq!(count, PIPELINE);
     });
 }
 

@@ -1,7 +1,7 @@
 //! What a client has sent and what of it is complete.
 
 use bytes::{Buf, BytesMut};
-use lockwheel_resp::{Batch, Limits, Parser, ProtocolError};
+use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
 use smallvec::SmallVec;
 
 /// A buffer that has grown beyond this is given back once it is empty.
@@ -13,9 +13,9 @@ pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 /// Bytes that have been read and not yet run: complete requests, and the beginning of one.
 #[derive(Default)]
 pub(super) struct Input {
-    pub(super) limits: Limits,
+    pub(super) limits: RequestLimits,
     bytes: BytesMut,
-    parser: Parser,
+    parser: RequestParser,
     /// The complete requests that `bytes` begins with, once parsed.
     batch: Batch,
     parsed: Option<Result<(), ProtocolError>>,
