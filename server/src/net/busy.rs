@@ -72,7 +72,7 @@ pub(super) fn answer(
         }
         // It ends the transaction, though it does not run it.
         "exec" => WhileBusy::Queue,
-        _ if !authenticated || command.has(lockwheel_engine::spec::flags::ALLOW_BUSY) => WhileBusy::Queue,
+        _ if !authenticated || command.has(lockwheel_engine::spec::Flags::ALLOW_BUSY) => WhileBusy::Queue,
         _ if !command.subcommands.is_empty() || !command.spec.accepts(args.len()) => WhileBusy::Queue,
         _ => WhileBusy::Refuse(command.id),
     }

@@ -3,15 +3,15 @@
 use super::limit::Limit;
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Row, errors, flags, key_flags,
+    Args, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Row, errors,
 };
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("await.key", -3, await_key as BlockingHandler)
-    .flags(flags::READONLY | flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING)
+    .flags(&[Flags::READONLY, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING])
     .categories(&["control"])
-    .keys(&[KeySpec::one(1, key_flags::RO)])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
     .about("control", "7.2.0", "O(1)")
     .summary("Waits until a key is there, is gone, or is of a type.")
     .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")

@@ -51,11 +51,11 @@ impl Engine {
                 Effect::LeaseTurned { db, key, mode } => self.wake_redisson(db, &key, mode.as_deref()),
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.notify;
-                    if classes.0 & EventClasses::KEYSPACE != 0 {
+                    if classes.contains(EventClasses::KEYSPACE) {
                         let channel = [format!("__keyspace@{db}__:").as_bytes(), &key].concat();
                         self.send_to_subscribers(&channel, event.name.as_bytes());
                     }
-                    if classes.0 & EventClasses::KEYEVENT != 0 {
+                    if classes.contains(EventClasses::KEYEVENT) {
                         let channel = format!("__keyevent@{db}__:{}", event.name);
                         self.send_to_subscribers(channel.as_bytes(), &key);
                     }

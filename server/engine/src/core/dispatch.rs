@@ -5,7 +5,7 @@ use super::progress::Progress;
 use crate::clients::{Closing, Request, Slot};
 use crate::keyspace::Actor;
 use crate::spec::{
-    Args, BlockingOutcome, Command, CommandError, CommandId, Flow, Wait, errors, flags, quotable,
+    Args, BlockingOutcome, Command, CommandError, CommandId, Flags, Flow, Wait, errors, quotable,
 };
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Engine {
         };
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi
-            && !self.table.get(command).has(flags::UNQUEUED)
+            && !self.table.get(command).has(Flags::UNQUEUED)
         {
             multi.queue.push((command, Request::new(args.all())));
             reply.status(b"QUEUED");
@@ -128,10 +128,10 @@ impl Engine {
         if !command.spec.accepts(args.len()) {
             return Err(CommandError::arity(&command.name));
         }
-        if !session.authenticated && !command.has(flags::NO_AUTH) {
+        if !session.authenticated && !command.has(Flags::NO_AUTH) {
             return Err(CommandError::text("NOAUTH Authentication required."));
         }
-        if session.multi.is_some() && command.has(flags::NO_MULTI) {
+        if session.multi.is_some() && command.has(Flags::NO_MULTI) {
             return Err(CommandError::text("ERR Command not allowed inside a transaction"));
         }
         if !self.config.control && command.spec.categories.contains(&"control") {
@@ -139,7 +139,7 @@ impl Engine {
         }
         if session.subscriptions() > 0
             && session.protocol == Protocol::Resp2
-            && !command.has(flags::WHILE_SUBSCRIBED)
+            && !command.has(Flags::WHILE_SUBSCRIBED)
         {
             return Err(CommandError::new(format!(
                 "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in \
@@ -148,7 +148,7 @@ impl Engine {
             )));
         }
         // The interpreter is away only while a script runs; this request came in from within it.
-        if self.scripts.is_running() && !command.has(flags::ALLOW_BUSY) {
+        if self.scripts.is_running() && !command.has(Flags::ALLOW_BUSY) {
             return Err(errors::BUSY);
         }
         Ok(command.id)

@@ -12,7 +12,9 @@ use crate::keyspace::{Keyspace, Tx};
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
-use crate::spec::{Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Outcome, Registration};
+use crate::spec::{
+    Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Handlers, Outcome, Registration,
+};
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
 use crate::timers::Timers;
@@ -70,7 +72,7 @@ pub struct Engine {
     /// Every command.
     pub table: Arc<CommandTable>,
     /// What runs each command, by its number.
-    pub(super) handlers: Box<[Option<Handler>]>,
+    pub(super) handlers: Handlers<Handler>,
     /// The clients.
     pub(crate) sessions: Sessions,
     /// Who listens to which channel.

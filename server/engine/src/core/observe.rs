@@ -1,7 +1,7 @@
 //! What is told of a call when it has ended, to those who listen.
 
 use super::engine::{Call, Engine, Origin};
-use crate::spec::{Args, CommandId, flags};
+use crate::spec::{Args, CommandId, Flags};
 
 /// The address of the client that calls for a script, as Redis shows it.
 const SCRIPT_ADDR: &str = "?:0";
@@ -11,7 +11,7 @@ impl Engine {
     #[cold]
     pub(super) fn log_slow(&mut self, call: Call, command: CommandId, args: Args<'_>, took_ns: u64) {
         let spec = self.table.get(command).spec;
-        if spec.has(flags::SKIP_SLOWLOG) {
+        if spec.has(Flags::SKIP_SLOWLOG) {
             return;
         }
         let mut argv = args.all().to_vec();

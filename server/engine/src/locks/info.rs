@@ -2,13 +2,13 @@
 
 use super::layout;
 use crate::keyspace::{MODE_FIELD, Tx};
-use crate::spec::{Args, DataHandler, Outcome, Row, flags};
+use crate::spec::{Args, DataHandler, Flags, Outcome, Row};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.help", 1, help as DataHandler)
-    .flags(flags::LOADING | flags::STALE)
+    .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["lock"])
     .about("lock", "7.2.0", "O(1)")
     .summary("Explains the lock commands.")];

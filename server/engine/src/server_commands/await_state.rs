@@ -5,10 +5,10 @@ use crate::clients::Session;
 use crate::control::Limit;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
-use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING;
+const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
     "ERR syntax error",
     "ERR value is out of range, must be positive",
@@ -17,7 +17,7 @@ const ERRORS: &[&str] = &[
 
 const fn row(name: &'static str, arity: i32, handler: crate::core::BlockingEngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::BlockingEngine(handler))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
 }
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Waits until a channel has so many subscribers.")
         .syntax("channel count [LIMIT milliseconds]"),
     Row::new("await.help", 1, Handler::Session(help))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
         .about("control", "7.2.0", "O(1)")

@@ -5,11 +5,11 @@ use super::connection::check_client_name;
 use crate::clients::{Closing, Session, Slot};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Outcome, Row, errors, flags, quotable};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
 use lockwheel_resp::Reply;
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE;
-const ADMIN: u32 = FLAGS | flags::ADMIN;
+const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
+const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
     .summary("Looks after the connections of clients.")];
 
 const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
-    Row::new(name, arity, handler).flags(FLAGS).categories(&["connection"])
+    Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["connection"])
 }
 
 const CLIENT: &[Row<Handler>] = &[
@@ -25,7 +25,7 @@ const CLIENT: &[Row<Handler>] = &[
         .about("connection", "2.6.9", "O(1)")
         .summary("Gives the name of the connection."),
     row("help", 2, Handler::Engine(help))
-        .flags(flags::LOADING | flags::STALE)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("connection", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     row("id", 2, Handler::Session(id))
@@ -36,7 +36,7 @@ const CLIENT: &[Row<Handler>] = &[
         .summary("Tells about the connection.")
         .tips(&["nondeterministic_output"]),
     row("kill", -3, Handler::Engine(kill))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Closes connections.")
         .syntax(
@@ -51,14 +51,14 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR syntax error",
         ]),
     row("list", -2, Handler::Engine(list))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Tells about all connections.")
         .syntax("[TYPE (NORMAL | MASTER | REPLICA | PUBSUB) | ID client-id [client-id ...]]")
         .tips(&["nondeterministic_output"])
         .errors(&["ERR Invalid client ID", "ERR Unknown client type 'type'", "ERR syntax error"]),
     row("no-evict", 3, Handler::Session(no_evict))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "7.0.0", "O(1)")
         .summary("Says whether the connection may be closed to save memory.")
         .syntax("(ON | OFF)")
@@ -89,7 +89,7 @@ const CLIENT: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
     row("unblock", -3, Handler::Engine(unblock))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "5.0.0", "O(log N), N the clients")
         .summary("Ends the wait of a client that is blocked.")
         .syntax("client-id [TIMEOUT | ERROR]")

@@ -1,18 +1,18 @@
 //! `CLOCK.*`: a test turns the two hands.
 
 use crate::core::{Call, Engine, Handler, Wake};
-use crate::spec::{Args, CommandError, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
 
 /// Moving time from inside a script or a transaction would tear it: the clock moves when they have ended.
-const FLAGS: u32 = flags::NOSCRIPT | flags::NO_MULTI | flags::LOADING | flags::STALE;
+const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range", "ERR value is not an integer or out of range"];
 
 const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(FLAGS).categories(&["control"])
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
 }
 
 /// The rows of this file.

@@ -3,18 +3,18 @@
 use super::command_info;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Begin, Command, CommandError, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, Begin, Command, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
-const FLAGS: u32 = flags::LOADING | flags::STALE;
+const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 const ORDER: &[&str] = &["nondeterministic_output_order"];
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row {
     handler: Some(Handler::Engine(all)),
     ..Row::container("command", -1, COMMAND)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["connection"])
         .about("server", "2.8.13", "O(N), N the commands")
         .summary("Tells about all commands.")
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row {
 }];
 
 const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(FLAGS).categories(&["connection"])
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["connection"])
 }
 
 const KEYS_ERRORS: &[&str] = &[
@@ -132,13 +132,14 @@ fn getkeysandflags(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn
     for (key, flags) in keys {
         reply.array(2);
         reply.bulk(&request[key]);
-        command_info::write_flags(actual_flags(&command, request, flags), key_flags::NAMES, reply);
+        let flags = actual_flags(&command, request, flags);
+        command_info::write_names(KeyFlags::NAMES, |flag| flags.contains(flag), reply);
     }
     Ok(())
 }
 
-/// A key among the arguments of a request, and bits of [`key_flags`].
-type Key = (usize, u32);
+/// A key among the arguments of a request, and what is done to it.
+type Key = (usize, KeyFlags);
 
 /// The keys of the request that follows `COMMAND GETKEYS`.
 fn named_keys(engine: &Engine, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
@@ -153,7 +154,7 @@ fn named_keys(engine: &Engine, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>
     }
     match keys(command.spec.keys, request) {
         Some(keys) => Ok((command, keys)),
-        None if command.has(flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
+        None if command.has(Flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
         None => Err(CommandError::text("ERR Invalid arguments specified for command")),
     }
 }
@@ -166,7 +167,7 @@ fn is_whole(command: &Command, request: Args<'_>) -> bool {
 /// The keys of a request by the specs of its command; `None` when a spec does not fit the request.
 fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
     let mut keys = Vec::new();
-    for spec in specs.iter().filter(|spec| spec.flags & key_flags::NOT_KEY == 0) {
+    for spec in specs.iter().filter(|spec| !spec.flags.contains(KeyFlags::NOT_KEY)) {
         let positions = spec.positions(request);
         let may_lack = matches!(spec.begin, Begin::Keyword(..));
         if positions.is_empty() && !may_lack {
@@ -178,16 +179,12 @@ fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
 }
 
 /// What a request does to a key, where that depends on its arguments: SET reads only with GET.
-fn actual_flags(command: &Command, request: Args<'_>, flags: u32) -> u32 {
-    if flags & key_flags::VARIABLE_FLAGS == 0 || command.name != "set" {
+fn actual_flags(command: &Command, request: Args<'_>, flags: KeyFlags) -> KeyFlags {
+    if !flags.contains(KeyFlags::VARIABLE_FLAGS) || command.name != "set" {
         return flags;
     }
     let reads = (3..request.len()).any(|at| request.is(at, "get"));
-    if reads {
-        key_flags::RW | key_flags::ACCESS | key_flags::UPDATE
-    } else {
-        key_flags::OW | key_flags::UPDATE
-    }
+    if reads { KeyFlags::RW | KeyFlags::ACCESS | KeyFlags::UPDATE } else { KeyFlags::OW | KeyFlags::UPDATE }
 }
 
 fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {

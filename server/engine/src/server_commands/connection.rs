@@ -3,14 +3,14 @@
 use crate::clients::{Closing, Session};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Outcome, REDIS_VERSION, Row, errors, flags, quotable};
+use crate::spec::{Args, CommandError, Flags, Outcome, REDIS_VERSION, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("auth", -2, Handler::Engine(auth))
         .secrets(|args| (1..args.len()).collect())
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(N), N the passwords of the user")
         .summary("Authenticates the connection.")
@@ -22,14 +22,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR syntax error",
         ]),
     Row::new("echo", 2, Handler::Session(echo))
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Gives back its argument.")
         .syntax("message"),
     Row::new("hello", -1, Handler::Engine(hello))
         .secrets(hello_secrets)
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
         .about("connection", "6.0.0", "O(1)")
         .summary("Chooses the protocol, and tells about the server.")
@@ -40,24 +40,24 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "WRONGPASS invalid username-password pair or user is disabled.",
         ]),
     Row::new("ping", -1, Handler::Session(ping))
-        .flags(flags::FAST | flags::WHILE_SUBSCRIBED)
+        .flags(&[Flags::FAST, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Tells that the server is there.")
         .syntax("[message]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
     Row::new("quit", -1, Handler::Session(quit))
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Closes the connection."),
     Row::new("reset", 1, Handler::Engine(reset))
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
         .summary("Makes the connection as if it were new."),
     Row::new("select", 2, Handler::Session(select))
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Changes the database.")
@@ -65,7 +65,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(&["ERR DB index is out of range"]),
 ];
 
-const NO_AUTH_FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::NO_AUTH;
+const NO_AUTH_FLAGS: Flags =
+    Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::NO_AUTH]);
 const WRONG_PASSWORD: CommandError =
     CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 

@@ -5,13 +5,13 @@
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, Outcome, REDIS_VERSION, Row, flags};
+use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
 use lockwheel_resp::Reply;
 use std::fmt::{Display, Write};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(info))
-    .flags(flags::LOADING | flags::STALE)
+    .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["dangerous"])
     .about("server", "1.0.0", "O(1)")
     .summary("Tells about the server's state.")

@@ -4,15 +4,15 @@ use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
 use crate::locks::{self, Channels, Subscriber};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.info", 2, Handler::Engine(info))
-    .flags(flags::READONLY)
+    .flags(&[Flags::READONLY])
     .categories(&["lock"])
-    .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
     .about(
         "lock",
         "7.2.0",

@@ -3,36 +3,36 @@
 use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Outcome, Row, flags};
+use crate::spec::{Args, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
-const SUBSCRIBE_FLAGS: u32 =
-    flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::WHILE_SUBSCRIBED;
+const SUBSCRIBE_FLAGS: Flags =
+    Flags::of(&[Flags::PUBSUB, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::WHILE_SUBSCRIBED]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Engine(publish))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE | flags::FAST | flags::MAY_REPLICATE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
         .about("pubsub", "2.0.0", "O(N+M), N the subscribers of the channel and M all patterns subscribed to")
         .summary("Sends a message to a channel.")
         .syntax("channel message"),
     Row::new("subscribe", -2, Handler::Engine(subscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the channels")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
     Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the channels")
         .summary("Stops listening to channels, without any named to all.")
         .syntax("[channel [channel ...]]"),
     Row::new("psubscribe", -2, Handler::Engine(psubscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the patterns")
         .summary("Listens to all channels that match patterns.")
         .syntax("pattern [pattern ...]"),
     Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the patterns")
         .summary("Stops listening to patterns, without any named to all.")
         .syntax("[pattern [pattern ...]]"),
@@ -43,21 +43,21 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const PUBSUB: &[Row<Handler>] = &[
     Row::new("channels", -2, Handler::Engine(pubsub_channels))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Lists the channels that somebody listens to.")
         .syntax("[pattern]")
         .errors(&["ERR unknown subcommand or wrong number of arguments for *"]),
     Row::new("help", 2, Handler::Engine(pubsub_help))
-        .flags(flags::LOADING | flags::STALE)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("pubsub", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("numpat", 2, Handler::Engine(pubsub_numpat))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(1)")
         .summary("Counts the patterns that somebody listens to."),
     Row::new("numsub", -2, Handler::Engine(pubsub_numsub))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Counts the subscribers of channels.")
         .syntax("[channel [channel ...]]"),

@@ -2,25 +2,29 @@
 
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::scripts::kill_error;
-use crate::spec::{Args, CommandError, CommandId, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{Host, Runtime, ScriptId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-const EVAL_FLAGS: u32 = flags::NOSCRIPT
-    | flags::STALE
-    | flags::SKIP_MONITOR
-    | flags::MAY_REPLICATE
-    | flags::NO_MANDATORY_KEYS
-    | flags::MOVABLEKEYS;
-const EVAL_RO_FLAGS: u32 = flags::NOSCRIPT
-    | flags::STALE
-    | flags::SKIP_MONITOR
-    | flags::READONLY
-    | flags::NO_MANDATORY_KEYS
-    | flags::MOVABLEKEYS;
-const EVAL_KEYS: KeySpec = KeySpec::counted(2, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE);
-const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, key_flags::RO | key_flags::ACCESS);
+const EVAL_FLAGS: Flags = Flags::of(&[
+    Flags::NOSCRIPT,
+    Flags::STALE,
+    Flags::SKIP_MONITOR,
+    Flags::MAY_REPLICATE,
+    Flags::NO_MANDATORY_KEYS,
+    Flags::MOVABLEKEYS,
+]);
+const EVAL_RO_FLAGS: Flags = Flags::of(&[
+    Flags::NOSCRIPT,
+    Flags::STALE,
+    Flags::SKIP_MONITOR,
+    Flags::READONLY,
+    Flags::NO_MANDATORY_KEYS,
+    Flags::MOVABLEKEYS,
+]);
+const EVAL_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE]);
+const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RO, KeyFlags::ACCESS]);
 const EVAL_ERRORS: &[&str] = &[
     "ERR value is not an integer or out of range",
     "ERR Number of keys can't be greater than number of args",
@@ -30,7 +34,7 @@ const EVAL_ERRORS: &[&str] = &[
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("eval", -3, Handler::Engine(eval))
-        .flags(EVAL_FLAGS)
+        .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
         .about("scripting", "2.6.0", "Depends on the script")
@@ -38,7 +42,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("eval_ro", -3, Handler::Engine(eval_ro))
-        .flags(EVAL_RO_FLAGS)
+        .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
         .about("scripting", "7.0.0", "Depends on the script")
@@ -46,7 +50,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("evalsha", -3, Handler::Engine(evalsha))
-        .flags(EVAL_FLAGS)
+        .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
         .about("scripting", "2.6.0", "Depends on the script")
@@ -54,7 +58,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("evalsha_ro", -3, Handler::Engine(evalsha_ro))
-        .flags(EVAL_RO_FLAGS)
+        .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
         .about("scripting", "7.0.0", "Depends on the script")
@@ -68,14 +72,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const SCRIPT: &[Row<Handler>] = &[
     Row::new("exists", -3, Handler::Engine(script_exists))
-        .flags(flags::NOSCRIPT)
+        .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the digests")
         .summary("Tells which scripts are cached.")
         .syntax("sha1 [sha1 ...]")
         .tips(&["request_policy:all_shards", "response_policy:agg_logical_and"]),
     Row::new("flush", -2, Handler::Engine(script_flush))
-        .flags(flags::NOSCRIPT)
+        .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the cached scripts")
         .summary("Empties the cache.")
@@ -83,19 +87,19 @@ const SCRIPT: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
     Row::new("help", 2, Handler::Engine(script_help))
-        .flags(flags::LOADING | flags::STALE)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["scripting"])
         .about("scripting", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("kill", 2, Handler::Engine(script_kill))
-        .flags(flags::NOSCRIPT | flags::ALLOW_BUSY)
+        .flags(&[Flags::NOSCRIPT, Flags::ALLOW_BUSY])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(1)")
         .summary("Stops a slow script that has not written.")
         .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
         .errors(&["NOTBUSY No scripts in execution right now."]),
     Row::new("load", 3, Handler::Engine(script_load))
-        .flags(flags::NOSCRIPT | flags::STALE)
+        .flags(&[Flags::NOSCRIPT, Flags::STALE])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the length of the script")
         .summary("Caches a script.")
@@ -219,11 +223,11 @@ impl Host for ScriptHost<'_> {
                 reply,
             );
         }
-        if command.has(flags::NOSCRIPT) {
+        if command.has(Flags::NOSCRIPT) {
             return self.refuse(Some(id), "ERR This Redis command is not allowed from script", reply);
         }
-        let writes = command.has(flags::WRITE);
-        if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
+        let writes = command.has(Flags::WRITE);
+        if self.read_only && (writes || command.has(Flags::MAY_REPLICATE)) {
             return self.refuse(
                 Some(id),
                 "ERR Write commands are not allowed from read-only scripts.",

@@ -3,10 +3,10 @@
 use super::client::unknown_or_arity;
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin, Progress};
-use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, Wait, errors, flags};
+use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, Wait, errors};
 use lockwheel_resp::{Reply, number};
 
-const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
+const CONFIG_FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
 const DEBUG_REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", \
                              you can run it from a local connection, otherwise you need to set this option in the \
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("server", "2.0.0", "Depends on the subcommand.")
         .summary("Reads and changes the server's parameters."),
     Row::new("debug", -2, Handler::Engine(debug))
-        .flags(CONFIG_FLAGS)
+        .flags(&[CONFIG_FLAGS])
         .about("server", "1.0.0", "O(1)")
         .summary("Does what a test needs and nobody else should: stops the whole server for a while.")
         .syntax("(SLEEP seconds | HELP)")
@@ -27,23 +27,23 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             DEBUG_REFUSED,
         ]),
     Row::new("role", 1, Handler::Engine(role))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "2.8.12", "O(1)")
         .summary("Tells the server's part in replication: always the master's."),
     Row::new("shutdown", -1, Handler::Engine(shutdown))
-        .flags(CONFIG_FLAGS | flags::NO_MULTI | flags::ALLOW_BUSY)
+        .flags(&[CONFIG_FLAGS, Flags::NO_MULTI, Flags::ALLOW_BUSY])
         .about("server", "1.0.0", "O(1)")
         .summary("Ends the server.")
         .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
         .errors(&["ERR No shutdown in progress.", "ERR syntax error"]),
     Row::new("time", 1, Handler::Engine(time))
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .about("server", "2.6.0", "O(1)")
         .summary("The server's time: Unix seconds, and microseconds of the second.")
         .tips(&["nondeterministic_output"]),
     Row::new("wait", 3, Handler::BlockingEngine(wait))
-        .flags(flags::BLOCKING)
+        .flags(&[Flags::BLOCKING])
         .categories(&["connection"])
         .about("generic", "3.0.0", "O(1)")
         .summary(
@@ -59,7 +59,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 ];
 
 const fn config_row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(CONFIG_FLAGS)
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[CONFIG_FLAGS])
 }
 
 const CONFIG: &[Row<Handler>] = &[
@@ -68,7 +68,7 @@ const CONFIG: &[Row<Handler>] = &[
         .summary("Gives the values of parameters.")
         .syntax("parameter [parameter ...]"),
     config_row("help", 2, config_help)
-        .flags(flags::LOADING | flags::STALE)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     config_row("resetstat", 2, config_resetstat)

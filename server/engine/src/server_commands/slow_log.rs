@@ -3,12 +3,12 @@
 use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::slow_log::Entry;
-use crate::spec::{Args, CommandError, Outcome, Row, flags};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
 /// How many entries SLOWLOG GET gives unasked.
 const COUNT: usize = 10;
-const FLAGS: u32 = flags::ADMIN | flags::LOADING | flags::STALE;
+const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::LOADING, Flags::STALE]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG)
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG
 
 const SLOWLOG: &[Row<Handler>] = &[
     Row::new("get", -2, Handler::Engine(get))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries returned")
         .summary("Gives the calls that took long, the latest first.")
         .syntax("[count]")
@@ -27,16 +27,16 @@ const SLOWLOG: &[Row<Handler>] = &[
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try SLOWLOG HELP.",
         ]),
     Row::new("help", 2, Handler::Engine(help))
-        .flags(flags::LOADING | flags::STALE)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("len", 2, Handler::Engine(len))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .about("server", "2.2.12", "O(1)")
         .summary("Counts the entries.")
         .tips(&["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"]),
     Row::new("reset", 2, Handler::Engine(reset))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries in the slowlog")
         .summary("Forgets all entries.")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),

@@ -3,41 +3,42 @@
 use crate::clients::{Multi, Request, Session, Slot};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, CommandId, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY;
+const FLAGS: Flags =
+    Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::ALLOW_BUSY]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("multi", 1, Handler::Session(multi))
-        .flags(FLAGS | flags::UNQUEUED)
+        .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "O(1)")
         .summary("Begins a transaction: the commands that follow are queued.")
         .errors(&["ERR MULTI calls can not be nested"]),
     Row::new("exec", 1, Handler::Engine(exec))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::SKIP_SLOWLOG | flags::UNQUEUED)
+        .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::SKIP_SLOWLOG, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "Depends on the queued commands")
         .summary("Runs the queued commands as one.")
         .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
     Row::new("discard", 1, Handler::Engine(discard))
-        .flags(FLAGS | flags::UNQUEUED)
+        .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "2.0.0", "O(N), N the queued commands")
         .summary("Drops the queued commands.")
         .errors(&["ERR DISCARD without MULTI"]),
     Row::new("watch", -2, Handler::Engine(watch))
-        .flags(FLAGS | flags::UNQUEUED)
+        .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
-        .keys(&[KeySpec::range(1, -1, 1, key_flags::RO)])
+        .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO])])
         .about("transactions", "2.2.0", "O(N), N the keys")
         .summary("Makes the next transaction depend on keys staying as they are.")
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),
     Row::new("unwatch", 1, Handler::Engine(unwatch))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["transaction"])
         .about("transactions", "2.2.0", "O(1)")
         .summary("Forgets the watched keys."),
