@@ -1,7 +1,7 @@
 //! Keys whatever they hold: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
 
 use crate::keyspace::{Tx, events, glob};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, help};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
 const FAST_READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
@@ -110,9 +110,10 @@ const OBJECT: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
         .about("generic", "2.2.3", "O(1)")
         .summary("The representation of what a key holds.")
+        .help(&["ENCODING <key>", "    The representation of what the <key> holds."])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
-    Row::new("help", 2, object_help as DataHandler)
+    Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["keyspace"])
         .about("generic", "6.2.0", "O(1)")
@@ -254,11 +255,6 @@ fn object_encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
         Some(value) => reply.bulk(value.encoding().name().as_bytes()),
         None => reply.null(),
     }
-    Ok(())
-}
-
-fn object_help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    help::write("OBJECT", &["ENCODING <key>", "    The representation of what the <key> holds."], reply);
     Ok(())
 }
 

@@ -14,6 +14,11 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("await.key", -3, awa
     .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
     .about("control", "7.2.0", "O(1)")
     .summary("Waits until a key is there, is gone, or is of a type.")
+    .help(&[
+        "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
+        "    Wait until the key is in that state.",
+    ])
+    .help_after("await.subscribers")
     .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
     .errors(&["ERR syntax error", "ERR value is out of range, must be positive"])];
 

@@ -5,7 +5,7 @@ use super::progress::Progress;
 use crate::clients::{Closing, Request, Slot};
 use crate::keyspace::Actor;
 use crate::spec::{
-    Args, BlockingOutcome, Command, CommandError, CommandId, Flags, Flow, Wait, errors, quotable,
+    Args, BlockingOutcome, Command, CommandError, CommandId, Flags, Flow, Wait, errors, help, quotable,
 };
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
@@ -179,7 +179,7 @@ impl Engine {
         let began_ns = self.time.reading_ns();
         let outcome = match self.handlers[command.index()] {
             Some(handler) => self.invoke(script, call, handler, args, reply),
-            None => Err(self.subcommand_missing(command)),
+            None => self.answer_by_rows(command, reply),
         };
         if self.keyspace.has_overdue() {
             self.keyspace.expire_overdue(self.time.now, self.time.clock.over());
@@ -198,10 +198,18 @@ impl Engine {
         None
     }
 
-    /// A container was called by itself.
+    /// Answers a command without a handler: HELP tells what the rows say; a container wants a subcommand.
     #[cold]
-    fn subcommand_missing(&self, command: CommandId) -> CommandError {
-        CommandError::arity(&self.table.get(command).name)
+    fn answer_by_rows(
+        &self,
+        command: CommandId,
+        reply: &mut dyn Reply,
+    ) -> Result<Option<Box<Wait>>, CommandError> {
+        let command = self.table.get(command);
+        if help::write(&self.table, command, reply) {
+            return Ok(None);
+        }
+        Err(CommandError::arity(&command.name))
     }
 
     /// Answers a command whose handler gave an error.

@@ -17,6 +17,10 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N), N the waiters")
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits for it, first come first served.")
+    .help(&[
+        "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>]",
+        "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever.",
+    ])
     .syntax("key owner [EX seconds | PX milliseconds] [BLOCK milliseconds]")
     .errors(&[
         "ERR syntax error",

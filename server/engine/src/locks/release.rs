@@ -18,6 +18,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(1)")
     .summary("Gives back one hold of a lock, or all; the last wakes the next waiter.")
+    .help(&[
+        "LOCK.RELEASE <key> <owner> [ALL] [TOKEN <token>]",
+        "    Give back one hold, or all; with TOKEN only that grant's.",
+    ])
+    .help_after("lock.acquire")
     .syntax("key owner [ALL] [TOKEN token]")
     .errors(&[
         "ERR syntax error",

@@ -1,11 +1,9 @@
 //! `AWAIT.*`: a test waits for a state of the server instead of sleeping.
 
 use super::lock_info::redisson_waiters;
-use crate::clients::Session;
 use crate::control::Limit;
 use crate::core::{Call, Engine, Handler};
-use crate::keyspace::Tx;
-use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, errors};
+use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Row, errors};
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
@@ -27,16 +25,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until so many clients wait.")
+.help(&["AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]", "    Wait until so many clients are blocked (on that key)."])
         .syntax("count [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
+.help(&["AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]", "    Wait until so many clients wait for that lock: natively, or subscribed to its channels."])
         .syntax("key count [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has so many subscribers.")
+.help(&["AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]", "    Wait until the channel has so many subscribers."])
         .syntax("channel count [LIMIT milliseconds]"),
-    Row::new("await.help", 1, Handler::Session(help))
+    Row::help_command("await.help", 1)
         .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
@@ -83,22 +84,6 @@ fn subscribers(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Rep
     let limit = Limit::parse(args, 3)?;
     when(engine.pubsub.subscribers(&args[1]) >= wanted, limit, reply)
 }
-
-fn help(_: &mut Tx<'_>, _: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write_family("AWAIT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]",
-    "    Wait until so many clients are blocked (on that key).",
-    "AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]",
-    "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
-    "AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]",
-    "    Wait until the channel has so many subscribers.",
-    "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
-    "    Wait until the key is in that state.",
-];
 
 #[cfg(test)]
 mod tests {

@@ -23,22 +23,44 @@ const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
 const CLIENT: &[Row<Handler>] = &[
     row("getname", 2, Handler::Session(getname))
         .about("connection", "2.6.9", "O(1)")
-        .summary("Gives the name of the connection."),
-    row("help", 2, Handler::Engine(help))
+        .summary("Gives the name of the connection.")
+        .help(&["GETNAME", "    Return the name of the current connection."]),
+    Row::help_command("help", 2)
+        .categories(&["connection"])
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("connection", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     row("id", 2, Handler::Session(id))
         .about("connection", "5.0.0", "O(1)")
-        .summary("Gives the number of the connection."),
+        .summary("Gives the number of the connection.")
+        .help(&["ID", "    Return the ID of the current connection."]),
     row("info", 2, Handler::Engine(info))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells about the connection.")
+        .help(&["INFO", "    Return information about the current client connection."])
         .tips(&["nondeterministic_output"]),
     row("kill", -3, Handler::Engine(kill))
         .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Closes connections.")
+        .help(&[
+            "KILL <ip:port>",
+            "    Kill connection made from <ip:port>.",
+            "KILL <option> <value> [<option> <value> [...]]",
+            "    Kill connections. Options are:",
+            "    * ADDR (<ip:port>|<unixsocket>:0)",
+            "      Kill connections made from the specified address",
+            "    * ID <client-id>",
+            "      Kill the connection of the specified ID.",
+            "    * LADDR (<ip:port>|<unixsocket>:0)",
+            "      Kill connections made to specified local address",
+            "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+            "      Kill connections by type.",
+            "    * USER <username>",
+            "      Kill connections authenticated by <username>.",
+            "    * SKIPME (YES|NO)",
+            "      Skip killing current connection (default: yes).",
+        ])
         .syntax(
             "(ip:port | (ID client-id | TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB) | USER username | \
              ADDR ip:port | LADDR ip:port | SKIPME (YES | NO)) ...)",
@@ -54,6 +76,14 @@ const CLIENT: &[Row<Handler>] = &[
         .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Tells about all connections.")
+        .help(&[
+            "LIST [options ...]",
+            "    Return information about client connections. Options:",
+            "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+            "      Return clients of specified type.",
+            "    * ID <client-id> [<client-id> ...]",
+            "      Return the clients of the specified IDs.",
+        ])
         .syntax("[TYPE (NORMAL | MASTER | REPLICA | PUBSUB) | ID client-id [client-id ...]]")
         .tips(&["nondeterministic_output"])
         .errors(&["ERR Invalid client ID", "ERR Unknown client type 'type'", "ERR syntax error"]),
@@ -61,21 +91,30 @@ const CLIENT: &[Row<Handler>] = &[
         .flags(&[ADMIN])
         .about("connection", "7.0.0", "O(1)")
         .summary("Says whether the connection may be closed to save memory.")
+        .help(&["NO-EVICT (ON|OFF)", "    Protect current client connection from eviction."])
         .syntax("(ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("no-touch", 3, Handler::Session(no_touch))
         .about("connection", "7.2.0", "O(1)")
         .summary("Says whether reading a key counts as using it.")
+        .help(&["NO-TOUCH (ON|OFF)", "    Will not touch LRU/LFU stats when this mode is on."])
         .syntax("(ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("reply", 3, Handler::Session(reply_mode))
         .about("connection", "3.2.0", "O(1)")
         .summary("Says whether commands are answered.")
+        .help(&["REPLY (ON|OFF|SKIP)", "    Control the replies sent to the current connection."])
         .syntax("(ON | OFF | SKIP)")
         .errors(&["ERR syntax error"]),
     row("setinfo", 4, Handler::Session(setinfo))
         .about("connection", "7.2.0", "O(1)")
         .summary("Tells the server about the client's library.")
+        .help(&[
+            "SETINFO <option> <value>",
+            "    Set client meta attr. Options are:",
+            "    * LIB-NAME: the client lib name.",
+            "    * LIB-VER: the client lib version.",
+        ])
         .syntax("(LIB-NAME libname | LIB-VER libver)")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&[
@@ -85,6 +124,7 @@ const CLIENT: &[Row<Handler>] = &[
     row("setname", 3, Handler::Session(setname))
         .about("connection", "2.6.9", "O(1)")
         .summary("Names the connection.")
+        .help(&["SETNAME <name>", "    Assign the name <name> to the current connection."])
         .syntax("connection-name")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
@@ -92,6 +132,7 @@ const CLIENT: &[Row<Handler>] = &[
         .flags(&[ADMIN])
         .about("connection", "5.0.0", "O(log N), N the clients")
         .summary("Ends the wait of a client that is blocked.")
+        .help(&["UNBLOCK <clientid> [TIMEOUT|ERROR]", "    Unblock the specified blocked client."])
         .syntax("client-id [TIMEOUT | ERROR]")
         .errors(&[
             "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
@@ -283,53 +324,3 @@ impl Engine {
         (session.closing != Some(Closing::Now)).then_some(session)
     }
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("CLIENT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "GETNAME",
-    "    Return the name of the current connection.",
-    "ID",
-    "    Return the ID of the current connection.",
-    "INFO",
-    "    Return information about the current client connection.",
-    "KILL <ip:port>",
-    "    Kill connection made from <ip:port>.",
-    "KILL <option> <value> [<option> <value> [...]]",
-    "    Kill connections. Options are:",
-    "    * ADDR (<ip:port>|<unixsocket>:0)",
-    "      Kill connections made from the specified address",
-    "    * ID <client-id>",
-    "      Kill the connection of the specified ID.",
-    "    * LADDR (<ip:port>|<unixsocket>:0)",
-    "      Kill connections made to specified local address",
-    "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
-    "      Kill connections by type.",
-    "    * USER <username>",
-    "      Kill connections authenticated by <username>.",
-    "    * SKIPME (YES|NO)",
-    "      Skip killing current connection (default: yes).",
-    "LIST [options ...]",
-    "    Return information about client connections. Options:",
-    "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
-    "      Return clients of specified type.",
-    "    * ID <client-id> [<client-id> ...]",
-    "      Return the clients of the specified IDs.",
-    "NO-EVICT (ON|OFF)",
-    "    Protect current client connection from eviction.",
-    "NO-TOUCH (ON|OFF)",
-    "    Will not touch LRU/LFU stats when this mode is on.",
-    "REPLY (ON|OFF|SKIP)",
-    "    Control the replies sent to the current connection.",
-    "SETINFO <option> <value>",
-    "    Set client meta attr. Options are:",
-    "    * LIB-NAME: the client lib name.",
-    "    * LIB-VER: the client lib version.",
-    "SETNAME <name>",
-    "    Assign the name <name> to the current connection.",
-    "UNBLOCK <clientid> [TIMEOUT|ERROR]",
-    "    Unblock the specified blocked client.",
-];

@@ -19,17 +19,22 @@ const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.info", 1, info)
         .about("control", "7.2.0", "O(1)")
-        .summary("Tells where both hands stand and when the next deadline is."),
-    row("clock.freeze", 1, freeze).about("control", "7.2.0", "O(1)").summary("Stops both hands."),
+        .summary("Tells where both hands stand and when the next deadline is.")
+.help(&["CLOCK.INFO", "    Where both hands stand, how far the wall hand is from the system's time, and when the next deadline is."]),
+    row("clock.freeze", 1, freeze).about("control", "7.2.0", "O(1)").summary("Stops both hands.")
+.help(&["CLOCK.FREEZE", "    Both hands stand still."]),
     row("clock.resume", 1, resume)
         .about("control", "7.2.0", "O(1)")
-        .summary("Lets both hands run from where they stand."),
+        .summary("Lets both hands run from where they stand.")
+.help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
     row("clock.reset", 1, reset)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Sets the wall hand to the system's time and lets both run."),
+        .summary("Sets the wall hand to the system's time and lets both run.")
+.help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
     row("clock.advance", -2, advance)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands, firing each deadline on the way at its own instant.")
+.help(&["CLOCK.ADVANCE <milliseconds> [NOWAKE]", "    Move both hands; each deadline on the way fires at its own instant. Redisson's waiters for what ends so", "    are told, but with NOWAKE."])
         .syntax("milliseconds [NOWAKE]")
         .errors(&[
             "ERR time is out of range",
@@ -39,19 +44,22 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.next", -1, next)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands to the next deadline and fires it.")
+.help(&["CLOCK.NEXT [COUNT <count>] [NOWAKE]", "    Move both hands to the next deadline and fire it."])
         .syntax("[COUNT count] [NOWAKE]")
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
+.help(&["CLOCK.STEP <milliseconds>", "    Move the wall hand alone, as when a system's clock is set."])
         .syntax("milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
     row("clock.set", 2, set)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand alone.")
+.help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
         .syntax("unix-time-milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
-    row("clock.help", 1, help).about("control", "7.2.0", "O(1)").summary("Explains these commands."),
+    Row::help_command("clock.help", 1).flags(&[FLAGS]).categories(&["control"]).about("control", "7.2.0", "O(1)").summary("Explains these commands."),
 ];
 
 impl From<ClockError> for CommandError {
@@ -162,28 +170,3 @@ fn set(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> O
     engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms))?;
     reply_wall(engine, reply)
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write_family("CLOCK", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "CLOCK.INFO",
-    "    Where both hands stand, how far the wall hand is from the system's time, and when the next deadline is.",
-    "CLOCK.FREEZE",
-    "    Both hands stand still.",
-    "CLOCK.RESUME",
-    "    Both hands run from where they stand.",
-    "CLOCK.RESET",
-    "    The wall hand is the system's time again; both hands run.",
-    "CLOCK.ADVANCE <milliseconds> [NOWAKE]",
-    "    Move both hands; each deadline on the way fires at its own instant. Redisson's waiters for what ends so",
-    "    are told, but with NOWAKE.",
-    "CLOCK.NEXT [COUNT <count>] [NOWAKE]",
-    "    Move both hands to the next deadline and fire it.",
-    "CLOCK.STEP <milliseconds>",
-    "    Move the wall hand alone, as when a system's clock is set.",
-    "CLOCK.SET <unix-time-milliseconds>",
-    "    Set the wall hand alone.",
-];

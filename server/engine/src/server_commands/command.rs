@@ -18,6 +18,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row {
         .categories(&["connection"])
         .about("server", "2.8.13", "O(N), N the commands")
         .summary("Tells about all commands.")
+        .help(&["(no subcommand)", "    Return details about all Redis commands."])
         .tips(ORDER)
 }];
 
@@ -33,26 +34,47 @@ const KEYS_ERRORS: &[&str] = &[
 ];
 
 const COMMAND: &[Row<Handler>] = &[
-    row("count", 2, count).about("server", "2.8.13", "O(1)").summary("Counts the commands."),
+    row("count", 2, count)
+        .about("server", "2.8.13", "O(1)")
+        .summary("Counts the commands.")
+        .help(&["COUNT", "    Return the total number of commands in this Redis server."]),
     row("getkeys", -3, getkeys)
         .about("server", "2.8.13", "O(N), N the arguments of the request")
         .summary("Picks the keys out of a request.")
+        .help(&["GETKEYS <full-command>", "    Return the keys from a full Redis command."])
         .syntax("command [arg ...]")
         .errors(KEYS_ERRORS),
     row("getkeysandflags", -3, getkeysandflags)
         .about("server", "7.0.0", "O(N), N the arguments of the request")
         .summary("Picks the keys out of a request, each with what is done to it.")
+        .help(&[
+            "GETKEYSANDFLAGS <full-command>",
+            "    Return the keys and the access flags from a full Redis command.",
+        ])
         .syntax("command [arg ...]")
         .errors(KEYS_ERRORS),
-    row("help", 2, help).about("server", "5.0.0", "O(1)").summary("Explains the subcommands."),
+    Row::help_command("help", 2)
+        .flags(&[FLAGS])
+        .categories(&["connection"])
+        .about("server", "5.0.0", "O(1)")
+        .summary("Explains the subcommands."),
     row("info", -2, info)
         .about("server", "2.8.13", "O(N), N the named commands")
         .summary("Tells about commands, without any named about all.")
+        .help(&[
+            "INFO [<command-name> ...]",
+            "    Return details about multiple Redis commands.",
+            "    If no command names are given, documentation details for all",
+            "    commands are returned.",
+        ])
+        .help_after("list")
         .syntax("[command-name ...]")
         .tips(ORDER),
     row("list", -2, list)
         .about("server", "7.0.0", "O(N), N the commands")
         .summary("Lists the names of commands.")
+        .help(&["LIST", "    Return a list of all commands in this Redis server."])
+        .help_after("count")
         .syntax("[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]")
         .tips(ORDER)
         .errors(&["ERR syntax error"]),
@@ -186,25 +208,3 @@ fn actual_flags(command: &Command, request: Args<'_>, flags: KeyFlags) -> KeyFla
     let reads = (3..request.len()).any(|at| request.is(at, "get"));
     if reads { KeyFlags::RW | KeyFlags::ACCESS | KeyFlags::UPDATE } else { KeyFlags::OW | KeyFlags::UPDATE }
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("COMMAND", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "(no subcommand)",
-    "    Return details about all Redis commands.",
-    "COUNT",
-    "    Return the total number of commands in this Redis server.",
-    "LIST",
-    "    Return a list of all commands in this Redis server.",
-    "INFO [<command-name> ...]",
-    "    Return details about multiple Redis commands.",
-    "    If no command names are given, documentation details for all",
-    "    commands are returned.",
-    "GETKEYS <full-command>",
-    "    Return the keys from a full Redis command.",
-    "GETKEYSANDFLAGS <full-command>",
-    "    Return the keys and the access flags from a full Redis command.",
-];

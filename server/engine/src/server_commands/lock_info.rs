@@ -19,6 +19,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.info", 2, Handler::Eng
         "O(N), N the holders, the waiters and the patterns that clients are subscribed to",
     )
     .summary("Tells who holds a lock, natively or by Redisson, for how long yet, and who waits.")
+    .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
     .syntax("key")];
 
 fn info(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -46,20 +46,30 @@ const PUBSUB: &[Row<Handler>] = &[
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Lists the channels that somebody listens to.")
+        .help(&[
+            "CHANNELS [<pattern>]",
+            "    Return the currently active channels matching a <pattern> (default: '*').",
+        ])
         .syntax("[pattern]")
         .errors(&["ERR unknown subcommand or wrong number of arguments for *"]),
-    Row::new("help", 2, Handler::Engine(pubsub_help))
+    Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("pubsub", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("numpat", 2, Handler::Engine(pubsub_numpat))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(1)")
-        .summary("Counts the patterns that somebody listens to."),
+        .summary("Counts the patterns that somebody listens to.")
+        .help(&["NUMPAT", "    Return number of subscriptions to patterns."]),
     Row::new("numsub", -2, Handler::Engine(pubsub_numsub))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Counts the subscribers of channels.")
+        .help(&[
+            "NUMSUB [<channel> ...]",
+            "    Return the number of subscribers for the specified channels, excluding",
+            "    pattern subscriptions(default: no channels).",
+        ])
         .syntax("[channel [channel ...]]"),
 ];
 
@@ -178,18 +188,3 @@ fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn R
     }
     Ok(())
 }
-
-fn pubsub_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("PUBSUB", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "CHANNELS [<pattern>]",
-    "    Return the currently active channels matching a <pattern> (default: '*').",
-    "NUMPAT",
-    "    Return number of subscriptions to patterns.",
-    "NUMSUB [<channel> ...]",
-    "    Return the number of subscribers for the specified channels, excluding",
-    "    pattern subscriptions(default: no channels).",
-];

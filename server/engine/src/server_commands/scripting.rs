@@ -76,6 +76,10 @@ const SCRIPT: &[Row<Handler>] = &[
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the digests")
         .summary("Tells which scripts are cached.")
+        .help(&[
+            "EXISTS <sha1> [<sha1> ...]",
+            "    Return information about the existence of the scripts in the script cache.",
+        ])
         .syntax("sha1 [sha1 ...]")
         .tips(&["request_policy:all_shards", "response_policy:agg_logical_and"]),
     Row::new("flush", -2, Handler::Engine(script_flush))
@@ -83,10 +87,18 @@ const SCRIPT: &[Row<Handler>] = &[
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the cached scripts")
         .summary("Empties the cache.")
+        .help(&[
+            "FLUSH [ASYNC|SYNC]",
+            "    Flush the Lua scripts cache. Very dangerous on replicas.",
+            "    When called without the optional mode argument, the behavior is determined",
+            "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+            "    * ASYNC: Asynchronously flush the scripts cache.",
+            "    * SYNC: Synchronously flush the scripts cache.",
+        ])
         .syntax("[ASYNC | SYNC]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
-    Row::new("help", 2, Handler::Engine(script_help))
+    Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["scripting"])
         .about("scripting", "5.0.0", "O(1)")
@@ -96,6 +108,7 @@ const SCRIPT: &[Row<Handler>] = &[
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(1)")
         .summary("Stops a slow script that has not written.")
+        .help(&["KILL", "    Kill the currently executing Lua script."])
         .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
         .errors(&["NOTBUSY No scripts in execution right now."]),
     Row::new("load", 3, Handler::Engine(script_load))
@@ -103,6 +116,7 @@ const SCRIPT: &[Row<Handler>] = &[
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the length of the script")
         .summary("Caches a script.")
+        .help(&["LOAD <script>", "    Load a script into the scripts cache without executing it."])
         .syntax("script")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
@@ -311,26 +325,6 @@ fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply)
     reply.ok();
     Ok(())
 }
-
-fn script_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("SCRIPT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "EXISTS <sha1> [<sha1> ...]",
-    "    Return information about the existence of the scripts in the script cache.",
-    "FLUSH [ASYNC|SYNC]",
-    "    Flush the Lua scripts cache. Very dangerous on replicas.",
-    "    When called without the optional mode argument, the behavior is determined",
-    "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
-    "    * ASYNC: Asynchronously flush the scripts cache.",
-    "    * SYNC: Synchronously flush the scripts cache.",
-    "KILL",
-    "    Kill the currently executing Lua script.",
-    "LOAD <script>",
-    "    Load a script into the scripts cache without executing it.",
-];
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use super::client::unknown_or_arity;
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin, Progress};
-use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, Wait, errors};
+use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, Wait, errors, help};
 use lockwheel_resp::{Reply, number};
 
 const CONFIG_FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
@@ -22,6 +22,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("server", "1.0.0", "O(1)")
         .summary("Does what a test needs and nobody else should: stops the whole server for a while.")
         .syntax("(SLEEP seconds | HELP)")
+        .help(&["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."])
         .errors(&[
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try DEBUG HELP.",
             DEBUG_REFUSED,
@@ -66,19 +67,23 @@ const CONFIG: &[Row<Handler>] = &[
     config_row("get", -3, config_get)
         .about("server", "2.0.0", "O(N), N the named parameters and patterns")
         .summary("Gives the values of parameters.")
+        .help(&["GET <pattern>", "    Return parameters matching the glob-like <pattern> and their values."])
         .syntax("parameter [parameter ...]"),
-    config_row("help", 2, config_help)
+    Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     config_row("resetstat", 2, config_resetstat)
         .about("server", "2.0.0", "O(N), N the commands")
         .summary("Begins the counters of INFO anew.")
+        .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
     config_row("set", -4, config_set)
         .secrets(config_secrets)
         .about("server", "2.0.0", "O(N), N the named parameters")
         .summary("Changes parameters, all that are named or none.")
+        .help(&["SET <directive> <value>", "    Set the configuration <directive> to <value>."])
+        .help_after("get")
         .syntax("parameter value [parameter value ...]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&[
@@ -147,20 +152,6 @@ fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn config_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("CONFIG", CONFIG_HELP, reply);
-    Ok(())
-}
-
-const CONFIG_HELP: &[&str] = &[
-    "GET <pattern>",
-    "    Return parameters matching the glob-like <pattern> and their values.",
-    "SET <directive> <value>",
-    "    Set the configuration <directive> to <value>.",
-    "RESETSTAT",
-    "    Reset statistics reported by the INFO command.",
-];
-
 /// Refused unless `enable-debug-command` allows it to the client.
 fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let local = engine.session(call.slot).peer.is_local();
@@ -168,7 +159,9 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
         return Err(CommandError::text(DEBUG_REFUSED));
     }
     if args.is(1, "help") && args.len() == 2 {
-        crate::spec::help::write("DEBUG", DEBUG_HELP, reply);
+        if let Some(debug) = engine.table.resolve(args) {
+            help::write_container(debug, reply);
+        }
         return Ok(());
     }
     if !args.is(1, "sleep") || args.len() != 3 {
@@ -183,8 +176,6 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     reply.ok();
     Ok(())
 }
-
-const DEBUG_HELP: &[&str] = &["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."];
 
 fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(3);

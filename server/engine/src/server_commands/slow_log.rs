@@ -20,13 +20,20 @@ const SLOWLOG: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries returned")
         .summary("Gives the calls that took long, the latest first.")
+        .help(&[
+            "GET [<count>]",
+            "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
+            "    Entries are made of:",
+            "    id, timestamp, time in microseconds, arguments array, client IP and port,",
+            "    client name",
+        ])
         .syntax("[count]")
         .tips(&["request_policy:all_nodes", "nondeterministic_output"])
         .errors(&[
             "ERR count should be greater than or equal to -1",
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try SLOWLOG HELP.",
         ]),
-    Row::new("help", 2, Handler::Engine(help))
+    Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
@@ -34,11 +41,13 @@ const SLOWLOG: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(1)")
         .summary("Counts the entries.")
+        .help(&["LEN", "    Return the length of the slowlog."])
         .tips(&["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"]),
     Row::new("reset", 2, Handler::Engine(reset))
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries in the slowlog")
         .summary("Forgets all entries.")
+        .help(&["RESET", "    Reset the slowlog."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
@@ -78,20 +87,3 @@ fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Ou
     reply.ok();
     Ok(())
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("SLOWLOG", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "GET [<count>]",
-    "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
-    "    Entries are made of:",
-    "    id, timestamp, time in microseconds, arguments array, client IP and port,",
-    "    client name",
-    "LEN",
-    "    Return the length of the slowlog.",
-    "RESET",
-    "    Reset the slowlog.",
-];

@@ -37,6 +37,10 @@ pub struct Spec {
     pub tips: &'static [&'static str],
     /// The errors that the handler answers by itself, beside arity and wrong type.
     pub errors: &'static [&'static str],
+    /// What HELP tells of it: its form, and lines that explain it.
+    pub help: &'static [&'static str],
+    /// The row behind whose lines those stand, where that is not the row before.
+    pub help_after: Option<&'static str>,
 }
 
 impl Spec {
@@ -53,7 +57,7 @@ impl Spec {
 
 /// A command: what is known of it, and its handler of type `H`.
 ///
-/// Made by [`Row::new`] or [`Row::container`] and the methods named like the fields of [`Spec`], all usable in a
+/// Made by [`Row::new`], [`Row::container`] or [`Row::help_command`] and the methods named like the fields of [`Spec`], all usable in a
 /// `const`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<H: 'static> {
@@ -61,7 +65,7 @@ pub struct Row<H: 'static> {
     pub spec: Spec,
     /// The subcommands of a container.
     pub subcommands: &'static [Row<H>],
-    /// What runs it; none for a container.
+    /// What runs it; none for a container, and for a HELP, which the rows answer.
     pub handler: Option<H>,
 }
 
@@ -89,8 +93,16 @@ impl<H: Copy + 'static> Row<H> {
             secrets: None,
             tips: &[],
             errors: &[],
+            help: &[],
+            help_after: None,
         };
         Row { spec, subcommands, handler: None }
+    }
+
+    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): it tells what the other
+    /// rows say in [`Spec::help`].
+    pub const fn help_command(name: &'static str, arity: i32) -> Self {
+        Self::container(name, arity, &[])
     }
 
     /// Sets the flags.
@@ -146,6 +158,18 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the errors that it answers by itself.
     pub const fn errors(mut self, errors: &'static [&'static str]) -> Self {
         self.spec.errors = errors;
+        self
+    }
+
+    /// Sets what HELP tells of it.
+    pub const fn help(mut self, lines: &'static [&'static str]) -> Self {
+        self.spec.help = lines;
+        self
+    }
+
+    /// Sets the row behind whose lines HELP tells of it, by its name.
+    pub const fn help_after(mut self, name: &'static str) -> Self {
+        self.spec.help_after = Some(name);
         self
     }
 }
