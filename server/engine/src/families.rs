@@ -42,7 +42,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Command;
+    use crate::spec::{Command, Flags};
 
     #[test]
     fn a_command_has_a_handler_or_is_answered_by_rows() {
@@ -60,6 +60,14 @@ mod tests {
     /// COMMAND is run by itself too.
     fn is_only_container(command: &Command) -> bool {
         !command.subcommands.is_empty() && command.name != "command"
+    }
+
+    #[test]
+    fn what_controls_the_server_has_the_flag_and_the_category() {
+        for command in command_table().iter_all() {
+            let is_listed = command.spec.categories.contains(&"control");
+            assert_eq!(command.has(Flags::CONTROL), is_listed, "{}", command.name);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("await.key", -3, await_key as BlockingHandler)
-    .flags(&[Flags::READONLY, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING])
+    .flags(&[Flags::CONTROL, Flags::READONLY, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING])
     .categories(&["control"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
     .about("control", "7.2.0", "O(1)")

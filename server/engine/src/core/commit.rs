@@ -120,7 +120,7 @@ impl Engine {
         }
         let pending = session.pending_output();
         let limit = self.config.output_limit(session.subscriptions() > 0);
-        let over_hard = (limit.hard > 0 && pending >= limit.hard) || !session.authenticated;
+        let over_hard = (limit.hard > 0 && pending >= limit.hard) || session.user.is_none();
         let over_soft = limit.soft > 0 && pending >= limit.soft;
         let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };
         session.over_soft_since = since;

@@ -6,7 +6,7 @@ use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Row, errors};
 use lockwheel_resp::Reply;
 
-const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
+const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
     "ERR syntax error",
     "ERR value is out of range, must be positive",
@@ -59,7 +59,7 @@ fn when(holds: bool, limit: Limit, reply: &mut dyn Reply) -> BlockingOutcome {
     Ok(Flow::Done)
 }
 
-fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn blocked(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 1)?;
     let by_key = args.is(2, "key");
     let limit = Limit::parse(args, if by_key { 4 } else { 2 })?;
@@ -70,7 +70,7 @@ fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     when(engine.blocked_clients(key) >= wanted, limit, reply)
 }
 
-fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn waiters(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 2)?;
     let limit = Limit::parse(args, 3)?;
     let db = engine.session(call.slot).db;
@@ -79,7 +79,7 @@ fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     when(native + subscribed >= wanted, limit, reply)
 }
 
-fn subscribers(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn subscribers(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 2)?;
     let limit = Limit::parse(args, 3)?;
     when(engine.pubsub.subscribers(&args[1]) >= wanted, limit, reply)

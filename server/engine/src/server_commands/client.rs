@@ -5,7 +5,7 @@ use super::connection::check_client_name;
 use crate::clients::{Closing, Session, Slot};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
@@ -215,7 +215,7 @@ fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut
     Ok(())
 }
 
-fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn unblock(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let with_error = match args.get(3) {
         None => false,
         Some(_) if args.is(3, "timeout") => false,
@@ -231,25 +231,14 @@ fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-/// What containers answer to a subcommand with arguments that it does not take.
-pub(super) fn unknown_or_arity(args: Args<'_>) -> CommandError {
-    let mut text = b"ERR unknown subcommand or wrong number of arguments for '".to_vec();
-    let word = quotable(&args[1]);
-    text.extend(&word[..word.len().min(128)]);
-    text.extend(b"'. Try ");
-    text.extend(args[0].to_ascii_uppercase());
-    text.extend(b" HELP.");
-    CommandError::new(text)
-}
-
-fn info(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut text = Vec::new();
     engine.describe_client(engine.session(call.slot), &mut text);
     reply.verbatim(*b"txt", &text);
     Ok(())
 }
 
-fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut text = Vec::new();
     match args.len() {
         2 => engine.sessions.live().for_each(|session| engine.describe_client(session, &mut text)),
@@ -272,7 +261,7 @@ fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn kill(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let by_address = args.len() == 3;
     let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args)? };
     let own = engine.session(call.slot).id;

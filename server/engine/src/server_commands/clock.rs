@@ -6,7 +6,8 @@ use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
 
 /// Moving time from inside a script or a transaction would tear it: the clock moves when they have ended.
-const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+const FLAGS: Flags =
+    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range", "ERR value is not an integer or out of range"];
@@ -68,7 +69,7 @@ impl From<ClockError> for CommandError {
     }
 }
 
-fn info(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let info = engine.time.clock.info(engine.time.system);
     reply.map(6);
     reply.bulk(b"mode");
@@ -106,22 +107,22 @@ fn reply_fired(engine: &Engine, fired: u64, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn freeze(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn freeze(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.freeze();
     reply_wall(engine, reply)
 }
 
-fn resume(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn resume(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.resume();
     reply_wall(engine, reply)
 }
 
-fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.turn_clock(Over::Past, Clock::reset);
     reply_wall(engine, reply)
 }
 
-fn advance(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn advance(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let ms = u64::try_from(args.int(1)?).map_err(|_| errors::NOT_AN_INTEGER)?;
     let wake = match args.from(2) {
         [] => Wake::Redisson,
@@ -132,7 +133,7 @@ fn advance(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     reply_fired(engine, fired, reply)
 }
 
-fn next(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn next(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (mut count, mut wake) = (None, Wake::Redisson);
     let mut at = 1;
     while at < args.len() {
@@ -160,12 +161,12 @@ fn next(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     }
 }
 
-fn step(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn step(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.step_wall(args.int(1)?)?;
     reply_wall(engine, reply)
 }
 
-fn set(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wall_ms = args.int(1)?;
     engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms))?;
     reply_wall(engine, reply)

@@ -80,7 +80,7 @@ const COMMAND: &[Row<Handler>] = &[
         .errors(&["ERR syntax error"]),
 ];
 
-fn all(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn all(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(args.len(), 1, "an unknown subcommand is refused before");
     write_all(engine, reply);
     Ok(())
@@ -91,12 +91,12 @@ fn write_all(engine: &Engine, reply: &mut dyn Reply) {
     engine.table.iter().for_each(|command| command_info::write(command, reply));
 }
 
-fn count(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn count(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.table.iter().len() as i64);
     Ok(())
 }
 
-fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names = args.from(2);
     if names.is_empty() {
         write_all(engine, reply);
@@ -112,7 +112,7 @@ fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wanted = match args.len() {
         2 => None,
         5 if args.is(2, "filterby") => Some(&args[4]),
@@ -139,7 +139,7 @@ fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn getkeys(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (_, keys) = named_keys(engine, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
@@ -147,7 +147,7 @@ fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-fn getkeysandflags(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn getkeysandflags(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (command, keys) = named_keys(engine, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());

@@ -54,7 +54,7 @@ impl Section {
     }
 }
 
-fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(1);
     let is_shown = |section: &&Section| match words {
         [] => section.default,

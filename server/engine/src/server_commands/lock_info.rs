@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.info", 2, Handler::Eng
     .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
     .syntax("key")];
 
-fn info(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let subscribers = redisson_waiters(&engine.pubsub, &args[1]);
     let (db, now) = (engine.session(call.slot).db, engine.time.now);
     locks::write_info(&mut engine.keyspace.tx(db, now), &args[1], subscribers.iter(), reply);

@@ -1,9 +1,8 @@
 //! PUBLISH, SUBSCRIBE and its relatives, PUBSUB.
 
-use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Flags, Outcome, Row};
+use crate::spec::{Args, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
 const SUBSCRIBE_FLAGS: Flags =
@@ -73,7 +72,7 @@ const PUBSUB: &[Row<Handler>] = &[
         .syntax("[channel [channel ...]]"),
 ];
 
-fn publish(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let receivers = engine.pubsub.receivers(&args[1]);
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
@@ -95,7 +94,7 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
     reply.mute(muted);
 }
 
-fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn subscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for &channel in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
         if session.channels.insert(channel.into()) {
@@ -107,7 +106,7 @@ fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Re
     Ok(())
 }
 
-fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn psubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for &pattern in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
         if session.patterns.insert(pattern.into()) {
@@ -119,7 +118,7 @@ fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn unsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     let id = session.id;
     let named: Vec<Box<[u8]>> = match args.len() {
@@ -140,7 +139,7 @@ fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn 
     Ok(())
 }
 
-fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn punsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     let id = session.id;
     let named: Vec<Box<[u8]>> = match args.len() {
@@ -160,7 +159,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
     Ok(())
 }
 
-fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pubsub_channels(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
     }
@@ -173,12 +172,12 @@ fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn
     Ok(())
 }
 
-fn pubsub_numpat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pubsub_numpat(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.pubsub.patterns() as i64);
     Ok(())
 }
 
-fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pubsub_numsub(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let channels = args.from(2);
     // Flat in RESP3 too.
     reply.array(channels.len() * 2);

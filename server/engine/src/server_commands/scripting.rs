@@ -1,8 +1,9 @@
 //! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
 
+use crate::core::permit::Caller;
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::scripts::kill_error;
-use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{Host, Runtime, ScriptId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -121,19 +122,19 @@ const SCRIPT: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-fn eval(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn eval(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, intern, false)
 }
 
-fn eval_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn eval_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, intern, true)
 }
 
-fn evalsha(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn evalsha(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, find, false)
 }
 
-fn evalsha_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn evalsha_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, find, true)
 }
 
@@ -150,7 +151,7 @@ fn find(runtime: &mut Runtime, sha: &[u8]) -> Result<ScriptId, CommandError> {
 
 fn run(
     engine: &mut Engine,
-    call: Call,
+    call: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
     lookup: Lookup,
@@ -177,9 +178,9 @@ fn run(
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
     engine.scripts.control().begin(began.monotonic_ms().unsigned_abs());
-    let call = Call { origin: Origin::Script, ..call };
-    let words = args.from(3);
-    let mut host = ScriptHost { engine, call, words, read_only, new_errors: false, old_errors: 0 };
+    let caller = Caller::script(call.user, read_only);
+    let inner = call.of_script(args.from(3));
+    let mut host = ScriptHost { engine, call: inner, caller, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
     let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
     let failed = host.old_errors + u64::from(host.new_errors);
@@ -197,62 +198,29 @@ fn run(
     Ok(())
 }
 
-const UNKNOWN: &str = "ERR Unknown Redis command called from script";
-
 /// The engine, as a script sees it.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
-    call: Call,
-    /// The keys and arguments that it was called with.
-    words: &'a [&'a [u8]],
-    read_only: bool,
+    /// Its calls.
+    call: Call<'a>,
+    caller: Caller,
     /// The script's answer has errors in it that no command has given; and how many others.
     new_errors: bool,
     old_errors: u64,
 }
 
-impl ScriptHost<'_> {
-    /// Answers a command that is not run.
-    #[cold]
-    fn refuse(&mut self, command: Option<CommandId>, text: &'static str, reply: &mut dyn Reply) {
-        self.engine.stats.rejected(command, text.as_bytes());
-        reply.error(text.as_bytes());
-    }
-}
-
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let Some(command) = self.engine.table.resolve(args) else {
-            return self.refuse(None, UNKNOWN, reply);
+        let (id, writes) = match self.caller.decide(&self.engine.table, args) {
+            Ok(command) => (command.id, command.has(Flags::WRITE)),
+            Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
         };
-        if !command.subcommands.is_empty() && args.len() > 1 {
-            return self.refuse(None, UNKNOWN, reply);
-        }
-        let id = command.id;
-        if !command.spec.accepts(args.len()) {
-            return self.refuse(
-                Some(id),
-                "ERR Wrong number of args calling Redis command from script",
-                reply,
-            );
-        }
-        if command.has(Flags::NOSCRIPT) {
-            return self.refuse(Some(id), "ERR This Redis command is not allowed from script", reply);
-        }
-        let writes = command.has(Flags::WRITE);
-        if self.read_only && (writes || command.has(Flags::MAY_REPLICATE)) {
-            return self.refuse(
-                Some(id),
-                "ERR Write commands are not allowed from read-only scripts.",
-                reply,
-            );
-        }
         if writes && !self.engine.scripts.control().mark_write() {
             // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
             return reply.null();
         }
-        self.engine.run_by(Some(self.words), self.call, id, args, reply);
+        self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
     }
 
@@ -290,7 +258,7 @@ impl Host for ScriptHost<'_> {
     }
 }
 
-fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut runtime = engine.scripts.take()?;
     let loaded = runtime.load(&args[2]);
     engine.scripts.put_back(runtime);
@@ -299,7 +267,7 @@ fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_exists(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let runtime = engine.scripts.idle()?;
     reply.array(args.len() - 2);
     for sha in args.from(2) {
@@ -308,7 +276,7 @@ fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_flush(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let known = args.len() == 2 || (args.len() == 3 && (args.is(2, "sync") || args.is(2, "async")));
     if !known {
         return Err(CommandError::text("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
@@ -320,7 +288,7 @@ fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Re
 
 /// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
 /// the engine's host, without waiting for the engine.
-fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_kill(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.scripts.control().kill().map_err(kill_error)?;
     reply.ok();
     Ok(())
@@ -340,15 +308,15 @@ mod tests {
         let mut engine = Engine::new(Config::default(), 7, at);
         engine.begin(at);
         let slot = engine.connect(Peer::default());
-        let call = Call { slot, origin: Origin::Script };
+        let call = Call::by(engine.session(slot), Origin::Client).of_script(&[]);
+        let caller = Caller::script(call.user, false);
         let mut set = |killed: bool| {
             engine.scripts.control().begin(0);
             if killed {
                 assert_eq!(engine.scripts.control().kill(), Ok(()));
             }
             let engine = &mut engine;
-            let mut host =
-                ScriptHost { engine, call, words: &[], read_only: false, new_errors: false, old_errors: 0 };
+            let mut host = ScriptHost { engine, call, caller, new_errors: false, old_errors: 0 };
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
             engine.scripts.control().end();

@@ -1,9 +1,10 @@
 //! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, TIME, WAIT.
 
-use super::client::unknown_or_arity;
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin, Progress};
-use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, Wait, errors, help};
+use crate::spec::{
+    Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, Wait, errors, help, unknown_or_arity,
+};
 use lockwheel_resp::{Reply, number};
 
 const CONFIG_FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
@@ -95,7 +96,7 @@ const CONFIG: &[Row<Handler>] = &[
 
 /// Within a script time stands, as it does for everything that a command asks of it; but a script that waits for it
 /// would never end, and so it goes on once the script is slow.
-fn time(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let goes_on = call.origin == Origin::Script && engine.scripts.control().is_slow();
     let now = if goes_on { engine.time.clock.read(engine.system_now()) } else { engine.time.now };
     reply.array(2);
@@ -107,7 +108,7 @@ fn time(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn config_get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pairs = engine.config.get(args.from(2));
     reply.map(pairs.len());
     for (name, value) in pairs {
@@ -117,7 +118,7 @@ fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Repl
     Ok(())
 }
 
-fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn config_set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(2);
     if !words.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
@@ -144,7 +145,7 @@ fn config_secrets(args: Args<'_>) -> Vec<usize> {
     (3..args.len()).step_by(2).filter(is_secret).collect()
 }
 
-fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn config_resetstat(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.stats.reset();
     let dirty = engine.keyspace.counters.dirty;
     engine.keyspace.counters = crate::keyspace::Counters { dirty, ..Default::default() };
@@ -153,7 +154,7 @@ fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn R
 }
 
 /// Refused unless `enable-debug-command` allows it to the client.
-fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let local = engine.session(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
         return Err(CommandError::text(DEBUG_REFUSED));
@@ -177,7 +178,7 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn role(_: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(3);
     reply.bulk(b"master");
     reply.integer(0);
@@ -186,7 +187,7 @@ fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome 
 }
 
 /// No replica ever has a write: who asks for none is answered at once, everybody else when the time is over.
-fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn wait(_: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let replicas = args.int(1)?;
     let timeout = args.int(2).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
     if timeout < 0 {
@@ -238,7 +239,7 @@ pub fn ends_unsaved(args: Args<'_>) -> bool {
 }
 
 /// There is nothing to save and nobody to wait for: every form but ABORT ends the server at once.
-fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
+fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {
         return Err(CommandError::text("ERR No shutdown in progress."));

@@ -1,9 +1,8 @@
 //! SLOWLOG: the calls that took long.
 
-use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::slow_log::Entry;
-use crate::spec::{Args, CommandError, Flags, Outcome, Row};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
 /// How many entries SLOWLOG GET gives unasked.
@@ -51,7 +50,7 @@ const SLOWLOG: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-fn get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     const WRONG_COUNT: CommandError = CommandError::text("ERR count should be greater than or equal to -1");
     let count = match args.len() {
         2 => COUNT,
@@ -77,12 +76,12 @@ fn write(entry: &Entry, reply: &mut dyn Reply) {
     reply.bulk(&entry.name);
 }
 
-fn len(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn len(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.slow_log.len() as i64);
     Ok(())
 }
 
-fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.slow_log.reset();
     reply.ok();
     Ok(())

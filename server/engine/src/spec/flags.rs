@@ -46,6 +46,8 @@ bitflags::bitflags! {
         const UNQUEUED = 1 << 19;
         /// Runs for a RESP2 client that is subscribed. Not among the names.
         const WHILE_SUBSCRIBED = 1 << 20;
+        /// Is for tests that control the server, and not there where the configuration says so. Not among the names.
+        const CONTROL = 1 << 21;
     }
 }
 

@@ -15,6 +15,7 @@ mod names;
 mod registry;
 mod row;
 pub mod syntax;
+mod unknown;
 
 pub use args::{Args, parse_timeout_ms};
 pub use error::{CommandError, errors, quotable};
@@ -24,6 +25,7 @@ pub use id::CommandId;
 pub use keys::{Begin, Find, KeySpec};
 pub use registry::{Command, CommandTable, Handlers, Registration};
 pub use row::{Row, Secrets, Spec};
+pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};
 
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;
