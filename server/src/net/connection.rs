@@ -8,7 +8,7 @@ use super::input::Input;
 use super::output::Output;
 use super::shared::{Busy, Seat, Shared};
 use super::socket::Socket;
-use lockwheel_engine::clients::{Closing, Outbox, Slot};
+use lockwheel_engine::clients::{Closing, Outbox, Slot, User};
 use lockwheel_engine::core::Progress;
 use lockwheel_engine::spec::errors;
 use lockwheel_engine::{Engine, kill_error};
@@ -45,7 +45,7 @@ pub(super) enum Next {
 pub(super) struct SessionStatus {
     blocked: bool,
     closing: Option<Closing>,
-    authenticated: bool,
+    user: Option<User>,
     in_transaction: bool,
     /// The client has asked not to be sent the next reply, or any.
     muted: bool,
@@ -59,7 +59,7 @@ impl SessionStatus {
         SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),
-            authenticated: session.authenticated,
+            user: session.user,
             in_transaction: session.is_in_transaction(),
             muted: session.is_muted(),
             max_bulk: engine.config.proto_max_bulk_len,
@@ -85,7 +85,7 @@ pub(super) struct Connection {
     woken: Vec<u64>,
     /// The session waits for a key: what has been read stays unread.
     blocked: bool,
-    authenticated: bool,
+    user: Option<User>,
     in_transaction: bool,
     /// The client has asked not to be sent the next reply, or any.
     muted: bool,
@@ -113,7 +113,7 @@ impl Connection {
             output: Output::new(session.unwritten),
             woken: Vec::new(),
             blocked: false,
-            authenticated: false,
+            user: None,
             in_transaction: false,
             muted: false,
             closing: None,
@@ -303,8 +303,8 @@ impl Connection {
         self.refused &= status.in_transaction;
         self.in_transaction = status.in_transaction;
         self.muted = status.muted;
-        self.authenticated = status.authenticated;
-        self.input.limits.unauthenticated = !status.authenticated;
+        self.user = status.user;
+        self.input.limits.unauthenticated = status.user.is_none();
         self.input.limits.max_bulk = status.max_bulk;
         self.query_buffer_limit = status.query_buffer_limit;
     }
@@ -332,9 +332,9 @@ impl Connection {
     /// lends, or by that script's thread.
     fn run_while_busy(&mut self, at: &EventLoop, lent: Option<&mut Engine>) -> Progress {
         let shared = at.shared();
-        let refusal = self.input.with_arguments(0, |argv| {
-            busy::answer(&shared.table, argv, self.authenticated, self.in_transaction)
-        });
+        let refusal = self
+            .input
+            .with_arguments(0, |argv| busy::answer(&shared.table, argv, self.user, self.in_transaction));
         match (refusal, lent) {
             // Who wants no replies has the engine leave them out.
             (refusal, Some(engine)) if self.muted || refusal == WhileBusy::Queue => {

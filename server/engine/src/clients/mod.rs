@@ -5,6 +5,7 @@ mod request;
 mod session;
 mod sessions;
 mod slot;
+mod user;
 
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
@@ -13,3 +14,4 @@ pub(crate) use session::{Blocked, Multi};
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;
+pub use user::User;

@@ -3,6 +3,7 @@
 use super::outbox::Outbox;
 use super::request::Request;
 use super::slot::Slot;
+use super::user::User;
 use crate::spec::{CommandId, Wait};
 use crate::time::Now;
 use crate::timers::Timeout;
@@ -119,8 +120,8 @@ pub struct Session {
     pub db: usize,
     /// The protocol of its replies.
     pub protocol: Protocol,
-    /// Whether it may run commands.
-    pub authenticated: bool,
+    /// Whom it acts as; nobody until it has authenticated, if it must.
+    pub user: Option<User>,
     /// CLIENT SETNAME's.
     pub name: Box<[u8]>,
     /// CLIENT SETINFO's LIB-NAME.
@@ -169,14 +170,14 @@ pub enum Closing {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, slot: Slot, peer: Peer, authenticated: bool, system: Now) -> Self {
+    pub(crate) fn new(id: u64, slot: Slot, peer: Peer, user: Option<User>, system: Now) -> Self {
         Session {
             id,
             slot,
             peer,
             db: 0,
             protocol: Protocol::Resp2,
-            authenticated,
+            user,
             name: Box::default(),
             lib_name: Box::default(),
             lib_ver: Box::default(),

@@ -3,17 +3,22 @@
 use super::limit::Limit;
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Row, errors, flags, key_flags,
+    Args, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Row, errors,
 };
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("await.key", -3, await_key as BlockingHandler)
-    .flags(flags::READONLY | flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING)
+    .flags(&[Flags::CONTROL, Flags::READONLY, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING])
     .categories(&["control"])
-    .keys(&[KeySpec::one(1, key_flags::RO)])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
     .about("control", "7.2.0", "O(1)")
     .summary("Waits until a key is there, is gone, or is of a type.")
+    .help(&[
+        "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
+        "    Wait until the key is in that state.",
+    ])
+    .help_after("await.subscribers")
     .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
     .errors(&["ERR syntax error", "ERR value is out of range, must be positive"])];
 

@@ -1,7 +1,8 @@
 //! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
 
+use super::call::{Call, Origin};
 use super::dispatch::Parked;
-use super::engine::{Call, Engine, Handler, Origin};
+use super::engine::{Engine, Handler};
 use crate::clients::{Blocked, Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
 use crate::spec::{Args, BlockingOutcome, CommandError, CommandId, Flow, WaitClass};
@@ -186,7 +187,7 @@ impl Engine {
         self.stats.served(blocked.command, took_ns);
         let took_ns = took_ns + blocked.took_ns;
         if self.slow_log.wants(took_ns) {
-            let call = Call { slot, origin: Origin::Client };
+            let call = Call::by(self.sessions.get(slot), Origin::Client);
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
         }
     }
@@ -204,7 +205,8 @@ impl Engine {
                 run(&mut self.keyspace.tx(blocked.db, self.time.now).after_waiting(waited), args, reply)
             }
             Some(Handler::BlockingEngine(run)) => {
-                run(self, Call { slot, origin: Origin::Client }, args, reply)
+                let call = Call::by(self.sessions.get(slot), Origin::Client);
+                run(self, call, args, reply)
             }
             _ => Err(CommandError::arity(&self.table.get(blocked.command).name)),
         }

@@ -4,15 +4,18 @@
 //! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
 //! one instant, and the same inputs give the same bytes out.
 
+use super::call::Call;
 use super::engine_time::EngineTime;
 use super::progress::Progress;
-use crate::clients::{Session, Sessions, Slot};
+use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
-use crate::spec::{Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Outcome, Registration};
+use crate::spec::{
+    Args, BlockingHandler, BlockingOutcome, CommandTable, DataHandler, Handlers, Outcome, Registration,
+};
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
 use crate::timers::Timers;
@@ -22,9 +25,10 @@ use std::sync::Arc;
 /// The handler of a command that also sees its session.
 pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine.
-pub(crate) type EngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Outcome;
+pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine and may wait.
-pub(crate) type BlockingEngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
+pub(crate) type BlockingEngineHandler =
+    fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
 /// What runs a command.
 #[derive(Clone, Copy, Debug)]
@@ -41,26 +45,6 @@ pub enum Handler {
     BlockingEngine(BlockingEngineHandler),
 }
 
-/// How a command came to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A client sent it.
-    Client,
-    /// EXEC runs it.
-    Transaction,
-    /// A script calls it.
-    Script,
-}
-
-/// Who runs a command, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// The session.
-    pub slot: Slot,
-    /// How it came to run.
-    pub origin: Origin,
-}
-
 /// A whole server but for its sockets.
 pub struct Engine {
     /// The parameters in force.
@@ -70,7 +54,7 @@ pub struct Engine {
     /// Every command.
     pub table: Arc<CommandTable>,
     /// What runs each command, by its number.
-    pub(super) handlers: Box<[Option<Handler>]>,
+    pub(super) handlers: Handlers<Handler>,
     /// The clients.
     pub(crate) sessions: Sessions,
     /// Who listens to which channel.

@@ -1,7 +1,7 @@
 //! The life of an engine and of its clients: a batch begins, a client comes and goes, its output is taken.
 
 use super::engine::Engine;
-use crate::clients::{Outbox, Peer, Session, Slot};
+use crate::clients::{Outbox, Peer, Session, Slot, User};
 use crate::keyspace::Garbage;
 use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
@@ -86,8 +86,13 @@ impl Engine {
     /// A new client with a number that no other has had. Who accepts connections knows their order.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.stats.connections_received += 1;
-        let authenticated = self.config.requirepass.is_empty();
-        self.sessions.add(id, |slot| Session::new(id, slot, peer, authenticated, self.time.system))
+        let user = self.first_user();
+        self.sessions.add(id, |slot| Session::new(id, slot, peer, user, self.time.system))
+    }
+
+    /// Whom a client acts as that has not authenticated: the default user, unless it has a password.
+    pub(crate) fn first_user(&self) -> Option<User> {
+        self.config.requirepass.is_empty().then_some(User::Default)
     }
 
     /// Whether the client of this slot is there: what was left to be done for one that is gone is not done for the

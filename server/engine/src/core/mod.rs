@@ -5,6 +5,7 @@
 //! one instant, and the same inputs give the same bytes out.
 
 mod blocking;
+mod call;
 mod commit;
 mod dispatch;
 mod engine;
@@ -12,12 +13,14 @@ mod engine_time;
 mod host;
 mod lifecycle;
 mod observe;
+pub mod permit;
 mod prefetch;
 mod progress;
 mod publish;
 mod time;
 
+pub use call::{Call, Origin};
 pub(crate) use engine::{BlockingEngineHandler, EngineHandler};
-pub use engine::{Call, Engine, Handler, Host, Origin};
+pub use engine::{Engine, Handler, Host};
 pub use progress::Progress;
 pub use time::Wake;

@@ -1,14 +1,12 @@
 //! `AWAIT.*`: a test waits for a state of the server instead of sleeping.
 
 use super::lock_info::redisson_waiters;
-use crate::clients::Session;
 use crate::control::Limit;
 use crate::core::{Call, Engine, Handler};
-use crate::keyspace::Tx;
-use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, errors, flags};
+use crate::spec::{Args, BlockingOutcome, CommandError, Flags, Flow, Row, errors};
 use lockwheel_resp::Reply;
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING;
+const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
     "ERR syntax error",
     "ERR value is out of range, must be positive",
@@ -17,7 +15,7 @@ const ERRORS: &[&str] = &[
 
 const fn row(name: &'static str, arity: i32, handler: crate::core::BlockingEngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::BlockingEngine(handler))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
 }
@@ -27,17 +25,20 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until so many clients wait.")
+.help(&["AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]", "    Wait until so many clients are blocked (on that key)."])
         .syntax("count [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
+.help(&["AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]", "    Wait until so many clients wait for that lock: natively, or subscribed to its channels."])
         .syntax("key count [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has so many subscribers.")
+.help(&["AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]", "    Wait until the channel has so many subscribers."])
         .syntax("channel count [LIMIT milliseconds]"),
-    Row::new("await.help", 1, Handler::Session(help))
-        .flags(FLAGS)
+    Row::help_command("await.help", 1)
+        .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
         .about("control", "7.2.0", "O(1)")
@@ -58,7 +59,7 @@ fn when(holds: bool, limit: Limit, reply: &mut dyn Reply) -> BlockingOutcome {
     Ok(Flow::Done)
 }
 
-fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn blocked(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 1)?;
     let by_key = args.is(2, "key");
     let limit = Limit::parse(args, if by_key { 4 } else { 2 })?;
@@ -69,7 +70,7 @@ fn blocked(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     when(engine.blocked_clients(key) >= wanted, limit, reply)
 }
 
-fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn waiters(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 2)?;
     let limit = Limit::parse(args, 3)?;
     let db = engine.session(call.slot).db;
@@ -78,27 +79,11 @@ fn waiters(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     when(native + subscribed >= wanted, limit, reply)
 }
 
-fn subscribers(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+fn subscribers(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     let wanted = count(args, 2)?;
     let limit = Limit::parse(args, 3)?;
     when(engine.pubsub.subscribers(&args[1]) >= wanted, limit, reply)
 }
-
-fn help(_: &mut Tx<'_>, _: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write_family("AWAIT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]",
-    "    Wait until so many clients are blocked (on that key).",
-    "AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]",
-    "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
-    "AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]",
-    "    Wait until the channel has so many subscribers.",
-    "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
-    "    Wait until the key is in that state.",
-];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Which clients CLIENT KILL and CLIENT LIST mean, and the line that shows one.
 
-use crate::clients::{Closing, Session};
+use crate::clients::{Closing, Session, User};
 use crate::core::Engine;
 use crate::spec::{Args, CommandError, errors, quotable};
 use lockwheel_resp::Protocol;
@@ -73,8 +73,8 @@ impl Filter {
         } else if args.is(at, "laddr") {
             self.laddr = Some(text(value));
         } else if args.is(at, "user") {
-            // Every client is the default user.
-            if value != b"default" {
+            // Every client is the one user that there is.
+            if User::named(value).is_none() {
                 return Err(CommandError::new([b"ERR No such user '", quotable(value), b"'"].concat()));
             }
         } else if args.is(at, "skipme") {
@@ -119,6 +119,8 @@ impl Engine {
         let room = session.out.memory();
         let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
+        // Who has not authenticated is listed as the default user.
+        let user = session.user.unwrap_or_default().name();
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
         let head = format!(
             "id={} addr={} laddr={} fd={} name=",
@@ -127,7 +129,7 @@ impl Engine {
         let body = format!(
             " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf=0 qbuf-free=0 argv-mem={parked} \
              multi-mem={multi_bytes} rbs={room} rbp={room} obl={pending} oll=0 omem=0 tot-mem={total} events={} \
-             cmd={command} user=default redir=-1 resp={resp} lib-name=",
+             cmd={command} user={user} redir=-1 resp={resp} lib-name=",
             seconds(session.connected),
             seconds(session.last_seen),
             client_flags(session),

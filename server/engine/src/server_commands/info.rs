@@ -5,13 +5,13 @@
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, Outcome, REDIS_VERSION, Row, flags};
+use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
 use lockwheel_resp::Reply;
 use std::fmt::{Display, Write};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(info))
-    .flags(flags::LOADING | flags::STALE)
+    .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["dangerous"])
     .about("server", "1.0.0", "O(1)")
     .summary("Tells about the server's state.")
@@ -54,7 +54,7 @@ impl Section {
     }
 }
 
-fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(1);
     let is_shown = |section: &&Section| match words {
         [] => section.default,

@@ -6,13 +6,13 @@ use super::transfer::{Ends, KEYS, RIGHT_TO_LEFT, transfer};
 use crate::commands::ready::{MultiPop, first_ready};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, BlockingHandler, BlockingOutcome, Flow, KeySpec, Null, Row, Wait, WaitClass, flags,
+    Args, BlockingHandler, BlockingOutcome, Flags, Flow, KeySpec, Null, Row, Wait, WaitClass,
     parse_timeout_ms,
 };
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
-const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, POPS)];
+const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, &[POPS])];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
@@ -21,9 +21,9 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     blocking_pop_row("brpop", brpop)
         .summary("Removes and returns the last element of the first list that has one, waiting for it if need be."),
     Row::new("blmpop", -5, blmpop as BlockingHandler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::MOVABLEKEYS])
         .categories(&["list"])
-        .keys(&[KeySpec::counted(2, POPS)])
+        .keys(&[KeySpec::counted(2, &[POPS])])
         .about("list", "7.0.0", "O(N+M), N the keys, M the elements returned")
         .summary("Removes and returns elements of the first of several lists that exists, waiting for one if need be.")
         .syntax("timeout numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
@@ -36,7 +36,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
             "ERR timeout is out of range",
         ]),
     Row::new("blmove", 6, blmove as BlockingHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "6.2.0", "O(1)")
@@ -49,7 +49,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
             "ERR timeout is out of range",
         ]),
     Row::new("brpoplpush", 4, brpoplpush as BlockingHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "2.2.0", "O(1)")
@@ -64,7 +64,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
 
 const fn blocking_pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
     Row::new(name, -3, handler)
-        .flags(flags::WRITE | flags::BLOCKING)
+        .flags(&[Flags::WRITE, Flags::BLOCKING])
         .categories(&["list"])
         .keys(ALL_BUT_LAST)
         .about("list", "2.0.0", "O(N), N the keys")

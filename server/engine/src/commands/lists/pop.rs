@@ -3,12 +3,12 @@
 use super::pop_event;
 use crate::commands::ready::{MultiPop, first_ready};
 use crate::keyspace::{Edit, Tx};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
-pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
-const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
+pub(super) const POPS: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
+const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 pub(super) const ENDS: [&str; 2] = ["left", "right"];
 
 /// The rows of this file.
@@ -16,9 +16,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("lpop", lpop).summary("Removes and returns the first element of a list, or so many of them."),
     pop_row("rpop", rpop).summary("Removes and returns the last element of a list, or so many of them."),
     Row::new("lmpop", -4, lmpop as DataHandler)
-        .flags(flags::WRITE | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
         .categories(&["list"])
-        .keys(&[KeySpec::counted(1, POPS)])
+        .keys(&[KeySpec::counted(1, &[POPS])])
         .about("list", "7.0.0", "O(N+M), N the keys, M the elements returned")
         .summary("Removes and returns elements of the first of several lists that exists.")
         .syntax("numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
@@ -31,7 +31,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -2, handler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["list"])
         .keys(ONE_KEY)
         .about("list", "1.0.0", "O(N), N the elements returned")

@@ -5,13 +5,13 @@ use super::pop::{ENDS, POPS, Side, multi_pop, take, taken};
 use crate::commands::ready::{MultiPop, first_ready};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, BlockingHandler, BlockingOutcome, Flow, KeySpec, Null, Row, Wait, WaitClass, flags,
+    Args, BlockingHandler, BlockingOutcome, Flags, Flow, KeySpec, Null, Row, Wait, WaitClass,
     parse_timeout_ms,
 };
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
 
-const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, POPS)];
+const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, &[POPS])];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
@@ -24,9 +24,9 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
          need be.",
     ),
     Row::new("bzmpop", -5, bzmpop as BlockingHandler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::MOVABLEKEYS])
         .categories(&["sortedset"])
-        .keys(&[KeySpec::counted(2, POPS)])
+        .keys(&[KeySpec::counted(2, &[POPS])])
         .about("sorted-set", "7.0.0", "O(K + M log N), K the keys, M the members returned, N those of the set")
         .summary("Removes and returns members of the first of several sorted sets, waiting for one if need be.")
         .syntax("timeout numkeys key [key ...] (MIN | MAX) [COUNT count]")
@@ -42,7 +42,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
 
 const fn blocking_pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
     Row::new(name, -3, handler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::FAST])
         .categories(&["sortedset"])
         .keys(ALL_BUT_LAST)
         .about("sorted-set", "5.0.0", "O(K + log N), K the keys, N the members of the set")

@@ -3,12 +3,12 @@
 use super::pairs::Pairs;
 use crate::commands::ready::{MultiPop, first_ready};
 use crate::keyspace::{Edit, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
 
-pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
-const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
+pub(super) const POPS: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
+const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 pub(super) const ENDS: [&str; 2] = ["min", "max"];
 
 /// The rows of this file.
@@ -18,9 +18,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("zpopmax", zpopmax)
         .summary("Removes and returns the member with the highest score, or so many of them."),
     Row::new("zmpop", -4, zmpop as DataHandler)
-        .flags(flags::WRITE | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
         .categories(&["sortedset"])
-        .keys(&[KeySpec::counted(1, POPS)])
+        .keys(&[KeySpec::counted(1, &[POPS])])
         .about(
             "sorted-set",
             "7.0.0",
@@ -37,7 +37,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -2, handler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["sortedset"])
         .keys(ONE_KEY)
         .about("sorted-set", "5.0.0", "O(M log N), M the members returned, N those of the set")
