@@ -8,7 +8,8 @@
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
 use lockwheel_engine::clients::{Slot, User};
-use lockwheel_engine::core::permit::{Caller, Reason, Refusal};
+use lockwheel_engine::core::Origin;
+use lockwheel_engine::core::permit::{Caller, Reason, Refusal, decide};
 use lockwheel_engine::spec::{Args, CommandId, CommandTable};
 use lockwheel_engine::{Engine, ends_unsaved};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,6 +56,28 @@ pub(super) enum WhileBusy {
     Refuse(CommandId),
 }
 
+/// A client that makes a request while a script is slow: what its connection knows of it.
+struct Waiting {
+    user: Option<User>,
+    in_transaction: bool,
+}
+
+impl Caller for Waiting {
+    const ORIGIN: Origin = Origin::Client;
+
+    fn is_authenticated(&self) -> bool {
+        self.user.is_some()
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    fn is_busy(&self) -> bool {
+        true
+    }
+}
+
 /// How a request is answered while a script is slow, of a session that acts as this user, and is within a transaction
 /// or not.
 pub(super) fn answer(
@@ -64,8 +87,7 @@ pub(super) fn answer(
     in_transaction: bool,
 ) -> WhileBusy {
     let args = Args::new(argv);
-    let caller = Caller::client(user).in_transaction(in_transaction).while_busy(true);
-    match caller.decide(table, args) {
+    match decide(&Waiting { user, in_transaction }, table, args) {
         // Within a transaction it is queued, as everything that is allowed now.
         Ok(_) if in_transaction => WhileBusy::Queue,
         Ok(command) if command.name == "script|kill" => WhileBusy::Kill(command.id),

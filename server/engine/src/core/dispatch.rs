@@ -2,7 +2,7 @@
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Handler};
-use super::permit::{Caller, Refusal};
+use super::permit::{Caller, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, Request, Session, Slot};
 use crate::spec::{Args, BlockingOutcome, CommandError, CommandId, Flags, Flow, Wait, help};
@@ -15,6 +15,37 @@ const LONG_REPLY: usize = 128 * 1024;
 pub(crate) struct Parked {
     pub(super) wait: Box<Wait>,
     pub(super) took_ns: u64,
+}
+
+/// A client that has sent a request.
+struct Client<'a> {
+    engine: &'a Engine,
+    session: &'a Session,
+}
+
+impl Caller for Client<'_> {
+    const ORIGIN: Origin = Origin::Client;
+
+    fn is_authenticated(&self) -> bool {
+        self.session.user.is_some()
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        self.session.multi.is_some()
+    }
+
+    fn has_control(&self) -> bool {
+        self.engine.config.control
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.session.subscriptions() > 0 && self.session.protocol == Protocol::Resp2
+    }
+
+    fn is_busy(&self) -> bool {
+        // The interpreter is away only while a script runs; this request came in from within it.
+        self.engine.scripts.is_running()
+    }
 }
 
 impl Engine {
@@ -62,8 +93,8 @@ impl Engine {
     }
 
     fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
-        let session = self.sessions.get(slot);
-        let (command, is_queued) = match self.caller(session).decide(&self.table, args) {
+        let caller = Client { engine: self, session: self.sessions.get(slot) };
+        let (command, is_queued) = match decide(&caller, &self.table, args) {
             Ok(command) => (command.id, !command.has(Flags::UNQUEUED)),
             Err(refusal) => {
                 self.refuse(slot, args, refusal, reply);
@@ -119,17 +150,6 @@ impl Engine {
         let error = refusal.error(&self.table, args);
         self.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
-    }
-
-    /// Who makes a request that a client has sent.
-    #[inline]
-    fn caller(&self, session: &Session) -> Caller {
-        Caller::client(session.user)
-            .in_transaction(session.multi.is_some())
-            .without_control(!self.config.control)
-            .subscribed(session.subscriptions() > 0 && session.protocol == Protocol::Resp2)
-            // The interpreter is away only while a script runs; this request came in from within it.
-            .while_busy(self.scripts.is_running())
     }
 
     /// Runs a command that has passed the checks. Comes back with what it waits for, when it is not done and may wait.

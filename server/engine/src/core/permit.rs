@@ -1,146 +1,106 @@
-//! Which requests are run: the one decision for a client, for a transaction, for a script, and for clients while a
-//! script is slow.
+//! Which requests are run: the one decision for clients, for transactions, for scripts, and for clients while a script
+//! is slow.
 //!
-//! A request must name a command, have the right number of arguments, and be permitted to who makes it; the checks and
-//! their order are those of Redis' `processCommand` and of its scripts. What is permitted is a matter of the caller's
-//! state and the command's flags, so that the usual answer takes one comparison. Rules that need more than flags (what
-//! a user may do with which keys) belong into [`Caller::permit`].
+//! A request must name a command, have the right number of arguments, and be permitted to who makes it. The checks and
+//! their order are those of Redis' `processCommand` and of its scripts, the texts those of each origin. What a user may
+//! do with which keys and channels belongs into [`permit`] too.
 
 use super::call::Origin;
-use crate::clients::User;
-use crate::spec::{
-    Args, Command, CommandError, CommandId, CommandTable, Flags, errors, unknown_command, unknown_subcommand,
-};
+use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
+use crate::spec::{errors, unknown_command, unknown_subcommand};
 
-/// Who makes a request, as far as it decides what is run.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller {
-    origin: Origin,
-    /// The flags that are looked at.
-    looked_at: Flags,
-    /// Those of them that a command must have; it must have none of the others.
-    required: Flags,
-}
+/// Who makes a request, as far as it decides what is run. What a caller does not say of itself stands in no command's
+/// way. Each question is asked only where the answer matters.
+pub trait Caller {
+    /// How its requests come to run.
+    const ORIGIN: Origin;
 
-impl Caller {
-    #[inline]
-    fn new(origin: Origin, user: Option<User>) -> Self {
-        let anyone = Caller { origin, looked_at: Flags::empty(), required: Flags::empty() };
-        anyone.require(user.is_none(), Flags::NO_AUTH)
+    /// Whether its client has authenticated, if it must.
+    fn is_authenticated(&self) -> bool {
+        true
     }
 
-    /// A client that acts as this user, or has not authenticated.
-    #[inline]
-    pub fn client(user: Option<User>) -> Self {
-        Caller::new(Origin::Client, user)
+    /// Whether it is a script that may not write.
+    fn is_read_only(&self) -> bool {
+        false
     }
 
-    /// An EXEC of a client that acts as this user by now.
-    #[inline]
-    pub fn transaction(user: Option<User>) -> Self {
-        Caller::new(Origin::Transaction, user)
+    /// Whether its client is between MULTI and EXEC.
+    fn is_in_transaction(&self) -> bool {
+        false
     }
 
-    /// A script that runs for this user, and may write or not.
-    #[inline]
-    pub fn script(user: Option<User>, read_only: bool) -> Self {
-        Caller::new(Origin::Script, user)
-            .refuse(true, Flags::NOSCRIPT)
-            .refuse(read_only, Flags::WRITE.union(Flags::MAY_REPLICATE))
+    /// Whether the server has commands to control it by.
+    fn has_control(&self) -> bool {
+        true
     }
 
-    /// A client between MULTI and EXEC, if so.
-    #[inline]
-    pub fn in_transaction(self, is: bool) -> Self {
-        self.refuse(is, Flags::NO_MULTI)
+    /// Whether its client is subscribed and speaks RESP2: it can tell messages from the replies to few commands only.
+    fn is_subscribed(&self) -> bool {
+        false
     }
 
-    /// A client of a server that has no commands to control it by, if so.
-    #[inline]
-    pub fn without_control(self, is: bool) -> Self {
-        self.refuse(is, Flags::CONTROL)
-    }
-
-    /// A client that is subscribed and speaks RESP2, if so: it can tell messages from replies to few commands only.
-    #[inline]
-    pub fn subscribed(self, is: bool) -> Self {
-        self.require(is, Flags::WHILE_SUBSCRIBED)
-    }
-
-    /// A client that is served while a script is slow, if so.
-    #[inline]
-    pub fn while_busy(self, is: bool) -> Self {
-        self.require(is, Flags::ALLOW_BUSY)
-    }
-
-    #[inline]
-    fn refuse(mut self, is: bool, flags: Flags) -> Self {
-        if is {
-            self.looked_at = self.looked_at.union(flags);
-        }
-        self
-    }
-
-    #[inline]
-    fn require(mut self, is: bool, flags: Flags) -> Self {
-        if is {
-            self.looked_at = self.looked_at.union(flags);
-            self.required = self.required.union(flags);
-        }
-        self
-    }
-
-    /// The command that a request of the caller runs. O(1).
-    ///
-    /// # Errors
-    /// Why none is run.
-    #[inline(always)]
-    pub fn decide<'t>(self, table: &'t CommandTable, args: Args<'_>) -> Result<&'t Command, Refusal> {
-        let refused = |reason, command| Refusal { origin: self.origin, reason, command };
-        let command = table.resolve(args).ok_or(refused(Reason::UnknownCommand, None))?;
-        if !command.subcommands.is_empty() && args.len() > 1 {
-            return Err(refused(Reason::UnknownSubcommand, None));
-        }
-        if !command.spec.accepts(args.len()) {
-            return Err(refused(Reason::Arity, Some(command.id)));
-        }
-        self.permit(command)?;
-        Ok(command)
-    }
-
-    /// Whether the caller may run a command.
-    ///
-    /// # Errors
-    /// Why not.
-    #[inline]
-    pub fn permit(self, command: &Command) -> Result<(), Refusal> {
-        match command.spec.flags.intersection(self.looked_at) == self.required {
-            true => Ok(()),
-            false => Err(self.refusal(command)),
-        }
-    }
-
-    /// The first of the reasons not to run a command, in their order.
-    #[cold]
-    #[inline(never)]
-    fn refusal(self, command: &Command) -> Refusal {
-        let differs = self.looked_at.intersection(command.spec.flags).symmetric_difference(self.required);
-        let first = REASONS.iter().find(|(flags, _)| flags.intersects(differs));
-        let (_, reason) = *first.expect("no other flags are looked at");
-        Refusal { origin: self.origin, reason, command: Some(command.id) }
+    /// Whether a script is slow meanwhile.
+    fn is_busy(&self) -> bool {
+        false
     }
 }
 
-/// What is wrong when a command has these flags, or lacks them, in the order of the checks.
-const REASONS: [(Flags, Reason); 7] = [
-    (Flags::NO_AUTH, Reason::NotAuthenticated),
-    (Flags::NOSCRIPT, Reason::NotFromScripts),
-    (Flags::WRITE.union(Flags::MAY_REPLICATE), Reason::ReadOnlyScript),
-    (Flags::NO_MULTI, Reason::InTransaction),
-    (Flags::CONTROL, Reason::NoControl),
-    (Flags::WHILE_SUBSCRIBED, Reason::Subscribed),
-    (Flags::ALLOW_BUSY, Reason::Busy),
-];
+/// The command that a request runs. O(1).
+///
+/// # Errors
+/// Why none is run.
+#[inline(always)]
+pub fn decide<'t, C: Caller>(
+    caller: &C,
+    table: &'t CommandTable,
+    args: Args<'_>,
+) -> Result<&'t Command, Refusal> {
+    let refused = |reason, command| Err(Refusal { origin: C::ORIGIN, reason, command });
+    let Some(command) = table.resolve(args) else { return refused(Reason::UnknownCommand, None) };
+    if !command.subcommands.is_empty() && args.len() > 1 {
+        return refused(Reason::UnknownSubcommand, None);
+    }
+    if !command.spec.accepts(args.len()) {
+        return refused(Reason::Arity, Some(command.id));
+    }
+    permit(caller, command)?;
+    Ok(command)
+}
+
+/// Whether the caller may run a command.
+///
+/// # Errors
+/// Why not.
+#[inline(always)]
+pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
+    let refused = |reason| Err(Refusal { origin: C::ORIGIN, reason, command: Some(command.id) });
+    if !caller.is_authenticated() && !command.has(Flags::NO_AUTH) {
+        return refused(Reason::NotAuthenticated);
+    }
+    if C::ORIGIN == Origin::Script && command.has(Flags::NOSCRIPT) {
+        return refused(Reason::NotFromScripts);
+    }
+    if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {
+        return refused(Reason::ReadOnlyScript);
+    }
+    if caller.is_in_transaction() && command.has(Flags::NO_MULTI) {
+        return refused(Reason::InTransaction);
+    }
+    if !caller.has_control() && command.has(Flags::CONTROL) {
+        return refused(Reason::NoControl);
+    }
+    if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
+        return refused(Reason::Subscribed);
+    }
+    if caller.is_busy() && !command.has(Flags::ALLOW_BUSY) {
+        return refused(Reason::Busy);
+    }
+    Ok(())
+}
+
+/// What a read-only script may not have.
+const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
 
 /// Why a request is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,24 +180,59 @@ mod tests {
         Row::container("box", -2, &[Row::new("open", 3, ())]),
     ]];
 
+    /// A client to whom the last so many of all reasons apply.
+    struct Client(usize);
+
+    impl Caller for Client {
+        const ORIGIN: Origin = Origin::Client;
+
+        fn is_authenticated(&self) -> bool {
+            self.0 < 5
+        }
+
+        fn is_in_transaction(&self) -> bool {
+            self.0 >= 4
+        }
+
+        fn has_control(&self) -> bool {
+            self.0 < 3
+        }
+
+        fn is_subscribed(&self) -> bool {
+            self.0 >= 2
+        }
+
+        fn is_busy(&self) -> bool {
+            self.0 >= 1
+        }
+    }
+
+    /// A script that is read-only or not.
+    struct Script(bool);
+
+    impl Caller for Script {
+        const ORIGIN: Origin = Origin::Script;
+
+        fn is_read_only(&self) -> bool {
+            self.0
+        }
+    }
+
     /// The answer to a request: `ok`, or the error.
-    fn answer(caller: Caller, request: &str) -> String {
+    fn answer(caller: &impl Caller, request: &str) -> String {
         let mut registration = Registration::default();
         registration.add(ROWS, |handler| handler);
         let (table, _) = registration.finish(&[]).expect("nothing is renamed");
         let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
         let args = Args::new(&argv);
-        match caller.decide(&table, args) {
+        match decide(caller, &table, args) {
             Ok(_) => "ok".to_owned(),
             Err(refusal) => String::from_utf8_lossy(refusal.error(&table, args).as_bytes()).into_owned(),
         }
     }
 
-    const CLIENT: fn() -> Caller = || Caller::client(Some(User::Default));
-
     #[test]
     fn what_is_wrong_with_a_request_is_told_in_the_words_for_its_origin() {
-        let script = Caller::script(Some(User::Default), false);
         for (request, to_client, to_script) in [
             ("PLAIN", "ok", "ok"),
             (
@@ -264,42 +259,34 @@ mod tests {
             ("write", "ok", "ok"),
             ("bound", "ok", "ERR This Redis command is not allowed from script"),
         ] {
-            assert_eq!(answer(CLIENT(), request), to_client, "{request}");
-            assert_eq!(answer(script, request), to_script, "{request}");
+            assert_eq!(answer(&Client(0), request), to_client, "{request}");
+            assert_eq!(answer(&Script(false), request), to_script, "{request}");
         }
     }
 
     #[test]
     fn of_several_reasons_the_first_is_told() {
-        let everything = |user| {
-            Caller::client(user).in_transaction(true).without_control(true).subscribed(true).while_busy(true)
-        };
-        let who = Some(User::Default);
-        assert_eq!(answer(everything(None), "bound"), "NOAUTH Authentication required.");
-        assert_eq!(answer(everything(who), "bound"), "ERR Command not allowed inside a transaction");
-        let outside = CLIENT().without_control(true).subscribed(true).while_busy(true);
-        assert!(answer(outside, "bound").starts_with("ERR unknown command 'bound'"));
-        let subscribed = CLIENT().subscribed(true).while_busy(true);
-        assert!(answer(subscribed, "bound").starts_with("ERR Can't execute 'bound': only (P|S)SUBSCRIBE"));
-        assert!(answer(CLIENT().while_busy(true), "bound").starts_with("BUSY "));
-        assert_eq!(answer(everything(None), "free"), "ok");
+        let told = [
+            "BUSY ",
+            "ERR Can't execute 'bound': only (P|S)SUBSCRIBE",
+            "ERR unknown command 'bound', with args beginning with: ",
+            "ERR Command not allowed inside a transaction",
+            "NOAUTH Authentication required.",
+        ];
+        for (reasons, told) in (1..).zip(told) {
+            let answer = answer(&Client(reasons), "bound");
+            assert!(answer.starts_with(told), "{reasons}: {answer}");
+        }
+        assert_eq!(answer(&Client(5), "free"), "ok");
     }
 
     #[test]
     fn a_script_that_may_not_write_has_no_effects_at_all() {
-        let script = Caller::script(Some(User::Default), true);
         for request in ["write", "publish"] {
             let refused = "ERR Write commands are not allowed from read-only scripts.";
-            assert_eq!(answer(script, request), refused, "{request}");
+            assert_eq!(answer(&Script(true), request), refused, "{request}");
         }
-        assert_eq!(answer(script, "bound"), "ERR This Redis command is not allowed from script");
-        assert_eq!(answer(script, "plain"), "ok");
-    }
-
-    #[test]
-    fn a_transaction_runs_what_its_user_may() {
-        assert_eq!(answer(Caller::transaction(Some(User::Default)), "bound"), "ok");
-        assert_eq!(answer(Caller::transaction(None), "plain"), "NOAUTH Authentication required.");
-        assert_eq!(answer(Caller::transaction(None), "free"), "ok");
+        assert_eq!(answer(&Script(true), "bound"), "ERR This Redis command is not allowed from script");
+        assert_eq!(answer(&Script(true), "plain"), "ok");
     }
 }

@@ -1,6 +1,6 @@
 //! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
 
-use crate::core::permit::Caller;
+use crate::core::permit::{Caller, decide};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::scripts::kill_error;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
@@ -178,9 +178,8 @@ fn run(
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
     let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
-    let caller = Caller::script(call.user, read_only);
     let inner = call.of_script(args.from(3));
-    let mut host = ScriptHost { engine, call: inner, caller, new_errors: false, old_errors: 0 };
+    let mut host = ScriptHost { engine, call: inner, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
     let ran = catch_unwind(AssertUnwindSafe(|| script.run(keys, rest, &mut host, reply)));
     let failed = host.old_errors + u64::from(host.new_errors);
@@ -197,12 +196,25 @@ fn run(
     Ok(())
 }
 
+/// A script that calls a command. Whoever runs one has authenticated.
+struct Script {
+    read_only: bool,
+}
+
+impl Caller for Script {
+    const ORIGIN: Origin = Origin::Script;
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+}
+
 /// The engine, as a script sees it.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
     /// Its calls.
     call: Call<'a>,
-    caller: Caller,
+    read_only: bool,
     /// The script's answer has errors in it that no command has given; and how many others.
     new_errors: bool,
     old_errors: u64,
@@ -211,7 +223,7 @@ struct ScriptHost<'a> {
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let (id, writes) = match self.caller.decide(&self.engine.table, args) {
+        let (id, writes) = match decide(&Script { read_only: self.read_only }, &self.engine.table, args) {
             Ok(command) => (command.id, command.has(Flags::WRITE)),
             Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
         };
@@ -308,7 +320,6 @@ mod tests {
         engine.begin(at);
         let slot = engine.connect(Peer::default());
         let call = Call::by(engine.session(slot), Origin::Client).of_script(&[]);
-        let caller = Caller::script(call.user, false);
         let mut set = |killed: bool| {
             let mut runtime = engine.scripts.take().unwrap();
             let id = runtime.intern(b"return 1").unwrap();
@@ -317,7 +328,7 @@ mod tests {
                 assert_eq!(engine.scripts.control().kill(), Ok(()));
             }
             let engine = &mut engine;
-            let mut host = ScriptHost { engine, call, caller, new_errors: false, old_errors: 0 };
+            let mut host = ScriptHost { engine, call, read_only: false, new_errors: false, old_errors: 0 };
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
             drop(script);

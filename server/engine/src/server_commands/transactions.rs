@@ -1,7 +1,7 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
-use crate::clients::{Multi, Request, Session, Slot};
-use crate::core::permit::Caller;
+use crate::clients::{Multi, Request, Session, Slot, User};
+use crate::core::permit::{Caller, permit};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
@@ -78,12 +78,23 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
+/// A client whose transaction runs, and whom it acts as by now.
+struct Transaction(Option<User>);
+
+impl Caller for Transaction {
+    const ORIGIN: Origin = Origin::Transaction;
+
+    fn is_authenticated(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 /// Runs a queued request. Whether the client may run it is asked again: it may act as somebody else by now.
 fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Request, reply: &mut dyn Reply) {
     let call = Call::by(engine.session(slot), Origin::Transaction);
     let argv = request.argv();
     let args = Args::new(&argv);
-    match Caller::transaction(call.user).permit(engine.table.get(command)) {
+    match permit(&Transaction(call.user), engine.table.get(command)) {
         Ok(()) => drop(engine.run(call, command, args, reply)),
         Err(refusal) => engine.refuse_call(refusal, args, reply),
     }
