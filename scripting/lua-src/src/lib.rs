@@ -6,6 +6,11 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::{PhantomData, PhantomPinned};
 
+/// Whether Lua was built with the address sanitizer, by `LOCKWHEEL_LUA_SANITIZE=address`: then it helps to keep every
+/// block apart.
+pub const IS_SANITIZED: bool =
+    matches!(option_env!("LOCKWHEEL_LUA_SANITIZE"), Some(name) if !name.is_empty());
+
 /// An interpreter, or one of its threads.
 #[repr(C)]
 pub struct lua_State {
