@@ -86,7 +86,8 @@ impl Alloc {
         old: usize,
         new: usize,
     ) -> *mut c_void {
-        // SAFETY: as this function demands.
+        // SAFETY: `ud` is the `Alloc` that `lua_newstate` was given, and Lua passes it blocks of its own with their
+        // sizes.
         unsafe { (*ud.cast::<Alloc>()).change(block.cast(), old, new).cast() }
     }
 
@@ -153,7 +154,7 @@ impl Alloc {
             self.free[class] = NonNull::new(kept);
             self.kept += size;
         } else {
-            // SAFETY: as this function demands.
+            // SAFETY: the block was made by `obtain` with this very layout, and its user has given it back.
             unsafe { dealloc(block, layout(size)) };
         }
     }
