@@ -92,7 +92,7 @@ pub(crate) fn error_line(text: &[u8]) -> Vec<u8> {
 /// As for [`push_error`].
 #[cold]
 unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
-    // SAFETY: as this function demands.
+    // SAFETY: three slots are free, which is what pushing an error takes.
     unsafe { push_error(state, text) };
     if raise { RAISE } else { 1 }
 }
@@ -160,7 +160,8 @@ unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>
     text.clear();
     text.reserve(MAX_LEN * slots.len());
     for (index, slot) in (1..).zip(slots) {
-        // SAFETY: as this function demands.
+        // SAFETY: the slots are as many as the arguments, and `lua_arguments` has written each; a null start is a
+        // number, at that index. The text was reserved, so it does not move while slices of it are made.
         unsafe {
             if slot.assume_init_ref().raw.is_number() {
                 let start = text.len();
@@ -173,7 +174,7 @@ unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>
 
 /// # Safety
 ///
-/// As a function for scripts.
+/// `state` is that of a C function that Lua has just called.
 unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
     // SAFETY: the interpreter gives a live state.
     unsafe {
@@ -229,8 +230,8 @@ enum Called {
 ///
 /// The state is that of a function with `count` arguments, and the limit of memory is suspended.
 unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> Called {
-    // SAFETY: as this function demands: nothing raises an error, the arguments stay on the stack below the reply, and
-    // the interpreter keeps 20 slots free above them.
+    // SAFETY: the limit is suspended, so nothing is raised; the arguments stay on the stack below the reply, and the
+    // interpreter keeps 20 slots free above them.
     unsafe {
         let mut sink = StackSink::new(state, count, context.protocol.get());
         let called = with_arguments(state, context, count, |argv| {
@@ -254,7 +255,7 @@ pub(crate) const KILLED: &CStr = c"Script killed by user with SCRIPT KILL...";
 ///
 /// # Safety
 ///
-/// As a function for scripts.
+/// `state` is that of a C function that Lua has just called.
 #[cold]
 unsafe fn kill(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live, with a free slot.
@@ -267,9 +268,10 @@ unsafe fn kill(state: *mut lua_State) -> c_int {
 
 /// # Safety
 ///
-/// As a function for scripts.
+/// `state` is that of a C function that Lua has just called.
 unsafe fn check_command(state: *mut lua_State) -> c_int {
-    // SAFETY: as in `run_command`.
+    // SAFETY: the state is live and has a context. While the host is asked the limit is suspended, so nothing is raised
+    // over it; the boolean takes a slot of the 20 that are free.
     unsafe {
         let context = Context::of(state);
         let count = lua_gettop(state);

@@ -71,7 +71,7 @@ impl Argument {
     ///
     /// The bytes it was made of live for `'a`.
     pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
-        // SAFETY: as this function demands.
+        // SAFETY: start and length are those of a slice of bytes that lives for `'a`; nobody asks it of a number.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -100,7 +100,8 @@ impl Context {
     /// The state was made with a context for its allocator's pointer, which lives for `'a`.
     pub(crate) unsafe fn of<'a>(state: *mut lua_State) -> &'a Context {
         let mut context = std::ptr::null_mut();
-        // SAFETY: as this function demands.
+        // SAFETY: the allocator's pointer is that of the context, which begins with its allocator, is never moved, and
+        // is only ever shared.
         unsafe {
             lua_getallocf(state, &mut context);
             &*context.cast::<Context>()

@@ -12,7 +12,7 @@ lua_function!(
 
 /// # Safety
 ///
-/// As a function for scripts.
+/// `state` is that of a C function that Lua has just called.
 unsafe fn handle_error(state: *mut lua_State) -> c_int {
     // SAFETY: the interpreter gives a live state; `lua_getinfo` fills what is read of the record.
     unsafe {
@@ -50,7 +50,8 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
 ///
 /// As for [`ffi::push`]; there is a value at `index`.
 unsafe fn push_description(state: *mut lua_State, index: c_int) {
-    // SAFETY: as this function demands.
+    // SAFETY: there is a value at the index, read as what its type says; what is pushed for it takes the slots that a C
+    // function has.
     unsafe {
         match lua_type(state, index) {
             LUA_TNUMBER | LUA_TSTRING => {

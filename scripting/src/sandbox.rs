@@ -48,7 +48,8 @@ const ARGUMENTS: &[&[u8]] = &[b"KEYS", b"ARGV"];
 ///
 /// The state is new, its context in place, and the limit of memory suspended.
 pub(crate) unsafe fn open(state: *mut lua_State, version: &str, keys: c_int, argv: c_int) {
-    // SAFETY: as this function demands: no call can fail.
+    // SAFETY: the state is new, so six more slots are free; no call raises an error, as there is memory, and the tables
+    // are writable and have no metatables yet.
     unsafe {
         open_libraries(state);
         forbid(state);
@@ -92,7 +93,8 @@ unsafe fn open_libraries(state: *mut lua_State) {
         (luaopen_math, c"math"),
         (luaopen_os, c"os"),
     ];
-    // SAFETY: as this function demands.
+    // SAFETY: the functions open libraries of a new state, each with its name as the argument; there is memory for
+    // them.
     unsafe {
         for (open, name) in libraries {
             lua_pushcclosure(state, open, 0);

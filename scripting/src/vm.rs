@@ -245,7 +245,9 @@ fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
 unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn Reply) -> Errors {
     let mut text = Vec::new();
     let mut is_new = true;
-    // SAFETY: as this function demands.
+    // SAFETY: the error is on top, so there is a value at `error`; a field is read only of a table. The limit is
+    // suspended, so neither a number made a string nor a pushed name raises an error; the texts are copied before they
+    // are popped.
     unsafe {
         let error = lua_gettop(state);
         let is_table = lua_type(state, error) == LUA_TTABLE;
@@ -296,7 +298,8 @@ unsafe fn append_field(
     before: &str,
     text: &mut Vec<u8>,
 ) -> Option<()> {
-    // SAFETY: as this function demands.
+    // SAFETY: the field is popped again, so the one slot is enough; it is read as a string only if it is one or was a
+    // number, and copied before it goes. With the limit suspended nothing is raised.
     unsafe {
         raw_field(state, index, name);
         let found = lua_isstring(state, -1) != 0;

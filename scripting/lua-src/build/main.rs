@@ -11,6 +11,8 @@ mod source;
 use patches::{Change, PATCHES};
 
 const LIB: &str = "lockwheel_lua";
+/// The variable that asks for a sanitizer of the C compiler's: `address`, with gcc.
+const SANITIZE: &str = "LOCKWHEEL_LUA_SANITIZE";
 /// Where our own files are: additions to Lua, as files of C.
 const OWN: &str = "c";
 
@@ -37,14 +39,26 @@ fn build() -> Result<(), String> {
     let lines = [
         "cargo::rerun-if-changed=build".to_owned(),
         format!("cargo::rerun-if-changed={OWN}"),
+        format!("cargo::rerun-if-env-changed={SANITIZE}"),
         format!("cargo::rustc-link-search=native={}", lib_dir.display()),
         format!("cargo::rustc-link-lib=static={LIB}"),
     ];
+    // Before the C library, which it stands in front of: so a library of this crate's, not an argument at the end.
+    let sanitizer = is_sanitized()?.then(|| "cargo::rustc-link-lib=dylib=asan".to_owned());
     #[expect(clippy::print_stdout, reason = "the way a build script talks to cargo")]
-    for line in lines {
+    for line in lines.into_iter().chain(sanitizer) {
         println!("{line}");
     }
     Ok(())
+}
+
+/// Whether Lua is built with the address sanitizer.
+fn is_sanitized() -> Result<bool, String> {
+    match env::var(SANITIZE).as_deref() {
+        Ok("address") => Ok(true),
+        Ok("") | Err(env::VarError::NotPresent) => Ok(false),
+        _ => Err(format!("{SANITIZE} may be `address`, or not set")),
+    }
 }
 
 fn apply(dir: &Path, change: &Change) -> Result<(), String> {
@@ -103,6 +117,16 @@ fn compile(dir: &Path, lib_dir: &Path) -> Result<(), String> {
     }
     if env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some() {
         config.define("LUA_USE_APICHECK", None);
+    }
+    if is_sanitized()? {
+        // Lua's own assertions as well: all that it knows of itself is checked.
+        config
+            .flag("-fsanitize=address")
+            .flag("-fno-omit-frame-pointer")
+            .flag("-include")
+            .flag("assert.h")
+            .define("LUA_USE_APICHECK", None)
+            .define("lua_assert(c)", "assert(c)");
     }
     config.files(files(dir, "c")?).try_compile(LIB).map_err(|error| error.to_string())
 }

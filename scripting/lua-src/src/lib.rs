@@ -6,6 +6,11 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::{PhantomData, PhantomPinned};
 
+/// Whether Lua was built with the address sanitizer, by `LOCKWHEEL_LUA_SANITIZE=address`: then it helps to keep every
+/// block apart.
+pub const IS_SANITIZED: bool =
+    matches!(option_env!("LOCKWHEEL_LUA_SANITIZE"), Some(name) if !name.is_empty());
+
 /// An interpreter, or one of its threads.
 #[repr(C)]
 pub struct lua_State {
@@ -271,7 +276,7 @@ pub const fn lua_upvalueindex(upvalue: c_int) -> c_int {
 /// The state is live and has that many.
 #[inline(always)]
 pub unsafe fn lua_pop(state: *mut lua_State, count: c_int) {
-    // SAFETY: as this function demands.
+    // SAFETY: there are that many values, so the new top is still on the stack.
     unsafe { lua_settop(state, -count - 1) }
 }
 
@@ -282,7 +287,7 @@ pub unsafe fn lua_pop(state: *mut lua_State, count: c_int) {
 /// The state is live, with a free slot. May raise an error of memory.
 #[inline(always)]
 pub unsafe fn lua_pushliteral(state: *mut lua_State, text: &'static CStr) {
-    // SAFETY: as this function demands; the text ends with a zero.
+    // SAFETY: a slot is free, and the text ends with a zero as every `CStr`.
     unsafe { lua_pushstring(state, text.as_ptr()) }
 }
 
@@ -293,7 +298,7 @@ pub unsafe fn lua_pushliteral(state: *mut lua_State, text: &'static CStr) {
 /// The state is live, with a free slot; the name ends with a zero. May raise an error.
 #[inline(always)]
 pub unsafe fn lua_getglobal(state: *mut lua_State, name: *const c_char) {
-    // SAFETY: as this function demands.
+    // SAFETY: a slot is free, the index is that of a table, and the name ends with a zero.
     unsafe { lua_getfield(state, LUA_GLOBALSINDEX, name) }
 }
 
@@ -304,6 +309,6 @@ pub unsafe fn lua_getglobal(state: *mut lua_State, name: *const c_char) {
 /// The state is live, with a value on the stack; the name ends with a zero. May raise an error.
 #[inline(always)]
 pub unsafe fn lua_setglobal(state: *mut lua_State, name: *const c_char) {
-    // SAFETY: as this function demands.
+    // SAFETY: a value is on the stack, the index is that of a table, and the name ends with a zero.
     unsafe { lua_setfield(state, LUA_GLOBALSINDEX, name) }
 }
