@@ -5,7 +5,7 @@
 //! one instant, and the same inputs give the same bytes out.
 
 use super::engine_time::EngineTime;
-use super::progress::Progress;
+use super::progress::Stop;
 use crate::clients::{Session, Sessions, Slot};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
@@ -88,8 +88,8 @@ pub struct Engine {
     /// What the server calls itself, and the process that it is in.
     pub(crate) identity: Identity,
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// What the connection of the running command is to do instead of going on.
-    pub(crate) pending_progress: Option<Progress>,
+    /// What a command has asked for that stops the whole server, until it comes out of the drain.
+    pub(crate) stop: Option<Stop>,
 }
 
 impl Engine {
@@ -119,7 +119,7 @@ impl Engine {
             timers: Timers::default(),
             scripts: Scripts::new(&config, seed),
             host: None,
-            pending_progress: None,
+            stop: None,
             config,
         }
     }

@@ -12,6 +12,7 @@ mod engine_time;
 mod host;
 mod lifecycle;
 mod observe;
+mod output;
 mod prefetch;
 mod progress;
 mod publish;
@@ -19,5 +20,7 @@ mod time;
 
 pub(crate) use engine::{BlockingEngineHandler, EngineHandler};
 pub use engine::{Call, Engine, Handler, Host, Origin};
+pub use output::Output;
 pub use progress::Progress;
+pub(crate) use progress::Stop;
 pub use time::Wake;

@@ -2,9 +2,10 @@
 
 use super::client::unknown_or_arity;
 use crate::config::Config;
-use crate::core::{Call, Engine, Handler, Origin, Progress};
+use crate::core::{Call, Engine, Handler, Origin, Stop};
 use crate::spec::{Args, BlockingOutcome, CommandError, Flow, Outcome, Row, Wait, errors, flags};
 use lockwheel_resp::{Reply, number};
+use std::time::Duration;
 
 const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
 
@@ -179,7 +180,7 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     // A cast from a float stays within the range of the integer.
     let us = (seconds * 1e6) as u64;
     engine.time.sleep(us);
-    engine.pending_progress = Some(Progress::Sleep(us));
+    engine.stop = Some(Stop::Sleep(Duration::from_micros(us)));
     reply.ok();
     Ok(())
 }
@@ -257,6 +258,6 @@ fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) 
         return Err(errors::BUSY);
     }
     debug_assert_eq!(call.origin, Origin::Client, "SHUTDOWN is refused in transactions and scripts");
-    engine.pending_progress = Some(Progress::Shutdown);
+    engine.stop = Some(Stop::Shutdown);
     Ok(())
 }
