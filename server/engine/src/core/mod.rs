@@ -16,6 +16,7 @@ mod output;
 mod prefetch;
 mod progress;
 mod publish;
+mod simulation;
 mod time;
 
 pub(crate) use engine::{BlockingEngineHandler, EngineHandler};
@@ -23,4 +24,5 @@ pub use engine::{Call, Engine, Handler, Host, Origin};
 pub use output::Output;
 pub use progress::Progress;
 pub(crate) use progress::Stop;
+pub use simulation::Simulation;
 pub use time::Wake;

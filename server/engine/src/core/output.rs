@@ -63,3 +63,67 @@ impl Engine {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::Peer;
+    use crate::config::Config;
+    use crate::core::Progress;
+    use crate::time::Now;
+
+    fn drain(engine: &mut Engine) -> Vec<String> {
+        let mut outputs = Vec::new();
+        loop {
+            let output = engine.poll_output();
+            let last = matches!(output, Output::Idle { .. });
+            outputs.push(match output {
+                Output::Garbage(garbage) => format!("{} parts", garbage.parts()),
+                output => format!("{output:?}"),
+            });
+            if last {
+                return outputs;
+            }
+        }
+    }
+
+    #[test]
+    fn a_sleep_comes_first_then_sessions_garbage_and_the_end() {
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [main, first, second] = [0; 3].map(|_| engine.connect(Peer::default()));
+        assert_eq!(drain(&mut engine), ["Idle { deadline_us: None }"]);
+        let members: Vec<Vec<u8>> = (0..5000).map(|n| format!("member {n}").into_bytes()).collect();
+        let words: Vec<&[u8]> =
+            [&b"SADD"[..], b"s"].into_iter().chain(members.iter().map(Vec::as_slice)).collect();
+        assert_eq!(engine.execute(main, &words), Progress::Continue);
+        engine.execute(second, &[b"SUBSCRIBE", b"c"]);
+        engine.execute(first, &[b"SUBSCRIBE", b"c"]);
+        engine.execute(main, &[b"DEL", b"s"]);
+        engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
+        engine.execute(main, &[b"SET", b"k", b"v", b"PX", b"10"]);
+        engine.stop = Some(Stop::Sleep(Duration::from_secs(1)));
+        assert_eq!(engine.execute(main, &[b"PING"]), Progress::Stop);
+        assert_eq!(
+            drain(&mut engine),
+            ["Sleep(1s)", "Session(2)", "Session(3)", "5000 parts", "Idle { deadline_us: Some(11000) }"]
+        );
+        engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
+        assert_eq!(engine.execute(main, &[b"SHUTDOWN"]), Progress::Stop);
+        // Neither has come back for what it was sent before: it is not told again.
+        assert_eq!(drain(&mut engine), ["Shutdown", "Idle { deadline_us: Some(11000) }"]);
+    }
+
+    #[test]
+    fn while_a_script_runs_only_the_end_of_the_server_comes() {
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [main, listener] = [0; 2].map(|_| engine.connect(Peer::default()));
+        engine.execute(listener, &[b"SUBSCRIBE", b"c"]);
+        engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
+        let runtime = engine.scripts.take().expect("no script runs");
+        assert_eq!(drain(&mut engine), ["Idle { deadline_us: None }"]);
+        engine.execute(main, &[b"SHUTDOWN", b"NOSAVE"]);
+        assert_eq!(drain(&mut engine), ["Shutdown", "Idle { deadline_us: None }"]);
+        engine.scripts.put_back(runtime);
+        assert_eq!(drain(&mut engine), ["Session(2)", "Idle { deadline_us: None }"]);
+    }
+}
