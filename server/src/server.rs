@@ -1,6 +1,6 @@
 //! The embedding API: a server in this process.
 
-use crate::net::{self, Acceptor, BindError, Control, Endpoints, Listeners, Shared, Threads};
+use crate::net::{self, AcceptRuntime, Acceptor, BindError, Endpoints, Listeners, Shared, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Wake;
@@ -125,7 +125,7 @@ impl Server {
     }
 
     fn start(mut config: Config, signals: bool) -> Result<Self, StartError> {
-        let control = Control::new(signals)?;
+        let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;
         #[cfg(unix)]
@@ -141,7 +141,7 @@ impl Server {
             engine
         })?;
         let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());
-        threads.start(control)?;
+        threads.start(accepting)?;
         Ok(Server {
             shared,
             acceptor,
@@ -168,7 +168,7 @@ impl Server {
 
     /// Waits until a signal or SHUTDOWN ends it.
     pub fn wait(&self) {
-        self.shared.wait();
+        self.shared.shutdown.wait();
     }
 
     /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to
@@ -236,7 +236,7 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.end();
-        self.shared.join(self.patience);
+        self.shared.shutdown.join(self.patience);
     }
 }
 

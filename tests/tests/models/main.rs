@@ -24,8 +24,8 @@ use loom::thread;
 
 fn main() {
     let models: &[(&str, fn())] = &[
-        ("work_that_is_left_is_done_once_and_never_lost", work_that_is_left_is_done_once_and_never_lost),
-        ("who_asks_is_seen_by_who_lets_go", who_asks_is_seen_by_who_lets_go),
+        ("deferred_work_is_done_once_and_never_lost", deferred_work_is_done_once_and_never_lost),
+        ("who_asks_is_seen_by_who_unlocks", who_asks_is_seen_by_who_unlocks),
         ("a_kill_that_was_confirmed_lets_no_write_through", a_kill_that_was_confirmed_lets_no_write_through),
         ("a_kill_that_was_confirmed_takes_the_result_back", a_kill_that_was_confirmed_takes_the_result_back),
         ("a_signal_never_hits_the_next_script", a_signal_never_hits_the_next_script),
@@ -48,27 +48,29 @@ fn main() {
 /// What was done of the work.
 type Done = Vec<usize>;
 
-fn let_go(engine: &Deferred<Done, usize>, held: sync::MutexGuard<'_, Done>) {
-    engine.let_go(held, |done| {
-        engine.serve(done, Vec::push);
+fn unlock(engine: &Deferred<Done, usize>, held: sync::MutexGuard<'_, Done>) {
+    engine.unlock(held, |done| {
+        if engine.is_asked() {
+            engine.run_asked(done, Vec::push);
+        }
     });
 }
 
-fn work_that_is_left_is_done_once_and_never_lost() {
+fn deferred_work_is_done_once_and_never_lost() {
     let engine = Arc::new(Deferred::new(Done::new()));
-    let leave = |work| {
+    let defer = |work| {
         let engine = engine.clone();
         move || {
-            if let Some(held) = engine.leave(work) {
-                let_go(&engine, held);
+            if let Some(held) = engine.defer(work) {
+                unlock(&engine, held);
             }
         }
     };
-    let leavers = [thread::spawn(leave(1)), thread::spawn(leave(2))];
+    let threads = [thread::spawn(defer(1)), thread::spawn(defer(2))];
     // Somebody runs a batch meanwhile.
-    let_go(&engine, engine.lock().lock());
-    for leaver in leavers {
-        leaver.join().expect("it does not panic");
+    unlock(&engine, engine.lock().lock());
+    for thread in threads {
+        thread.join().expect("it does not panic");
     }
     let mut done = engine.lock().lock().clone();
     done.sort_unstable();
@@ -76,7 +78,7 @@ fn work_that_is_left_is_done_once_and_never_lost() {
 }
 
 /// A loop that finds the engine held asks to be told; then either it finds the engine free, or it is told.
-fn who_asks_is_seen_by_who_lets_go() {
+fn who_asks_is_seen_by_who_unlocks() {
     let engine = Arc::new(Deferred::new(Done::new()));
     let held = engine.lock().lock();
     let asker = {
@@ -87,7 +89,12 @@ fn who_asks_is_seen_by_who_lets_go() {
         })
     };
     let mut told = false;
-    engine.let_go(held, |done| told |= engine.serve(done, Vec::push));
+    engine.unlock(held, |done| {
+        if engine.is_asked() {
+            told = true;
+            engine.run_asked(done, Vec::push);
+        }
+    });
     let free = asker.join().expect("it does not panic");
     assert!(told || free, "nobody tells the one who waits");
 }

@@ -57,7 +57,7 @@ impl Engine {
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
-            return Progress::Close;
+            return Progress::Stop;
         }
         session.last_seen = self.time.system;
         let (protocol, muted) = (session.protocol, session.replies.are_muted());
@@ -87,7 +87,7 @@ impl Engine {
         }
         self.commit();
         match progress {
-            Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Close,
+            Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Stop,
             other => other,
         }
     }
@@ -112,7 +112,8 @@ impl Engine {
         session.last_command = Some(command);
         let call = Call::by(session, Origin::Client);
         match self.run(call, command, args, reply) {
-            None => self.pending_progress.take().unwrap_or(Progress::Continue),
+            None if self.stop.is_some() => Progress::Stop,
+            None => Progress::Continue,
             Some(parked) => {
                 self.block(slot, command, Request::new(args.all()), parked);
                 Progress::Blocked

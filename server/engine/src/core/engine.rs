@@ -6,7 +6,7 @@
 
 use super::call::Call;
 use super::engine_time::EngineTime;
-use super::progress::Progress;
+use super::progress::Stop;
 use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
@@ -72,8 +72,8 @@ pub struct Engine {
     /// What the server calls itself, and the process that it is in.
     pub(crate) identity: Identity,
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// What the connection of the running command is to do instead of going on.
-    pub(crate) pending_progress: Option<Progress>,
+    /// What a command has asked for that stops the whole server, until it comes out of the drain.
+    pub(crate) stop: Option<Stop>,
 }
 
 impl Engine {
@@ -103,7 +103,7 @@ impl Engine {
             timers: Timers::default(),
             scripts: Scripts::new(&config, seed),
             host: None,
-            pending_progress: None,
+            stop: None,
             config,
         }
     }

@@ -2,7 +2,6 @@
 
 use super::engine::Engine;
 use crate::clients::{Outbox, Peer, Session, Slot, User};
-use crate::keyspace::Garbage;
 use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
 use crate::statistics::Process;
@@ -72,12 +71,6 @@ impl Engine {
         self.time.take_stale()
     }
 
-    /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's
-    /// lock. What is not taken is freed when the next batch begins.
-    pub fn take_garbage(&mut self) -> Option<Garbage> {
-        self.keyspace.take_garbage()
-    }
-
     /// A new client. The slot is its handle until [`Engine::disconnect`].
     pub fn connect(&mut self, peer: Peer) -> Slot {
         self.connect_as(self.sessions.next_id(), peer)
@@ -104,7 +97,7 @@ impl Engine {
     /// Goes on after a command of this client has panicked: the client is cut off, and what the command has caused so
     /// far takes its course.
     pub fn recover(&mut self, slot: Slot) {
-        self.pending_progress = None;
+        self.stop = None;
         let session = self.sessions.get_mut(slot);
         session.replying = false;
         self.cut_off(slot);
@@ -125,7 +118,8 @@ impl Engine {
         self.sessions.remove(slot);
     }
 
-    /// Takes the output of a session, behind what `into` holds and has not been written yet.
+    /// Takes the output of a session, behind what `into` holds and has not been written yet: into an empty buffer by a
+    /// swap.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
         into.append(&mut session.out);
@@ -133,7 +127,7 @@ impl Engine {
         session.woken = false;
     }
 
-    /// The connection has heard that there is news, and will come back for the output.
+    /// The connection knows that there is output, and will come back for it.
     pub fn acknowledge_wake(&mut self, slot: Slot) {
         self.sessions.get_mut(slot).woken = false;
     }
@@ -141,11 +135,6 @@ impl Engine {
     /// Where the connection says how many bytes of what it has taken are not yet written.
     pub fn unwritten(&self, slot: Slot) -> Arc<AtomicUsize> {
         self.sessions.get(slot).unwritten.clone()
-    }
-
-    /// Takes the ids of the sessions that have output or news which their own requests did not cause.
-    pub fn take_woken(&mut self, into: &mut Vec<u64>) {
-        self.sessions.take_woken(into);
     }
 
     /// The system's instant at which the batch began, or was read again.

@@ -87,36 +87,24 @@ fn subscribers(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::clients::{Outbox, Peer};
     use crate::config::Config;
-    use crate::time::Now;
-
-    fn at(ms: u64) -> Now {
-        Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
-    }
+    use crate::core::Simulation;
+    use std::time::Duration;
 
     /// Real milliseconds, whatever the clock that a test turns shows.
     #[test]
     fn a_wait_without_a_limit_ends_after_five_seconds() {
         for request in ["AWAIT.BLOCKED 1", "AWAIT.WAITERS k 1", "AWAIT.SUBSCRIBERS c 1", "AWAIT.KEY k EXISTS"]
         {
-            let mut engine = Engine::new(Config::default(), 7, at(0));
-            engine.begin(at(0));
-            let [main, waiter] = [0; 2].map(|_| engine.connect(Peer::default()));
-            engine.execute(main, &[b"CLOCK.FREEZE"]);
-            let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
-            engine.execute(waiter, &argv);
-            engine.execute(main, &[b"CLOCK.ADVANCE", b"3600000"]);
-            let told = |engine: &mut Engine, ms| {
-                engine.begin(at(ms));
-                let mut answer = Outbox::default();
-                engine.take_output(waiter, &mut answer);
-                String::from_utf8_lossy(answer.bytes()).into_owned()
-            };
-            assert_eq!(told(&mut engine, 4999), "", "{request}");
-            assert!(engine.next_deadline().is_some_and(|at_us| (5_000_000..=5_001_000).contains(&at_us)));
-            assert_eq!(told(&mut engine, 5001), "$-1\r\n", "{request}");
+            let mut server = Simulation::new(Config::default(), 7);
+            let [main, waiter] = [server.connect(), server.connect()];
+            server.send(main, "CLOCK.FREEZE");
+            server.send(waiter, request);
+            server.send(main, "CLOCK.ADVANCE 3600000");
+            server.pass(Duration::from_millis(4999));
+            assert_eq!(server.read(waiter), "", "{request}");
+            server.pass(Duration::from_millis(2));
+            assert_eq!(server.read(waiter), "$-1\r\n", "{request}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, TIME, WAIT.
 
 use crate::config::Config;
-use crate::core::{Call, Engine, Handler, Origin, Progress};
+use crate::core::{Call, Engine, Handler, Origin, Stop};
 use crate::spec::{
     Args, BlockingOutcome, CommandError, Flags, Flow, Outcome, Row, Wait, errors, help, unknown_or_arity,
 };
 use lockwheel_resp::{Reply, number};
+use std::time::Duration;
 
 const CONFIG_FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
@@ -173,7 +174,7 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     // A cast from a float stays within the range of the integer.
     let us = (seconds * 1e6) as u64;
     engine.time.sleep(us);
-    engine.pending_progress = Some(Progress::Sleep(us));
+    engine.stop = Some(Stop::Sleep(Duration::from_micros(us)));
     reply.ok();
     Ok(())
 }
@@ -249,6 +250,6 @@ fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Rep
         return Err(errors::BUSY);
     }
     debug_assert_eq!(call.origin, Origin::Client, "SHUTDOWN is refused in transactions and scripts");
-    engine.pending_progress = Some(Progress::Shutdown);
+    engine.stop = Some(Stop::Shutdown);
     Ok(())
 }

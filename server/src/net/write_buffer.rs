@@ -12,7 +12,7 @@ const SLICES: usize = 32;
 const AT_A_TIME: usize = 256 * 1024;
 
 /// What was taken from the session and is not yet written.
-pub(super) struct Output {
+pub(super) struct WriteBuffer {
     waiting: Outbox,
     /// The socket has not taken all of it: its client does not read.
     stuck: bool,
@@ -20,9 +20,9 @@ pub(super) struct Output {
     unwritten: Arc<AtomicUsize>,
 }
 
-impl Output {
+impl WriteBuffer {
     pub(super) fn new(unwritten: Arc<AtomicUsize>) -> Self {
-        Output { waiting: Outbox::default(), stuck: false, unwritten }
+        WriteBuffer { waiting: Outbox::default(), stuck: false, unwritten }
     }
 
     pub(super) fn is_empty(&self) -> bool {
