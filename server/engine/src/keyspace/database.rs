@@ -11,6 +11,7 @@ use super::Order;
 use super::entry::Entry;
 use super::grants::GrantSlot;
 use super::rng::Rng;
+use crate::memory::{block, of_vec};
 use crate::pages::{Slab, Sparse, Store};
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
@@ -34,6 +35,14 @@ fn table_at(position: u64) -> usize {
     // p (5 - p) / 4, of p from 0 to 1, which is a fraction of 31 bits here: at most 2^64 - 1.
     let p = position >> (POSITION_BITS - 31);
     ((p * ((5 << 31) - p)) >> (64 - TABLE_BITS)) as usize
+}
+
+/// Makes room for one more in a table that is full; how many bytes more it takes.
+#[cold]
+fn grow(table: &mut HashTable<u32>, rehash: impl Fn(&u32) -> u64) -> usize {
+    let before = block(table.allocation_size());
+    table.reserve(1, rehash);
+    block(table.allocation_size()) - before
 }
 
 #[inline]
@@ -75,6 +84,22 @@ pub(super) struct Database {
     len: usize,
     /// The most keys since the memory was last given back.
     peak: usize,
+    /// Bytes of heap that keys and values hold outside of the pages, but for the value that is being edited.
+    outside: usize,
+    /// The entry whose value may be changed in place: what it holds is asked when another has its turn. Its number
+    /// plus 1; 0: none.
+    edited: u32,
+    /// Bytes of heap that the tables hold.
+    table_bytes: usize,
+}
+
+/// What a database takes, in bytes of heap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseBytes {
+    /// Keys and values.
+    pub data: usize,
+    /// What finds them and knows their deadlines.
+    pub overhead: usize,
 }
 
 impl Database {
@@ -128,7 +153,43 @@ impl Database {
     #[inline(always)]
     pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<(u32, &mut Entry)> {
         let id = self.id(hash, key)?;
+        self.edit(id);
         Some((id, self.entries.get_mut(id)))
+    }
+
+    /// What it takes. O(1).
+    pub(super) fn bytes(&self) -> DatabaseBytes {
+        let edited = self.edited.checked_sub(1).map_or(0, |id| self.entries.get(id).value.heap_bytes());
+        DatabaseBytes {
+            data: self.entries.heap_bytes() + self.outside + edited,
+            overhead: self.table_bytes
+                + of_vec(&self.tables)
+                + self.deadlines.heap_bytes()
+                + self.grants.heap_bytes(),
+        }
+    }
+
+    /// The value of an entry is about to be changed in place.
+    #[inline]
+    fn edit(&mut self, id: u32) {
+        if self.edited == id + 1 {
+            return;
+        }
+        if let Some(last) = self.edited.checked_sub(1) {
+            self.outside += self.entries.get(last).value.heap_bytes();
+        }
+        self.edited = id + 1;
+        self.outside -= self.entries.get(id).value.heap_bytes();
+    }
+
+    /// The value of an entry is about to go.
+    #[inline]
+    fn uncount(&mut self, id: u32) {
+        if self.edited == id + 1 {
+            self.edited = 0;
+        } else {
+            self.outside -= self.entries.get(id).value.heap_bytes();
+        }
     }
 
     /// The entry of a number, which is in use.
@@ -184,9 +245,16 @@ impl Database {
         if self.tables.is_empty() {
             self.tables.resize_with(TABLES, HashTable::new);
         }
-        let id = self.entries.insert(Entry::new(key, value));
+        let entry = Entry::new(key, value);
+        self.outside += entry.key_bytes() + entry.value.heap_bytes();
+        let id = self.entries.insert(entry);
         let entries = &self.entries;
-        self.tables[table_of(hash)].insert_unique(hash, id, |&id| rehash(entries.get(id).key()));
+        let table = &mut self.tables[table_of(hash)];
+        let rehash = |&id: &u32| rehash(entries.get(id).key());
+        if table.len() == table.capacity() {
+            self.table_bytes += grow(table, rehash);
+        }
+        table.insert_unique(hash, id, rehash);
         self.len += 1;
         self.peak = self.peak.max(self.len);
         id
@@ -201,6 +269,7 @@ impl Database {
         value: impl FnOnce() -> Value,
     ) -> (u32, &mut Entry) {
         let id = self.id(hash, key).unwrap_or_else(|| self.insert(hash, key, rehash, value()));
+        self.edit(id);
         (id, self.entries.get_mut(id))
     }
 
@@ -218,6 +287,8 @@ impl Database {
         let Some(id) = self.id(hash, key) else {
             return (self.insert(hash, key, rehash, value), None);
         };
+        self.uncount(id);
+        self.outside += value.heap_bytes();
         let entry = self.entries.get_mut(id);
         if !keep_deadline && entry.has_deadline() {
             entry.mark_deadline(false);
@@ -256,7 +327,9 @@ impl Database {
 
     /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.
     fn free(&mut self, hash: u64, id: u32, rehash: impl Fn(&[u8]) -> u64) -> Entry {
+        self.uncount(id);
         let gone = std::mem::take(self.entries.get_mut(id));
+        self.outside -= gone.key_bytes();
         self.entries.remove(id);
         self.len -= 1;
         // Making the tables anew costs more than a command: a lock that comes and goes alone does not pay it.
@@ -267,7 +340,9 @@ impl Database {
         let table = &mut self.tables[table_of(hash)];
         if table.capacity() > SMALLEST && table.len() < table.capacity() / SPARSE {
             let entries = &self.entries;
+            self.table_bytes -= block(table.allocation_size());
             table.shrink_to(2 * table.len(), |&id| rehash(entries.get(id).key()));
+            self.table_bytes += block(table.allocation_size());
         }
         gone
     }
@@ -395,6 +470,21 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Database {
+        /// What it takes, counted one by one.
+        pub(in crate::keyspace) fn bytes_anew(&self) -> DatabaseBytes {
+            let tables: usize = self.tables.iter().map(|table| block(table.allocation_size())).sum();
+            let of_entry = |entry: &Entry| entry.key_bytes() + entry.value.heap_bytes();
+            DatabaseBytes {
+                data: self.entries.heap_bytes() + self.entries(None).map(of_entry).sum::<usize>(),
+                overhead: of_vec(&self.tables)
+                    + tables
+                    + self.deadlines.heap_bytes()
+                    + self.grants.heap_bytes(),
+            }
+        }
+    }
 
     #[test]
     fn tables_follow_the_order_of_scan_and_grow_towards_its_end() {

@@ -78,6 +78,19 @@ impl Value {
         }
     }
 
+    /// Bytes of heap that it holds, with all that is in it. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Str(value) => value.heap_bytes(),
+            Self::List(value) => value.heap_bytes(),
+            Self::Hash(value) => value.heap_bytes(),
+            Self::Set(value) => value.heap_bytes(),
+            Self::ZSet(value) => value.heap_bytes(),
+        }
+    }
+
     /// Reads the beginning of its memory, and so brings it into the processor's caches.
     #[inline]
     pub fn touch(&self) -> bool {

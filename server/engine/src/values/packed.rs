@@ -1,5 +1,7 @@
 //! A sequence of short byte strings in one block of memory: what small hashes, sets and sorted sets are made of.
 
+use crate::memory::block;
+
 /// Bytes of the header: the number of elements, little endian.
 const HEADER: usize = 4;
 /// No block grows beyond this many bytes; a larger one becomes a table first (Redis has the same bound).
@@ -19,6 +21,12 @@ impl Packed {
             Some(count) => u32::from_le_bytes(*count) as usize,
             None => 0,
         }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[inline]
+    pub(super) fn heap_bytes(&self) -> usize {
+        block(self.0.len())
     }
 
     /// Whether an addition of `bytes` bytes in two elements keeps the block within its bound.

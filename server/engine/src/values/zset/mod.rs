@@ -6,6 +6,7 @@ mod tree;
 
 use super::encodings::{Encoding, Encodings};
 use super::packed::Packed;
+use crate::memory::block;
 pub use iter::Iter;
 use ranked::Ranked;
 use std::cmp::Ordering;
@@ -52,6 +53,16 @@ impl ZSet {
         match &self.0 {
             Form::Packed(packed) => packed.len() / 2,
             Form::Ranked(ranked) => ranked.len(),
+        }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.heap_bytes(),
+            Form::Ranked(ranked) => block(size_of::<Ranked>()) + ranked.heap_bytes(),
         }
     }
 

@@ -1,0 +1,6 @@
+//! How much memory an engine takes, counted by those who hold it: where a buffer, a table or a page grows or shrinks,
+//! without asking the allocator. Of several engines in a process, each knows its own.
+
+mod block;
+
+pub use block::{block, of_vec};
