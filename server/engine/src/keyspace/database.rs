@@ -84,13 +84,35 @@ pub(super) struct Database {
     len: usize,
     /// The most keys since the memory was last given back.
     peak: usize,
-    /// Bytes of heap that keys and values hold outside of the pages, but for the value that is being edited.
+    /// Bytes of heap that keys and values hold outside of the pages, the value that is being edited as it was before.
     outside: usize,
-    /// The entry whose value may be changed in place: what it holds is asked when another has its turn. Its number
-    /// plus 1; 0: none.
-    edited: u32,
+    edited: Edited,
     /// Bytes of heap that the tables hold.
     table_bytes: usize,
+}
+
+/// The value that may be changed in place: what it holds then is asked when another has its turn.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edited {
+    /// The number of its entry plus 1; 0: there is none.
+    id: u32,
+    /// What it was counted as: its length as long as it is one block, else its bytes of heap.
+    before: Option<usize>,
+    before_bytes: usize,
+}
+
+impl Edited {
+    #[inline]
+    fn of(id: u32, value: &Value) -> Self {
+        let before = value.block_len();
+        let before_bytes = if before.is_none() { value.heap_bytes() } else { 0 };
+        Edited { id: id + 1, before, before_bytes }
+    }
+
+    /// Bytes of heap that the value was counted with.
+    fn bytes(self) -> usize {
+        self.before.map_or(self.before_bytes, block)
+    }
 }
 
 /// What a database takes, in bytes of heap.
@@ -153,15 +175,17 @@ impl Database {
     #[inline(always)]
     pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<(u32, &mut Entry)> {
         let id = self.id(hash, key)?;
-        self.edit(id);
-        Some((id, self.entries.get_mut(id)))
+        Some((id, self.edit(id)))
     }
 
     /// What it takes. O(1).
     pub(super) fn bytes(&self) -> DatabaseBytes {
-        let edited = self.edited.checked_sub(1).map_or(0, |id| self.entries.get(id).value.heap_bytes());
+        let mut outside = self.outside;
+        if let Some(id) = self.edited.id.checked_sub(1) {
+            outside = outside + self.entries.get(id).value.heap_bytes() - self.edited.bytes();
+        }
         DatabaseBytes {
-            data: self.entries.heap_bytes() + self.outside + edited,
+            data: self.entries.heap_bytes() + outside,
             overhead: self.table_bytes
                 + of_vec(&self.tables)
                 + self.deadlines.heap_bytes()
@@ -171,24 +195,36 @@ impl Database {
 
     /// The value of an entry is about to be changed in place.
     #[inline]
-    fn edit(&mut self, id: u32) {
-        if self.edited == id + 1 {
-            return;
+    fn edit(&mut self, id: u32) -> &mut Entry {
+        if self.edited.id == id + 1 {
+            return self.entries.get_mut(id);
         }
-        if let Some(last) = self.edited.checked_sub(1) {
-            self.outside += self.entries.get(last).value.heap_bytes();
+        if let Some(last) = self.edited.id.checked_sub(1) {
+            let value = &self.entries.get(last).value;
+            if value.block_len() != self.edited.before || self.edited.before.is_none() {
+                self.outside = self.outside - self.edited.bytes() + value.heap_bytes();
+            }
         }
-        self.edited = id + 1;
-        self.outside -= self.entries.get(id).value.heap_bytes();
+        let entry = self.entries.get_mut(id);
+        self.edited = Edited::of(id, &entry.value);
+        entry
     }
 
-    /// The value of an entry is about to go.
+    /// The value of an entry has replaced the `old` one.
+    #[inline(never)]
+    fn recount(&mut self, id: u32, old: &Value) {
+        self.uncount(id, old);
+        self.outside += self.entries.get(id).value.heap_bytes();
+    }
+
+    /// The value of an entry goes, or has gone.
     #[inline]
-    fn uncount(&mut self, id: u32) {
-        if self.edited == id + 1 {
-            self.edited = 0;
+    fn uncount(&mut self, id: u32, value: &Value) {
+        if self.edited.id == id + 1 {
+            self.outside -= self.edited.bytes();
+            self.edited.id = 0;
         } else {
-            self.outside -= self.entries.get(id).value.heap_bytes();
+            self.outside -= value.heap_bytes();
         }
     }
 
@@ -269,12 +305,11 @@ impl Database {
         value: impl FnOnce() -> Value,
     ) -> (u32, &mut Entry) {
         let id = self.id(hash, key).unwrap_or_else(|| self.insert(hash, key, rehash, value()));
-        self.edit(id);
-        (id, self.entries.get_mut(id))
+        (id, self.edit(id))
     }
 
     /// Gives `key` a value, and takes its deadline unless `keep_deadline`; the number of its entry, and the value that
-    /// it had.
+    /// it had, with whether it is a lock.
     #[inline]
     pub(super) fn set(
         &mut self,
@@ -283,18 +318,22 @@ impl Database {
         rehash: impl Fn(&[u8]) -> u64,
         value: Value,
         keep_deadline: bool,
-    ) -> (u32, Option<Value>) {
+    ) -> (u32, Option<(Value, bool)>) {
         let Some(id) = self.id(hash, key) else {
             return (self.insert(hash, key, rehash, value), None);
         };
-        self.uncount(id);
-        self.outside += value.heap_bytes();
         let entry = self.entries.get_mut(id);
         if !keep_deadline && entry.has_deadline() {
             entry.mark_deadline(false);
             self.deadlines.cancel(TimerId::at(id));
         }
-        (id, Some(std::mem::replace(&mut entry.value, value)))
+        let is_lock = entry.is_lock();
+        let in_place = entry.value.is_in_place() && value.is_in_place();
+        let old = std::mem::replace(&mut entry.value, value);
+        if !in_place || self.edited.id == id + 1 {
+            self.recount(id, &old);
+        }
+        (id, Some((old, is_lock)))
     }
 
     /// Removes a key; its entry and what stood beside it.
@@ -327,8 +366,8 @@ impl Database {
 
     /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.
     fn free(&mut self, hash: u64, id: u32, rehash: impl Fn(&[u8]) -> u64) -> Entry {
-        self.uncount(id);
         let gone = std::mem::take(self.entries.get_mut(id));
+        self.uncount(id, &gone.value);
         self.outside -= gone.key_bytes();
         self.entries.remove(id);
         self.len -= 1;

@@ -5,12 +5,12 @@
 #[must_use]
 #[inline]
 pub const fn block(bytes: usize) -> usize {
-    match bytes {
-        0 => 0,
-        1..=8 => 8,
-        9..=128 => bytes.next_multiple_of(16),
-        _ => bytes.next_multiple_of(1 << ((bytes - 1).ilog2() - 2)),
-    }
+    let step = match bytes {
+        9..=128 => 16,
+        0..=8 => 8,
+        _ => 1 << ((bytes - 1).ilog2() - 2),
+    };
+    (bytes + (step - 1)) & !(step - 1)
 }
 
 /// The bytes that the buffer of a vector takes. O(1).

@@ -98,6 +98,15 @@ impl Hash {
         }
     }
 
+    /// The bytes of the one block of memory that it is while small.
+    #[inline]
+    pub(super) fn packed_len(&self) -> Option<usize> {
+        match &self.0 {
+            Form::Packed(packed) => Some(packed.block_len()),
+            Form::Table(_) => None,
+        }
+    }
+
     /// Whether there is no field; such a hash is no value, its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -193,7 +202,7 @@ impl Hash {
         {
             let value = new(Some(packed.at(place)))?;
             if value.len() <= enc.hash_max_listpack_value && packed.has_room(value.len()) {
-                packed.replace(place, 1, &[&*value]);
+                packed.set(place, &value);
                 return Ok(false);
             }
             return Ok(self.set(field, &value, enc));
@@ -273,7 +282,7 @@ fn find(packed: &Packed, field: &[u8]) -> Option<(usize, usize)> {
 fn set_packed(packed: &mut Packed, field: &[u8], value: &[u8]) -> bool {
     match find(packed, field) {
         Some((_, place)) => {
-            packed.replace(place, 1, &[value]);
+            packed.set(place, value);
             false
         }
         None => {

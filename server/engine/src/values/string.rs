@@ -67,6 +67,12 @@ impl Str {
         }
     }
 
+    /// Whether it is kept within the value.
+    #[inline]
+    pub(super) fn is_in_place(&self) -> bool {
+        matches!(self.0, Form::Int(_) | Form::Inline { .. })
+    }
+
     /// A string that stays text even when it is an integer, as the result of INCRBYFLOAT does.
     #[must_use]
     pub fn text_only(bytes: &[u8]) -> Self {

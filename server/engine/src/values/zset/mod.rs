@@ -66,6 +66,15 @@ impl ZSet {
         }
     }
 
+    /// The bytes of the one block of memory that it is while small.
+    #[inline]
+    pub(super) fn packed_len(&self) -> Option<usize> {
+        match &self.0 {
+            Form::Packed(packed) => Some(packed.block_len()),
+            Form::Ranked(_) => None,
+        }
+    }
+
     /// Whether there is no member; such a set is no value, its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
