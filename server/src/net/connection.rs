@@ -107,10 +107,10 @@ impl Connection {
             id: session.id,
             key: 0,
             ends: false,
-            input: Input::default(),
+            input: Input::new(session.buffers.clone()),
             unrun: false,
             query_buffer_limit: usize::MAX,
-            output: Output::new(session.unwritten),
+            output: Output::new(session.buffers),
             woken: Vec::new(),
             blocked: false,
             user: None,
@@ -159,6 +159,7 @@ impl Connection {
     /// When the client has sent more than it may, or its socket is broken.
     pub(super) fn run(&mut self, at: &EventLoop, access: &mut EngineAccess<'_>) -> io::Result<Next> {
         self.unrun = false;
+        self.input.tell();
         while self.may_run() && self.input.len() > 0 && !at.shared().is_ending() {
             match self.input.parse() {
                 Ok(0) => break,
@@ -175,6 +176,7 @@ impl Connection {
             }
             self.go_on(at.shared(), progress);
         }
+        self.input.tell();
         if self.input.len() > self.query_buffer_limit {
             tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
             return Err(io::Error::other("client-query-buffer-limit"));

@@ -4,7 +4,7 @@ use super::connection::SessionStatus;
 use super::shared::Seat;
 use super::socket::Socket;
 use lockwheel_engine::Engine;
-use lockwheel_engine::clients::{Outbox, Peer, Slot};
+use lockwheel_engine::clients::{ClientBuffers, Outbox, Peer, Slot};
 use lockwheel_engine::core::Progress;
 use mio::Waker;
 use parking_lot::Mutex;
@@ -74,7 +74,7 @@ pub(super) struct NewSession {
     pub(super) slot: Slot,
     pub(super) id: u64,
     pub(super) status: SessionStatus,
-    pub(super) unwritten: Arc<AtomicUsize>,
+    pub(super) buffers: Arc<ClientBuffers>,
 }
 
 impl NewConnection {
@@ -108,7 +108,7 @@ impl NewConnection {
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.seat.id;
         let slot = engine.connect_as(id, self.peer.clone());
-        NewSession { slot, id, status: SessionStatus::of(engine, slot), unwritten: engine.unwritten(slot) }
+        NewSession { slot, id, status: SessionStatus::of(engine, slot), buffers: engine.buffers(slot) }
     }
 }
 

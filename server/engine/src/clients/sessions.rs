@@ -1,7 +1,9 @@
 //! All sessions, by slot and by id.
 
+use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
+use crate::memory::{block, of_vec};
 use std::collections::BTreeMap;
 
 /// The sessions of an engine.
@@ -82,6 +84,12 @@ impl Sessions {
     /// Takes the ids of the sessions with output or news which their own requests did not cause.
     pub(crate) fn take_woken(&mut self, into: &mut Vec<u64>) {
         into.append(&mut self.woken);
+    }
+
+    /// Bytes of memory of the sessions themselves. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        let each = block(size_of::<Session>()) + block(size_of::<ClientBuffers>());
+        self.by_id.len() * each + of_vec(&self.slots)
     }
 
     /// The slot of a client's id. O(log n).
