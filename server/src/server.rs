@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use lockwheel_engine::config::TimeMode as Time;
+pub use lockwheel_engine::statistics::AllocatorUsage;
 
 /// A server cannot be started.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ impl From<io::Error> for StartError {
 pub struct Builder {
     config: Config,
     signals: bool,
+    allocator: Option<fn() -> AllocatorUsage>,
 }
 
 impl Builder {
@@ -98,9 +100,15 @@ impl Builder {
         self
     }
 
+    /// What INFO tells of the process' allocator, which this asks: for a process that is nothing else.
+    pub fn allocator(mut self, usage: fn() -> AllocatorUsage) -> Self {
+        self.allocator = Some(usage);
+        self
+    }
+
     /// Starts it; it accepts connections when this returns.
     pub fn start(self) -> Result<Server, StartError> {
-        Server::start(self.config, self.signals)
+        Server::start(self)
     }
 }
 
@@ -124,7 +132,8 @@ impl Server {
         Builder::default()
     }
 
-    fn start(mut config: Config, signals: bool) -> Result<Self, StartError> {
+    fn start(builder: Builder) -> Result<Self, StartError> {
+        let Builder { mut config, signals, allocator } = builder;
         let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;
@@ -137,7 +146,7 @@ impl Server {
         let seed = config.seed.unwrap_or_else(random_seed);
         let threads = Threads::new(config.thread_count(cores), endpoints, listeners, |now| {
             let mut engine = Engine::new(config, seed, now);
-            engine.set_process(net::this_process(port));
+            engine.set_process(net::this_process(port, allocator));
             engine
         })?;
         let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());

@@ -75,9 +75,9 @@ impl Connection {
             id: session.id,
             key: 0,
             ends: false,
-            input: Input::default(),
+            input: Input::new(session.buffers.clone()),
             unrun: false,
-            output: WriteBuffer::new(session.unwritten),
+            output: WriteBuffer::new(session.buffers),
             notices: Notices::default(),
             status: session.status,
             refused: false,
@@ -122,6 +122,7 @@ impl Connection {
     /// When the client has sent more than it may, or its socket is broken.
     pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
+        self.input.tell();
         while self.may_run() && self.input.len() > 0 && !turn.shared.shutdown.is_requested() {
             match self.input.parse() {
                 Ok(0) => break,
@@ -137,6 +138,7 @@ impl Connection {
                 self.output.write(&mut &*self.socket)?;
             }
         }
+        self.input.tell();
         if self.input.len() > self.status.query_buffer_limit {
             tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
             return Err(io::Error::other("client-query-buffer-limit"));

@@ -4,11 +4,10 @@ use super::client_limit::ClientGuard;
 use super::session_status::SessionStatus;
 use super::socket::Socket;
 use lockwheel_engine::Engine;
-use lockwheel_engine::clients::{Peer, Slot};
+use lockwheel_engine::clients::{ClientBuffers, Peer, Slot};
 use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// How long a connection is silent before the system asks whether its client is still there: the
@@ -27,7 +26,7 @@ pub(super) struct NewSession {
     pub(super) slot: Slot,
     pub(super) id: u64,
     pub(super) status: SessionStatus,
-    pub(super) unwritten: Arc<AtomicUsize>,
+    pub(super) buffers: Arc<ClientBuffers>,
 }
 
 impl NewConnection {
@@ -61,7 +60,7 @@ impl NewConnection {
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.guard.id;
         let slot = engine.connect_as(id, self.peer.clone());
-        NewSession { slot, id, status: SessionStatus::of(engine, slot), unwritten: engine.unwritten(slot) }
+        NewSession { slot, id, status: SessionStatus::of(engine, slot), buffers: engine.buffers(slot) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Clients: what the server knows of each, where it is kept, and what it is still to be sent.
 
+mod buffers;
 mod outbox;
 mod request;
 mod session;
@@ -7,6 +8,7 @@ mod sessions;
 mod slot;
 mod user;
 
+pub use buffers::ClientBuffers;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;

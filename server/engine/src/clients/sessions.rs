@@ -1,7 +1,9 @@
 //! All sessions, by slot and by id.
 
+use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
+use crate::memory::{block, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The sessions of an engine.
@@ -83,6 +85,12 @@ impl Sessions {
     #[inline]
     pub(crate) fn next_woken(&mut self) -> Option<u64> {
         self.woken.pop_front()
+    }
+
+    /// Bytes of memory of the sessions themselves. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        let each = block(size_of::<Session>()) + block(size_of::<ClientBuffers>());
+        self.by_id.len() * each + of_vec(&self.slots)
     }
 
     /// The slot of a client's id. O(log n).

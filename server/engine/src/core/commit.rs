@@ -80,6 +80,7 @@ impl Engine {
         }
         let protocol = session.protocol;
         session.incoming().reply(protocol, write);
+        session.count_output();
         self.check_output_limit(slot);
         self.wake(slot);
     }
@@ -93,6 +94,7 @@ impl Engine {
         }
         let protocol = session.protocol;
         session.incoming().message(message, protocol);
+        session.count_output();
         self.check_output_limit(slot);
         self.wake(slot);
     }
@@ -114,6 +116,7 @@ impl Engine {
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.time.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
+        session.count_output();
         if session.closing.is_some() {
             session.over_soft_since = None;
             return;

@@ -10,6 +10,7 @@ use super::progress::Stop;
 use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
+use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
@@ -67,6 +68,8 @@ pub struct Engine {
     pub(crate) time: EngineTime,
     /// What ends waits.
     pub(crate) timers: Timers,
+    /// What the engine takes, and the most that it took.
+    pub(crate) memory: MemoryAccount,
     /// The interpreter.
     pub(crate) scripts: Scripts,
     /// What the server calls itself, and the process that it is in.
@@ -90,7 +93,7 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         let stats = Stats::new(table.iter_all().len());
-        Engine {
+        let mut engine = Engine {
             identity: Identity::new(keyspace.rng()),
             keyspace,
             sessions: Sessions::default(),
@@ -101,11 +104,14 @@ impl Engine {
             handlers,
             time: EngineTime::new(config.clock(system), system),
             timers: Timers::default(),
+            memory: MemoryAccount::default(),
             scripts: Scripts::new(&config, seed),
             host: None,
             stop: None,
             config,
-        }
+        };
+        engine.memory.at_start = engine.memory_usage();
+        engine
     }
 }
 

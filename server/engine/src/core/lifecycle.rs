@@ -1,14 +1,13 @@
 //! The life of an engine and of its clients: a batch begins, a client comes and goes, its output is taken.
 
 use super::engine::Engine;
-use crate::clients::{Outbox, Peer, Session, Slot, User};
+use crate::clients::{ClientBuffers, Outbox, Peer, Session, Slot, User};
 use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
 use crate::statistics::Process;
 use crate::time::Now;
 use lockwheel_scripting::{KillError, ScriptControl};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Engine {
     /// What other threads may see of a running script, and how they stop it.
@@ -55,6 +54,9 @@ impl Engine {
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.time.go_on_at(system, self.stopwatch_ns());
+        if self.memory.is_due(system.monotonic_us) {
+            self.look_at_memory();
+        }
         self.fire_piece();
     }
 
@@ -80,7 +82,8 @@ impl Engine {
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.stats.connections_received += 1;
         let user = self.first_user();
-        self.sessions.add(id, |slot| Session::new(id, slot, peer, user, self.time.system))
+        let (system, account) = (self.time.system, &self.memory.buffers);
+        self.sessions.add(id, |slot| Session::new(id, slot, peer, user, system, account))
     }
 
     /// Whom a client acts as that has not authenticated: the default user, unless it has a password.
@@ -123,7 +126,8 @@ impl Engine {
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
         into.append(&mut session.out);
-        session.unwritten.store(into.len(), Ordering::Relaxed);
+        session.buffers.tell_taken(into);
+        session.count_output();
         session.woken = false;
     }
 
@@ -132,9 +136,9 @@ impl Engine {
         self.sessions.get_mut(slot).woken = false;
     }
 
-    /// Where the connection says how many bytes of what it has taken are not yet written.
-    pub fn unwritten(&self, slot: Slot) -> Arc<AtomicUsize> {
-        self.sessions.get(slot).unwritten.clone()
+    /// Where the connection tells what its buffers hold.
+    pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
+        self.sessions.get(slot).buffers.clone()
     }
 
     /// The system's instant at which the batch began, or was read again.

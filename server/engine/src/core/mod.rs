@@ -12,6 +12,7 @@ mod engine;
 mod engine_time;
 mod host;
 mod lifecycle;
+mod memory;
 mod observe;
 mod output;
 pub mod permit;

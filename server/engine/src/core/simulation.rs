@@ -255,7 +255,7 @@ impl Simulation {
         self.engine.take_output(slot, &mut output);
         client.received.extend_from_slice(output.bytes());
         // It is received at once.
-        self.engine.unwritten(slot).store(0, std::sync::atomic::Ordering::Relaxed);
+        self.engine.buffers(slot).tell_unwritten(0);
         if self.engine.session(slot).closing().is_some() {
             self.disconnect(id);
         }

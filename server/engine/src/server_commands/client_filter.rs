@@ -116,8 +116,14 @@ impl Engine {
         let multi_bytes: usize =
             multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
         let parked = session.blocked.as_ref().map_or(0, |blocked| blocked.request.size());
-        let room = session.out.memory();
-        let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
+        let room = session.out.buffer_capacity();
+        let (query, query_free) = session.buffers.query();
+        let (taken, taken_bytes, taken_memory) = session.buffers.pieces();
+        // Replies that wait in pieces are what Redis has in its list; the others are in the buffer.
+        let list = taken + session.out.pieces();
+        let list_memory = taken_memory + session.out.piece_memory();
+        let buffered = pending.saturating_sub(taken_bytes + session.out.piece_bytes());
+        let total = size_of::<Session>() + multi_bytes + parked + session.buffers.memory();
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
         // Who has not authenticated is listed as the default user.
         let user = session.user.unwrap_or_default().name();
@@ -127,8 +133,9 @@ impl Engine {
             session.id, session.peer.addr, session.peer.laddr, session.peer.fd
         );
         let body = format!(
-            " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf=0 qbuf-free=0 argv-mem={parked} \
-             multi-mem={multi_bytes} rbs={room} rbp={room} obl={pending} oll=0 omem=0 tot-mem={total} events={} \
+            " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf={query} qbuf-free={query_free} \
+             argv-mem={parked} multi-mem={multi_bytes} rbs={room} rbp={room} obl={buffered} oll={list} \
+             omem={list_memory} tot-mem={total} events={} \
              cmd={command} user={user} redir=-1 resp={resp} lib-name=",
             seconds(session.connected),
             seconds(session.last_seen),
