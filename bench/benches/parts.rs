@@ -1,4 +1,4 @@
-//! The parts by themselves: parser, reply writer, wheel, table of keys, a command called by a script.
+//! The parts by themselves: parsers, reply writer, wheel, table of keys, a command called by a script.
 //!
 //! `cargo bench -p lockwheel-bench --bench parts`
 
@@ -8,8 +8,10 @@ use lockwheel_bench::stream::request;
 use lockwheel_engine::keyspace::Keyspace;
 use lockwheel_engine::time::{Now, TimerId, Wheel};
 use lockwheel_engine::values::{Str, Value};
-use lockwheel_resp::{Batch, Limits, Parser, Protocol, Reply, Writer};
-use lockwheel_scripting::{Control, Host, Options, Runtime};
+use lockwheel_resp::{
+    Batch, Protocol, Replies, Reply, ReplyLimits, ReplyParser, RequestLimits, RequestParser, Writer,
+};
+use lockwheel_scripting::{Host, Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
 #[global_allocator]
@@ -32,8 +34,8 @@ fn shuffled(n: usize, of: usize) -> usize {
 #[divan::bench(args = [1, 3, 7, 16])]
 fn parse(bencher: Bencher<'_, '_>, arguments: usize) {
     let one = request(&vec!["argument-of-20-bytes"; arguments]);
-    let (input, limits) = (one.repeat(PIPELINE), Limits::default());
-    let (mut parser, mut batch) = (Parser::new(), Batch::new());
+    let (input, limits) = (one.repeat(PIPELINE), RequestLimits::default());
+    let (mut parser, mut batch) = (RequestParser::new(), Batch::new());
     bencher.counter(ItemsCount::new(PIPELINE)).bench_local(|| {
         parser.parse(black_box(&input), &limits, &mut batch).ok();
         assert_eq!(batch.len(), PIPELINE);
@@ -57,6 +59,34 @@ fn write(bencher: Bencher<'_, '_>, kind: &str) {
                 }
             }
         }
+    });
+}
+
+#[divan::bench(args = ["integer", "bulk", "array of ten", "bulk in pieces"])]
+fn parse_replies(bencher: Bencher<'_, '_>, kind: &str) {
+    let mut input = Vec::new();
+    let writer: &mut dyn Reply = &mut Writer::new(&mut input, Protocol::Resp2);
+    for n in 0..PIPELINE {
+        match kind {
+            "integer" => writer.integer(n as i64 * 1000),
+            "array of ten" => {
+                writer.array(10);
+                (0..10).for_each(|_| writer.bulk(b"value:1234"));
+            }
+            _ => writer.bulk(b"value:1234"),
+        }
+    }
+    let piece = if kind == "bulk in pieces" { 7 } else { input.len() };
+    let (mut parser, mut replies) = (ReplyParser::new(), Replies::new());
+    bencher.counter(ItemsCount::new(PIPELINE)).bench_local(|| {
+        let (mut begin, mut end, mut count) = (0, 0, 0);
+        while end < input.len() {
+            end = input.len().min(end + piece);
+            parser.parse(black_box(&input[begin..end]), &ReplyLimits::default(), &mut replies).ok();
+            begin += replies.consumed();
+            count += replies.len();
+        }
+        assert_eq!(count, PIPELINE);
     });
 }
 
@@ -157,14 +187,14 @@ impl Host for One {
 /// Scripts that make so many calls and return.
 #[divan::bench(args = [0, 1, 10])]
 fn script_with_calls(bencher: Bencher<'_, '_>, calls: usize) {
-    let mut runtime = Runtime::new(Options::default(), Arc::new(Control::new()));
+    let mut runtime = Runtime::new(Options::default(), Arc::new(ScriptControl::new()));
     let script = "redis.call('hexists', KEYS[1], ARGV[1])\n".repeat(calls);
     let id = runtime.intern(script.as_bytes()).expect("the script is well-formed");
     let (keys, args): (&[&[u8]], &[&[u8]]) = (&[b"lock:1"], &[b"8743c9c0-0795-4907-87fd-6c719a6b4586:1"]);
     let mut out = Vec::new();
     bencher.bench_local(|| {
         out.clear();
-        runtime.run(id, keys, args, &mut One, &mut Writer::new(&mut out, Protocol::Resp2));
+        runtime.begin(id, 0).run(keys, args, &mut One, &mut Writer::new(&mut out, Protocol::Resp2));
         assert_eq!(out, b"$-1\r\n");
     });
 }

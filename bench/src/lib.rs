@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod compare;
 pub mod error;
+pub mod incoming;
 pub mod load;
 pub mod report;
 pub mod results;

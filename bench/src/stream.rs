@@ -6,7 +6,7 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::core::Progress;
 use lockwheel_engine::time::Now;
-use lockwheel_resp::{Batch, Limits, Parser};
+use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
 
 /// The names that [`Stream::new`] knows.
 pub const NAMES: &[&str] =
@@ -96,15 +96,16 @@ fn lock(n: usize) -> String {
 
 /// A request as it is on the wire.
 pub fn request(words: &[&str]) -> Vec<u8> {
-    let bulk = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
-    format!("*{}\r\n{}", words.len(), words.iter().map(bulk).collect::<String>()).into_bytes()
+    let mut request = Vec::new();
+    write_request(&words.iter().map(|word| word.as_bytes()).collect::<Vec<_>>(), &mut request);
+    request
 }
 
 /// An engine without sockets, and a connection to it.
 pub struct Client {
     engine: Engine,
     slot: Slot,
-    parser: Parser,
+    parser: RequestParser,
     batch: Batch,
     now: Now,
     output: Outbox,
@@ -116,7 +117,14 @@ impl Client {
         let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
         let mut engine = Engine::new(Config::default(), 7, now);
         let slot = engine.connect(Peer::default());
-        Client { engine, slot, parser: Parser::new(), batch: Batch::new(), now, output: Outbox::default() }
+        Client {
+            engine,
+            slot,
+            parser: RequestParser::new(),
+            batch: Batch::new(),
+            now,
+            output: Outbox::default(),
+        }
     }
 
     /// Runs `operations` requests of a stream, rounded up to whole pipelines.
@@ -144,7 +152,7 @@ impl Client {
         self.now.monotonic_us += u64::from(STEP_US);
         let Client { engine, slot, parser, batch, now, output } = self;
         output.clear();
-        let parsed = parser.parse(input, &Limits::default(), batch);
+        let parsed = parser.parse(input, &RequestLimits::default(), batch);
         debug_assert!(parsed.is_ok() && batch.consumed() == input.len(), "the streams are whole requests");
         engine.begin(*now);
         for index in 0..batch.len() {

@@ -1,4 +1,4 @@
-//! The Redis protocol, without I/O: a flat, resumable parser of requests and a writer of replies.
+//! The Redis protocol, without I/O: flat, resumable parsers of requests and of replies, and the writers of both.
 //!
 //! It knows bytes and nothing else: no socket, no clock, no command. Replies go into the [`Reply`] sink, which is
 //! the wire ([`Writer`], RESP2 or RESP3) or, in the scripting crate, the stack of the Lua interpreter; a command
@@ -6,15 +6,11 @@
 
 #![forbid(unsafe_code)]
 
-mod batch;
-mod inline;
+mod line;
 pub mod number;
-mod parser;
 mod reply;
-mod writer;
+mod request;
 
-pub use batch::Batch;
-pub use inline::split_words;
-pub use parser::{Limits, MAX_LINE, Parser, ProtocolError};
-pub use reply::{Protocol, Reply};
-pub use writer::Writer;
+pub use line::MAX_LINE;
+pub use reply::{Elements, InvalidReply, Protocol, Replies, Reply, ReplyLimits, ReplyParser, Value, Writer};
+pub use request::{Batch, ProtocolError, RequestLimits, RequestParser, split_words, write_request};

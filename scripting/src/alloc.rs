@@ -1,13 +1,16 @@
 //! The interpreter's memory: counted, limited, and small blocks kept at hand.
 
+use lockwheel_lua_sys::IS_SANITIZED;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
-/// Blocks come in multiples of this many bytes, and so aligned.
-const GRAIN: usize = 16;
-/// Blocks up to this size are kept when freed.
-const SMALL: usize = 512;
+/// How blocks are aligned.
+const ALIGN: usize = 16;
+/// Blocks come in multiples of this many bytes. A sanitizer is to see the end of each.
+const GRAIN: usize = if IS_SANITIZED { 1 } else { ALIGN };
+/// Blocks up to this size are kept when freed. A sanitizer is to see that they are freed.
+const SMALL: usize = if IS_SANITIZED { 0 } else { 512 };
 const CLASSES: usize = SMALL / GRAIN;
 /// No more than this is kept, all sizes together: what a few thousand small scripts leave between two collections.
 const MAX_KEPT: usize = 1 << 20;
@@ -83,7 +86,8 @@ impl Alloc {
         old: usize,
         new: usize,
     ) -> *mut c_void {
-        // SAFETY: as this function demands.
+        // SAFETY: `ud` is the `Alloc` that `lua_newstate` was given, and Lua passes it blocks of its own with their
+        // sizes.
         unsafe { (*ud.cast::<Alloc>()).change(block.cast(), old, new).cast() }
     }
 
@@ -150,7 +154,7 @@ impl Alloc {
             self.free[class] = NonNull::new(kept);
             self.kept += size;
         } else {
-            // SAFETY: as this function demands.
+            // SAFETY: the block was made by `obtain` with this very layout, and its user has given it back.
             unsafe { dealloc(block, layout(size)) };
         }
     }
@@ -178,7 +182,7 @@ fn rounded(size: usize) -> usize {
 fn layout(size: usize) -> Layout {
     // SAFETY: the grain is a power of two, and `rounded` and the limit of address space keep sizes in range: a size
     // is at most what `change` was asked for, and a request beyond `isize::MAX` fails before it comes here.
-    unsafe { Layout::from_size_align_unchecked(size.min(isize::MAX as usize & !(GRAIN - 1)), GRAIN) }
+    unsafe { Layout::from_size_align_unchecked(size.min(isize::MAX as usize & !(ALIGN - 1)), ALIGN) }
 }
 
 #[cfg(test)]
@@ -198,12 +202,12 @@ mod tests {
         assert!(!alloc.resume());
         assert!(change(&mut alloc, ptr::null_mut(), 0, 1).is_null());
         let block = change(&mut alloc, block, 2000, 100);
-        assert_eq!(alloc.used(), 112);
+        assert_eq!(alloc.used(), rounded(100));
         let second = change(&mut alloc, ptr::null_mut(), 0, 880);
         assert!(!second.is_null());
-        assert!(change(&mut alloc, ptr::null_mut(), 0, 16).is_null());
+        assert!(change(&mut alloc, ptr::null_mut(), 0, 24).is_null());
         assert!(change(&mut alloc, second, 880, usize::MAX - 3).is_null());
-        assert_eq!(alloc.used(), 992);
+        assert_eq!(alloc.used(), rounded(100) + 880);
         change(&mut alloc, block, 100, 0);
         change(&mut alloc, second, 880, 0);
         assert_eq!(alloc.used(), 0);

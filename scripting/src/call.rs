@@ -36,6 +36,11 @@ pub(crate) use lua_function;
 /// [`RAISE`], for the macro.
 pub(crate) const RAISE_ERROR: c_int = RAISE;
 
+/// The functions of the table `redis` that call commands or ask about them, past all libraries: the way of every
+/// command of a script.
+pub(crate) const FUNCTIONS: &[(&CStr, lua_CFunction)] =
+    &[(c"call", redis_call), (c"pcall", redis_pcall), (c"acl_check_cmd", acl_check_cmd)];
+
 lua_function!(
     /// `redis.call`: an error reply is raised.
     redis_call = |state| run_command(state, true)
@@ -49,35 +54,35 @@ lua_function!(
     acl_check_cmd = check_command
 );
 
-/// Pushes the error table that a failing library function raises. A text gets the code `ERR`; one that begins with `-`
-/// has a code of its own, if it has more than one word. Line ends become spaces, those at the end go, and so does what
-/// follows a NUL.
+/// Pushes the error table that a failing function of `redis` raises: its field `err` is the [`error_line`] of `text`.
 ///
 /// # Safety
 ///
 /// The state is live, with three free slots.
+#[cold]
 pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
-    let text = trim_lines(until_nul(text));
-    // SAFETY: as this function demands; nothing raises an error while the limit of memory is suspended.
+    // SAFETY: three slots are enough; nothing raises an error while the limit of memory is suspended, so the line is
+    // dropped.
     unsafe {
         let context = Context::of(state);
         context.free_memory();
-        let mut line = context.text.take();
-        line.clear();
-        match text.strip_prefix(b"-") {
-            Some(text) if text.contains(&b' ') => line.extend_from_slice(text),
-            text_of_one_word => {
-                line.extend_from_slice(b"ERR ");
-                line.extend_from_slice(text_of_one_word.unwrap_or(text));
-            }
-        }
-        one_line(&mut line);
         lua_createtable(state, 0, 1);
-        ffi::push(state, &line);
+        ffi::push(state, &error_line(text));
         set_field(state, c"err");
-        context.text.set(line);
         context.limit_memory();
     }
+}
+
+/// The line of an error reply that says `text`: it gets the code `ERR`, unless it begins with `-` and a code of its own
+/// and has more than one word. Line ends become spaces, those at the end go, and so does what follows a NUL.
+pub(crate) fn error_line(text: &[u8]) -> Vec<u8> {
+    let text = trim_lines(until_nul(text));
+    let mut line = match text.strip_prefix(b"-") {
+        Some(text) if text.contains(&b' ') => text.to_vec(),
+        text_of_one_word => [b"ERR ", text_of_one_word.unwrap_or(text)].concat(),
+    };
+    one_line(&mut line);
+    line
 }
 
 /// Pushes an error and says what to do with it.
@@ -85,8 +90,9 @@ pub(crate) unsafe fn push_error(state: *mut lua_State, text: &[u8]) {
 /// # Safety
 ///
 /// As for [`push_error`].
-pub(crate) unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
-    // SAFETY: as this function demands.
+#[cold]
+unsafe fn fail(state: *mut lua_State, text: &[u8], raise: bool) -> c_int {
+    // SAFETY: three slots are free, which is what pushing an error takes.
     unsafe { push_error(state, text) };
     if raise { RAISE } else { 1 }
 }
@@ -154,7 +160,8 @@ unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>
     text.clear();
     text.reserve(MAX_LEN * slots.len());
     for (index, slot) in (1..).zip(slots) {
-        // SAFETY: as this function demands.
+        // SAFETY: the slots are as many as the arguments, and `lua_arguments` has written each; a null start is a
+        // number, at that index. The text was reserved, so it does not move while slices of it are made.
         unsafe {
             if slot.assume_init_ref().raw.is_number() {
                 let start = text.len();
@@ -167,7 +174,7 @@ unsafe fn write_numbers(state: *mut lua_State, slots: &mut [MaybeUninit<Slot<'_>
 
 /// # Safety
 ///
-/// As a function for scripts.
+/// `state` is that of a C function that Lua has just called.
 unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
     // SAFETY: the interpreter gives a live state.
     unsafe {
@@ -223,8 +230,8 @@ enum Called {
 ///
 /// The state is that of a function with `count` arguments, and the limit of memory is suspended.
 unsafe fn call_host(state: *mut lua_State, context: &Context, count: c_int) -> Called {
-    // SAFETY: as this function demands: nothing raises an error, the arguments stay on the stack below the reply, and
-    // the interpreter keeps 20 slots free above them.
+    // SAFETY: the limit is suspended, so nothing is raised; the arguments stay on the stack below the reply, and the
+    // interpreter keeps 20 slots free above them.
     unsafe {
         let mut sink = StackSink::new(state, count, context.protocol.get());
         let called = with_arguments(state, context, count, |argv| {
@@ -248,8 +255,9 @@ pub(crate) const KILLED: &CStr = c"Script killed by user with SCRIPT KILL...";
 ///
 /// # Safety
 ///
-/// As a function for scripts.
-pub(crate) unsafe fn kill(state: *mut lua_State) -> c_int {
+/// `state` is that of a C function that Lua has just called.
+#[cold]
+unsafe fn kill(state: *mut lua_State) -> c_int {
     // SAFETY: the state is live, with a free slot.
     unsafe {
         lua_setkilled(state, 1);
@@ -260,9 +268,10 @@ pub(crate) unsafe fn kill(state: *mut lua_State) -> c_int {
 
 /// # Safety
 ///
-/// As a function for scripts.
+/// `state` is that of a C function that Lua has just called.
 unsafe fn check_command(state: *mut lua_State) -> c_int {
-    // SAFETY: as in `run_command`.
+    // SAFETY: the state is live and has a context. While the host is asked the limit is suspended, so nothing is raised
+    // over it; the boolean takes a slot of the 20 that are free.
     unsafe {
         let context = Context::of(state);
         let count = lua_gettop(state);

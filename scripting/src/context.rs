@@ -1,9 +1,9 @@
 //! What the functions that scripts call need of the world: one for each interpreter, at a fixed address.
 
-use crate::Host;
 use crate::alloc::Alloc;
-use crate::control::Control;
+use crate::control::ScriptControl;
 use crate::ffi::*;
+use crate::host::Host;
 use crate::random::Random;
 use lockwheel_resp::Protocol;
 use std::any::Any;
@@ -30,7 +30,7 @@ const KEPT_SCRATCH: usize = 1 << 16;
 #[repr(C)]
 pub(crate) struct Context {
     alloc: UnsafeCell<Alloc>,
-    pub(crate) control: Arc<Control>,
+    pub(crate) control: Arc<ScriptControl>,
     /// The host of the running script.
     host: Cell<Option<NonNull<dyn Host>>>,
     /// What `redis.setresp` has chosen.
@@ -38,8 +38,8 @@ pub(crate) struct Context {
     pub(crate) random: Cell<Random>,
     /// Scratch space, taken while it is used.
     pub(crate) text: Cell<Vec<u8>>,
-    /// Scratch space of functions that may raise an error while it is in use, which it outlives.
-    output: UnsafeCell<Vec<u8>>,
+    /// Bytes that library functions have in buffers beside the interpreter's memory.
+    buffered: Cell<usize>,
     /// What the host panicked with, until no frame of Lua's is left to unwind through.
     panic: Cell<Option<Box<dyn Any + Send>>>,
     /// Polls until the next look at the clock, of a slow script.
@@ -71,13 +71,13 @@ impl Argument {
     ///
     /// The bytes it was made of live for `'a`.
     pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
-        // SAFETY: as this function demands.
+        // SAFETY: start and length are those of a slice of bytes that lives for `'a`; nobody asks it of a number.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
 impl Context {
-    pub(crate) fn new(memory_limit: usize, control: Arc<Control>) -> Context {
+    pub(crate) fn new(memory_limit: usize, control: Arc<ScriptControl>) -> Context {
         Context {
             alloc: UnsafeCell::new(Alloc::new(memory_limit)),
             control,
@@ -85,7 +85,7 @@ impl Context {
             protocol: Cell::default(),
             random: Cell::new(Random::new()),
             text: Cell::default(),
-            output: UnsafeCell::default(),
+            buffered: Cell::new(0),
             panic: Cell::new(None),
             polls: Cell::new(0),
             looked: Cell::new(0),
@@ -100,7 +100,8 @@ impl Context {
     /// The state was made with a context for its allocator's pointer, which lives for `'a`.
     pub(crate) unsafe fn of<'a>(state: *mut lua_State) -> &'a Context {
         let mut context = std::ptr::null_mut();
-        // SAFETY: as this function demands.
+        // SAFETY: the allocator's pointer is that of the context, which begins with its allocator, is never moved, and
+        // is only ever shared.
         unsafe {
             lua_getallocf(state, &mut context);
             &*context.cast::<Context>()
@@ -132,20 +133,25 @@ impl Context {
         self.with_alloc(Alloc::trim);
     }
 
-    /// Whether `len` more bytes outside the interpreter's memory, but made by a script, stay within its limit.
+    /// Whether `len` bytes more stay within the limit, with what buffers have.
+    #[inline]
     pub(crate) fn has_room(&self, len: usize) -> bool {
-        self.with_alloc(|alloc| alloc.has_room(len))
+        self.buffered.get().checked_add(len).is_some_and(|len| self.with_alloc(|alloc| alloc.has_room(len)))
     }
 
-    /// The output of a function, which it may fill bit by bit.
-    ///
-    /// # Safety
-    ///
-    /// No two of these references are in use at a time, and none across a call of the interpreter.
-    #[expect(clippy::mut_from_ref, reason = "one thread, and the caller keeps the references apart")]
-    pub(crate) unsafe fn output(&self) -> &mut Vec<u8> {
-        // SAFETY: as this function demands.
-        unsafe { &mut *self.output.get() }
+    /// Counts `len` bytes more of a buffer, unless they exceed the limit.
+    #[inline]
+    pub(crate) fn take_room(&self, len: usize) -> bool {
+        let has_room = self.has_room(len);
+        if has_room {
+            self.buffered.set(self.buffered.get() + len);
+        }
+        has_room
+    }
+
+    /// A buffer of that many counted bytes is gone.
+    pub(crate) fn give_room_back(&self, len: usize) {
+        self.buffered.set(self.buffered.get() - len);
     }
 
     /// Names the host of the script that is about to run.
@@ -163,13 +169,11 @@ impl Context {
     /// Forgets the host. What it panicked with, if it did, is the caller's to resume.
     pub(crate) fn leave(&self) -> Option<Box<dyn Any + Send>> {
         self.host.set(None);
-        // SAFETY: no function of a script runs any more.
-        let scratch = unsafe { [&mut *self.text.as_ptr(), self.output()] };
-        for space in scratch {
-            if space.capacity() > KEPT_SCRATCH {
-                space.shrink_to(KEPT_SCRATCH);
-            }
+        let mut text = self.text.take();
+        if text.capacity() > KEPT_SCRATCH {
+            text = Vec::new();
         }
+        self.text.set(text);
         self.panic.take()
     }
 
@@ -182,10 +186,16 @@ impl Context {
         match catch_unwind(AssertUnwindSafe(|| call(host))) {
             Ok(result) => Some(result),
             Err(panic) => {
-                self.panic.set(Some(panic));
+                self.keep_panic(panic);
                 None
             }
         }
+    }
+
+    /// Keeps a panic until the script has ended; it must end now, by an error that it cannot catch.
+    #[cold]
+    pub(crate) fn keep_panic(&self, panic: Box<dyn Any + Send>) {
+        self.panic.set(Some(panic));
     }
 
     /// What the interpreter calls while it is interrupted; 1 ends the script. `context` is the context.
@@ -194,17 +204,22 @@ impl Context {
     ///
     /// As for [`of`](Context::of).
     pub(crate) unsafe extern "C-unwind" fn interrupted(context: *mut c_void) -> c_int {
-        // SAFETY: as this function demands.
-        let context = unsafe { &*context.cast::<Context>() };
-        if context.control.is_killed() {
-            return 1;
+        // SAFETY: it is the pointer that `lua_setinterrupt` was given: this context's, which outlives the state.
+        c_int::from(unsafe { &*context.cast::<Context>() }.poll())
+    }
+
+    /// Whether the script is to end. To be asked at each of many small steps, of a script that was given a signal.
+    #[cold]
+    pub(crate) fn poll(&self) -> bool {
+        if self.control.is_killed() {
+            return true;
         }
-        let polls = context.polls.get();
+        let polls = self.polls.get();
         if polls > 1 {
-            context.polls.set(polls - 1);
-            return 0;
+            self.polls.set(polls - 1);
+            return false;
         }
-        c_int::from(context.look())
+        self.look()
     }
 
     /// Whether the script is to end. To be asked after a step that may have taken long; of a slow script it looks at

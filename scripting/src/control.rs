@@ -5,10 +5,10 @@ use super::sync::{AtomicU32, AtomicU64, Ordering};
 /// Shared between the thread that runs scripts and all others: whether one runs, since when, whether it has written,
 /// and the word by which it is stopped. Atomics only; no call blocks.
 ///
-/// The running thread calls [`begin`](Control::begin), [`mark_write`](Control::mark_write),
-/// [`finish`](Control::finish) and [`end`](Control::end); the other calls are for any thread.
+/// The running thread has [`begin`](ScriptControl::begin), [`mark_write`](ScriptControl::mark_write) and
+/// [`finish`](ScriptControl::finish); the other calls are for any thread.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct ScriptControl {
     /// Flags below, the run's number above them, so that a kill meant for one run never hits the next.
     state: AtomicU32,
     since_ms: AtomicU64,
@@ -24,45 +24,80 @@ const FLAGS: u32 = 15;
 /// What the interpreter's loops test for.
 pub(crate) const SIGNAL_MASK: u32 = ARMED | KILL;
 
+/// The script that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunningScript {
+    /// What was called.
+    pub kind: EntryKind,
+    /// When it began, by the clock of who runs it.
+    pub since_ms: u64,
+    /// Whether [`ScriptControl::kill`] may end it: it has not written yet.
+    pub is_killable: bool,
+}
+
+/// What a client has had run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// A script, by its text or its digest.
+    Script,
+}
+
+/// While it lives a script runs.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct RunGuard<'a>(&'a ScriptControl);
+
+impl Drop for RunGuard<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 /// Why a script was not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KillError {
     /// No script is running.
     NotBusy,
-    /// The script has written already; only [`Control::force_kill`] ends it.
+    /// The script has written already; only [`ScriptControl::force_kill`] ends it.
     Unkillable,
 }
 
-impl Control {
+impl ScriptControl {
     /// No script runs.
-    pub fn new() -> Control {
-        Control::default()
+    pub fn new() -> ScriptControl {
+        ScriptControl::default()
     }
 
-    /// A script begins, at `since_ms` of whatever clock the caller keeps.
-    pub fn begin(&self, since_ms: u64) {
+    /// A script begins, at `since_ms` of whatever clock the caller keeps, and ends with the guard. Signals to it end
+    /// too.
+    pub(crate) fn begin(&self, since_ms: u64) -> RunGuard<'_> {
         self.since_ms.store(since_ms, Ordering::Relaxed);
         let run = self.state.load(Ordering::Relaxed) & !FLAGS;
         self.state.store(run.wrapping_add(FLAGS + 1) | RUNNING, Ordering::Release);
+        RunGuard(self)
     }
 
-    /// The script has ended. Signals to it end too.
-    pub fn end(&self) {
+    fn end(&self) {
         let run = self.state.load(Ordering::Relaxed) & !FLAGS;
         self.state.store(run, Ordering::Release);
     }
 
     /// The script has done all that it does, its reply included. False if a kill came before: then it must end as one
     /// that was killed. Afterwards none can come.
-    pub fn finish(&self) -> bool {
+    pub(crate) fn finish(&self) -> bool {
         let ended = |state| if state & KILL == 0 { Some(state & !FLAGS) } else { None };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended).is_ok()
     }
 
-    /// When the running script began; none if no script runs.
-    pub fn running_since(&self) -> Option<u64> {
-        let running = self.state.load(Ordering::Acquire) & RUNNING != 0;
-        running.then(|| self.since_ms.load(Ordering::Relaxed))
+    /// The script that runs; none if none does.
+    pub fn running(&self) -> Option<RunningScript> {
+        let state = self.state.load(Ordering::Acquire);
+        (state & RUNNING != 0).then(|| RunningScript {
+            kind: EntryKind::Script,
+            since_ms: self.since_ms.load(Ordering::Relaxed),
+            is_killable: state & WRITTEN == 0,
+        })
     }
 
     /// The script is about to write. False if a kill came before: then it must not.
@@ -78,11 +113,6 @@ impl Control {
     /// Whether the running script has been declared slow.
     pub fn is_slow(&self) -> bool {
         self.state.load(Ordering::Acquire) & ARMED != 0
-    }
-
-    /// Whether the running script has written.
-    pub fn has_written(&self) -> bool {
-        self.state.load(Ordering::Acquire) & (RUNNING | WRITTEN) == RUNNING | WRITTEN
     }
 
     /// Declares the running script slow: from now on the interpreter calls `Host::on_slow` from time to time.
@@ -137,63 +167,71 @@ mod tests {
 
     #[test]
     fn kills_only_a_running_script_that_has_not_written() {
-        let control = Control::new();
+        let control = ScriptControl::new();
         assert_eq!(control.kill(), Err(KillError::NotBusy));
-        assert_eq!(control.running_since(), None);
-        control.begin(7);
-        assert_eq!(control.running_since(), Some(7));
-        assert!(!control.has_written());
+        assert_eq!(control.running(), None);
+        let guard = control.begin(7);
+        let running = RunningScript { kind: EntryKind::Script, since_ms: 7, is_killable: true };
+        assert_eq!(control.running(), Some(running));
         assert!(control.mark_write());
-        assert!(control.has_written());
+        assert_eq!(control.running(), Some(RunningScript { is_killable: false, ..running }));
         assert_eq!(control.kill(), Err(KillError::Unkillable));
         assert!(!control.is_killed());
         control.force_kill();
         assert!(control.is_killed());
-        control.end();
+        drop(guard);
         assert!(!control.is_killed());
-        assert!(!control.has_written());
+        assert_eq!(control.running(), None);
     }
 
     #[test]
     fn a_kill_comes_before_a_write_or_after_it() {
-        let control = Control::new();
-        control.begin(0);
+        let control = ScriptControl::new();
+        let guard = control.begin(0);
         assert_eq!(control.kill(), Ok(()));
         assert!(!control.mark_write());
-        control.end();
-        control.begin(1);
+        drop(guard);
+        let _guard = control.begin(1);
         assert!(!control.is_killed());
         assert!(control.mark_write());
-        control.end();
     }
 
     #[test]
     fn a_kill_comes_before_the_end_or_finds_nothing() {
-        let control = Control::new();
-        assert!(control.finish(), "nobody has said that a script runs");
-        control.begin(0);
+        let control = ScriptControl::new();
+        let guard = control.begin(0);
         assert!(control.finish());
         assert_eq!(control.kill(), Err(KillError::NotBusy));
-        control.end();
-        control.begin(1);
+        drop(guard);
+        let guard = control.begin(1);
         assert_eq!(control.kill(), Ok(()));
         assert!(!control.finish());
         assert_eq!(control.kill(), Ok(()), "it runs until its end is said");
-        control.end();
+        drop(guard);
         assert!(!control.is_killed());
     }
 
     #[test]
+    fn a_panic_ends_the_script_too() {
+        let control = ScriptControl::new();
+        let ran = std::panic::catch_unwind(|| {
+            let _guard = control.begin(0);
+            panic!("it panics");
+        });
+        assert!(ran.is_err());
+        assert_eq!(control.running(), None);
+    }
+
+    #[test]
     fn signals_do_not_outlive_the_run() {
-        let control = Control::new();
+        let control = ScriptControl::new();
         control.arm();
         control.force_kill();
-        control.begin(0);
+        let _guard = control.begin(0);
         // SAFETY: `control` lives.
         assert_eq!(unsafe { *control.word() } & SIGNAL_MASK, 0);
         control.arm();
-        // SAFETY: as above.
+        // SAFETY: `control` lives.
         assert_eq!(unsafe { *control.word() } & SIGNAL_MASK, ARMED);
-        control.end();
     }
 }

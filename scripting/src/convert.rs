@@ -53,7 +53,9 @@ pub(crate) unsafe fn write_result(
     max_bytes: usize,
     reply: &mut dyn Reply,
 ) -> Written {
-    // SAFETY: as this function demands. The walker's first slot stands for the one that Redis has in use.
+    // SAFETY: one value is on top of `from`, and goes to the walker's stack, which is otherwise empty and has free
+    // slots; the first stands for the one that Redis has in use. With the limit suspended nothing is raised, so the
+    // walk's memory is freed.
     unsafe {
         let kind = lua_type(from, -1);
         // A plain value takes no slot but its own, so none is asked for.
@@ -103,7 +105,8 @@ impl<'a> Walk<'a> {
     ///
     /// As for [`write_result`].
     unsafe fn run(mut self, max_bytes: usize) -> Written {
-        // SAFETY: as this function demands.
+        // SAFETY: the value to be written is on top, and as long as there are frames their tables lie on the stack as
+        // `Frame` says.
         unsafe {
             self.value();
             while !self.frames.is_empty() && self.bytes <= max_bytes && !self.is_ended {
@@ -142,7 +145,8 @@ impl<'a> Walk<'a> {
     unsafe fn advance(&mut self) {
         let state = self.state;
         let Some(frame) = self.frames.last_mut() else { return };
-        // SAFETY: as this function demands. `lua_next` gets the key that it gave before.
+        // SAFETY: the frame's table lies where `Frame` says, with free slots above it, as `value` has asked for some
+        // before. `lua_next` gets the key that it gave before, of a table that nobody changes meanwhile.
         unsafe {
             let field = match frame {
                 Frame::Array { next, len } => {
@@ -191,7 +195,7 @@ impl<'a> Walk<'a> {
     unsafe fn value(&mut self) {
         let state = self.state;
         self.bytes = self.bytes.saturating_add(VALUE_COST);
-        // SAFETY: as this function demands.
+        // SAFETY: a value is on top; `SLOTS` are asked for before anything is pushed.
         unsafe {
             if lua_checkstack(state, SLOTS) == 0 {
                 self.error(b"ERR reached lua stack limit", true);
@@ -215,7 +219,8 @@ impl<'a> Walk<'a> {
     /// As for [`write_result`]; a table is on top, with four free slots.
     unsafe fn table(&mut self) {
         let state = self.state;
-        // SAFETY: as this function demands.
+        // SAFETY: a table is on top, with the four slots free that `value` has asked for: a field takes one, a key two.
+        // A text is read while it lies in its slot, and only of a string.
         unsafe {
             if self.field(b"err", LUA_TSTRING) {
                 let text = trim_lines(until_nul(ffi::string(state, -1)));
@@ -257,7 +262,7 @@ impl<'a> Walk<'a> {
     ///
     /// As for [`table`](Walk::table).
     unsafe fn field(&self, name: &[u8], kind: c_int) -> bool {
-        // SAFETY: as this function demands.
+        // SAFETY: the table is on top and a slot is free for the field, which is popped or left as promised.
         unsafe {
             raw_field(self.state, lua_gettop(self.state), name);
             let found = lua_type(self.state, -1) == kind;
@@ -275,7 +280,8 @@ impl<'a> Walk<'a> {
     /// As for [`table`](Walk::table).
     unsafe fn verbatim(&mut self) -> bool {
         let state = self.state;
-        // SAFETY: as this function demands; the strings stay in their table.
+        // SAFETY: the tables lie as `field` has left them, with slots free; both texts stay in their tables while they
+        // are used.
         unsafe {
             if !self.field(b"verbatim_string", LUA_TTABLE) {
                 return false;
@@ -304,7 +310,7 @@ impl<'a> Walk<'a> {
     ///
     /// As for [`table`](Walk::table).
     unsafe fn field_of(&self, name: &[u8], kind: c_int) -> bool {
-        // SAFETY: as this function demands.
+        // SAFETY: the table is right below the top, and a slot is free for the field.
         unsafe {
             raw_field(self.state, lua_gettop(self.state) - 1, name);
             let found = lua_type(self.state, -1) == kind;
@@ -327,7 +333,7 @@ unsafe fn write_plain(
     protocol: Protocol,
     reply: &mut dyn Reply,
 ) -> usize {
-    // SAFETY: as this function demands.
+    // SAFETY: a value of this type is on top, and is read as what it is; the text stays there while it is written.
     unsafe {
         match kind {
             LUA_TSTRING => {
@@ -361,7 +367,7 @@ impl Walk<'_> {
     unsafe fn count_values(&mut self) -> usize {
         let mut len = 0;
         loop {
-            // SAFETY: as this function demands.
+            // SAFETY: the table is on top, and the slot that an element takes is free again when it is popped.
             unsafe {
                 lua_rawgeti(self.state, -1, len + 1);
                 let end = lua_type(self.state, -1) == LUA_TNIL;
@@ -381,7 +387,8 @@ impl Walk<'_> {
     /// A table is on top, with two free slots.
     unsafe fn count_keys(&mut self) -> usize {
         let mut count = 0;
-        // SAFETY: as this function demands.
+        // SAFETY: the table is below the key, and two slots are free for a key and its value; nobody changes the table
+        // meanwhile, so the key is found again.
         unsafe {
             lua_pushnil(self.state);
             while lua_next(self.state, -2) != 0 {
@@ -411,7 +418,7 @@ impl Walk<'_> {
 ///
 /// A table is at `index`, which is absolute, with a free slot.
 pub(crate) unsafe fn is_counted(state: *mut lua_State, index: c_int) -> bool {
-    // SAFETY: as this function demands.
+    // SAFETY: the table's index is absolute, and the free slot is given back when the field is popped.
     unsafe {
         raw_field(state, index, b"ignore_error_stats_update");
         let counted = lua_type(state, -1) == LUA_TBOOLEAN && lua_toboolean(state, -1) != 0;

@@ -1,6 +1,6 @@
 //! The errors in a script's reply, as they are to be counted.
 
-use crate::Host;
+use crate::host::Host;
 use std::collections::BTreeMap;
 
 /// Of an error's text no more than this is kept: its code, by which errors are told apart, is shorter or none.

@@ -15,7 +15,7 @@ pub(crate) const ARGUMENTS_NUMBERS: c_int = 2;
 ///
 /// The state is live, with a free slot. May raise an error of memory, unless the limit is suspended.
 pub(crate) unsafe fn push(state: *mut lua_State, text: &[u8]) {
-    // SAFETY: as this function demands.
+    // SAFETY: the bytes are copied before this returns, and the slot is free.
     unsafe { lua_pushlstring(state, text.as_ptr().cast(), text.len()) }
 }
 
@@ -39,7 +39,8 @@ pub(crate) unsafe fn string<'a>(state: *mut lua_State, index: c_int) -> &'a [u8]
 ///
 /// As for [`push`]; there is a table at `index`, which is absolute.
 pub(crate) unsafe fn raw_field(state: *mut lua_State, index: c_int, name: &[u8]) {
-    // SAFETY: as this function demands.
+    // SAFETY: the name takes the free slot and the value its place; the table's index is absolute, so it still means
+    // the table.
     unsafe {
         push(state, name);
         lua_rawget(state, index);
@@ -52,6 +53,22 @@ pub(crate) unsafe fn raw_field(state: *mut lua_State, index: c_int, name: &[u8])
 ///
 /// As for [`push`]; there is a writable table below the top.
 pub(crate) unsafe fn set_field(state: *mut lua_State, name: &CStr) {
-    // SAFETY: as this function demands.
+    // SAFETY: the value is on top of the table, and the name ends with a zero as every `CStr`.
     unsafe { lua_setfield(state, -2, name.as_ptr()) }
+}
+
+/// Whether a value can be a table's key: neither nil nor nan.
+///
+/// # Safety
+///
+/// There is a value at `index`.
+pub(crate) unsafe fn is_key(state: *mut lua_State, index: c_int) -> bool {
+    // SAFETY: there is a value at the index; it is read as a number only if it is one.
+    unsafe {
+        match lua_type(state, index) {
+            LUA_TNIL => false,
+            LUA_TNUMBER => !lua_tonumber(state, index).is_nan(),
+            _ => true,
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! What scripts find: the globals that Redis allows and no others, all of them read-only.
 
+use crate::call;
 use crate::context::Context;
 use crate::ffi::{self, *};
-use crate::library::{self, error_handler, unknown_global};
-use crate::{call::lua_function, random::Random, struct_lib};
+use crate::handler::error_handler;
+use crate::library::{self, Frame, Value, push_function, unknown_global};
 use std::ffi::{CStr, c_int};
 
 /// What is left of Lua's own globals. `os` has only `clock`.
@@ -47,22 +48,24 @@ const ARGUMENTS: &[&[u8]] = &[b"KEYS", b"ARGV"];
 ///
 /// The state is new, its context in place, and the limit of memory suspended.
 pub(crate) unsafe fn open(state: *mut lua_State, version: &str, keys: c_int, argv: c_int) {
-    // SAFETY: as this function demands: no call can fail.
+    // SAFETY: the state is new, so six more slots are free; no call raises an error, as there is memory, and the tables
+    // are writable and have no metatables yet.
     unsafe {
         open_libraries(state);
         forbid(state);
         lua_createtable(state, 0, 32);
-        add_functions(state, library::FUNCTIONS);
-        for (name, number) in library::NUMBERS {
-            add_number(state, name, *number);
+        for (name, function) in call::FUNCTIONS {
+            lua_pushcclosure(state, *function, 0);
+            set_field(state, name);
         }
         ffi::push(state, version.as_bytes());
         set_field(state, c"REDIS_VERSION");
-        add_number(state, c"REDIS_VERSION_NUM", version_number(version));
+        lua_pushnumber(state, f64::from(version_number(version)));
+        set_field(state, c"REDIS_VERSION_NUM");
         lua_setglobal(state, c"redis".as_ptr());
-        lua_createtable(state, 0, 3);
-        add_functions(state, struct_lib::FUNCTIONS);
-        lua_setglobal(state, c"struct".as_ptr());
+        for library in library::LIBRARIES {
+            library::open(state, library);
+        }
         lua_pushcclosure(state, error_handler, 0);
         lua_setglobal(state, c"__redis__err__handler".as_ptr());
         lua_pushvalue(state, keys);
@@ -90,7 +93,8 @@ unsafe fn open_libraries(state: *mut lua_State) {
         (luaopen_math, c"math"),
         (luaopen_os, c"os"),
     ];
-    // SAFETY: as this function demands.
+    // SAFETY: the functions open libraries of a new state, each with its name as the argument; there is memory for
+    // them.
     unsafe {
         for (open, name) in libraries {
             lua_pushcclosure(state, open, 0);
@@ -100,19 +104,17 @@ unsafe fn open_libraries(state: *mut lua_State) {
     }
 }
 
-/// Takes away what scripts must not have, and replaces what depends on the machine.
+/// Takes away what scripts must not have.
 ///
 /// # Safety
 ///
 /// As for [`open`].
 unsafe fn forbid(state: *mut lua_State) {
-    // SAFETY: as this function demands. A field may be set to nil while a table is walked.
+    // SAFETY: seven slots suffice, and there is memory. Nothing raises an error: the tables are writable and plain.
     unsafe {
-        lua_pushnil(state);
-        while lua_next(state, LUA_GLOBALSINDEX) != 0 {
-            lua_pop(state, 1);
-            if !ALLOWED.contains(&ffi::string(state, -1)) {
-                lua_pushvalue(state, -1);
+        for name in global_names(state) {
+            if !ALLOWED.contains(&&*name) {
+                ffi::push(state, &name);
                 lua_pushnil(state);
                 lua_rawset(state, LUA_GLOBALSINDEX);
             }
@@ -123,10 +125,30 @@ unsafe fn forbid(state: *mut lua_State) {
         lua_remove(state, -2);
         set_field(state, c"clock");
         lua_setglobal(state, c"os".as_ptr());
-        lua_getglobal(state, c"math".as_ptr());
-        add_functions(state, &[(c"random", random), (c"randomseed", randomseed)]);
+    }
+}
+
+/// The names of all globals, in no order.
+///
+/// # Safety
+///
+/// As for [`open`].
+unsafe fn global_names(state: *mut lua_State) -> Vec<Vec<u8>> {
+    let mut names = Vec::new();
+    // SAFETY: a slot is free for the table, and the frame alone uses the state until it is gone.
+    unsafe {
+        lua_pushvalue(state, LUA_GLOBALSINDEX);
+        let frame = Frame::new(state, Context::of(state), 0);
+        let walked = frame.each(frame.count(), &mut |_, name, _| {
+            if let Value::String(name) = name {
+                names.push(name.to_vec());
+            }
+            Ok(())
+        });
+        assert!(walked.is_ok(), "no script runs that could be killed");
         lua_pop(state, 1);
     }
+    names
 }
 
 /// Makes the globals, the libraries and the metatable of strings read-only.
@@ -135,11 +157,11 @@ unsafe fn forbid(state: *mut lua_State) {
 ///
 /// As for [`open`].
 unsafe fn protect(state: *mut lua_State) {
-    // SAFETY: as this function demands.
+    // SAFETY: three slots suffice, and there is memory; only tables are made read-only.
     unsafe {
-        lua_pushnil(state);
-        while lua_next(state, LUA_GLOBALSINDEX) != 0 {
-            if lua_type(state, -1) == LUA_TTABLE && !ARGUMENTS.contains(&ffi::string(state, -2)) {
+        for name in global_names(state) {
+            raw_field(state, LUA_GLOBALSINDEX, &name);
+            if lua_type(state, -1) == LUA_TTABLE && !ARGUMENTS.contains(&&*name) {
                 lua_setreadonly(state, -1, 1);
             }
             lua_pop(state, 1);
@@ -150,77 +172,11 @@ unsafe fn protect(state: *mut lua_State) {
         lua_pop(state, 2);
         lua_setreadonly(state, LUA_GLOBALSINDEX, 0);
         lua_createtable(state, 0, 1);
-        lua_pushcclosure(state, unknown_global, 0);
+        push_function(state, unknown_global);
         set_field(state, c"__index");
         lua_setreadonly(state, -1, 1);
         lua_setmetatable(state, LUA_GLOBALSINDEX);
         lua_setreadonly(state, LUA_GLOBALSINDEX, 1);
-    }
-}
-
-/// # Safety
-///
-/// As for [`open`]; a table is on top.
-unsafe fn add_functions(state: *mut lua_State, functions: &[(&CStr, lua_CFunction)]) {
-    for (name, function) in functions {
-        // SAFETY: as this function demands.
-        unsafe {
-            lua_pushcclosure(state, *function, 0);
-            set_field(state, name);
-        }
-    }
-}
-
-/// # Safety
-///
-/// As for [`open`]; a table is on top.
-unsafe fn add_number(state: *mut lua_State, name: &CStr, number: u32) {
-    // SAFETY: as this function demands.
-    unsafe {
-        lua_pushnumber(state, f64::from(number));
-        set_field(state, name);
-    }
-}
-
-lua_function!(
-    /// `math.random([[low,] high])`.
-    random = next_random
-);
-lua_function!(
-    /// `math.randomseed(seed)`.
-    randomseed = |state| {
-        let seed = luaL_checkinteger(state, 1) as i32;
-        Context::of(state).random.set(Random::seeded(seed));
-        0
-    }
-);
-
-/// # Safety
-///
-/// As a function for scripts.
-unsafe fn next_random(state: *mut lua_State) -> c_int {
-    // SAFETY: the interpreter gives a live state.
-    unsafe {
-        let context = Context::of(state);
-        let mut random = context.random.get();
-        let unit = random.unit();
-        context.random.set(random);
-        let (low, high, last) = match lua_gettop(state) {
-            0 => {
-                lua_pushnumber(state, unit);
-                return 1;
-            }
-            1 => (1, luaL_checkinteger(state, 1) as i32, 1),
-            2 => (luaL_checkinteger(state, 1) as i32, luaL_checkinteger(state, 2) as i32, 2),
-            _ => return luaL_error(state, c"wrong number of arguments".as_ptr()),
-        };
-        if low > high {
-            return luaL_argerror(state, last, c"interval is empty".as_ptr());
-        }
-        // The difference wraps, as in C.
-        let span = f64::from(high.wrapping_sub(low).wrapping_add(1));
-        lua_pushnumber(state, (unit * span).floor() + f64::from(low));
-        1
     }
 }
 

@@ -1,6 +1,7 @@
 //! The names of scripts.
 
 use std::borrow::Borrow;
+use std::convert::Infallible;
 use std::fmt;
 
 /// The SHA-1 of a script's text, as 40 lower-case hexadecimal digits.
@@ -15,16 +16,18 @@ impl Sha {
 
     /// The digest of `text`.
     pub(crate) fn of(text: &[u8]) -> Sha {
-        Sha::of_long(text, || ())
+        match Sha::of_long(text, || Ok::<(), Infallible>(())) {
+            Ok(sha) => sha,
+        }
     }
 
-    /// The digest of `text`; `poll` is called from time to time, and may never come back.
-    pub(crate) fn of_long(text: &[u8], poll: impl Fn()) -> Sha {
+    /// The digest of `text`, unless `poll`, which is called from time to time, ends it.
+    pub(crate) fn of_long<E>(text: &[u8], poll: impl Fn() -> Result<(), E>) -> Result<Sha, E> {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         const PIECE: usize = 1 << 14;
         let mut sha1 = sha1_smol::Sha1::new();
         for piece in text.chunks(PIECE) {
-            poll();
+            poll()?;
             sha1.update(piece);
         }
         let mut hex = [0; 40];
@@ -32,7 +35,7 @@ impl Sha {
             pair[0] = DIGITS[usize::from(byte >> 4)];
             pair[1] = DIGITS[usize::from(byte & 15)];
         }
-        Sha(hex)
+        Ok(Sha(hex))
     }
 }
 

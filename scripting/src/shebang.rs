@@ -1,6 +1,6 @@
 //! The first line of a script: `#!lua flags=no-writes,allow-oom`.
 
-use crate::Error;
+use crate::error::Error;
 use lockwheel_resp::split_words;
 
 /// What a script's first line says of it.

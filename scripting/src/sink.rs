@@ -63,7 +63,8 @@ impl StackSink {
     /// Makes sure that there is exactly one value. False if the reply was nested deeper than the stack allows.
     pub(crate) fn finish(self) -> bool {
         debug_assert!(self.done, "the host wrote a reply that is not whole");
-        // SAFETY: as `new` demands.
+        // SAFETY: `new` was promised that the state outlives the sink; above `top` lies only what the sink has pushed,
+        // and there is a free slot once it is cut off.
         unsafe {
             if !self.done {
                 lua_settop(self.state, self.top);
@@ -78,7 +79,7 @@ impl StackSink {
         if self.skip > 0 {
             self.skip -= 1;
             if self.skip == 0 {
-                // SAFETY: as `new` demands: the level below has room for a value.
+                // SAFETY: the level that waits for this value has left `SLOTS` free for it.
                 unsafe { lua_pushboolean(self.state, 0) };
                 self.settle();
             }
@@ -99,7 +100,8 @@ impl StackSink {
     /// A table with one text.
     fn tagged(&mut self, tag: &CStr, value: &[u8]) {
         self.value(|state| {
-            // SAFETY: as `new` demands.
+            // SAFETY: a table and its field take two of the `SLOTS` that are free; nothing is raised while the limit is
+            // suspended.
             unsafe {
                 lua_createtable(state, 0, 1);
                 ffi::push(state, value);
@@ -122,7 +124,7 @@ impl StackSink {
         while let Some(level) = self.levels.last_mut() {
             level.came += 1;
             level.left -= 1;
-            // SAFETY: as `new` demands; below the value lies the level's table, or for a map's value the key.
+            // SAFETY: the value is on top; below it lies the table of the level, or the key whose value it is.
             unsafe { level.put(self.state) };
             if level.left > 0 {
                 return;
@@ -139,7 +141,8 @@ impl StackSink {
         if self.drops_aggregate(len) {
             return;
         }
-        // SAFETY: as `new` demands. Room is made first, before anything is pushed.
+        // SAFETY: room is made first, before anything is pushed; the lengths fit, and the limit is suspended, so
+        // nothing is raised.
         unsafe {
             let room = lua_checkstack(self.state, SLOTS) != 0 && len <= MAX_KEYS * 2;
             if !room {
@@ -184,7 +187,7 @@ impl StackSink {
 ///
 /// Both tables lie on top of the stack.
 unsafe fn close(state: *mut lua_State, kind: Kind) {
-    // SAFETY: as this function demands.
+    // SAFETY: the inner table is on top of the outer one, which is fresh: neither read-only nor with a metatable.
     unsafe {
         match kind {
             Kind::Array => {}
@@ -201,12 +204,13 @@ impl Level {
     ///
     /// The level's table lies below the value, or below the key of the value.
     unsafe fn put(&mut self, state: *mut lua_State) {
-        // SAFETY: as this function demands.
+        // SAFETY: the level's table lies where its kind has it: below the value, or below the key. It is fresh, and a
+        // key is checked first, so nothing is raised.
         unsafe {
             match self.kind {
                 Kind::Array => lua_rawseti(state, -2, self.came as c_int),
                 Kind::Set => {
-                    if is_key(state, -1) {
+                    if ffi::is_key(state, -1) {
                         lua_pushboolean(state, 1);
                         lua_rawset(state, -3);
                     } else {
@@ -215,7 +219,7 @@ impl Level {
                 }
                 Kind::Map if self.left % 2 == 1 => {}
                 Kind::Map => {
-                    if is_key(state, -2) {
+                    if ffi::is_key(state, -2) {
                         lua_rawset(state, -3);
                     } else {
                         lua_pop(state, 2);
@@ -226,26 +230,11 @@ impl Level {
     }
 }
 
-/// Whether a value can be a table's key: neither nil nor nan.
-///
-/// # Safety
-///
-/// There is a value at `index`.
-unsafe fn is_key(state: *mut lua_State, index: c_int) -> bool {
-    // SAFETY: as this function demands.
-    unsafe {
-        match lua_type(state, index) {
-            LUA_TNIL => false,
-            LUA_TNUMBER => !lua_tonumber(state, index).is_nan(),
-            _ => true,
-        }
-    }
-}
-
 /// Pushes a value by calls of the interpreter.
 macro_rules! pushes {
     ($self:ident, |$state:ident| $calls:expr) => {
-        // SAFETY: as `StackSink::new` demands: there is room, and nothing raises an error.
+        // SAFETY: `value` is called with a free slot at the least, and `SLOTS` of them hold what one reply pushes; the
+        // limit is suspended, so nothing is raised.
         $self.value(|$state| unsafe { $calls })
     };
 }

@@ -2,27 +2,23 @@
 
 use crate::call::{KILLED, until_nul};
 use crate::context::Context;
-use crate::control::{Control, SIGNAL_MASK};
+use crate::control::{SIGNAL_MASK, ScriptControl};
 use crate::convert::{Written, is_counted, write_result};
+use crate::entry::{ARGV, Arguments, Entry, FUNCTIONS, HANDLER, KEYS, WALKER};
+use crate::error::Error;
 use crate::errors::Errors;
 use crate::ffi::{self, *};
-use crate::library::error_handler;
-use crate::sha::Sha;
-use crate::{Host, Options, sandbox};
+use crate::handler::error_handler;
+use crate::host::Host;
+use crate::options::Options;
+use crate::sandbox;
+use crate::shebang::Flags;
 use lockwheel_resp::Reply;
 use std::ffi::c_int;
+use std::fmt::Display;
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// What lies on the bottom of the stack, always.
-const HANDLER: c_int = 1;
-const KEYS: c_int = 2;
-const ARGV: c_int = 3;
-/// The compiled scripts, by slot.
-const SCRIPTS: c_int = 4;
-/// Above them lies the coroutine on whose stack results are walked.
-const BOTTOM: c_int = 5;
 
 /// The collector waits until memory is four times what was in use, and then keeps up with twice the usual pace: a
 /// script's garbage is small against what the libraries take. Saves a twentieth of a lock script's time.
@@ -30,8 +26,6 @@ const GC_PAUSE: c_int = 400;
 const GC_STEP_MULTIPLIER: c_int = 400;
 /// Garbage of one script beyond this is collected as soon as it ends.
 const LARGE: usize = 8 << 20;
-/// Arguments beyond this are let go of as soon as the script ends.
-const MANY_ARGUMENTS: usize = 256;
 
 pub(crate) struct Vm {
     state: *mut lua_State,
@@ -48,7 +42,7 @@ unsafe impl Send for Vm {}
 
 impl Vm {
     /// An interpreter with the globals of Redis.
-    pub(crate) fn new(options: Options, control: Arc<Control>) -> Vm {
+    pub(crate) fn new(options: Options, control: Arc<ScriptControl>) -> Vm {
         let context = NonNull::from(Box::leak(Box::new(Context::new(options.memory_limit, control))));
         // SAFETY: the context begins with the allocator, and lives as long as the state; the limit is suspended, so
         // nothing fails.
@@ -66,12 +60,23 @@ impl Vm {
             lua_createtable(state, 0, 0);
             let walker = lua_newthread(state);
             sandbox::open(state, options.redis_version, KEYS, ARGV);
-            debug_assert_eq!(lua_gettop(state), BOTTOM);
+            debug_assert_eq!(lua_gettop(state), WALKER);
             let word = context.as_ref().control.word();
             lua_setinterrupt(state, word, SIGNAL_MASK, Context::interrupted, pointer);
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, options.memory_limit);
             lua_gc(state, LUA_GCCOLLECT, 0);
             Vm { state, walker, context, memory_limit: options.memory_limit, collect_at: LARGE }
+        }
+    }
+
+    /// Adds a library to those that scripts find.
+    #[cfg(test)]
+    pub(crate) fn open_library(&mut self, library: &crate::library::Library) {
+        // SAFETY: the limit is suspended, and the globals are writable meanwhile.
+        unsafe {
+            lua_setreadonly(self.state, LUA_GLOBALSINDEX, 0);
+            crate::library::open(self.state, library);
+            lua_setreadonly(self.state, LUA_GLOBALSINDEX, 1);
         }
     }
 
@@ -85,20 +90,21 @@ impl Vm {
         self.context().memory_used()
     }
 
-    /// Compiles a script into a slot; or says why it cannot be, without a trailing line end.
-    pub(crate) fn compile(&mut self, text: &[u8], slot: u32) -> Result<(), Vec<u8>> {
-        // SAFETY: with the limit in force only the protected parser runs, which gives its errors back.
+    /// Compiles an entry's text into a slot: the flags that it declares, or Redis' error.
+    pub(crate) fn compile<E: Entry>(&mut self, text: &[u8], slot: u32) -> Result<Flags, Error> {
+        let (flags, text) = E::parse(text)?;
+        // SAFETY: with the limit in force only the protected parser runs, which gives its errors back as a string.
         unsafe {
             let state = self.state;
             self.context().limit_memory();
-            let status = luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), c"@user_script".as_ptr());
+            let status = luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), E::CHUNK.as_ptr());
             self.context().free_memory();
             if status == LUA_OK {
-                lua_rawseti(state, SCRIPTS, slot as c_int + 1);
-                return Ok(());
+                lua_rawseti(state, FUNCTIONS, slot as c_int + 1);
+                return Ok(flags);
             }
-            let error = until_nul(ffi::string(state, -1)).to_vec();
-            lua_settop(state, BOTTOM);
+            let error = Error::with(E::COMPILE_ERROR, until_nul(ffi::string(state, -1)));
+            lua_settop(state, WALKER);
             self.tidy();
             Err(error)
         }
@@ -109,29 +115,28 @@ impl Vm {
         // SAFETY: the limit is suspended.
         unsafe {
             lua_pushnil(self.state);
-            lua_rawseti(self.state, SCRIPTS, slot as c_int + 1);
+            lua_rawseti(self.state, FUNCTIONS, slot as c_int + 1);
         }
     }
 
     /// Drops all compiled scripts, and all garbage.
     pub(crate) fn clear(&mut self) {
         // SAFETY: the limit is suspended.
-        unsafe { lua_renewtable(self.state, SCRIPTS, 0) };
+        unsafe { lua_renewtable(self.state, FUNCTIONS, 0) };
         self.collect();
     }
 
-    /// Runs the script of a slot, to the end of it, and writes its result or its error. `sha` is asked for errors only.
+    /// Runs an entry, whose function is in a slot, to its end, and writes its result or its error.
     ///
     /// # Panics
     ///
     /// With the host's panic, if it panics.
-    pub(crate) fn run(
+    pub(crate) fn run<E: Entry>(
         &mut self,
+        entry: &E,
         slot: u32,
-        keys: &[&[u8]],
-        args: &[&[u8]],
+        arguments: Arguments<'_>,
         host: &mut dyn Host,
-        sha: impl FnOnce() -> Sha,
         reply: &mut dyn Reply,
     ) {
         // SAFETY: the context leaves the host before this returns. With the limit in force only the protected call
@@ -141,27 +146,25 @@ impl Vm {
             let context = self.context();
             let before = reply.written();
             context.enter(host);
-            fill(state, KEYS, keys);
-            fill(state, ARGV, args);
-            lua_rawgeti(state, SCRIPTS, slot as c_int + 1);
+            lua_rawgeti(state, FUNCTIONS, slot as c_int + 1);
+            let parameters = entry.pass(state, arguments);
             context.limit_memory();
-            let status = lua_pcall(state, 0, 1, HANDLER);
+            let status = lua_pcall(state, parameters, 1, HANDLER);
             context.free_memory();
-            let mut errors =
-                if status == LUA_OK { self.write(reply) } else { Some(write_error(state, &sha(), reply)) };
+            let mut errors = if status == LUA_OK {
+                self.write(reply)
+            } else {
+                Some(write_error(state, entry.name(), reply))
+            };
             // Nobody is told that the script was killed and finds its result.
             if !context.control.finish() && lua_iskilled(state) == 0 {
                 errors = None;
             }
             let errors = errors.unwrap_or_else(|| write_killed(before, reply));
             lua_setkilled(state, 0);
-            lua_settop(state, BOTTOM);
+            lua_settop(state, WALKER);
             lua_tunegc(state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
-            for (index, strings) in [(KEYS, keys), (ARGV, args)] {
-                if strings.len() > MANY_ARGUMENTS {
-                    lua_renewtable(state, index, 0);
-                }
-            }
+            entry.release(state, arguments);
             (errors, context.leave())
         };
         self.tidy();
@@ -224,23 +227,6 @@ extern "C" fn unprotected() -> ! {
     panic!("an error was raised in Lua outside a protected call")
 }
 
-/// Makes the table at `index` an array of strings, as if it were new.
-///
-/// # Safety
-///
-/// The limit of memory is suspended.
-unsafe fn fill(state: *mut lua_State, index: c_int, strings: &[&[u8]]) {
-    // No client sends as many arguments as an `int` cannot count.
-    let len = c_int::try_from(strings.len()).unwrap_or(c_int::MAX);
-    // SAFETY: as this function demands; the array has as many slots.
-    unsafe {
-        lua_renewtable(state, index, len);
-        for (slot, string) in (0..len).zip(strings) {
-            lua_setarraystring(state, index, slot, string.as_ptr().cast(), string.len());
-        }
-    }
-}
-
 /// Writes the error of a killed script in the place of what it has answered.
 #[cold]
 fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
@@ -256,10 +242,12 @@ fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
 ///
 /// The limit of memory is suspended, and there are some free slots.
 #[cold]
-unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) -> Errors {
+unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn Reply) -> Errors {
     let mut text = Vec::new();
     let mut is_new = true;
-    // SAFETY: as this function demands.
+    // SAFETY: the error is on top, so there is a value at `error`; a field is read only of a table. The limit is
+    // suspended, so neither a number made a string nor a pushed name raises an error; the texts are copied before they
+    // are popped.
     unsafe {
         let error = lua_gettop(state);
         let is_table = lua_type(state, error) == LUA_TTABLE;
@@ -273,7 +261,7 @@ unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) -
             }
             is_new = !is_counted(state, error);
         } else {
-            text.extend(format!("ERR Error running script {sha}, ").bytes());
+            text.extend(format!("ERR Error running script {name}, ").bytes());
             let reason = lua_tolstring(state, error, std::ptr::null_mut());
             let reason = if reason.is_null() {
                 b"execution failure"
@@ -284,7 +272,7 @@ unsafe fn write_error(state: *mut lua_State, sha: &Sha, reply: &mut dyn Reply) -
         }
         if is_table {
             let message = text.len();
-            text.extend(format!(" script: {sha}, on ").bytes());
+            text.extend(format!(" script: {name}, on ").bytes());
             let place = append_field(state, error, b"source", "", &mut text)
                 .and_then(|()| append_field(state, error, b"line", ":", &mut text));
             match place {
@@ -310,7 +298,8 @@ unsafe fn append_field(
     before: &str,
     text: &mut Vec<u8>,
 ) -> Option<()> {
-    // SAFETY: as this function demands.
+    // SAFETY: the field is popped again, so the one slot is enough; it is read as a string only if it is one or was a
+    // number, and copied before it goes. With the limit suspended nothing is raised.
     unsafe {
         raw_field(state, index, name);
         let found = lua_isstring(state, -1) != 0;

@@ -20,4 +20,4 @@ mod server;
 pub use lockwheel_engine::config::Config;
 pub use lockwheel_engine::time::ClockError;
 pub use net::BindError;
-pub use server::{Builder, Server, StartError, Time};
+pub use server::{AllocatorUsage, Builder, Server, StartError, Time};

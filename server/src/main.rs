@@ -8,7 +8,7 @@ use lockwheel_engine::config::{Config, Invocation, system_reason};
 use lockwheel_engine::spec::REDIS_VERSION;
 use program::files::{PublishedFile, SystemFiles};
 use program::supervisor::Supervisor;
-use program::{background, log};
+use program::{allocator, background, log};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,7 +77,7 @@ fn serve(config: Config, supervisor: Option<Supervisor>) -> Result<(), String> {
     );
     tracing::info!("Configuration loaded");
     let port = config.port;
-    let server = Server::builder().config(config).signals(true).start();
+    let server = Server::builder().config(config).signals(true).allocator(allocator::usage).start();
     let server = server.map_err(|error| cannot_start(&error, port, !log_file.is_empty()))?;
     tracing::info!("Running mode=standalone, port={}.", server.port());
     let pid_file = PublishedFile::write(&pid_file, id);

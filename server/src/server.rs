@@ -1,6 +1,6 @@
 //! The embedding API: a server in this process.
 
-use crate::net::{self, Acceptor, BindError, Control, Endpoints, Listeners, Shared, Threads};
+use crate::net::{self, AcceptRuntime, Acceptor, BindError, Endpoints, Listeners, Shared, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::RedissonWaiters;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use lockwheel_engine::config::TimeMode as Time;
+pub use lockwheel_engine::statistics::AllocatorUsage;
 
 /// A server cannot be started.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ impl From<io::Error> for StartError {
 pub struct Builder {
     config: Config,
     signals: bool,
+    allocator: Option<fn() -> AllocatorUsage>,
 }
 
 impl Builder {
@@ -98,9 +100,15 @@ impl Builder {
         self
     }
 
+    /// What INFO tells of the process' allocator, which this asks: for a process that is nothing else.
+    pub fn allocator(mut self, usage: fn() -> AllocatorUsage) -> Self {
+        self.allocator = Some(usage);
+        self
+    }
+
     /// Starts it; it accepts connections when this returns.
     pub fn start(self) -> Result<Server, StartError> {
-        Server::start(self.config, self.signals)
+        Server::start(self)
     }
 }
 
@@ -124,8 +132,9 @@ impl Server {
         Builder::default()
     }
 
-    fn start(mut config: Config, signals: bool) -> Result<Self, StartError> {
-        let control = Control::new(signals)?;
+    fn start(builder: Builder) -> Result<Self, StartError> {
+        let Builder { mut config, signals, allocator } = builder;
+        let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;
         #[cfg(unix)]
@@ -137,11 +146,11 @@ impl Server {
         let seed = config.seed.unwrap_or_else(random_seed);
         let threads = Threads::new(config.thread_count(cores), endpoints, listeners, |now| {
             let mut engine = Engine::new(config, seed, now);
-            engine.set_process(net::this_process(port));
+            engine.set_process(net::this_process(port, allocator));
             engine
         })?;
         let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());
-        threads.start(control)?;
+        threads.start(accepting)?;
         Ok(Server {
             shared,
             acceptor,
@@ -168,7 +177,7 @@ impl Server {
 
     /// Waits until a signal or SHUTDOWN ends it.
     pub fn wait(&self) {
-        self.shared.wait();
+        self.shared.shutdown.wait();
     }
 
     /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to
@@ -236,7 +245,7 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.end();
-        self.shared.join(self.patience);
+        self.shared.shutdown.join(self.patience);
     }
 }
 

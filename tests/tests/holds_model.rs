@@ -1,9 +1,7 @@
 //! Grants and losses against a model of them: whoever takes, deletes, moves, overwrites or outlives what.
 
 use lockwheel::Config;
-use lockwheel_engine::Engine;
-use lockwheel_engine::clients::{Outbox, Peer, Slot};
-use lockwheel_engine::time::Now;
+use lockwheel_engine::core::Simulation;
 use lockwheel_tests::rng::Rng;
 use std::collections::BTreeMap;
 
@@ -142,27 +140,22 @@ impl Model {
 }
 
 struct Real {
-    engine: Engine,
-    slot: Slot,
+    server: Simulation,
+    client: u64,
 }
 
 impl Real {
     fn new() -> Self {
-        let now = Now { wall_us: 0, monotonic_us: 0 };
-        let mut engine = Engine::new(Config::default(), 7, now);
-        engine.begin(now);
-        let slot = engine.connect(Peer::default());
-        let mut real = Real { engine, slot };
+        let mut server = Simulation::new(Config::default(), 7);
+        let client = server.connect();
+        let mut real = Real { server, client };
         real.ask("CLOCK.FREEZE");
+        real.ask("CLOCK.SET 0");
         real
     }
 
     fn ask(&mut self, line: &str) -> String {
-        let argv: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        self.engine.execute(self.slot, &argv);
-        let mut answer = Outbox::default();
-        self.engine.take_output(self.slot, &mut answer);
-        String::from_utf8_lossy(answer.bytes()).into_owned()
+        self.server.ask(self.client, line)
     }
 }
 
@@ -198,7 +191,7 @@ fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) -> String {
         }
         12 => {
             model.gone(key, "forced", Some(owner));
-            format!("EVAL {FORCE} 1 {key} {owner}")
+            format!("EVAL \"{FORCE}\" 1 {key} {owner}")
         }
         13 => {
             model.gone(key, "deleted", None);

@@ -1,9 +1,7 @@
 //! The queue of a lock against a model of it: who is served when, whoever comes, leaves, holds or lets go.
 
 use lockwheel::Config;
-use lockwheel_engine::Engine;
-use lockwheel_engine::clients::{Outbox, Peer, Slot};
-use lockwheel_engine::time::Now;
+use lockwheel_engine::core::Simulation;
 use lockwheel_tests::rng::Rng;
 use std::collections::BTreeMap;
 
@@ -98,44 +96,29 @@ impl Model {
     }
 }
 
-/// The engine, its clients, and one more that steers.
+/// A server, its clients, and one more that steers.
 struct Real {
-    engine: Engine,
-    clients: Vec<Slot>,
-    main: Slot,
+    server: Simulation,
+    clients: Vec<u64>,
+    main: u64,
 }
 
 impl Real {
     fn new() -> Self {
-        let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
-        let mut engine = Engine::new(Config::default(), 7, now);
-        engine.begin(now);
-        let main = engine.connect(Peer::default());
-        let clients = (0..CLIENTS).map(|_| engine.connect(Peer::default())).collect();
-        let mut real = Real { engine, clients, main };
-        real.ask("CLOCK.FREEZE");
-        real
-    }
-
-    fn send(&mut self, slot: Slot, line: &str) {
-        let argv: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        self.engine.execute(slot, &argv);
-    }
-
-    fn read(&mut self, slot: Slot) -> String {
-        let mut answer = Outbox::default();
-        self.engine.take_output(slot, &mut answer);
-        String::from_utf8_lossy(answer.bytes()).into_owned()
+        let mut server = Simulation::new(Config::default(), 7);
+        let main = server.connect();
+        let clients = (0..CLIENTS).map(|_| server.connect()).collect();
+        server.ask(main, "CLOCK.FREEZE");
+        Real { server, clients, main }
     }
 
     fn ask(&mut self, line: &str) -> String {
-        self.send(self.main, line);
-        self.read(self.main)
+        self.server.ask(self.main, line)
     }
 
     /// What a waiter was told, in the model's words; empty while it waits.
     fn told(&mut self, client: usize) -> String {
-        let answer = self.read(self.clients[client]);
+        let answer = self.server.read(self.clients[client]);
         let lines: Vec<&str> = answer.split("\r\n").collect();
         match lines.iter().position(|line| *line == "holds") {
             Some(at) => format!("granted {}", &lines[at + 1][1..]),
@@ -152,7 +135,7 @@ fn acquire(real: &mut Real, model: &mut Model, rng: &mut Rng) {
     if model.queue.iter().any(|waiter| waiter.client == client) {
         return;
     }
-    real.send(real.clients[client], &format!("LOCK.ACQUIRE l {owner} PX {lease_ms} BLOCK {wait_ms}"));
+    real.server.send(real.clients[client], &format!("LOCK.ACQUIRE l {owner} PX {lease_ms} BLOCK {wait_ms}"));
     if let Some(told) = model.take(owner, lease_ms) {
         model.told.insert(client, told);
         return model.serve();
@@ -163,8 +146,9 @@ fn acquire(real: &mut Real, model: &mut Model, rng: &mut Rng) {
 
 /// A client closes its connection, and another comes in its place.
 fn disconnect(real: &mut Real, model: &mut Model, client: usize) {
-    real.engine.disconnect(real.clients[client]);
-    real.clients[client] = real.engine.connect(Peer::default());
+    real.server.close(real.clients[client]);
+    real.server.notice();
+    real.clients[client] = real.server.connect();
     model.leave(client, "gone");
     model.told.remove(&client);
 }
@@ -185,7 +169,7 @@ fn let_go(real: &mut Real, model: &mut Model, owner: &'static str) {
 fn usurp(real: &mut Real, model: &mut Model, owner: &'static str) {
     let script =
         "redis.call('del',KEYS[1])redis.call('hset',KEYS[1],ARGV[1],1)redis.call('pexpire',KEYS[1],30)";
-    real.ask(&format!("EVAL {script} 1 l {owner}"));
+    real.ask(&format!("EVAL \"{script}\" 1 l {owner}"));
     let made = model.make();
     model.held = Some((owner, 1, model.now_ms + 30, made));
     model.serve();
@@ -197,7 +181,7 @@ fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) {
         0..5 => acquire(real, model, rng),
         5..7 => let_go(real, model, owner),
         7 => {
-            let id = real.engine.session(real.clients[client]).id;
+            let id = real.clients[client];
             real.ask(&format!("CLIENT UNBLOCK {id} ERROR"));
             model.leave(client, "unblocked");
         }

@@ -148,10 +148,11 @@ fn messages_and_replies_that_wait_take_little_more_than_their_bytes() {
     }
 }
 
-/// Bytes that wait for clients, by their own account.
+/// Bytes that wait for clients, by their own account: those in buffers, and the memory of all pieces.
 fn waiting(client: &mut Client) -> usize {
     let list = client.line("CLIENT LIST").to_string();
-    let fields = list.split(' ').filter_map(|field| field.strip_prefix("obl="));
+    let fields =
+        list.split(' ').filter_map(|field| field.strip_prefix("obl=").or(field.strip_prefix("omem=")));
     fields.map(|bytes| bytes.parse::<usize>().expect("a number")).sum()
 }
 

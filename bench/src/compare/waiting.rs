@@ -7,6 +7,7 @@ use crate::servers::Server;
 use crate::waiting::client::Client;
 use crate::waiting::options::Options;
 use crate::waiting::results::{LockKind, Strain};
+use crate::waiting::wire::Reply;
 use crate::waiting::{Target, handoff, lateness, pauses};
 use std::io;
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub(super) fn measure(
 /// The server as the workloads see it.
 fn target(server: &Server) -> io::Result<Target> {
     let command = Client::connect(server.addr)?.call(&[b"COMMAND", b"INFO", b"LOCK.ACQUIRE"])?;
-    let native = command.elements().first().is_some_and(|info| !info.is_null());
+    let native = command.elements().first().is_some_and(|info| *info != Reply::Null);
     Ok(Target { name: server.name.clone(), address: server.addr, pid: server.pid(), native })
 }
 

@@ -1,4 +1,4 @@
-//! What a right reply is, and where a reply ends.
+//! What a right reply is.
 
 use super::template::Template;
 use crate::error::Result;
@@ -70,98 +70,9 @@ fn is_integer(reply: &[u8]) -> bool {
     })
 }
 
-/// What stands at the beginning of some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
-    /// A whole reply (or request) of so many bytes.
-    Whole(usize),
-    /// The beginning of one.
-    Part,
-    /// No reply at all.
-    Broken,
-}
-
-/// How long the reply is that `bytes` begin with. Linear in its length.
-pub fn frame(bytes: &[u8]) -> Frame {
-    // Replies still to be read: an array adds its elements, so that depth needs no recursion.
-    let (mut at, mut left) = (0usize, 1u64);
-    while left > 0 {
-        let Some(line) = line_end(&bytes[at..]) else {
-            let known = bytes.get(at).is_none_or(|first| b"+-:$*_#,(!=%~>".contains(first));
-            return if known { Frame::Part } else { Frame::Broken };
-        };
-        let (kind, number) = (bytes[at], &bytes[at + 1..at + line - 2]);
-        at += line;
-        left -= 1;
-        match kind {
-            b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => {}
-            b'$' | b'!' | b'=' => match length(number) {
-                Some(None) => {}
-                Some(Some(length)) => match at.checked_add(length).and_then(|end| end.checked_add(2)) {
-                    Some(end) if end <= bytes.len() && bytes[end - 2..end] == *b"\r\n" => at = end,
-                    Some(end) if end > bytes.len() => return Frame::Part,
-                    _ => return Frame::Broken,
-                },
-                None => return Frame::Broken,
-            },
-            b'*' | b'~' | b'>' | b'%' => {
-                let Some(count) = length(number) else { return Frame::Broken };
-                let each = if kind == b'%' { 2 } else { 1 };
-                left = left.saturating_add(each * count.unwrap_or(0) as u64);
-            }
-            _ => return Frame::Broken,
-        }
-    }
-    Frame::Whole(at)
-}
-
-/// The bytes up to and with the first CR LF.
-fn line_end(bytes: &[u8]) -> Option<usize> {
-    let at = bytes.iter().position(|&byte| byte == b'\n')?;
-    (at >= 2 && bytes[at - 1] == b'\r').then_some(at + 1)
-}
-
-/// A length: `Some(None)` for -1, `None` for what is no length.
-fn length(digits: &[u8]) -> Option<Option<usize>> {
-    if digits == b"-1" {
-        return Some(None);
-    }
-    std::str::from_utf8(digits).ok()?.parse::<u32>().ok().map(|length| Some(length as usize))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn frames_are_measured_at_every_cut() {
-        let frames: &[&[u8]] = &[
-            b"+OK\r\n",
-            b"-ERR no\r\n",
-            b":-12\r\n",
-            b"$-1\r\n",
-            b"$0\r\n\r\n",
-            b"$5\r\na\r\nbc\r\n",
-            b"*-1\r\n",
-            b"*0\r\n",
-            b"*3\r\n:1\r\n*2\r\n$1\r\nx\r\n+y\r\n:2\r\n",
-            b"%1\r\n+a\r\n_\r\n",
-        ];
-        for &whole in frames {
-            for cut in 0..whole.len() {
-                assert_eq!(frame(&whole[..cut]), Frame::Part, "{}", whole[..cut].escape_ascii());
-            }
-            assert_eq!(frame(whole), Frame::Whole(whole.len()));
-            assert_eq!(frame(&[whole, b"+next\r\n"].concat()), Frame::Whole(whole.len()));
-        }
-    }
-
-    #[test]
-    fn what_is_no_reply_is_told() {
-        for broken in [&b"x"[..], b"HTTP/1.1 400\r\n", b"$x\r\n", b"$1\r\nabc\r\n", b"*-2\r\n", b"$-7\r\n"] {
-            assert_eq!(frame(broken), Frame::Broken, "{}", broken.escape_ascii());
-        }
-    }
 
     #[test]
     fn a_wrong_reply_is_not_allowed() {

@@ -1,13 +1,15 @@
 //! One connection: its batch under way, and the check of what comes back.
 
-use super::check::{Expect, Frame, frame};
+use super::check::Expect;
 use super::keys::Chooser;
 use super::{Plan, Step};
 use crate::error::{Error, Result, WrongReply};
+use lockwheel_resp::{InvalidReply, Replies, ReplyLimits, ReplyParser};
 use mio::net::TcpStream;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Room for replies beyond those that are expected, so that an error comes whole.
@@ -41,6 +43,9 @@ pub(super) struct Connection {
     replies: Vec<u8>,
     filled: usize,
     checked: usize,
+    /// Where the replies end, when not all are known to the byte.
+    parser: ReplyParser,
+    parsed: Replies,
     /// When the batch was sent, or should have been.
     pub(super) since: Instant,
     /// When batches that wait for this connection should have been sent.
@@ -73,6 +78,8 @@ impl Connection {
             replies: Vec::new(),
             filled: 0,
             checked: 0,
+            parser: ReplyParser::new(),
+            parsed: Replies::new(),
             since: Instant::now(),
             due: VecDeque::new(),
         })
@@ -181,7 +188,7 @@ impl Connection {
 
     /// Whether all of the batch's replies have come.
     fn check(&mut self) -> Result<bool> {
-        let whole = if self.exact { self.check_bytes()? } else { self.check_frames()? };
+        let whole = if self.exact { self.check_bytes()? } else { self.check_replies()? };
         if whole && self.filled > self.checked {
             let came = self.replies[self.checked..self.filled].to_vec();
             return Err(wrong(Vec::new(), "nothing: every request is answered".to_string(), came));
@@ -196,68 +203,71 @@ impl Connection {
             self.checked = end;
             return Ok(end == self.expected.len());
         }
-        // Something is wrong: which reply? Those before it are right, so the frames of both agree.
-        let (mut at, mut index) = (0, 0);
-        loop {
-            let Frame::Whole(length) = frame(&self.expected[at..]) else {
-                let text = "a reply that is no frame is expected: the workload is wrong";
-                return Err(Error::other(text));
-            };
-            let came = &self.replies[at..self.filled];
-            if came.starts_with(&self.expected[at..at + length]) {
-                at += length;
-                index += 1;
-                continue;
-            }
-            return match frame(came) {
-                Frame::Part if came.len() < SHOWN => Ok(false),
-                Frame::Part | Frame::Broken => Err(self.wrong_at(index, at, came.len().min(SHOWN), length)),
-                Frame::Whole(whole) => Err(self.wrong_at(index, at, whole, length)),
-            };
-        }
+        self.check_different_bytes()
     }
 
-    fn wrong_at(&self, index: usize, at: usize, came: usize, expected: usize) -> Error {
-        let right = self.expected[at..at + expected].escape_ascii().to_string();
+    /// Finds the first wrong reply among bytes that are not those that must come. False while it has to become whole.
+    #[cold]
+    fn check_different_bytes(&self) -> Result<bool> {
+        let (expected, _) = whole_replies(&self.expected);
+        let came = &self.replies[..self.filled];
+        // The replies before it are right, so they end at the same places.
+        let is_wrong =
+            |i: &usize| !came[expected.range(*i).start..].starts_with(&self.expected[expected.range(*i)]);
+        let Some(index) = (0..expected.len()).find(is_wrong) else {
+            return Err(Error::other("what is expected are no whole replies: the workload is wrong"));
+        };
+        let right = expected.range(index);
+        let (whole, error) = whole_replies(came);
+        if index < whole.len() {
+            return Err(self.wrong_at(index, right, whole.range(index).len()));
+        }
+        let length = came.len() - right.start;
+        if error.is_none() && length < SHOWN {
+            return Ok(false);
+        }
+        Err(self.wrong_at(index, right, length.min(SHOWN)))
+    }
+
+    /// `expected` is where the right reply stands, `came` the length of what came in its place.
+    fn wrong_at(&self, index: usize, expected: Range<usize>, came: usize) -> Error {
+        let at = expected.start;
+        let right = self.expected[expected].escape_ascii().to_string();
         wrong(self.request(index), right, self.replies[at..at + came].to_vec())
     }
 
     /// Finds whole replies and checks each.
-    fn check_frames(&mut self) -> Result<bool> {
-        while self.answered < self.asked.len() {
-            let came = &self.replies[self.checked..self.filled];
-            let (step, key, counter) = self.asked[self.answered];
+    fn check_replies(&mut self) -> Result<bool> {
+        let came = &self.replies[self.checked..self.filled];
+        let parsed = self.parser.parse(came, &ReplyLimits::default(), &mut self.parsed);
+        let mut checked = 0;
+        for (i, &(step, key, counter)) in (0..self.parsed.len()).zip(&self.asked[self.answered..]) {
             let expect = &self.steps[step].expect;
-            match frame(came) {
-                Frame::Part => return Ok(false),
-                Frame::Whole(length) if expect.allows(&came[..length], key, counter) => {
-                    self.checked += length;
-                    self.answered += 1;
-                }
-                Frame::Whole(length) => {
-                    let came = came[..length].to_vec();
-                    return Err(wrong(self.request(self.answered), expect.describe(key, counter), came));
-                }
-                Frame::Broken => {
-                    let came = came[..came.len().min(SHOWN)].to_vec();
-                    return Err(wrong(self.request(self.answered), expect.describe(key, counter), came));
-                }
+            let reply = &came[self.parsed.range(i)];
+            if !expect.allows(reply, key, counter) {
+                let request = self.request(self.answered + i);
+                return Err(wrong(request, expect.describe(key, counter), reply.to_vec()));
             }
+            checked = self.parsed.range(i).end;
         }
-        Ok(true)
+        let missing = self.asked[self.answered..].get(self.parsed.len());
+        if let (Some(&(step, key, counter)), Err(_)) = (missing, parsed) {
+            let came = &came[checked..];
+            let expected = self.steps[step].expect.describe(key, counter);
+            let request = self.request(self.answered + self.parsed.len());
+            return Err(wrong(request, expected, came[..came.len().min(SHOWN)].to_vec()));
+        }
+        self.checked += checked;
+        self.answered = self.asked.len().min(self.answered + self.parsed.len());
+        Ok(self.answered == self.asked.len())
     }
 
     /// A request of the batch under way, by its place in it.
+    #[cold]
     fn request(&self, index: usize) -> Vec<u8> {
-        let mut at = 0;
-        for _ in 0..index {
-            let Frame::Whole(length) = frame(&self.requests[at..]) else { return Vec::new() };
-            at += length;
-        }
-        match frame(&self.requests[at..]) {
-            Frame::Whole(length) => self.requests[at..at + length].to_vec(),
-            _ => Vec::new(),
-        }
+        // A request is an array, which could be a reply.
+        let (requests, _) = whole_replies(&self.requests);
+        if index < requests.len() { self.requests[requests.range(index)].to_vec() } else { Vec::new() }
     }
 
     /// Whether a batch is under way.
@@ -283,4 +293,11 @@ impl Connection {
 
 fn wrong(sent: Vec<u8>, expected: String, came: Vec<u8>) -> Error {
     Error::Reply(Box::new(WrongReply { sent, expected, came }))
+}
+
+/// The whole replies that some bytes begin with, and what is wrong with those that follow.
+fn whole_replies(bytes: &[u8]) -> (Replies, Option<InvalidReply>) {
+    let mut replies = Replies::new();
+    let result = ReplyParser::new().parse(bytes, &ReplyLimits::default(), &mut replies);
+    (replies, result.err())
 }

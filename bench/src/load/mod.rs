@@ -10,7 +10,7 @@ mod keys;
 mod template;
 mod threads;
 
-pub use check::{Expect, Frame, frame};
+pub use check::Expect;
 pub use generator::{Generator, Limit, Outcome, Plan};
 pub use keys::{Chooser, Order, Rng};
 pub use template::{Arg, Template};

@@ -1,7 +1,8 @@
 //! A blocking connection for what is not measured: loading scripts, FLUSHALL, INFO.
 
 use crate::error::{Error, Result, WrongReply};
-use crate::load::{Frame, frame};
+use crate::incoming::{Incoming, Received};
+use lockwheel_resp::{Value, write_request};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -12,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// One connection.
 pub struct Client {
     socket: TcpStream,
-    came: Vec<u8>,
+    incoming: Incoming,
 }
 
 impl Client {
@@ -24,7 +25,7 @@ impl Client {
         let socket = TcpStream::connect(addr).map_err(Error::io(format!("connect to {addr}")))?;
         socket.set_nodelay(true).map_err(Error::io("set an option of a socket"))?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(Error::io("set an option of a socket"))?;
-        Ok(Client { socket, came: Vec::new() })
+        Ok(Client { socket, incoming: Incoming::default() })
     }
 
     /// Sends a command and waits for its reply, as on the wire.
@@ -32,23 +33,26 @@ impl Client {
     /// # Errors
     /// When the connection breaks, or the reply is none. An error reply is a reply.
     pub fn call(&mut self, args: &[&[u8]]) -> Result<Vec<u8>> {
-        let mut request = format!("*{}\r\n", args.len()).into_bytes();
-        for arg in args {
-            request.extend_from_slice(format!("${}\r\n", arg.len()).as_bytes());
-            request.extend_from_slice(arg);
-            request.extend_from_slice(b"\r\n");
-        }
+        self.receive(args, |reply| reply.bytes.to_vec())
+    }
+
+    fn receive<T>(&mut self, args: &[&[u8]], read: impl FnOnce(Received<'_>) -> T) -> Result<T> {
+        let mut request = Vec::new();
+        write_request(args, &mut request);
         self.socket.write_all(&request).map_err(Error::io("write to a server"))?;
         let mut piece = [0; 16 * 1024];
         loop {
-            match frame(&self.came) {
-                Frame::Whole(length) => return Ok(self.came.drain(..length).collect()),
-                Frame::Broken => return Err(wrong(&request, "a reply", &self.came)),
-                Frame::Part => {}
+            match self.incoming.take() {
+                Ok(Some(reply)) => return Ok(read(reply)),
+                Err(_) => return Err(wrong(&request, "a reply", self.incoming.rest())),
+                Ok(None) => {}
             }
             match self.socket.read(&mut piece).map_err(Error::io("read from a server"))? {
-                0 => return Err(wrong(&request, "a reply, but the connection was closed", &self.came)),
-                count => self.came.extend_from_slice(&piece[..count]),
+                0 => {
+                    let expected = "a reply, but the connection was closed";
+                    return Err(wrong(&request, expected, self.incoming.rest()));
+                }
+                count => self.incoming.append(&piece[..count]),
             }
         }
     }
@@ -70,13 +74,10 @@ impl Client {
     /// # Errors
     /// When the connection breaks.
     pub fn text(&mut self, args: &[&[u8]]) -> Result<Option<String>> {
-        let reply = String::from_utf8_lossy(&self.call(args)?).into_owned();
-        let text = match reply.as_bytes().first() {
-            Some(b'$') => reply.split_once("\r\n").and_then(|(_, text)| text.strip_suffix("\r\n")),
-            Some(b'+') => reply[1..].strip_suffix("\r\n"),
+        self.receive(args, |reply| match reply.value {
+            Value::Simple(text) | Value::Bulk(text) => Some(String::from_utf8_lossy(text).into_owned()),
             _ => None,
-        };
-        Ok(text.map(str::to_string))
+        })
     }
 }
 

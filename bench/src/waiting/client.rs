@@ -1,6 +1,8 @@
 //! One blocking connection: what sets a measurement up, looks at the server, and reads events.
 
 use super::wire::{self, Reply};
+use crate::incoming::Incoming;
+use lockwheel_resp::write_request;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -16,9 +18,7 @@ const WINDOW: usize = 64;
 pub struct Client {
     stream: TcpStream,
     outgoing: Vec<u8>,
-    incoming: Vec<u8>,
-    /// How much of `incoming` has been read as replies.
-    consumed: usize,
+    incoming: Incoming,
 }
 
 impl Client {
@@ -31,7 +31,7 @@ impl Client {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Client { stream, outgoing: Vec::new(), incoming: Vec::new(), consumed: 0 })
+        Ok(Client { stream, outgoing: Vec::new(), incoming: Incoming::default() })
     }
 
     /// Sends a request and waits for its reply.
@@ -76,7 +76,7 @@ impl Client {
 
     /// Appends a request to what the next `flush` sends.
     pub fn push(&mut self, arguments: &[&[u8]]) {
-        wire::encode(arguments, &mut self.outgoing);
+        write_request(arguments, &mut self.outgoing);
     }
 
     /// Sends what was pushed.
@@ -98,14 +98,10 @@ impl Client {
             if let Some(reply) = self.received()? {
                 return Ok(Some(reply));
             }
-            if self.consumed > 0 {
-                self.incoming.drain(..self.consumed);
-                self.consumed = 0;
-            }
             let mut chunk = [0; 16 * 1024];
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up")),
-                Ok(length) => self.incoming.extend_from_slice(&chunk[..length]),
+                Ok(length) => self.incoming.append(&chunk[..length]),
                 Err(error) if is_timeout(&error) => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -118,9 +114,7 @@ impl Client {
     /// # Errors
     /// When what was received is no RESP2.
     pub fn received(&mut self) -> io::Result<Option<Reply>> {
-        let Some((reply, length)) = wire::decode(&self.incoming[self.consumed..])? else { return Ok(None) };
-        self.consumed += length;
-        Ok(Some(reply))
+        wire::take(&mut self.incoming)
     }
 
     /// Lets `receive` wait no longer than this.

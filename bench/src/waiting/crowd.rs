@@ -1,6 +1,8 @@
 //! Many connections in one thread, each of which mostly waits.
 
 use super::wire::{self, Reply};
+use crate::incoming::Incoming;
+use lockwheel_resp::write_request;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -37,7 +39,7 @@ pub struct Crowd {
 struct Socket {
     stream: TcpStream,
     outgoing: Vec<u8>,
-    incoming: Vec<u8>,
+    incoming: Incoming,
 }
 
 impl Crowd {
@@ -56,7 +58,7 @@ impl Crowd {
             stream.set_nonblocking(true)?;
             let mut stream = TcpStream::from_std(stream);
             poll.registry().register(&mut stream, Token(place), Interest::READABLE | Interest::WRITABLE)?;
-            sockets.push(Socket { stream, outgoing: Vec::new(), incoming: Vec::new() });
+            sockets.push(Socket { stream, outgoing: Vec::new(), incoming: Incoming::default() });
         }
         Ok(Crowd {
             poll,
@@ -81,7 +83,7 @@ impl Crowd {
     pub fn send(&mut self, place: Place, arguments: &[&[u8]]) -> io::Result<()> {
         self.requests += 1;
         let socket = &mut self.sockets[place];
-        wire::encode(arguments, &mut socket.outgoing);
+        write_request(arguments, &mut socket.outgoing);
         socket.flush()
     }
 
@@ -131,12 +133,9 @@ impl Crowd {
     fn read(&mut self, place: Place) -> io::Result<()> {
         let socket = &mut self.sockets[place];
         socket.fill()?;
-        let mut consumed = 0;
-        while let Some((reply, length)) = wire::decode(&socket.incoming[consumed..])? {
-            consumed += length;
+        while let Some(reply) = wire::take(&mut socket.incoming)? {
             self.arrived.push_back((place, reply));
         }
-        socket.incoming.drain(..consumed);
         Ok(())
     }
 }
@@ -163,7 +162,7 @@ impl Socket {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server hung up")),
                 Ok(length) => {
-                    self.incoming.extend_from_slice(&chunk[..length]);
+                    self.incoming.append(&chunk[..length]);
                     if length < chunk.len() {
                         return Ok(());
                     }

@@ -9,7 +9,7 @@ use super::background::{self, Background};
 use super::client::Client;
 use super::results::Lateness;
 use super::samples::Samples;
-use super::wire;
+use lockwheel_resp::write_request;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -116,7 +116,7 @@ fn spread(number: usize, of: usize, to: u64) -> u64 {
 }
 
 fn set(out: &mut Vec<u8>, key: &str, deadline: u64) {
-    wire::encode(&[b"SET", key.as_bytes(), b"1", b"PXAT", deadline.to_string().as_bytes()], out);
+    write_request(&[b"SET", key.as_bytes(), b"1", b"PXAT", deadline.to_string().as_bytes()], out);
 }
 
 fn now_us() -> f64 {

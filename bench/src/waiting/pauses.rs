@@ -7,6 +7,7 @@ use super::client::Client;
 use super::results::{Pause, Strain};
 use super::samples::Samples;
 use super::{Target, wire};
+use lockwheel_resp::write_request;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -122,10 +123,10 @@ fn load(control: &mut Client, keys: usize, deadlines: Option<u64>) -> io::Result
     control.load(keys, |out, number| {
         let key = format!("pause:{number}");
         match deadlines {
-            None => wire::encode(&[b"SET", key.as_bytes(), b"0123456789"], out),
+            None => write_request(&[b"SET", key.as_bytes(), b"0123456789"], out),
             Some(begin) => {
                 let deadline = (begin + number as u64 % SPREAD_MS).to_string();
-                wire::encode(&[b"SET", key.as_bytes(), b"0123456789", b"PXAT", deadline.as_bytes()], out);
+                write_request(&[b"SET", key.as_bytes(), b"0123456789", b"PXAT", deadline.as_bytes()], out);
             }
         }
     })

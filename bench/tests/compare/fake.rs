@@ -1,6 +1,6 @@
 //! A server that answers what a test wants it to.
 
-use lockwheel_bench::load::{Frame, frame};
+use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -46,21 +46,22 @@ pub(crate) fn usual(command: &[u8]) -> Vec<u8> {
 
 fn serve(mut socket: TcpStream, answer: &Answer) {
     let (mut came, mut piece) = (Vec::new(), [0; 4096]);
+    let (mut parser, mut batch) = (RequestParser::new(), Batch::new());
     loop {
         let Ok(count) = socket.read(&mut piece) else { return };
         if count == 0 {
             return;
         }
         came.extend_from_slice(&piece[..count]);
-        while let Frame::Whole(length) = frame(&came) {
-            let request: Vec<u8> = came.drain(..length).collect();
-            let name = request.split(|&byte| byte == b'\n').nth(2).unwrap_or_default();
-            let reply = (answer.lock().expect("no answer panics but to fail its test"))(
-                name.strip_suffix(b"\r").unwrap_or(name),
-            );
-            if socket.write_all(&reply).is_err() {
-                return;
+        while parser.parse(&came, &RequestLimits::default(), &mut batch).is_ok() && !batch.is_empty() {
+            for i in 0..batch.len() {
+                let name = batch.arguments(i, &came).next().unwrap_or_default();
+                let reply = (answer.lock().expect("no answer panics but to fail its test"))(name);
+                if socket.write_all(&reply).is_err() {
+                    return;
+                }
             }
+            came.drain(..batch.consumed());
         }
     }
 }

@@ -89,8 +89,7 @@ impl Extended {
     }
 
     /// The sum, rounded to 64 bits of mantissa; `None` when it is not finite.
-    // Not `std::ops::Add`: it can fail.
-    #[allow(clippy::should_implement_trait)]
+    #[expect(clippy::should_implement_trait, reason = "it can fail")]
     pub fn add(self, other: Self) -> Option<Self> {
         let (mut high, mut low) = match (self.size, other.size) {
             (Size::Infinite, _) | (_, Size::Infinite) => return None,
@@ -243,3 +242,6 @@ impl Decimal {
         Size::round(quotient, sticky, -shift)
     }
 }
+
+#[cfg(test)]
+mod tests;

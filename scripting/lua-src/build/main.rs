@@ -1,5 +1,5 @@
-//! Builds Lua: takes the untouched sources of Lua 5.1.5, makes the changes of the table of [`patches`], each of which
-//! must fit exactly, renames what the linker sees, and compiles the result. No Lua source is kept here.
+//! Builds Lua: takes its untouched sources, makes the changes of the table of [`patches`], each of which must fit
+//! exactly, adds the files of `c/`, renames what the linker sees, and compiles the result. No Lua source is kept here.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,6 +11,10 @@ mod source;
 use patches::{Change, PATCHES};
 
 const LIB: &str = "lockwheel_lua";
+/// The variable that asks for a sanitizer of the C compiler's: `address`, with gcc.
+const SANITIZE: &str = "LOCKWHEEL_LUA_SANITIZE";
+/// Where our own files are: additions to Lua, as files of C.
+const OWN: &str = "c";
 
 fn main() {
     if let Err(reason) = build() {
@@ -20,28 +24,61 @@ fn main() {
 
 fn build() -> Result<(), String> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let dir = out.join("lua-5.1.5");
+    let dir = out.join("lua");
     let lib_dir = out.join("lib");
+    if dir.exists() {
+        fs::remove_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+    }
     source::copy(&dir, &out.join("scratch"))?;
     for change in PATCHES.iter().copied().flatten() {
         apply(&dir, change)?;
     }
+    add_own(&dir)?;
     names::rename(&dir)?;
     compile(&dir, &lib_dir)?;
     let lines = [
         "cargo::rerun-if-changed=build".to_owned(),
+        format!("cargo::rerun-if-changed={OWN}"),
+        format!("cargo::rerun-if-env-changed={SANITIZE}"),
         format!("cargo::rustc-link-search=native={}", lib_dir.display()),
         format!("cargo::rustc-link-lib=static={LIB}"),
     ];
+    // Before the C library, which it stands in front of: so a library of this crate's, not an argument at the end.
+    let sanitizer = is_sanitized()?.then(|| "cargo::rustc-link-lib=dylib=asan".to_owned());
     #[expect(clippy::print_stdout, reason = "the way a build script talks to cargo")]
-    for line in lines {
+    for line in lines.into_iter().chain(sanitizer) {
         println!("{line}");
     }
     Ok(())
 }
 
+/// Whether Lua is built with the address sanitizer.
+fn is_sanitized() -> Result<bool, String> {
+    match env::var(SANITIZE).as_deref() {
+        Ok("address") => Ok(true),
+        Ok("") | Err(env::VarError::NotPresent) => Ok(false),
+        _ => Err(format!("{SANITIZE} may be `address`, or not set")),
+    }
+}
+
 fn apply(dir: &Path, change: &Change) -> Result<(), String> {
-    edit(&dir.join(change.file), |text| change.apply(text))
+    for (file, step) in change.edits {
+        let fits = edit(&dir.join(file), |text| step.apply(text));
+        fits.map_err(|reason| format!("{file}: {reason} ({})", change.why))?;
+    }
+    Ok(())
+}
+
+/// Puts our own files beside Lua's. None takes the place of one of them.
+fn add_own(dir: &Path) -> Result<(), String> {
+    for path in [files(Path::new(OWN), "c")?, files(Path::new(OWN), "h")?].concat() {
+        let copy = dir.join(path.file_name().ok_or("a file without a name")?);
+        if copy.exists() {
+            return Err(format!("{} has the name of a file of Lua's", path.display()));
+        }
+        fs::copy(&path, &copy).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Writes a file's text anew.
@@ -80,6 +117,16 @@ fn compile(dir: &Path, lib_dir: &Path) -> Result<(), String> {
     }
     if env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some() {
         config.define("LUA_USE_APICHECK", None);
+    }
+    if is_sanitized()? {
+        // Lua's own assertions as well: all that it knows of itself is checked.
+        config
+            .flag("-fsanitize=address")
+            .flag("-fno-omit-frame-pointer")
+            .flag("-include")
+            .flag("assert.h")
+            .define("LUA_USE_APICHECK", None)
+            .define("lua_assert(c)", "assert(c)");
     }
     config.files(files(dir, "c")?).try_compile(LIB).map_err(|error| error.to_string())
 }

@@ -6,6 +6,11 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::{PhantomData, PhantomPinned};
 
+/// Whether Lua was built with the address sanitizer, by `LOCKWHEEL_LUA_SANITIZE=address`: then it helps to keep every
+/// block apart.
+pub const IS_SANITIZED: bool =
+    matches!(option_env!("LOCKWHEEL_LUA_SANITIZE"), Some(name) if !name.is_empty());
+
 /// An interpreter, or one of its threads.
 #[repr(C)]
 pub struct lua_State {
@@ -15,8 +20,6 @@ pub struct lua_State {
 
 /// A number of Lua's.
 pub type lua_Number = f64;
-/// What numbers are converted to where C wants an integer: `ptrdiff_t`.
-pub type lua_Integer = isize;
 /// A function that Lua can call: takes its arguments from the stack, and says how many results it has left there.
 pub type lua_CFunction = unsafe extern "C-unwind" fn(state: *mut lua_State) -> c_int;
 /// Gives, resizes and frees memory: context, block, its size, the size it is to have.
@@ -120,6 +123,8 @@ functions! {
     fn lua_settop(state: *mut lua_State, index: c_int);
     /// Pushes a copy of a value.
     fn lua_pushvalue(state: *mut lua_State, index: c_int);
+    /// Moves the value on top to an index, below those that are there.
+    fn lua_insert(state: *mut lua_State, index: c_int);
     /// Takes a value out.
     fn lua_remove(state: *mut lua_State, index: c_int);
     /// Makes room for so many values; 0 if there is none.
@@ -144,6 +149,8 @@ functions! {
     fn lua_tonumber(state: *mut lua_State, index: c_int) -> lua_Number;
     /// A value as a string; null if it is none. A number on the stack becomes a string.
     fn lua_tolstring(state: *mut lua_State, index: c_int, len: *mut usize) -> *const c_char;
+    /// The address that a light userdata is.
+    fn lua_touserdata(state: *mut lua_State, index: c_int) -> *mut c_void;
     /// The address of a table, thread or function.
     fn lua_topointer(state: *mut lua_State, index: c_int) -> *const c_void;
 }
@@ -162,6 +169,8 @@ functions! {
     fn lua_pushstring(state: *mut lua_State, text: *const c_char);
     /// Pushes a formatted text.
     fn lua_pushfstring(state: *mut lua_State, format: *const c_char, ...) -> *const c_char;
+    /// Pushes an address as a light userdata.
+    fn lua_pushlightuserdata(state: *mut lua_State, address: *mut c_void);
     /// Pushes a function with so many upvalues, which it pops.
     fn lua_pushcclosure(state: *mut lua_State, function: lua_CFunction, upvalues: c_int);
     /// Concatenates the values at the top.
@@ -214,16 +223,6 @@ functions! {
     fn luaL_error(state: *mut lua_State, format: *const c_char, ...) -> c_int;
     /// Raises the error of an argument: does not return.
     fn luaL_argerror(state: *mut lua_State, argument: c_int, message: *const c_char) -> c_int;
-    /// Makes room for so many values, or raises an error.
-    fn luaL_checkstack(state: *mut lua_State, count: c_int, message: *const c_char);
-    /// An argument as a number, or an error.
-    fn luaL_checknumber(state: *mut lua_State, argument: c_int) -> lua_Number;
-    /// An argument as an integer, or an error.
-    fn luaL_checkinteger(state: *mut lua_State, argument: c_int) -> lua_Integer;
-    /// The same, with a value for an argument that is not there.
-    fn luaL_optinteger(state: *mut lua_State, argument: c_int, otherwise: lua_Integer) -> lua_Integer;
-    /// An argument as a string, or an error.
-    fn luaL_checklstring(state: *mut lua_State, argument: c_int, len: *mut usize) -> *const c_char;
 }
 
 // The libraries, as functions.
@@ -244,6 +243,8 @@ functions! {
 functions! {
     /// Makes a table read-only, or writable again. Needs a table at `index`.
     fn lua_setreadonly(state: *mut lua_State, index: c_int, on: c_int);
+    /// Whether the table at `index` is read-only. Needs a table there.
+    fn lua_isreadonly(state: *mut lua_State, index: c_int) -> c_int;
     /// Makes the table at `index` as `lua_createtable(state, slots, 0)` would, but for values left in those slots.
     fn lua_renewtable(state: *mut lua_State, index: c_int, slots: c_int);
     /// Puts a string into a slot, counted from 0, of the array that `lua_renewtable` or `lua_createtable` made.
@@ -254,14 +255,18 @@ functions! {
     /// Has every loop call `ask(context)` while `*word & mask` is not 0; if it says 1 the run ends with an error that
     /// nothing catches.
     fn lua_setinterrupt(state: *mut lua_State, word: *const u32, mask: u32, ask: Interrupt, context: *mut c_void);
-    /// Does once what every loop does. May raise the error.
-    fn lua_poll(state: *mut lua_State);
     /// Whether the run was ended so.
     fn lua_iskilled(state: *mut lua_State) -> c_int;
     /// Says that errors are to pass through everything that catches them, or no longer.
     fn lua_setkilled(state: *mut lua_State, on: c_int);
     /// Sets the collector's pace, and the limit of memory that it keeps below; starts it if it was stopped.
     fn lua_tunegc(state: *mut lua_State, pause: c_int, step_multiplier: c_int, memory_limit: usize);
+}
+
+/// The pseudo-index of an upvalue of the running function, counted from 1.
+#[inline(always)]
+pub const fn lua_upvalueindex(upvalue: c_int) -> c_int {
+    LUA_GLOBALSINDEX - upvalue
 }
 
 /// Pops so many values.
@@ -271,7 +276,7 @@ functions! {
 /// The state is live and has that many.
 #[inline(always)]
 pub unsafe fn lua_pop(state: *mut lua_State, count: c_int) {
-    // SAFETY: as this function demands.
+    // SAFETY: there are that many values, so the new top is still on the stack.
     unsafe { lua_settop(state, -count - 1) }
 }
 
@@ -282,7 +287,7 @@ pub unsafe fn lua_pop(state: *mut lua_State, count: c_int) {
 /// The state is live, with a free slot. May raise an error of memory.
 #[inline(always)]
 pub unsafe fn lua_pushliteral(state: *mut lua_State, text: &'static CStr) {
-    // SAFETY: as this function demands; the text ends with a zero.
+    // SAFETY: a slot is free, and the text ends with a zero as every `CStr`.
     unsafe { lua_pushstring(state, text.as_ptr()) }
 }
 
@@ -293,7 +298,7 @@ pub unsafe fn lua_pushliteral(state: *mut lua_State, text: &'static CStr) {
 /// The state is live, with a free slot; the name ends with a zero. May raise an error.
 #[inline(always)]
 pub unsafe fn lua_getglobal(state: *mut lua_State, name: *const c_char) {
-    // SAFETY: as this function demands.
+    // SAFETY: a slot is free, the index is that of a table, and the name ends with a zero.
     unsafe { lua_getfield(state, LUA_GLOBALSINDEX, name) }
 }
 
@@ -304,6 +309,6 @@ pub unsafe fn lua_getglobal(state: *mut lua_State, name: *const c_char) {
 /// The state is live, with a value on the stack; the name ends with a zero. May raise an error.
 #[inline(always)]
 pub unsafe fn lua_setglobal(state: *mut lua_State, name: *const c_char) {
-    // SAFETY: as this function demands.
+    // SAFETY: a value is on the stack, the index is that of a table, and the name ends with a zero.
     unsafe { lua_setfield(state, LUA_GLOBALSINDEX, name) }
 }

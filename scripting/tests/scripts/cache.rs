@@ -71,19 +71,11 @@ fn a_runtime_may_move_to_another_thread() {
     let mut bench = Bench::default();
     let id = bench.runtime.intern(b"return 1").unwrap();
     let mut runtime = bench.runtime;
-    let control = bench.control.clone();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        control.begin(0);
         let mut host = crate::mock::Mock::default();
-        runtime.run(
-            id,
-            &[],
-            &[],
-            &mut host,
-            &mut lockwheel_resp::Writer::new(&mut bytes, Default::default()),
-        );
-        control.end();
+        let mut writer = lockwheel_resp::Writer::new(&mut bytes, Default::default());
+        runtime.begin(id, 0).run(&[], &[], &mut host, &mut writer);
         assert_eq!(bytes, b":1\r\n");
     })
     .join()

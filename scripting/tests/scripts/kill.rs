@@ -55,7 +55,7 @@ fn run_and_kill(script: &str) -> String {
     let control = bench.control.clone();
     let id = bench.runtime.intern(script.as_bytes()).unwrap();
     let done = Arc::new(AtomicBool::new(false));
-    control.begin(0);
+    let running = bench.runtime.begin(id, 0);
     let killer = {
         let (control, done) = (control.clone(), done.clone());
         std::thread::spawn(move || {
@@ -68,8 +68,7 @@ fn run_and_kill(script: &str) -> String {
         })
     };
     let mut bytes = Vec::new();
-    bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
-    control.end();
+    running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     done.store(true, Ordering::Release);
     killer.join().unwrap();
     assert_eq!(bench.eval("return 1"), ":1\\r\\n", "the interpreter is usable after {script}");
@@ -100,10 +99,9 @@ fn the_host_is_asked_while_a_script_is_slow_and_can_kill_it() {
             }));
             let id = bench.runtime.intern(script.as_bytes()).unwrap();
             let mut bytes = Vec::new();
-            arm.begin(5);
+            let running = bench.runtime.begin(id, 5);
             arm.arm();
-            bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
-            arm.end();
+            running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
             let sha = bench.runtime.sha(id).unwrap();
             let text = format!(
                 "-ERR Script killed by user with SCRIPT KILL... script: {sha}, on @user_script:1.\\r\\n"
@@ -119,10 +117,9 @@ fn a_script_that_is_slow_but_ends_gives_its_result() {
     let mut bench = Bench::default();
     let id = bench.runtime.intern(b"local n = 0 for i = 1, 1e6 do n = n + 1 end return n").unwrap();
     let mut bytes = Vec::new();
-    bench.control.begin(0);
+    let running = bench.runtime.begin(id, 0);
     bench.control.arm();
-    bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
-    bench.control.end();
+    running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     assert_eq!(escape(&bytes), ":1000000\\r\\n");
     assert!(bench.host.slow > 10);
     let quiet = bench.host.slow;
@@ -137,7 +134,8 @@ fn after_a_write_only_force_ends_it() {
     let outcome = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = outcome.clone();
     bench.host.on_slow = Some(Box::new(move |times| {
-        seen.lock().unwrap().push(control.kill());
+        let is_killable = control.running().unwrap().is_killable;
+        seen.lock().unwrap().push((is_killable, control.kill()));
         if times == 3 {
             control.force_kill();
         }
@@ -146,11 +144,9 @@ fn after_a_write_only_force_ends_it() {
     let script = b"redis.call('set', 'k', 'v') redis.call('ping') while true do end";
     let id = bench.runtime.intern(script).unwrap();
     let mut bytes = Vec::new();
-    bench.control.begin(0);
-    bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
-    assert!(bench.control.has_written());
-    bench.control.end();
-    assert_eq!(*outcome.lock().unwrap(), vec![Err(KillError::Unkillable); 3]);
+    let running = bench.runtime.begin(id, 0);
+    running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
+    assert_eq!(*outcome.lock().unwrap(), vec![(false, Err(KillError::Unkillable)); 3]);
     assert!(escape(&bytes).contains("Script killed by user"));
 }
 
@@ -172,10 +168,9 @@ fn a_killed_script_calls_no_more_commands() {
     let script = "for i = 1, 1e6 do end for i = 1, 10 do pcall(redis.call, 'set', 'k', 'v') end";
     let id = bench.runtime.intern(script.as_bytes()).unwrap();
     let mut bytes = Vec::new();
-    bench.control.begin(0);
+    let running = bench.runtime.begin(id, 0);
     bench.control.arm();
-    bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
-    bench.control.end();
+    running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     assert!(bench.host.calls.is_empty());
     assert_eq!(bench.control.kill(), Err(KillError::NotBusy));
 }
@@ -275,9 +270,8 @@ fn reply_when_killed_at(script: &str, last: usize) -> (String, Bench) {
     arm_at_ping(&mut bench);
     let id = bench.runtime.intern(script.as_bytes()).unwrap();
     let mut bytes = b"*2\r\n:1\r\n".to_vec();
-    bench.control.begin(0);
-    bench.runtime.run(id, &[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
-    bench.control.end();
+    let running = bench.runtime.begin(id, 0);
+    running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     (escape(&bytes), bench)
 }
 

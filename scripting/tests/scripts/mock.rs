@@ -1,7 +1,7 @@
 //! A host with a few commands.
 
 use lockwheel_resp::{Protocol, Reply, Writer};
-use lockwheel_scripting::{Control, Host, Options, Runtime, ScriptId};
+use lockwheel_scripting::{Host, Options, Runtime, ScriptControl, ScriptId};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Mock {
     pub(crate) calls: Vec<Vec<Vec<u8>>>,
     pub(crate) slow: usize,
     pub(crate) on_slow: Option<Box<dyn FnMut(usize)>>,
-    pub(crate) control: Option<Arc<Control>>,
+    pub(crate) control: Option<Arc<ScriptControl>>,
     /// Goes on by a quarter of a millisecond whenever it is looked at.
     pub(crate) clock_us: Cell<u64>,
     /// Errors as they are to be counted: texts, whether they are new, how many.
@@ -163,7 +163,7 @@ fn canned(name: &[u8], reply: &mut dyn Reply) {
 /// A runtime with a small memory, a host, and everything needed to run scripts.
 pub(crate) struct Bench {
     pub(crate) runtime: Runtime,
-    pub(crate) control: Arc<Control>,
+    pub(crate) control: Arc<ScriptControl>,
     pub(crate) host: Mock,
     pub(crate) protocol: Protocol,
 }
@@ -176,7 +176,7 @@ impl Default for Bench {
 
 impl Bench {
     pub(crate) fn with_memory(memory_limit: usize) -> Bench {
-        let control = Arc::new(Control::new());
+        let control = Arc::new(ScriptControl::new());
         let options = Options { memory_limit, seed: 1, redis_version: "7.2.5" };
         let runtime = Runtime::new(options, control.clone());
         let host = Mock { control: Some(control.clone()), ..Mock::default() };
@@ -186,9 +186,7 @@ impl Bench {
     pub(crate) fn run(&mut self, id: ScriptId, keys: &[&[u8]], args: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes, self.protocol);
-        self.control.begin(0);
-        self.runtime.run(id, keys, args, &mut self.host, &mut writer);
-        self.control.end();
+        self.runtime.begin(id, 0).run(keys, args, &mut self.host, &mut writer);
         bytes
     }
 

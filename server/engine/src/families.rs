@@ -42,13 +42,55 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::{Command, Flags};
 
     #[test]
-    fn a_command_has_a_handler_or_subcommands() {
+    fn a_command_has_a_handler_or_is_answered_by_rows() {
         let (table, handlers) = all().finish(&[]).expect("no new names");
         for command in table.iter_all() {
             let is_run = handlers[command.id.index()].is_some();
-            assert!(is_run || !command.subcommands.is_empty(), "{}", command.name);
+            assert_ne!(is_run, is_help(command) || is_only_container(command), "{}", command.name);
+        }
+    }
+
+    fn is_help(command: &Command) -> bool {
+        command.spec.name.rsplit('.').next() == Some("help")
+    }
+
+    /// COMMAND is run by itself too.
+    fn is_only_container(command: &Command) -> bool {
+        !command.subcommands.is_empty() && command.name != "command"
+    }
+
+    #[test]
+    fn what_controls_the_server_has_the_flag_and_the_category() {
+        for command in command_table().iter_all() {
+            let is_listed = command.spec.categories.contains(&"control");
+            assert_eq!(command.has(Flags::CONTROL), is_listed, "{}", command.name);
+        }
+    }
+
+    #[test]
+    fn help_tells_of_each_of_its_rows_once() {
+        let table = command_table();
+        for help in table.iter_all().filter(|command| is_help(command)) {
+            let mates: Vec<_> = match help.name.split_once('|') {
+                Some((container, _)) => {
+                    table.find(container.as_bytes()).expect("it is one").subcommands.to_vec()
+                }
+                None => {
+                    let family = help.name.strip_suffix("help").expect("it is called so");
+                    table.iter_all().filter(|command| command.name.starts_with(family)).cloned().collect()
+                }
+            };
+            assert!(mates.len() > 1, "{}", help.name);
+            for mate in mates.iter().filter(|mate| mate.id != help.id) {
+                let word =
+                    mate.spec.help.first().and_then(|form| form.split(' ').next()).unwrap_or("nothing");
+                assert!(word.eq_ignore_ascii_case(mate.spec.name), "HELP tells {word} of {}", mate.name);
+                let is_mate = |name| mates.iter().any(|other| other.spec.name == name);
+                assert!(mate.spec.help_after.is_none_or(is_mate), "{}", mate.name);
+            }
         }
     }
 }

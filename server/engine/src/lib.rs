@@ -11,6 +11,7 @@ pub mod core;
 mod families;
 pub mod keyspace;
 pub mod locks;
+pub mod memory;
 pub mod pages;
 mod pubsub;
 mod scripts;

@@ -1,9 +1,11 @@
 //! Accepting clients, and listening elsewhere while the server runs.
 
 use super::busy::Job;
-use super::inbox::{LoopMessage, NewConnection};
+use super::client_limit::ClientGuard;
 use super::listener::{BindError, Endpoints, Listeners};
-use super::shared::{Seat, Shared};
+use super::messages::LoopMessage;
+use super::new_connection::NewConnection;
+use super::shared::Shared;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::BindAddress;
 use parking_lot::Mutex;
@@ -106,7 +108,7 @@ fn open(shared: &Arc<Shared>, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>
 async fn keep_accepting(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut rebinds: UnboundedReceiver<Rebind>) {
     loop {
         tokio::select! {
-            () = shared.ended() => return,
+            () = shared.shutdown.requested() => return,
             rebind = rebinds.recv() => {
                 let Some(Rebind { sockets, done }) = rebind else { return };
                 tasks.shutdown().await;
@@ -123,7 +125,7 @@ async fn keep_accepting(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut rebinds
 async fn accept_tcp(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
     loop {
         tokio::select! {
-            () = shared.ended() => return,
+            () = shared.shutdown.requested() => return,
             accepted = listener.accept() => {
                 let accepted = accepted.and_then(|(stream, _)| stream.into_std());
                 admit(&shared, accepted, NewConnection::new).await;
@@ -136,10 +138,10 @@ async fn accept_tcp(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
 async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, path: String) {
     loop {
         tokio::select! {
-            () = shared.ended() => return,
+            () = shared.shutdown.requested() => return,
             accepted = listener.accept() => {
                 let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                admit(&shared, accepted, |stream, seat| Ok(NewConnection::unix(stream, &path, seat))).await;
+                admit(&shared, accepted, |stream, guard| Ok(NewConnection::unix(stream, &path, guard))).await;
             }
         }
     }
@@ -148,12 +150,12 @@ async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, pa
 async fn admit<S: Write>(
     shared: &Arc<Shared>,
     accepted: io::Result<S>,
-    open: impl FnOnce(S, Seat) -> io::Result<NewConnection>,
+    open: impl FnOnce(S, ClientGuard) -> io::Result<NewConnection>,
 ) {
     match accepted {
         Ok(stream) => {
-            if let Err(error) = welcome(shared, stream, open) {
-                tracing::debug!(%error, "a client was gone before it was welcome");
+            if let Err(error) = hand_over(shared, stream, open) {
+                tracing::debug!(%error, "a client left before it was accepted");
             }
         }
         Err(error) => {
@@ -165,18 +167,18 @@ async fn admit<S: Write>(
 }
 
 /// Gives a client to the loop with the fewest connections; or tells it that there are too many.
-fn welcome<S: Write>(
+fn hand_over<S: Write>(
     shared: &Arc<Shared>,
     mut stream: S,
-    open: impl FnOnce(S, Seat) -> io::Result<NewConnection>,
+    open: impl FnOnce(S, ClientGuard) -> io::Result<NewConnection>,
 ) -> io::Result<()> {
-    let Some(seat) = shared.take_seat() else {
-        shared.leave(Job::new(Engine::reject_connection));
+    let Some(guard) = shared.client_limit.try_acquire() else {
+        shared.defer(Job::new(Engine::reject_connection));
         return stream.write_all(b"-ERR max number of clients reached\r\n");
     };
-    let connection = open(stream, seat)?;
+    let connection = open(stream, guard)?;
     let inbox = shared.inbox(shared.idlest());
     inbox.joined();
-    inbox.post(LoopMessage::Open(connection));
+    inbox.post(LoopMessage::Accepted(connection));
     Ok(())
 }

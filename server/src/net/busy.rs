@@ -7,9 +7,11 @@
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
-use lockwheel_engine::Engine;
-use lockwheel_engine::clients::Slot;
-use lockwheel_engine::spec::{CommandId, CommandTable};
+use lockwheel_engine::clients::{Slot, User};
+use lockwheel_engine::core::Origin;
+use lockwheel_engine::core::permit::{Caller, Reason, Refusal, decide};
+use lockwheel_engine::spec::{Args, CommandId, CommandTable};
+use lockwheel_engine::{Engine, ends_unsaved};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Something to be done with the engine that does not disturb a running script: it touches sessions only. It tells
@@ -54,27 +56,52 @@ pub(super) enum WhileBusy {
     Refuse(CommandId),
 }
 
-/// How a request is answered while a script is slow, of a session that has authenticated or not, and is within a
-/// transaction or not.
+/// A client that makes a request while a script is slow: what its connection knows of it.
+struct Waiting {
+    user: Option<User>,
+    in_transaction: bool,
+}
+
+impl Caller for Waiting {
+    const ORIGIN: Origin = Origin::Client;
+
+    fn is_authenticated(&self) -> bool {
+        self.user.is_some()
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    fn is_busy(&self) -> bool {
+        true
+    }
+}
+
+/// How a request is answered while a script is slow, of a session that acts as this user, and is within a transaction
+/// or not.
 pub(super) fn answer(
     table: &CommandTable,
     argv: &[&[u8]],
-    authenticated: bool,
+    user: Option<User>,
     in_transaction: bool,
 ) -> WhileBusy {
-    let args = lockwheel_engine::spec::Args::new(argv);
-    let Some(command) = table.resolve(args) else { return WhileBusy::Queue };
-    match &*command.name {
+    let args = Args::new(argv);
+    match decide(&Waiting { user, in_transaction }, table, args) {
         // Within a transaction it is queued, as everything that is allowed now.
-        "script|kill" if authenticated && args.len() == 2 && !in_transaction => WhileBusy::Kill(command.id),
-        "shutdown" if authenticated && lockwheel_engine::ends_unsaved(args) && !in_transaction => {
-            WhileBusy::Shutdown
+        Ok(_) if in_transaction => WhileBusy::Queue,
+        Ok(command) if command.name == "script|kill" => WhileBusy::Kill(command.id),
+        Ok(command) if command.name == "shutdown" && ends_unsaved(args) => WhileBusy::Shutdown,
+        Ok(_) => WhileBusy::Queue,
+        Err(Refusal { reason: Reason::Busy, command: Some(command), .. }) => {
+            match &*table.get(command).name {
+                // It ends the transaction, though it does not run it.
+                "exec" => WhileBusy::Queue,
+                _ => WhileBusy::Refuse(command),
+            }
         }
-        // It ends the transaction, though it does not run it.
-        "exec" => WhileBusy::Queue,
-        _ if !authenticated || command.has(lockwheel_engine::spec::flags::ALLOW_BUSY) => WhileBusy::Queue,
-        _ if !command.subcommands.is_empty() || !command.spec.accepts(args.len()) => WhileBusy::Queue,
-        _ => WhileBusy::Refuse(command.id),
+        // The engine says what else is wrong with it.
+        Err(_) => WhileBusy::Queue,
     }
 }
 

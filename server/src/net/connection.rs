@@ -1,13 +1,16 @@
 //! One connection: parses what has been read, runs whole batches with the engine, keeps what is to be written.
 
 use super::busy::{self, Job, WhileBusy};
+use super::client_limit::ClientGuard;
 use super::contain::contained;
-use super::event_loop::{EngineAccess, EventLoop};
-use super::inbox::{Answer, LoopMessage, NewConnection, NewSession};
 use super::input::Input;
-use super::output::Output;
-use super::shared::{Busy, Seat, Shared};
+use super::messages::{Answer, LoopMessage};
+use super::new_connection::{NewConnection, NewSession};
+use super::session_status::SessionStatus;
+use super::shared::{Busy, Notices, Shared};
 use super::socket::Socket;
+use super::turn::{EngineAccess, Turn};
+use super::write_buffer::WriteBuffer;
 use lockwheel_engine::clients::{Closing, Outbox, Slot};
 use lockwheel_engine::core::Progress;
 use lockwheel_engine::spec::errors;
@@ -16,7 +19,6 @@ use lockwheel_resp::{Protocol, ProtocolError, Reply};
 use parking_lot::MutexGuard;
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Replies beyond this are written before the next batch runs, so that neither side's buffers fill up.
 const FULL: usize = 64 * 1024;
@@ -40,63 +42,29 @@ pub(super) enum Next {
     Write,
 }
 
-/// What a connection must know of its session after something was run or has happened.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SessionStatus {
-    blocked: bool,
-    closing: Option<Closing>,
-    authenticated: bool,
-    in_transaction: bool,
-    /// The client has asked not to be sent the next reply, or any.
-    muted: bool,
-    max_bulk: usize,
-    query_buffer_limit: usize,
-}
-
-impl SessionStatus {
-    pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
-        let session = engine.session(slot);
-        SessionStatus {
-            blocked: session.is_blocked(),
-            closing: session.closing(),
-            authenticated: session.authenticated,
-            in_transaction: session.is_in_transaction(),
-            muted: session.is_muted(),
-            max_bulk: engine.config.proto_max_bulk_len,
-            query_buffer_limit: engine.config.client_query_buffer_limit,
-        }
-    }
-}
-
 /// A connection of one loop.
 pub(super) struct Connection {
     pub(super) socket: Arc<Socket>,
     pub(super) slot: Slot,
     pub(super) id: u64,
-    /// Its place in the loop.
+    /// Its key in the loop.
     pub(super) key: usize,
     /// The client's end may be closed, or broken: reading goes on until that shows.
     pub(super) ends: bool,
     input: Input,
     /// Something was read, and its turn to run has not come yet.
     unrun: bool,
-    query_buffer_limit: usize,
-    output: Output,
-    woken: Vec<u64>,
-    /// The session waits for a key: what has been read stays unread.
-    blocked: bool,
-    authenticated: bool,
-    in_transaction: bool,
-    /// The client has asked not to be sent the next reply, or any.
-    muted: bool,
-    closing: Option<Closing>,
+    output: WriteBuffer,
+    notices: Notices,
+    /// What was last seen of the session.
+    status: SessionStatus,
     /// A request of an open transaction was refused because a script was slow: it must not run without it.
     refused: bool,
-    /// The session has output that was not taken, because the socket refuses earlier output.
-    status_left: bool,
+    /// The session has output that was not taken, because the socket does not take what is there.
+    output_left: bool,
     /// The slow script's thread is to answer the last request; later ones wait.
     asked: bool,
-    _seat: Seat,
+    _guard: ClientGuard,
 }
 
 impl Connection {
@@ -107,20 +75,15 @@ impl Connection {
             id: session.id,
             key: 0,
             ends: false,
-            input: Input::default(),
+            input: Input::new(session.buffers.clone()),
             unrun: false,
-            query_buffer_limit: usize::MAX,
-            output: Output::new(session.unwritten),
-            woken: Vec::new(),
-            blocked: false,
-            authenticated: false,
-            in_transaction: false,
-            muted: false,
-            closing: None,
+            output: WriteBuffer::new(session.buffers),
+            notices: Notices::default(),
+            status: session.status,
             refused: false,
-            status_left: false,
+            output_left: false,
             asked: false,
-            _seat: connection.seat,
+            _guard: connection.guard,
         };
         connection.learn(session.status);
         connection
@@ -132,7 +95,7 @@ impl Connection {
     /// # Errors
     /// When the client is gone.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Next> {
-        if self.closing.is_some() {
+        if self.status.closing.is_some() {
             return Ok(Next::Write);
         }
         let read = match (&*self.socket).read(buffer) {
@@ -157,25 +120,26 @@ impl Connection {
     ///
     /// # Errors
     /// When the client has sent more than it may, or its socket is broken.
-    pub(super) fn run(&mut self, at: &EventLoop, access: &mut EngineAccess<'_>) -> io::Result<Next> {
+    pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
-        while self.may_run() && self.input.len() > 0 && !at.shared().is_ending() {
+        self.input.tell();
+        while self.may_run() && self.input.len() > 0 && !turn.shared.shutdown.is_requested() {
             match self.input.parse() {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    self.protocol_error(&error, at.shared(), access);
+                    self.protocol_error(&error, turn);
                     break;
                 }
             }
-            let (ran, progress) = self.run_batch(at, access);
+            let ran = self.run_batch(turn);
             self.input.drop_requests(ran);
             if self.output.len() > FULL {
                 self.output.write(&mut &*self.socket)?;
             }
-            self.go_on(at.shared(), progress);
         }
-        if self.input.len() > self.query_buffer_limit {
+        self.input.tell();
+        if self.input.len() > self.status.query_buffer_limit {
             tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
             return Err(io::Error::other("client-query-buffer-limit"));
         }
@@ -183,38 +147,40 @@ impl Connection {
     }
 
     /// The slow script's thread has answered.
-    pub(super) fn answered(
-        &mut self,
-        at: &EventLoop,
-        access: &mut EngineAccess<'_>,
-        answer: Answer,
-    ) -> io::Result<Next> {
+    pub(super) fn answered(&mut self, turn: &mut Turn<'_>, answer: Answer) -> io::Result<Next> {
         self.asked = false;
-        self.learn(answer.status);
-        self.answer(answer.out);
-        self.go_on(at.shared(), answer.progress);
-        self.run(at, access)
+        self.accept_answer(answer);
+        self.run(turn)
     }
 
     fn may_run(&self) -> bool {
-        !self.blocked && self.closing.is_none() && !self.asked
+        !self.status.blocked && self.status.closing.is_none() && !self.asked
     }
 
     /// Runs the requests that have been parsed, as far as they go. How many those were.
-    fn run_batch(&mut self, at: &EventLoop, access: &mut EngineAccess<'_>) -> (usize, Progress) {
-        let done = match access {
-            EngineAccess::Lent(engine) => (1, self.run_while_busy(at, Some(engine))),
-            EngineAccess::Lock => match at.shared().engine(at.index()) {
-                Ok(engine) => self.run_with(at.shared(), engine),
-                Err(Busy) => (1, self.run_while_busy(at, None)),
-            },
+    fn run_batch(&mut self, turn: &mut Turn<'_>) -> usize {
+        let engine = match &mut turn.access {
+            EngineAccess::Lent(engine) => {
+                self.run_while_busy(turn.shared, turn.index, Some(engine));
+                return 1;
+            }
+            EngineAccess::Lock => turn.shared.engine(turn.index),
         };
-        at.tell(&mut self.woken);
-        done
+        match engine {
+            Ok(engine) => {
+                let ran = self.run_with(turn.shared, engine);
+                turn.pass_on(&mut self.notices);
+                ran
+            }
+            Err(Busy) => {
+                self.run_while_busy(turn.shared, turn.index, None);
+                1
+            }
+        }
     }
 
-    /// How many requests were run, with the engine in hand.
-    fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> (usize, Progress) {
+    /// The same, with the engine in hand.
+    fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
         shared.begin(&mut engine);
         if std::mem::take(&mut self.refused) {
             engine.refuse_transaction(self.slot);
@@ -223,25 +189,22 @@ impl Connection {
         if ran.is_none() {
             contained("the end of a command", || engine.recover(self.slot));
         }
-        let (ran, mut progress) = ran.unwrap_or((self.input.requests(), Progress::Close));
-        if let Progress::Sleep(us) = progress {
-            // DEBUG SLEEP stops the whole server: the lock stays taken.
-            shared.sleep(Duration::from_micros(us));
-            progress = Progress::Continue;
-        }
         self.learn(SessionStatus::of(&engine, self.slot));
+        if ran.is_none() {
+            self.close();
+        }
         self.take_output(&mut engine);
-        shared.let_go(engine, &mut self.woken);
-        (ran, progress)
+        shared.unlock(engine, &mut self.notices);
+        ran.unwrap_or(self.input.requests())
     }
 
-    fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> (usize, Progress) {
+    fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> usize {
         let requests = self.input.requests();
         let mut ran = 0;
         let mut progress = Progress::Continue;
         while ran < requests && progress == Progress::Continue {
             if ran > 0 && (engine.is_stale() || self.input.len() > LONG_INPUT) {
-                if shared.is_ending() || engine.session(self.slot).has_much_output() {
+                if shared.shutdown.is_requested() || engine.session(self.slot).has_much_output() {
                     break;
                 }
                 if !shared.is_fresh(engine) {
@@ -255,7 +218,7 @@ impl Connection {
             progress = self.input.with_arguments(ran, |argv| engine.execute(self.slot, argv));
             ran += 1;
         }
-        (ran, progress)
+        ran
     }
 
     /// Notes what the next requests will touch.
@@ -276,13 +239,13 @@ impl Connection {
         }
     }
 
-    /// Learns what is new of the session, and takes what others have sent to it unless the socket refuses earlier
-    /// output.
-    pub(super) fn take_status(&mut self, engine: &mut Engine) {
+    /// Learns what has changed in the session, and takes what others have sent to it unless the socket does not take
+    /// what is there.
+    pub(super) fn refresh(&mut self, engine: &mut Engine) {
         self.learn(SessionStatus::of(engine, self.slot));
-        // A client that does not read has messages wait; but what else is new it is told at once.
+        // Messages wait for a client that does not read.
         if self.output.is_stuck() {
-            self.status_left = true;
+            self.output_left = true;
             engine.acknowledge_wake(self.slot);
         } else {
             self.take_output(engine);
@@ -292,21 +255,17 @@ impl Connection {
     /// Takes all output of the session. Replies to its own requests never stay there, lest what is answered without the
     /// engine comes before them.
     fn take_output(&mut self, engine: &mut Engine) {
-        self.status_left = false;
+        self.output_left = false;
         self.output.extend(|waiting| engine.take_output(self.slot, waiting));
     }
 
     fn learn(&mut self, status: SessionStatus) {
-        self.blocked = status.blocked;
         // An error of the protocol closes the connection whatever the session says.
-        self.closing = status.closing.or(self.closing);
+        let closing = status.closing.or(self.status.closing);
+        self.status = SessionStatus { closing, ..status };
         self.refused &= status.in_transaction;
-        self.in_transaction = status.in_transaction;
-        self.muted = status.muted;
-        self.authenticated = status.authenticated;
-        self.input.limits.unauthenticated = !status.authenticated;
+        self.input.limits.unauthenticated = status.user.is_none();
         self.input.limits.max_bulk = status.max_bulk;
-        self.query_buffer_limit = status.query_buffer_limit;
     }
 
     pub(super) fn has_output(&self) -> bool {
@@ -314,57 +273,58 @@ impl Connection {
     }
 
     /// Whether the session has output that had to wait, and need not any more.
-    pub(super) fn has_held_status(&self) -> bool {
-        self.status_left && !self.output.is_stuck()
+    pub(super) fn may_take_output(&self) -> bool {
+        self.output_left && !self.output.is_stuck()
     }
 
     /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.
     pub(super) fn write(&mut self) -> io::Result<bool> {
         self.output.write(&mut &*self.socket)?;
-        Ok(match self.closing {
+        Ok(match self.status.closing {
             Some(Closing::Now) => false,
-            Some(Closing::AfterOutput) => self.has_output() || self.status_left,
+            Some(Closing::AfterOutput) => self.has_output() || self.output_left,
             None => true,
         })
     }
 
-    /// Answers the first request while a slow script runs: itself, or with the engine that the script
-    /// lends, or by that script's thread.
-    fn run_while_busy(&mut self, at: &EventLoop, lent: Option<&mut Engine>) -> Progress {
-        let shared = at.shared();
-        let refusal = self.input.with_arguments(0, |argv| {
-            busy::answer(&shared.table, argv, self.authenticated, self.in_transaction)
-        });
-        match (refusal, lent) {
-            // Who wants no replies has the engine leave them out.
-            (refusal, Some(engine)) if self.muted || refusal == WhileBusy::Queue => {
-                let refused = std::mem::take(&mut self.refused);
-                let answer = self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
-                self.learn(answer.status);
-                self.answer(answer.out);
-                return answer.progress;
-            }
-            (refusal, None) if self.muted || refusal == WhileBusy::Queue => self.ask(at),
-            (WhileBusy::Shutdown, _) => return Progress::Shutdown,
-            (WhileBusy::Kill(command), lent) => {
-                let killed = shared.control.kill();
+    /// Answers the first request while a slow script runs: itself, or with the engine that the script lends, or by that
+    /// script's thread.
+    fn run_while_busy(&mut self, shared: &Arc<Shared>, index: usize, lent: Option<&mut Engine>) {
+        let SessionStatus { user, in_transaction, muted, .. } = self.status;
+        let way =
+            self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, user, in_transaction));
+        // Who wants no replies has the engine leave them out.
+        if muted || way == WhileBusy::Queue {
+            return match lent {
+                Some(engine) => {
+                    let refused = std::mem::take(&mut self.refused);
+                    let answer =
+                        self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
+                    self.accept_answer(answer);
+                }
+                None => self.ask(shared, index),
+            };
+        }
+        match way {
+            WhileBusy::Shutdown => shared.end(),
+            WhileBusy::Kill(command) => {
+                let killed = shared.script.kill();
                 match lent {
                     Some(engine) => engine.count_kill(command, killed),
-                    None => shared.leave(Job::new(move |engine| engine.count_kill(command, killed))),
+                    None => shared.defer(Job::new(move |engine| engine.count_kill(command, killed))),
                 }
                 match killed {
                     Ok(()) => self.reply(|writer| writer.ok()),
                     Err(error) => self.reply(|writer| writer.error(kill_error(error).as_bytes())),
                 }
             }
-            (WhileBusy::Refuse(command), _) => {
-                self.refused = self.in_transaction;
+            WhileBusy::Refuse(command) => {
+                self.refused = in_transaction;
                 shared.refuse(command);
                 self.reply(|writer| writer.error(errors::BUSY.as_bytes()));
             }
-            (WhileBusy::Queue, _) => {}
+            WhileBusy::Queue => {}
         }
-        Progress::Continue
     }
 
     /// Puts a reply behind the output that was taken.
@@ -372,51 +332,43 @@ impl Connection {
         self.output.extend(|waiting| waiting.reply(Protocol::Resp2, write));
     }
 
-    fn answer(&mut self, mut answer: Outbox) {
-        self.output.extend(|waiting| waiting.append(&mut answer));
+    fn accept_answer(&mut self, mut answer: Answer) {
+        self.learn(answer.status);
+        self.output.extend(|waiting| waiting.append(&mut answer.out));
     }
 
     /// Lets the slow script's thread run a request.
-    fn ask(&mut self, at: &EventLoop) {
+    fn ask(&mut self, shared: &Arc<Shared>, index: usize) {
         let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
-        let (shared, index): (Arc<Shared>, _) = (at.shared().clone(), at.index());
-        let (slot, key, id) = (self.slot, self.key, self.id);
+        let (slot, key, id, answering) = (self.slot, self.key, self.id, shared.clone());
         // The script may have ended when it runs: an open transaction must not run without what was refused.
         let refused = std::mem::take(&mut self.refused);
         self.asked = true;
-        at.shared().leave(Job::of(slot, move |engine| {
+        shared.defer(Job::of(slot, move |engine| {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
             let answer =
                 contained("a command", || execute(engine, slot, refused, &argv)).unwrap_or_else(|| {
                     engine.recover(slot);
-                    Answer {
-                        status: SessionStatus::of(engine, slot),
-                        out: Outbox::default(),
-                        progress: Progress::Close,
-                    }
+                    Answer { status: SessionStatus::of(engine, slot), out: Outbox::default() }
                 });
-            shared.inbox(index).post(LoopMessage::Answered { key, id, answer });
+            answering.inbox(index).post(LoopMessage::Answered { key, id, answer });
         }));
     }
 
-    fn go_on(&mut self, shared: &Shared, progress: Progress) {
-        match progress {
-            Progress::Continue | Progress::Sleep(_) => {}
-            Progress::Blocked => self.blocked = true,
-            Progress::Close => self.closing = Some(self.closing.unwrap_or(Closing::AfterOutput)),
-            Progress::Shutdown => shared.end(),
-        }
-    }
-
-    fn protocol_error(&mut self, error: &ProtocolError, shared: &Shared, access: &mut EngineAccess<'_>) {
-        match access {
+    fn protocol_error(&mut self, error: &ProtocolError, turn: &mut Turn<'_>) {
+        match &mut turn.access {
             EngineAccess::Lent(engine) => engine.count_protocol_error(),
-            EngineAccess::Lock => shared.leave(Job::new(Engine::count_protocol_error)),
+            EngineAccess::Lock => turn.shared.defer(Job::new(Engine::count_protocol_error)),
         }
-        if !self.muted {
+        if !self.status.muted {
             self.reply(|writer| error.reply(writer));
         }
-        self.closing = Some(Closing::AfterOutput);
+        self.status.closing = Some(Closing::AfterOutput);
+    }
+
+    /// It closes, once what is there has been written, if it is not to close at once.
+    fn close(&mut self) {
+        self.status.closing.get_or_insert(Closing::AfterOutput);
     }
 }
 
@@ -425,8 +377,9 @@ fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> An
     if refused {
         engine.refuse_transaction(slot);
     }
-    let progress = engine.execute(slot, argv);
+    // Whatever stops it shows in the session, or comes out of the engine's drain.
+    let _shown = engine.execute(slot, argv);
     let mut out = Outbox::default();
     engine.take_output(slot, &mut out);
-    Answer { status: SessionStatus::of(engine, slot), out, progress }
+    Answer { status: SessionStatus::of(engine, slot), out }
 }

@@ -4,22 +4,25 @@
 //! writes: the caches serve one thing at a time, and clients that wait for different connections are answered
 //! together. Connections never change their loop.
 //!
-//! While a slow script of this thread runs, the interpreter's hook comes back here ([`serve_while_slow`]): the same
-//! turn again, but with the engine that the script holds, so that the thread's other sockets are answered `BUSY`.
-//! Therefore nothing here is borrowed while a connection runs, the connection itself is away from its place, and what
-//! is still to be done in this turn stands in a queue that the inner turn goes on with.
+//! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn, with
+//! the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
+//! while a connection runs, the connection itself is taken out of the table, and what is still to be done in this turn
+//! stands in a queue that the inner turn goes on with.
 
 use super::busy::Job;
 use super::connection::{Connection, Next};
+use super::connections::Connections;
 use super::contain::contained;
+use super::current_loop::{self, CurrentLoop};
 use super::hooks::Point;
-use super::inbox::{Address, Client, LoopMessage, NewConnection};
-use super::shared::{NEVER, Shared};
+use super::messages::{Address, LoopMessage};
+use super::new_connection::NewConnection;
+use super::shared::{Client, NEVER, Notices, Shared};
 use super::timer::Timer;
+use super::turn::{EngineAccess, Turn};
 use lockwheel_engine::Engine;
 use mio::{Events, Interest, Poll, Token};
 use parking_lot::MutexGuard;
-use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
@@ -41,35 +44,18 @@ const PREFETCHED: usize = 128;
 /// How often a loop looks whether the engine is free again, in case nobody could tell it.
 const RETRY_ENGINE: Duration = Duration::from_millis(50);
 
-/// How the engine is come by.
-pub(super) enum EngineAccess<'a> {
-    /// By its lock.
-    Lock,
-    /// A slow script of this thread holds it, and lends it.
-    Lent(&'a mut Engine),
-}
-
-/// Where a connection is kept.
-enum Place {
-    Here(Box<Connection>),
-    /// It runs. Whether it has become ready meanwhile.
-    Away {
-        missed: bool,
-    },
-}
-
 /// Something to be done in a turn.
 enum Task {
     /// A socket is ready.
     Ready { key: usize, readable: bool, writable: bool, closed: bool },
     /// A connection may have more to read than was taken.
     Read { key: usize },
-    /// A session may go on with requests that it has sent.
+    /// A connection may go on with requests that it has read.
     Run { key: usize },
     /// All sockets have been read: what those that come behind this will touch is fetched.
     Prefetch,
-    /// Another thread has left something.
-    LoopMessage(LoopMessage),
+    /// Another thread has left a message.
+    Message(LoopMessage),
 }
 
 /// The sockets of one thread.
@@ -79,45 +65,19 @@ pub(super) struct EventLoop {
     poll: RefCell<Poll>,
     /// The first loop keeps the time for all.
     timer: Option<Timer>,
-    places: RefCell<Slab<Place>>,
+    connections: RefCell<Connections>,
     /// What is still to be done in this turn.
     tasks: RefCell<VecDeque<Task>>,
     /// Connections that may have more to read than was taken.
     unread: RefCell<Vec<usize>>,
-    /// Connections whose session has news.
-    status: RefCell<Vec<usize>>,
-    /// Sessions that are to be told.
-    woken: RefCell<Vec<u64>>,
+    /// Connections whose sessions have changed.
+    changed: RefCell<Vec<usize>>,
     /// Connections with something to be written.
     unwritten: RefCell<Vec<usize>>,
     /// What is read into; away while a connection runs what it holds.
     buffer: Cell<Vec<u8>>,
     /// Something could not be done because a slow script of another thread holds the engine.
-    waits: Cell<bool>,
-}
-
-thread_local! {
-    /// The loop that this thread runs.
-    static CURRENT: RefCell<Option<Rc<EventLoop>>> = const { RefCell::new(None) };
-}
-
-/// Whether this thread runs the loop that keeps the time.
-pub(super) fn is_first() -> bool {
-    CURRENT.with(|current| current.borrow().as_ref().is_some_and(|current| current.timer.is_some()))
-}
-
-/// Lets this thread's loop, if it runs one, look soon whether the engine is free: whoever holds it may have let go just
-/// before it could see that somebody waits.
-pub(super) fn retry_engine() {
-    CURRENT.with(|current| current.borrow().iter().for_each(|current| current.waits.set(true)));
-}
-
-/// Serves the sockets of this thread while its script is slow and lends the engine.
-pub(super) fn serve_while_slow(engine: &mut Engine) {
-    let current = CURRENT.with(|current| current.borrow().clone());
-    if let Some(current) = current {
-        current.turn_while_slow(engine);
-    }
+    awaits_engine: Cell<bool>,
 }
 
 /// Runs loop number `index` on this thread until the server ends.
@@ -127,46 +87,55 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         index,
         poll: RefCell::new(poll),
         timer,
-        places: RefCell::default(),
+        connections: RefCell::default(),
         tasks: RefCell::default(),
         unread: RefCell::default(),
-        status: RefCell::default(),
-        woken: RefCell::default(),
+        changed: RefCell::default(),
         unwritten: RefCell::default(),
         buffer: Cell::default(),
-        waits: Cell::new(false),
+        awaits_engine: Cell::new(false),
     });
-    CURRENT.with(|current| *current.borrow_mut() = Some(this.clone()));
+    current_loop::set(Some(this.clone()));
     let mut events = Events::with_capacity(EVENTS);
-    while !this.shared.end_asked.load(Ordering::Relaxed) {
+    while !this.shared.shutdown.is_requested() {
         let timeout = this.timeout();
         if !this.wait(&mut events, timeout) {
             break;
         }
         contained("what had to wait", || this.retry_engine());
-        this.turn(&events, &mut EngineAccess::Lock);
+        this.turn(&events, EngineAccess::Lock);
     }
-    CURRENT.with(|current| *current.borrow_mut() = None);
+    current_loop::set(None);
     // The sockets close with the loop, whoever knows of them.
     this.shared.clients.retain(|_, client| client.address.index != index);
 }
 
+impl CurrentLoop for EventLoop {
+    fn keeps_time(&self) -> bool {
+        self.timer.is_some()
+    }
+
+    fn retry_engine_soon(&self) {
+        self.awaits_engine.set(true);
+    }
+
+    fn serve_while_slow(&self, engine: &mut Engine) {
+        let mut events = Events::with_capacity(EVENTS);
+        if self.wait(&mut events, Some(Duration::ZERO)) {
+            self.turn(&events, EngineAccess::Lent(engine));
+        }
+    }
+}
+
 impl EventLoop {
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
-    /// The number of this loop.
-    pub(super) fn index(&self) -> usize {
-        self.index
-    }
-
     /// How long nothing is to be done.
     fn timeout(&self) -> Option<Duration> {
-        if !self.unread.borrow().is_empty() || (!self.waits.get() && !self.status.borrow().is_empty()) {
+        if !self.unread.borrow().is_empty()
+            || (!self.awaits_engine.get() && !self.changed.borrow().is_empty())
+        {
             return Some(Duration::ZERO);
         }
-        if self.waits.get() {
+        if self.awaits_engine.get() {
             return Some(RETRY_ENGINE);
         }
         let at = self.shared.timer_at.load(Ordering::Relaxed);
@@ -191,31 +160,25 @@ impl EventLoop {
         }
     }
 
-    /// Sees to what had to wait for the engine, and to deadlines.
+    /// Does what had to wait for the engine, and fires what is due.
     fn retry_engine(&self) {
-        if self.waits.get() {
-            self.waits.set(self.shared.run_deferred().is_err());
+        if self.awaits_engine.get() {
+            self.awaits_engine.set(self.shared.run_deferred().is_err());
         }
-        if self.timer.is_some() && !self.waits.get() && self.shared.fire_due().is_err() {
-            self.waits.set(true);
+        if self.timer.is_some() && !self.awaits_engine.get() && self.shared.fire_due().is_err() {
+            self.awaits_engine.set(true);
         }
     }
 
-    fn turn(&self, events: &Events, access: &mut EngineAccess<'_>) {
+    fn turn(&self, events: &Events, access: EngineAccess<'_>) {
+        let turn = &mut Turn { shared: &self.shared, index: self.index, access, changed: &self.changed };
         self.collect(events);
-        self.perform_all(access);
-        if !self.waits.get() {
-            contained("status", || self.tell_status(access));
-            self.perform_all(access);
+        self.perform_all(turn);
+        if !self.awaits_engine.get() {
+            contained("changed sessions", || self.refresh_changed(turn));
+            self.perform_all(turn);
         }
-        self.write_all(access);
-    }
-
-    fn turn_while_slow(&self, engine: &mut Engine) {
-        let mut events = Events::with_capacity(EVENTS);
-        if self.wait(&mut events, Some(Duration::ZERO)) {
-            self.turn(&events, &mut EngineAccess::Lent(engine));
-        }
+        self.write_all(turn);
     }
 
     /// Notes what there is to be done.
@@ -227,7 +190,7 @@ impl EventLoop {
                 // Even while a slow script runs, after which the loop must not wait for it again.
                 DEADLINE => self.timer.iter().for_each(Timer::on_fired),
                 MESSAGES => {
-                    tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::LoopMessage))
+                    tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Message));
                 }
                 Token(key) => tasks.push_back(Task::Ready {
                     key,
@@ -240,17 +203,17 @@ impl EventLoop {
         tasks.push_back(Task::Prefetch);
     }
 
-    fn perform_all(&self, access: &mut EngineAccess<'_>) {
+    fn perform_all(&self, turn: &mut Turn<'_>) {
         loop {
             let Some(task) = self.tasks.borrow_mut().pop_front() else { return };
-            contained("a task", || self.perform(task, access));
+            contained("a task", || self.perform(task, turn));
         }
     }
 
-    fn perform(&self, task: Task, access: &mut EngineAccess<'_>) {
+    fn perform(&self, task: Task, turn: &mut Turn<'_>) {
         match task {
             Task::Ready { key, readable, writable, closed } => {
-                self.with(key, access, |connection, _, buffer| {
+                self.with(key, turn, |connection, _, buffer| {
                     self.shared.hooks.reach(Point::Read);
                     connection.ends |= closed;
                     if readable || closed {
@@ -259,99 +222,72 @@ impl EventLoop {
                     Ok(if writable && connection.has_output() { Next::Write } else { Next::Wait })
                 });
             }
-            Task::Read { key } => self.with(key, access, |connection, _, buffer| connection.read(buffer)),
-            Task::Run { key } => self.with(key, access, |connection, access, _| {
+            Task::Read { key } => self.with(key, turn, |connection, _, buffer| connection.read(buffer)),
+            Task::Run { key } => self.with(key, turn, |connection, turn, _| {
                 self.shared.hooks.reach(Point::Run);
-                connection.run(self, access)
+                connection.run(turn)
             }),
-            Task::Prefetch => self.prefetch(access),
-            Task::LoopMessage(message) => self.handle_message(message, access),
+            Task::Prefetch => self.prefetch(turn),
+            Task::Message(message) => self.handle_message(message, turn),
         }
     }
 
     /// Fetches what small batches will touch, those of all connections together.
-    fn prefetch(&self, access: &EngineAccess<'_>) {
+    fn prefetch(&self, turn: &Turn<'_>) {
         let tasks = self.tasks.borrow();
-        if tasks.len() < 2 || matches!(access, EngineAccess::Lent(_)) {
+        if tasks.len() < 2 || turn.is_lent() {
             return;
         }
         let Ok(mut engine) = self.shared.engine(self.index) else { return };
-        let mut places = self.places.borrow_mut();
+        let mut connections = self.connections.borrow_mut();
         for task in tasks.iter().take(PREFETCHED) {
             if let Task::Run { key } = task
-                && let Some(Place::Here(connection)) = places.get_mut(*key)
+                && let Some(connection) = connections.get_mut(*key)
             {
                 connection.prefetch_few(&mut engine);
             }
         }
         engine.fetch();
-        drop(places);
-        self.let_go(engine);
+        drop(connections);
+        self.unlock(engine, turn);
     }
 
-    /// Lets go of the engine, and tells the connections whose sessions have news.
-    fn let_go(&self, engine: MutexGuard<'_, Engine>) {
-        let mut woken = self.woken.take();
-        self.shared.let_go(engine, &mut woken);
-        self.tell(&mut woken);
-        self.woken.replace(woken);
+    /// Unlocks the engine, and tells others what it has left for them.
+    fn unlock(&self, engine: MutexGuard<'_, Engine>, turn: &Turn<'_>) {
+        let mut notices = Notices::default();
+        self.shared.unlock(engine, &mut notices);
+        turn.pass_on(&mut notices);
     }
 
-    /// Tells the connections of these sessions that those have news.
-    pub(super) fn tell(&self, woken: &mut Vec<u64>) {
-        for id in woken.drain(..) {
-            match self.shared.address(id) {
-                Some(address) if address.index == self.index => self.has_status(address.key),
-                Some(address) => self.shared.tell(address),
-                None => {}
-            }
-        }
-    }
-
-    /// Takes a connection from its place, does something with it, and sees to what comes next. One that is away will
-    /// be asked to read when it is back.
+    /// Takes a connection out of the table, does something with it, and puts it back or closes it. One that is out
+    /// already is asked to read when it is back.
     fn with(
         &self,
         key: usize,
-        access: &mut EngineAccess<'_>,
-        run: impl FnOnce(&mut Connection, &mut EngineAccess<'_>, &mut [u8]) -> io::Result<Next>,
+        turn: &mut Turn<'_>,
+        run: impl FnOnce(&mut Connection, &mut Turn<'_>, &mut [u8]) -> io::Result<Next>,
     ) {
-        let Some(mut connection) = self.take(key) else { return };
+        let Some(mut connection) = self.connections.borrow_mut().take(key) else { return };
         let mut buffer = self.buffer.take();
         buffer.resize(READ, 0);
         // A mistake of ours costs one connection, not the thread with all the others.
-        let done = contained("a connection", || run(&mut connection, access, &mut buffer));
+        let done = contained("a connection", || run(&mut connection, turn, &mut buffer));
         self.buffer.set(buffer);
         match done {
-            Some(Ok(next)) => self.put(key, connection, next),
+            Some(Ok(next)) => self.put_back(key, connection, next),
             Some(Err(error)) => {
                 tracing::debug!(id = connection.id, %error, "connection ended");
-                self.close(key, *connection, access);
+                self.close(key, *connection, turn);
             }
-            None => self.close(key, *connection, access),
+            None => self.close(key, *connection, turn),
         }
     }
 
-    fn take(&self, key: usize) -> Option<Box<Connection>> {
-        let mut places = self.places.borrow_mut();
-        let place = places.get_mut(key)?;
-        match std::mem::replace(place, Place::Away { missed: false }) {
-            Place::Here(connection) => Some(connection),
-            Place::Away { .. } => {
-                *place = Place::Away { missed: true };
-                None
-            }
-        }
-    }
-
-    fn put(&self, key: usize, mut connection: Box<Connection>, next: Next) {
-        let place = &mut self.places.borrow_mut()[key];
-        let missed = matches!(place, Place::Away { missed: true });
-        if missed || next == Next::RunAndRead {
-            connection.ends |= missed;
+    fn put_back(&self, key: usize, connection: Box<Connection>, next: Next) {
+        let was_ready = self.connections.borrow_mut().put_back(key, connection);
+        if was_ready || next == Next::RunAndRead {
             self.unread.borrow_mut().push(key);
         }
-        *place = Place::Here(connection);
         match next {
             Next::Wait => {}
             Next::Run | Next::RunAndRead => self.tasks.borrow_mut().push_back(Task::Run { key }),
@@ -359,10 +295,10 @@ impl EventLoop {
         }
     }
 
-    /// Gives the place and the session of a connection away. Its socket closes after that: as long as the session is
-    /// there, the engine may ask whether its client is.
-    fn close(&self, key: usize, mut connection: Connection, access: &mut EngineAccess<'_>) {
-        self.places.borrow_mut().remove(key);
+    /// Ends a connection and its session. The socket closes last: as long as the session is there, the engine may ask
+    /// whether its client is.
+    fn close(&self, key: usize, mut connection: Connection, turn: &mut Turn<'_>) {
+        self.connections.borrow_mut().remove(key);
         self.shared.clients.remove(&connection.id);
         if let Some(socket) = Arc::get_mut(&mut connection.socket) {
             let _already_gone = self.poll.borrow().registry().deregister(socket);
@@ -378,12 +314,12 @@ impl EventLoop {
                 contained("the end of a session", || engine.forget(slot));
             }
         };
-        match access {
+        match &mut turn.access {
             EngineAccess::Lent(engine) => disconnect(engine),
             EngineAccess::Lock => {
                 if let Err(disconnect) = self.shared.run_unless_busy(self.index, disconnect) {
                     let socket = connection.socket;
-                    self.shared.leave(Job::of(slot, move |engine| {
+                    self.shared.defer(Job::of(slot, move |engine| {
                         disconnect(engine);
                         drop(socket);
                     }));
@@ -392,102 +328,95 @@ impl EventLoop {
         }
     }
 
-    fn handle_message(&self, message: LoopMessage, access: &mut EngineAccess<'_>) {
+    fn handle_message(&self, message: LoopMessage, turn: &mut Turn<'_>) {
         self.shared.hooks.reach(Point::LoopMessage);
         match message {
-            LoopMessage::Open(connection) => self.open(connection, access),
-            LoopMessage::Opened(connection, session) => {
-                self.add(Connection::new(connection, session), access)
+            LoopMessage::Accepted(connection) => self.connect(connection, turn),
+            LoopMessage::Connected(connection, session) => {
+                self.add(Connection::new(connection, session), turn);
             }
-            LoopMessage::SessionStatus { key } => self.has_status(key),
-            LoopMessage::Answered { key, id, answer } => self.with(key, access, |connection, access, _| {
-                if connection.id == id { connection.answered(self, access, answer) } else { Ok(Next::Wait) }
+            LoopMessage::SessionChanged { key } => self.changed.borrow_mut().push(key),
+            LoopMessage::Answered { key, id, answer } => self.with(key, turn, |connection, turn, _| {
+                if connection.id == id { connection.answered(turn, answer) } else { Ok(Next::Wait) }
             }),
         }
     }
 
-    /// Makes a session for a socket, here or in the slow script that holds the engine.
-    fn open(&self, connection: NewConnection, access: &mut EngineAccess<'_>) {
+    /// Makes a session for a new connection, here or in the slow script that holds the engine.
+    fn connect(&self, connection: NewConnection, turn: &mut Turn<'_>) {
         let connect = move |engine: &mut Engine| {
             let session = connection.connect(engine);
             (connection, session)
         };
-        let connected = match access {
+        let connected = match &mut turn.access {
             EngineAccess::Lent(engine) => Ok(connect(engine)),
             EngineAccess::Lock => self.shared.run_unless_busy(self.index, connect),
         };
         match connected {
-            Ok((connection, session)) => self.add(Connection::new(connection, session), access),
+            Ok((connection, session)) => self.add(Connection::new(connection, session), turn),
             Err(connect) => {
                 let (shared, index) = (self.shared.clone(), self.index);
-                self.shared.leave(Job::new(move |engine| {
+                self.shared.defer(Job::new(move |engine| {
                     let (connection, session) = connect(engine);
-                    shared.inbox(index).post(LoopMessage::Opened(connection, session));
+                    shared.inbox(index).post(LoopMessage::Connected(connection, session));
                 }));
             }
         }
     }
 
-    fn add(&self, mut connection: Connection, access: &mut EngineAccess<'_>) {
-        let key = self.places.borrow().vacant_key();
+    fn add(&self, mut connection: Connection, turn: &mut Turn<'_>) {
+        let key = self.connections.borrow_mut().reserve();
         connection.key = key;
         let socket = Arc::get_mut(&mut connection.socket).expect("nobody else has a new connection's socket");
-        let registered = self.poll.borrow().registry().register(
-            socket,
-            Token(key),
-            Interest::READABLE | Interest::WRITABLE,
-        );
-        self.places.borrow_mut().insert(Place::Away { missed: false });
+        let interests = Interest::READABLE | Interest::WRITABLE;
+        let registered = self.poll.borrow().registry().register(socket, Token(key), interests);
         if let Err(error) = registered {
             tracing::warn!(%error, "a connection could not be watched");
-            return self.close(key, connection, access);
+            return self.close(key, connection, turn);
         }
         let (address, socket) = (Address { index: self.index, key }, connection.socket.clone());
         self.shared.clients.insert(connection.id, Client { address, socket });
-        self.put(key, Box::new(connection), Next::Wait);
+        self.put_back(key, Box::new(connection), Next::Wait);
     }
 
-    /// The session of a connection has output or news that its own requests did not cause.
-    pub(super) fn has_status(&self, key: usize) {
-        self.status.borrow_mut().push(key);
-    }
-
-    /// Takes the status of sessions; with the lock held once for all of them.
-    fn tell_status(&self, access: &mut EngineAccess<'_>) {
+    /// Lets connections take what their sessions have been sent, with the lock held once for all of them.
+    fn refresh_changed(&self, turn: &mut Turn<'_>) {
         // What a script causes for others is theirs when it has ended.
-        if matches!(access, EngineAccess::Lent(_)) || self.status.borrow().is_empty() {
+        if turn.is_lent() || self.changed.borrow().is_empty() {
             return;
         }
         let Ok(mut engine) = self.shared.engine(self.index) else {
-            self.shared.wait_for_free();
-            return self.waits.set(true);
+            self.shared.wake_when_free();
+            return self.awaits_engine.set(true);
         };
-        let keys = std::mem::take(&mut *self.status.borrow_mut());
+        let keys = std::mem::take(&mut *self.changed.borrow_mut());
         let mut broken = Vec::new();
         for &key in &keys {
-            let told = contained("status of a session", || {
-                if let Some(Place::Here(connection)) = self.places.borrow_mut().get_mut(key) {
-                    self.shared.hooks.reach(Point::SessionStatus);
-                    connection.take_status(&mut engine);
+            let refreshed = contained("a changed session", || {
+                if let Some(connection) = self.connections.borrow_mut().get_mut(key) {
+                    self.shared.hooks.reach(Point::Refresh);
+                    connection.refresh(&mut engine);
                 }
             });
-            broken.extend(told.is_none().then_some(key));
+            broken.extend(refreshed.is_none().then_some(key));
         }
         self.tasks.borrow_mut().extend(keys.into_iter().map(|key| Task::Run { key }));
-        self.let_go(engine);
+        self.unlock(engine, turn);
         for key in broken {
-            if let Some(connection) = self.take(key) {
-                self.close(key, *connection, access);
+            let connection = self.connections.borrow_mut().take(key);
+            if let Some(connection) = connection {
+                self.close(key, *connection, turn);
             }
         }
     }
 
-    fn write_all(&self, access: &mut EngineAccess<'_>) {
+    fn write_all(&self, turn: &mut Turn<'_>) {
         let mut keys = std::mem::take(&mut *self.unwritten.borrow_mut());
         for key in keys.drain(..) {
             contained("writing", || {
-                if let Some(connection) = self.take(key) {
-                    self.write(key, connection, access);
+                let connection = self.connections.borrow_mut().take(key);
+                if let Some(connection) = connection {
+                    self.write(key, connection, turn);
                 }
             });
         }
@@ -498,22 +427,22 @@ impl EventLoop {
         }
     }
 
-    fn write(&self, key: usize, mut connection: Box<Connection>, access: &mut EngineAccess<'_>) {
+    fn write(&self, key: usize, mut connection: Box<Connection>, turn: &mut Turn<'_>) {
         let written = contained("writing to a connection", || {
             self.shared.hooks.reach(Point::Write);
             connection.write()
         });
         match written.unwrap_or(Ok(false)) {
             Ok(true) => {
-                if connection.has_held_status() {
-                    self.has_status(key);
+                if connection.may_take_output() {
+                    self.changed.borrow_mut().push(key);
                 }
-                self.put(key, connection, Next::Wait);
+                self.put_back(key, connection, Next::Wait);
             }
-            Ok(false) => self.close(key, *connection, access),
+            Ok(false) => self.close(key, *connection, turn),
             Err(error) => {
                 tracing::debug!(id = connection.id, %error, "connection ended");
-                self.close(key, *connection, access);
+                self.close(key, *connection, turn);
             }
         }
     }

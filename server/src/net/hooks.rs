@@ -7,12 +7,12 @@ pub(super) enum Point {
     Begin,
     /// A slow script has let others be served.
     Slow,
-    /// Work that was left is about to be done.
+    /// A deferred job is about to run.
     Deferred,
     /// A connection's session is about to go.
     Disconnect,
-    /// A connection is about to learn what is new of its session.
-    SessionStatus,
+    /// A connection is about to learn what has changed in its session.
+    Refresh,
     /// A message of the loop is about to be handled.
     LoopMessage,
     /// A connection is about to be read.

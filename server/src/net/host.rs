@@ -1,27 +1,27 @@
-//! The world as the engine sees it: the system's clocks and the sockets around it.
+//! The host of the engine: the system's clocks, and the sockets and loops around it.
 
 use super::accept::Acceptor;
-use super::event_loop;
+use super::current_loop;
 use super::hooks::Point;
 use super::os_clock::OsClock;
 use super::shared::Shared;
 use super::stopwatch::Stopwatch;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::BindAddress;
-use lockwheel_engine::core::Host;
+use lockwheel_engine::core::{Host, Output};
 use lockwheel_engine::time::Now;
 use std::sync::{Arc, Weak};
 
 /// What the engine may ask while a request runs.
-pub(super) struct World {
+pub(super) struct NetHost {
     pub(super) clock: OsClock,
     pub(super) stopwatch: Stopwatch,
     pub(super) acceptor: Arc<Acceptor>,
-    /// The engine lives within, hence weakly.
+    /// It owns the engine, which owns this.
     pub(super) shared: Weak<Shared>,
 }
 
-impl Host for World {
+impl Host for NetHost {
     fn now(&self) -> Now {
         self.clock.now()
     }
@@ -32,8 +32,12 @@ impl Host for World {
 
     fn serve_while_slow(&self, engine: &mut Engine) {
         if let Some(shared) = self.shared.upgrade() {
-            shared.work_off(engine);
-            event_loop::serve_while_slow(engine);
+            shared.run_jobs(engine);
+            current_loop::serve_while_slow(engine);
+            // All else comes out when the script has ended.
+            if let Output::Shutdown = engine.poll_output() {
+                shared.end();
+            }
             shared.hooks.reach(Point::Slow);
         }
     }
@@ -44,7 +48,7 @@ impl Host for World {
     }
 
     fn is_gone(&self, session: u64) -> bool {
-        // A client that is not there any more has left before its session could.
+        // A client without a connection has closed it, and its session goes next.
         self.shared.upgrade().is_some_and(|shared| {
             shared.clients.get(&session).is_none_or(|client| client.socket.is_closed_by_peer())
         })

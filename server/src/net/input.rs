@@ -1,8 +1,9 @@
 //! What a client has sent and what of it is complete.
 
-use bytes::{Buf, BytesMut};
-use lockwheel_resp::{Batch, Limits, Parser, ProtocolError};
+use lockwheel_engine::clients::ClientBuffers;
+use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A buffer that has grown beyond this is given back once it is empty.
 const KEEP: usize = 64 * 1024;
@@ -11,31 +12,57 @@ const KEEP: usize = 64 * 1024;
 pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 
 /// Bytes that have been read and not yet run: complete requests, and the beginning of one.
-#[derive(Default)]
 pub(super) struct Input {
-    pub(super) limits: Limits,
-    bytes: BytesMut,
-    parser: Parser,
+    pub(super) limits: RequestLimits,
+    bytes: Vec<u8>,
+    /// So many of the first bytes have been run.
+    done: usize,
+    parser: RequestParser,
     /// The complete requests that `bytes` begins with, once parsed.
     batch: Batch,
     parsed: Option<Result<(), ProtocolError>>,
+    /// Where the session is told how much is there.
+    buffers: Arc<ClientBuffers>,
 }
 
 impl Input {
+    pub(super) fn new(buffers: Arc<ClientBuffers>) -> Self {
+        Input {
+            limits: RequestLimits::default(),
+            bytes: Vec::new(),
+            done: 0,
+            parser: RequestParser::default(),
+            batch: Batch::default(),
+            parsed: None,
+            buffers,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() - self.done
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
+        let is_full = self.bytes.capacity() - self.bytes.len() < bytes.len();
+        // What is moved is no more than what was run since it was moved last.
+        if is_full && self.done > 0 && self.done >= self.len() {
+            self.bytes.drain(..self.done);
+            self.done = 0;
+        }
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Tells the session how much is there.
+    pub(super) fn tell(&self) {
+        self.buffers.tell_query(self.len(), self.bytes.capacity());
     }
 
     /// Finds the complete requests, and how many there are: at least one unless there is none, or an error where one
     /// should begin. Nothing is parsed twice.
     pub(super) fn parse(&mut self) -> Result<usize, ProtocolError> {
-        if self.parsed.is_none() && !self.bytes.is_empty() {
+        if self.parsed.is_none() && self.len() > 0 {
             self.batch.clear();
-            self.parsed = Some(self.parser.parse(&self.bytes, &self.limits, &mut self.batch));
+            self.parsed = Some(self.parser.parse(&self.bytes[self.done..], &self.limits, &mut self.batch));
         }
         if !self.batch.is_empty() {
             return Ok(self.batch.len());
@@ -57,12 +84,12 @@ impl Input {
 
     /// The arguments of request `i` of those.
     pub(super) fn arguments(&self, i: usize) -> Arguments<'_> {
-        self.batch.arguments(i, &self.bytes).collect()
+        self.batch.arguments(i, &self.bytes[self.done..]).collect()
     }
 
     /// Calls `run` with the arguments of request `i`: cheaper than to keep them.
     pub(super) fn with_arguments<T>(&self, i: usize, run: impl FnOnce(&[&[u8]]) -> T) -> T {
-        self.batch.with_arguments(i, &self.bytes, run)
+        self.batch.with_arguments(i, &self.bytes[self.done..], run)
     }
 
     /// Drops the first `ran` of them, at least one.
@@ -78,13 +105,15 @@ impl Input {
     }
 
     fn drop_bytes(&mut self, count: usize) {
-        if count < self.bytes.len() {
-            return self.bytes.advance(count);
+        self.done += count;
+        if self.done < self.bytes.len() {
+            return;
         }
         // The next request begins at the front again, where the memory is warm.
+        self.done = 0;
         self.bytes.clear();
         if self.bytes.capacity() > KEEP {
-            self.bytes = BytesMut::new();
+            self.bytes = Vec::new();
         }
     }
 }

@@ -5,9 +5,13 @@
 //! only room that knows sockets, threads, locks and the system's clocks.
 
 mod accept;
+mod batches;
 mod busy;
+mod client_limit;
 mod connection;
+mod connections;
 mod contain;
+mod current_loop;
 mod deferred;
 mod event_loop;
 mod hooks;
@@ -15,10 +19,13 @@ mod host;
 mod inbox;
 mod input;
 mod listener;
+mod messages;
+mod new_connection;
 mod os_clock;
-mod output;
 mod process;
+mod session_status;
 mod shared;
+mod shutdown;
 mod signals;
 mod socket;
 #[cfg(unix)]
@@ -27,7 +34,9 @@ mod stopwatch;
 mod sync;
 mod threads;
 mod timer;
+mod turn;
 mod watchdog;
+mod write_buffer;
 
 #[cfg(test)]
 mod tests;
@@ -39,4 +48,4 @@ pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 #[cfg(unix)]
 pub(crate) use socket_file::SocketFile;
-pub(crate) use threads::{Control, Threads};
+pub(crate) use threads::{AcceptRuntime, Threads};

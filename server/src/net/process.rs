@@ -1,10 +1,10 @@
 //! What the system tells of this process, for INFO.
 
-use lockwheel_engine::statistics::{Process, Usage};
+use lockwheel_engine::statistics::{AllocatorUsage, Process, Usage};
 use std::{env, fs};
 
-/// This process, which listens on `port`.
-pub(crate) fn this_process(port: u16) -> Process {
+/// This process, which listens on `port`; its allocator is asked by `allocator`.
+pub(crate) fn this_process(port: u16, allocator: Option<fn() -> AllocatorUsage>) -> Process {
     let executable = env::current_exe().map(|path| path.to_string_lossy().into_owned());
     Process {
         id: std::process::id(),
@@ -12,7 +12,7 @@ pub(crate) fn this_process(port: u16) -> Process {
         executable: executable.unwrap_or_default(),
         config_file: String::new(),
         port,
-        usage: Box::new(usage),
+        usage: Box::new(move || Usage { allocator: allocator.map(|ask| ask()), ..usage() }),
     }
 }
 
@@ -39,7 +39,7 @@ fn usage() -> Usage {
     let resident = kilobytes(&status, "VmRSS:");
     let (user_us, system_us) = processor_time(&stat);
     Usage {
-        allocated: resident,
+        allocator: None,
         resident,
         peak: kilobytes(&status, "VmHWM:"),
         machine: kilobytes(&read("/proc/meminfo"), "MemTotal:"),

@@ -7,7 +7,7 @@ use std::io;
 pub(super) async fn watch(mut signals: Signals, shared: &Shared) {
     tokio::select! {
         () = signals.recv() => shared.end(),
-        () = shared.ended() => {}
+        () = shared.shutdown.requested() => {}
     }
 }
 

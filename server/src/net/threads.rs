@@ -2,10 +2,13 @@
 
 use super::accept::{self, Acceptor, Rebinds};
 use super::event_loop;
+use super::host::NetHost;
 use super::inbox::Inbox;
 use super::listener::{Endpoints, Listeners};
+use super::os_clock::OsClock;
 use super::shared::Shared;
 use super::signals::{self, Signals};
+use super::stopwatch::Stopwatch;
 use super::timer::Timer;
 use super::watchdog;
 use lockwheel_engine::Engine;
@@ -19,14 +22,14 @@ use tokio::runtime;
 /// Stack of a loop's thread: scripts run on it, and Lua recurses deeply before it refuses.
 const STACK: usize = 16 << 20;
 
-/// What accepts connections and catches signals, before there are any of either: nobody must find a server that listens
-/// and yet dies of a signal.
-pub(crate) struct Control {
+/// What accepts connections and catches signals, made before the server listens: nobody must find one that listens and
+/// yet dies of a signal.
+pub(crate) struct AcceptRuntime {
     runtime: runtime::Runtime,
     signals: Option<Signals>,
 }
 
-impl Control {
+impl AcceptRuntime {
     /// From now on signals are caught, if they are to be.
     pub(crate) fn new(signals: bool) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -34,7 +37,7 @@ impl Control {
             let _guard = runtime.enter();
             signals.then(Signals::new).transpose()?
         };
-        Ok(Control { runtime, signals })
+        Ok(AcceptRuntime { runtime, signals })
     }
 }
 
@@ -59,7 +62,17 @@ impl Threads {
         let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MESSAGES).map(Inbox::new);
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
         let (acceptor, rebinds) = Acceptor::new(endpoints, listeners.port());
-        let shared = Shared::new(inboxes, acceptor.clone(), make);
+        let clock = OsClock::new();
+        let mut engine = make(clock.now());
+        let shared = Arc::new_cyclic(|shared| {
+            engine.set_host(Arc::new(NetHost {
+                clock,
+                stopwatch: Stopwatch::new(),
+                acceptor: acceptor.clone(),
+                shared: shared.clone(),
+            }));
+            Shared::new(engine, clock, inboxes)
+        });
         Ok(Threads { polls, shared, listeners, acceptor, rebinds })
     }
 
@@ -74,48 +87,48 @@ impl Threads {
     }
 
     /// Starts all of them. When one cannot be started, those that were end again.
-    pub(crate) fn start(self, control: Control) -> io::Result<()> {
+    pub(crate) fn start(self, accepting: AcceptRuntime) -> io::Result<()> {
         let shared = self.shared;
         let start = || {
             for (index, poll) in self.polls.into_iter().enumerate() {
-                let (shared, running) = (shared.clone(), shared.thread());
+                let (shared, guard) = (shared.clone(), shared.shutdown.thread());
                 let timer =
                     (index == 0).then(|| Timer::new(poll.registry(), event_loop::DEADLINE)).transpose()?;
                 let serve = move || {
-                    let _running = running;
+                    let _guard = guard;
                     event_loop::run(shared, index, poll, timer);
                 };
                 let name = format!("lockwheel-io-{index}");
                 thread::Builder::new().name(name).stack_size(STACK).spawn(serve)?;
             }
-            watchdog::start(shared.clone(), shared.thread())?;
-            start_control(&shared, self.listeners, self.rebinds, control)
+            watchdog::start(shared.clone(), shared.shutdown.thread())?;
+            start_accepting(&shared, self.listeners, self.rebinds, accepting)
         };
         start().inspect_err(|_| shared.end())
     }
 }
 
 /// Starts the thread that accepts connections and, if asked to, waits for signals.
-fn start_control(
+fn start_accepting(
     shared: &Arc<Shared>,
     listeners: Listeners,
     rebinds: Rebinds,
-    control: Control,
+    accepting: AcceptRuntime,
 ) -> io::Result<()> {
-    let (shared, running) = (shared.clone(), shared.thread());
-    let Control { runtime, signals } = control;
+    let (shared, guard) = (shared.clone(), shared.shutdown.thread());
+    let AcceptRuntime { runtime, signals } = accepting;
     {
         let _guard = runtime.enter();
         accept::serve(&shared, listeners, rebinds)?;
     }
-    let control = move || {
-        let _running = running;
+    let accept = move || {
+        let _guard = guard;
         runtime.block_on(async {
             match signals {
                 Some(signals) => signals::watch(signals, &shared).await,
-                None => shared.ended().await,
+                None => shared.shutdown.requested().await,
             }
         });
     };
-    thread::Builder::new().name("lockwheel-accept".to_owned()).spawn(control).map(drop)
+    thread::Builder::new().name("lockwheel-accept".to_owned()).spawn(accept).map(drop)
 }

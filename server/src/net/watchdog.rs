@@ -5,51 +5,25 @@
 //! which the script's thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it,
 //! and a period without a batch sends it back to sleep.
 
-use super::shared::{Running, Shared};
+use super::shared::Shared;
+use super::shutdown::ThreadGuard;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, Thread};
+use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// What batches leave for the thread to see.
-#[derive(Debug, Default)]
-pub(super) struct Batches {
-    /// How many have begun.
-    count: AtomicU64,
-    /// The thread is awake.
-    watched: AtomicBool,
-    thread: std::sync::OnceLock<Thread>,
-}
-
-impl Batches {
-    /// A batch begins. Under the engine's lock, so that nobody else counts.
-    pub(super) fn begin(&self) {
-        self.count.store(self.count.load(Ordering::Relaxed) + 1, Ordering::SeqCst);
-        if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
-            self.wake();
-        }
-    }
-
-    /// Wakes the thread, so that it looks around.
-    pub(super) fn wake(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
-        }
-    }
-}
-
 /// Starts the thread; it ends when the server does.
-pub(crate) fn start(shared: Arc<Shared>, running: Running) -> std::io::Result<()> {
+pub(super) fn start(shared: Arc<Shared>, guard: ThreadGuard) -> std::io::Result<()> {
     let watch = move || {
-        let _running = running;
+        let _guard = guard;
         shared.batches.thread.get_or_init(thread::current);
         loop {
             // It looks around before it sleeps: a batch may have begun before the thread did.
             watch_scripts(&shared);
-            if shared.end_asked.load(Ordering::SeqCst) {
+            if shared.shutdown.is_requested() {
                 return;
             }
             thread::park();
@@ -62,11 +36,11 @@ pub(crate) fn start(shared: Arc<Shared>, running: Running) -> std::io::Result<()
 fn watch_scripts(shared: &Shared) {
     let batches = &shared.batches;
     let mut last = batches.count.load(Ordering::SeqCst);
-    while !shared.end_asked.load(Ordering::Relaxed) {
+    while !shared.shutdown.is_requested() {
         thread::park_timeout(PERIOD);
-        let running = shared.control.running_since().is_some();
+        let running = shared.script.running().is_some();
         if running && shared.until_slow().is_zero() {
-            shared.control.arm();
+            shared.script.arm();
         }
         let count = batches.count.load(Ordering::SeqCst);
         let same = std::mem::replace(&mut last, count) == count;

@@ -1,9 +1,9 @@
 //! The log: its lines have the shape of Redis'.
 
-use lockwheel_engine::config::{Config, LogLevel, log_stamp};
+use jiff::Zoned;
+use lockwheel_engine::config::{Config, LogLevel};
 use std::fs::File;
 use std::io::{self, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fmt, process};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
@@ -14,10 +14,14 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-/// A line of the log without its end: process, role, instant in UTC, level, text.
+/// A line of the log without its end: process, role, local time, level, text.
 pub(crate) fn line(mark: char, text: &str) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}:M {} {mark} {text}", process::id(), log_stamp(now.as_millis() as i64))
+    format!("{}:M {} {mark} {text}", process::id(), stamp(&Zoned::now()))
+}
+
+/// A time as the lines of Redis' log begin: `21 Nov 2026 10:24:16.301`.
+fn stamp(time: &Zoned) -> String {
+    time.strftime("%d %b %Y %H:%M:%S.%3f").to_string()
 }
 
 /// Opens the file that logs go to, if there is one.
@@ -72,5 +76,17 @@ where
         write!(writer, "{}", line(mark, ""))?;
         context.format_fields(writer.by_ref(), event)?;
         writeln!(writer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_begins_with_the_local_time() {
+        let time = |text: &str| text.parse::<Zoned>().expect("a time with its zone");
+        assert_eq!(stamp(&time("2026-11-21T10:24:16.301+00:00[+00:00]")), "21 Nov 2026 10:24:16.301");
+        assert_eq!(stamp(&time("1970-01-01T01:00:00+01:00[+01:00]")), "01 Jan 1970 01:00:00.000");
     }
 }

@@ -5,7 +5,7 @@ use super::commands::{Commands, Subject};
 use crate::generate::{Form, Generated, Generator};
 use crate::line;
 use crate::pair::{CALL, PCALL, typed};
-use lockwheel_engine::spec::flags;
+use lockwheel_engine::spec::Flags;
 
 /// How a step's commands reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Sent {
 impl Sent {
     /// Whether it may change keys, by its row.
     pub fn may_write(&self) -> bool {
-        self.subject.as_ref().is_none_or(|subject| subject.command.has(flags::WRITE))
+        self.subject.as_ref().is_none_or(|subject| subject.command.has(Flags::WRITE))
     }
 }
 
@@ -135,7 +135,7 @@ impl Mix<'_> {
                     *generator.rng().pick(if self.others.is_empty() { &self.subjects } else { &self.others })
                 }
             };
-            if !self.blocks_in_scripts && subject.command.has(flags::BLOCKING) && way != Way::Transaction {
+            if !self.blocks_in_scripts && subject.command.has(Flags::BLOCKING) && way != Way::Transaction {
                 way = Way::Plain;
             }
             commands.push(sent(generator, subject));

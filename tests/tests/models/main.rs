@@ -16,7 +16,7 @@ mod control;
 mod deferred;
 mod sync;
 
-use control::{Control, KillError};
+use control::{KillError, ScriptControl};
 use deferred::Deferred;
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -24,8 +24,8 @@ use loom::thread;
 
 fn main() {
     let models: &[(&str, fn())] = &[
-        ("work_that_is_left_is_done_once_and_never_lost", work_that_is_left_is_done_once_and_never_lost),
-        ("who_asks_is_seen_by_who_lets_go", who_asks_is_seen_by_who_lets_go),
+        ("deferred_work_is_done_once_and_never_lost", deferred_work_is_done_once_and_never_lost),
+        ("who_asks_is_seen_by_who_unlocks", who_asks_is_seen_by_who_unlocks),
         ("a_kill_that_was_confirmed_lets_no_write_through", a_kill_that_was_confirmed_lets_no_write_through),
         ("a_kill_that_was_confirmed_takes_the_result_back", a_kill_that_was_confirmed_takes_the_result_back),
         ("a_signal_never_hits_the_next_script", a_signal_never_hits_the_next_script),
@@ -48,27 +48,29 @@ fn main() {
 /// What was done of the work.
 type Done = Vec<usize>;
 
-fn let_go(engine: &Deferred<Done, usize>, held: sync::MutexGuard<'_, Done>) {
-    engine.let_go(held, |done| {
-        engine.serve(done, Vec::push);
+fn unlock(engine: &Deferred<Done, usize>, held: sync::MutexGuard<'_, Done>) {
+    engine.unlock(held, |done| {
+        if engine.is_asked() {
+            engine.run_asked(done, Vec::push);
+        }
     });
 }
 
-fn work_that_is_left_is_done_once_and_never_lost() {
+fn deferred_work_is_done_once_and_never_lost() {
     let engine = Arc::new(Deferred::new(Done::new()));
-    let leave = |work| {
+    let defer = |work| {
         let engine = engine.clone();
         move || {
-            if let Some(held) = engine.leave(work) {
-                let_go(&engine, held);
+            if let Some(held) = engine.defer(work) {
+                unlock(&engine, held);
             }
         }
     };
-    let leavers = [thread::spawn(leave(1)), thread::spawn(leave(2))];
+    let threads = [thread::spawn(defer(1)), thread::spawn(defer(2))];
     // Somebody runs a batch meanwhile.
-    let_go(&engine, engine.lock().lock());
-    for leaver in leavers {
-        leaver.join().expect("it does not panic");
+    unlock(&engine, engine.lock().lock());
+    for thread in threads {
+        thread.join().expect("it does not panic");
     }
     let mut done = engine.lock().lock().clone();
     done.sort_unstable();
@@ -76,7 +78,7 @@ fn work_that_is_left_is_done_once_and_never_lost() {
 }
 
 /// A loop that finds the engine held asks to be told; then either it finds the engine free, or it is told.
-fn who_asks_is_seen_by_who_lets_go() {
+fn who_asks_is_seen_by_who_unlocks() {
     let engine = Arc::new(Deferred::new(Done::new()));
     let held = engine.lock().lock();
     let asker = {
@@ -87,22 +89,26 @@ fn who_asks_is_seen_by_who_lets_go() {
         })
     };
     let mut told = false;
-    engine.let_go(held, |done| told |= engine.serve(done, Vec::push));
+    engine.unlock(held, |done| {
+        if engine.is_asked() {
+            told = true;
+            engine.run_asked(done, Vec::push);
+        }
+    });
     let free = asker.join().expect("it does not panic");
     assert!(told || free, "nobody tells the one who waits");
 }
 
 /// What became of a script that writes once.
-fn run(control: &Control) -> (bool, bool) {
-    control.begin(7);
+fn run(control: &ScriptControl) -> (bool, bool) {
+    let _guard = control.begin(7);
     let wrote = control.mark_write();
     let killed = control.is_killed();
-    control.end();
     (wrote, killed)
 }
 
 fn a_kill_that_was_confirmed_lets_no_write_through() {
-    let control = Arc::new(Control::new());
+    let control = Arc::new(ScriptControl::new());
     let killer = {
         let control = control.clone();
         thread::spawn(move || {
@@ -118,40 +124,39 @@ fn a_kill_that_was_confirmed_lets_no_write_through() {
 }
 
 fn a_kill_that_was_confirmed_takes_the_result_back() {
-    let control = Arc::new(Control::new());
-    control.begin(7);
+    let control = Arc::new(ScriptControl::new());
+    let guard = control.begin(7);
     let killer = {
         let control = control.clone();
         thread::spawn(move || control.kill())
     };
     // Its result is written.
     let finished = control.finish();
-    control.end();
+    drop(guard);
     let kill = killer.join().expect("it does not panic");
     assert_eq!(finished, kill != Ok(()), "it ends with its result, or as one that was killed");
 }
 
 fn a_signal_never_hits_the_next_script() {
-    let control = Arc::new(Control::new());
+    let control = Arc::new(ScriptControl::new());
     let watchers = [(); 2].map(|()| {
         let control = control.clone();
         thread::spawn(move || {
             // As those do who find that this script is slow: the next one has only begun.
-            if control.running_since() == Some(7) {
+            if control.running().is_some_and(|script| script.since_ms == 7) {
                 control.arm();
             }
             control.kill() == Ok(())
         })
     });
     let (_, first) = run(&control);
-    control.begin(8);
+    let guard = control.begin(8);
     let second = control.is_killed();
-    control.end();
+    drop(guard);
     let kills = watchers.map(|watcher| watcher.join().expect("it does not panic"));
     assert!(!first && !second || kills.contains(&true), "nobody has killed it");
     // Nobody is left who could mean this one.
-    control.begin(9);
+    let _guard = control.begin(9);
     assert!(!control.is_killed(), "a signal outlives its script");
     assert!(control.mark_write());
-    control.end();
 }

@@ -1,6 +1,7 @@
 //! Keeps the house in order: reads the sources of the whole workspace and fails where one breaks a rule that
 //! `ARCHITECTURE.md` and `CONTRIBUTING.md` state. Each rule has a test that shows it can fail.
 
+mod circles;
 mod rooms;
 mod rows;
 mod shape;
@@ -28,6 +29,7 @@ const RULES: &[(&str, Rule)] = &[
     ("unsafe only in its leaves, each with a reason", words::unsafe_code),
     ("nothing unfinished, no test switched off", words::unfinished),
     ("imports run downwards", rooms::imports),
+    ("no circle of files", circles::circles),
     ("crates know only what they may", rooms::manifests),
     ("a command has one row", rows::unique),
     ("files of readable length that say what they are", shape::files),

@@ -1,43 +1,41 @@
 //! The head of the page, memory, starts, and how everything was measured.
 
 use super::load::servers;
-use super::parts::{
-    Bar, BarRow, bars, bytes, colour, digits, escape, grouped, legend, section, server_cell, table, time,
-};
+use super::numbers::{bytes, digits, grouped, time};
+use super::parts::{Bar, BarRow, TableCell, bars, colour, legend, section, server_cell, table};
 use crate::results::{Memory, Results};
 use crate::summary::Spread;
 use crate::waiting::results::LockKind;
+use maud::{Markup, html};
 
 /// The title, what was compared where, and the figures that matter most.
-pub(super) fn head(results: &Results, title: &str) -> String {
+pub(super) fn head(results: &Results, title: &str) -> Markup {
     let versions: Vec<String> =
         results.servers.iter().map(|server| format!("{} ({})", server.name, server.version)).collect();
     let machine = &results.machine;
-    let (versions, processor) = (versions.join(", "), escape(&machine.processor));
-    let mut html = format!(
-        "<h1>{}</h1>\n<p>{}.<br>{processor}, {} cores, {} of memory, {}.</p>\n",
-        escape(title),
-        escape(&versions),
-        machine.cores,
-        bytes(machine.memory as f64),
-        escape(&machine.system),
-    );
     let tiles: Vec<(String, String)> =
         [lock_tile(results), handoff_tile(results), lateness_tile(results), memory_tile(results)]
             .into_iter()
             .flatten()
             .collect();
-    if !tiles.is_empty() {
-        html.push_str("<ul class=\"tiles\">\n");
-        for (figure, text) in tiles {
-            html.push_str(&format!(
-                "<li class=\"card\"><b>{figure}</b><span>{}</span></li>\n",
-                escape(&text)
-            ));
+    html! {
+        h1 { (title) }
+        p {
+            (versions.join(", ")) "." br;
+            (machine.processor) ", " (machine.cores) " cores, " (bytes(machine.memory as f64)) " of memory, "
+            (machine.system) "."
         }
-        html.push_str("</ul>\n");
+        @if !tiles.is_empty() {
+            ul.tiles {
+                @for (figure, text) in &tiles {
+                    li.card {
+                        b { (figure) }
+                        span { (text) }
+                    }
+                }
+            }
+        }
     }
-    html
 }
 
 fn lock_tile(results: &Results) -> Option<(String, String)> {
@@ -94,9 +92,9 @@ fn memory_tile(results: &Results) -> Option<(String, String)> {
 }
 
 /// Resident bytes a key, and what is given back.
-pub(super) fn memory(results: &Results) -> String {
+pub(super) fn memory(results: &Results) -> Markup {
     if results.memory.is_empty() {
-        return String::new();
+        return html! {};
     }
     let mut kinds: Vec<&str> = Vec::new();
     for memory in &results.memory {
@@ -120,59 +118,83 @@ pub(super) fn memory(results: &Results) -> String {
         }
     };
     let rows: Vec<BarRow> = kinds.iter().map(row).collect();
-    let cells = |memory: &Memory| {
+    let cells = |memory: &Memory| -> Vec<TableCell> {
         vec![
-            escape(&memory.kind),
+            memory.kind.as_str().into(),
             server_cell(results, &memory.server),
-            grouped(memory.keys as f64),
-            digits(memory.per_key()),
-            bytes(memory.before as f64),
-            bytes(memory.loaded as f64),
-            bytes(memory.flushed as f64),
+            grouped(memory.keys as f64).into(),
+            digits(memory.per_key()).into(),
+            bytes(memory.before as f64).into(),
+            bytes(memory.loaded as f64).into(),
+            bytes(memory.flushed as f64).into(),
         ]
     };
-    let table = table(
-        &["kind", "server", "keys", "bytes a key", "before", "loaded", "after FLUSHALL"],
-        2,
-        &results.memory.iter().map(cells).collect::<Vec<_>>(),
-    );
-    let body = format!(
-        "<div class=\"card\">\n{}<div class=\"wide\">{}</div>{table}</div>\n",
-        legend(results, &servers(results), &[]),
-        bars(&rows, None, |value| format!("{value:.0} B")),
-    );
-    section("Memory a key", "Resident bytes that each key adds to the process: shorter is better.", &body)
+    let heads = ["kind", "server", "keys", "bytes a key", "before", "loaded", "after FLUSHALL"];
+    let cells: Vec<Vec<TableCell>> = results.memory.iter().map(cells).collect();
+    let body = html! {
+        div.card {
+            (legend(results, &servers(results), &[]))
+            div.wide { (bars(&rows, None, |value| format!("{value:.0} B"))) }
+            (table(&heads, 2, &cells))
+        }
+    };
+    let lead = html! { "Resident bytes that each key adds to the process: shorter is better." };
+    section("Memory a key", &lead, &body)
 }
 
 /// From exec to the first PONG.
-pub(super) fn startup(results: &Results) -> String {
+pub(super) fn startup(results: &Results) -> Markup {
     if results.startup.is_empty() {
-        return String::new();
+        return html! {};
     }
     let mut rows = Vec::new();
     for startup in &results.startup {
         let ready = Spread::of(startup.seconds.iter().map(|seconds| seconds * 1e6));
         let idle = Spread::of(startup.idle.iter().map(|bytes| *bytes as f64));
-        let cell = |spread: Option<Spread>, show: fn(f64) -> String| {
-            spread.map_or("–".to_string(), |Spread { median, min, max }| {
-                format!("{} <small>{} to {}</small>", show(median), show(min), show(max))
-            })
+        let cell = |spread: Option<Spread>, show: fn(f64) -> String| match spread {
+            Some(Spread { median, min, max }) => {
+                html! { (show(median)) " " small { (show(min)) " to " (show(max)) } }
+            }
+            None => html! { "–" },
         };
         rows.push(vec![
             server_cell(results, &startup.server),
-            startup.seconds.len().to_string(),
-            cell(ready, time),
-            cell(idle, bytes),
+            startup.seconds.len().to_string().into(),
+            cell(ready, time).into(),
+            cell(idle, bytes).into(),
         ]);
     }
-    let table = table(&["server", "starts", "first PONG after", "resident when idle"], 1, &rows);
-    let lead =
-        "From exec to the first PONG, and what the idle process takes: the median, the least and the most.";
-    section("Start", lead, &format!("<div class=\"card\">{table}</div>\n"))
+    let lead = html! {
+        "From exec to the first PONG, and what the idle process takes: the median, the least and the most."
+    };
+    let body = html! {
+        div.card { (table(&["server", "starts", "first PONG after", "resident when idle"], 1, &rows)) }
+    };
+    section("Start", &lead, &body)
 }
 
 /// Machine, versions, method and noise.
-pub(super) fn method(results: &Results) -> String {
+pub(super) fn method(results: &Results) -> Markup {
+    let lead = html! {
+        "The CPU of a server is the sum over all its threads, from " code { "/proc" } ", before and after each run, \
+         divided by the requests; every reply is checked, and a wrong one ends the comparison. Ratios of CPU are \
+         steadier than throughput, for they do not depend on who else uses the machine as much."
+    };
+    let body = html! {
+        div.card {
+            dl {
+                @for (name, text) in facts(results).iter().filter(|(_, text)| !text.is_empty()) {
+                    dt { (name) }
+                    dd { (text) }
+                }
+            }
+        }
+    };
+    section("How it was measured", &lead, &body)
+}
+
+/// Names and texts; one without a text is not known.
+fn facts(results: &Results) -> Vec<(String, String)> {
     let (machine, method, noise) = (&results.machine, &results.method, &results.noise);
     let mut facts: Vec<(String, String)> = vec![
         ("Processor".to_string(), format!("{}, {} cores", machine.processor, machine.cores)),
@@ -232,15 +254,7 @@ pub(super) fn method(results: &Results) -> String {
         ));
     }
     facts.push(("Spread".to_string(), spread_text(results)));
-    let list: String = facts
-        .iter()
-        .filter(|(_, text)| !text.is_empty())
-        .map(|(name, text)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(text)))
-        .collect();
-    let lead = "The CPU of a server is the sum over all its threads, from <code>/proc</code>, before and after each \
-                run, divided by the requests; every reply is checked, and a wrong one ends the comparison. Ratios of \
-                CPU are steadier than throughput, for they do not depend on who else uses the machine as much.";
-    section("How it was measured", lead, &format!("<div class=\"card\"><dl>\n{list}</dl></div>\n"))
+    facts
 }
 
 fn cores(cores: &[usize]) -> String {

@@ -1,10 +1,11 @@
 //! Latency by percentile: a small plot for each workload and pipeline.
 
 use super::load::servers;
-use super::parts::{colour, escape, legend, time};
+use super::numbers::time;
+use super::parts::{colour, legend};
 use crate::results::{Latency, Results, WorkloadInfo};
 use crate::summary::Cell;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
 /// The plot's size, in its own units: about the pixels it has on a phone.
 const WIDTH: f64 = 320.0;
@@ -22,40 +23,48 @@ const TICKS: [f64; 5] = [0.0, 50.0, 90.0, 99.0, 99.9];
 const LAST: f64 = 99.99;
 
 /// All curves, a folding part for each pipeline; nothing when no run kept its curve.
-pub(super) fn section(results: &Results) -> String {
-    let mut parts = String::new();
-    for (index, pipeline) in results.pipelines().into_iter().enumerate() {
-        let plots = plots(results, pipeline);
-        if !plots.is_empty() {
-            let open = if index == 0 { " open" } else { "" };
-            let _ = write!(
-                parts,
-                "<details{open}><summary>{}</summary>\n<div class=\"charts\">\n{plots}</div>\n</details>\n",
-                match pipeline {
-                    1 => "One request at a time".to_string(),
-                    many => format!("Pipelines of {many}: the time of a whole batch"),
-                }
-            );
-        }
-    }
+pub(super) fn section(results: &Results) -> Markup {
+    let parts: Vec<(usize, usize, Vec<Markup>)> = results
+        .pipelines()
+        .into_iter()
+        .enumerate()
+        .map(|(index, pipeline)| (index, pipeline, plots(results, pipeline)))
+        .filter(|(_, _, plots)| !plots.is_empty())
+        .collect();
     if parts.is_empty() {
-        return String::new();
+        return html! {};
     }
     let lead = match results.method.rate {
-        Some(rate) => format!(
-            "From when a request should have been sent, {rate} a second, to its reply: nobody waits for the last \
+        Some(rate) => html! {
+            "From when a request should have been sent, " (rate) " a second, to its reply: nobody waits for the last \
              reply, so that a slow one counts for all that it delays."
-        ),
-        None => "From sending a batch to its last reply, every connection sending as soon as it can: a latency under \
-                 full load, which is mostly a queue. With --rate it is measured at a load of your choice."
-            .to_string(),
+        },
+        None => html! {
+            "From sending a batch to its last reply, every connection sending as soon as it can: a latency under \
+             full load, which is mostly a queue. With --rate it is measured at a load of your choice."
+        },
     };
-    let legend = legend(results, &servers(results), &[]);
-    super::parts::section(
-        "Latency by percentile",
-        &lead,
-        &format!("<div class=\"card\">\n{legend}{parts}</div>\n"),
-    )
+    let body = html! {
+        div.card {
+            (legend(results, &servers(results), &[]))
+            @for (index, pipeline, plots) in &parts {
+                details open[*index == 0] {
+                    summary {
+                        @match pipeline {
+                            1 => "One request at a time",
+                            many => { "Pipelines of " (many) ": the time of a whole batch" }
+                        }
+                    }
+                    div.charts {
+                        @for plot in plots {
+                            (plot)
+                        }
+                    }
+                }
+            }
+        }
+    };
+    super::parts::section("Latency by percentile", &lead, &body)
 }
 
 /// The curve of a cell: that of the run whose 99th percentile is the median.
@@ -79,7 +88,7 @@ fn curves<'a>(results: &'a Results, info: &WorkloadInfo, pipeline: usize) -> Cur
 }
 
 /// All plots of a pipeline, on one scale.
-fn plots(results: &Results, pipeline: usize) -> String {
+fn plots(results: &Results, pipeline: usize) -> Vec<Markup> {
     let all: Vec<(&WorkloadInfo, Curves<'_>)> =
         results.workloads.iter().map(|info| (info, curves(results, info, pipeline))).collect();
     let values = all.iter().flat_map(|(_, curves)| curves).flat_map(|(_, points)| points).map(|(_, us)| *us);
@@ -89,14 +98,19 @@ fn plots(results: &Results, pipeline: usize) -> String {
     drawn.map(|(info, curves)| plot(results, info, curves, &scale)).collect()
 }
 
-fn plot(results: &Results, info: &WorkloadInfo, curves: &Curves<'_>, scale: &Scale) -> String {
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"");
-    let _ = write!(svg, "latency of {} by percentile\">\n{}", escape(&info.name), axes(scale));
-    for (name, points) in curves {
-        svg.push_str(&line(&colour(results, name), name, points, scale));
+fn plot(results: &Results, info: &WorkloadInfo, curves: &Curves<'_>, scale: &Scale) -> Markup {
+    html! {
+        figure {
+            figcaption { (info.name) }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
+                aria-label={ "latency of " (info.name) " by percentile" } {
+                (axes(scale))
+                @for (name, points) in curves {
+                    (line(&colour(results, name), name, points, scale))
+                }
+            }
+        }
     }
-    svg.push_str("</svg>");
-    format!("<figure><figcaption>{}</figcaption>{svg}</figure>\n", escape(&info.name))
 }
 
 /// Where a time stands: logarithmic, from a round number to a round number.
@@ -131,37 +145,30 @@ fn x(percent: f64) -> f64 {
     LEFT + rest(percent) / rest(LAST) * (WIDTH - LEFT - RIGHT)
 }
 
-fn axes(scale: &Scale) -> String {
-    let mut svg = String::new();
-    for tick in &scale.ticks {
-        let y = scale.y(*tick);
-        let _ = writeln!(
-            svg,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            WIDTH - RIGHT,
-            LEFT - 5.0,
-            y + 4.0,
-            time_tick(*tick),
-        );
+/// A coordinate, as fine as it can be seen.
+fn at(coordinate: f64) -> String {
+    format!("{coordinate:.1}")
+}
+
+fn axes(scale: &Scale) -> Markup {
+    let (right, base) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    html! {
+        @for tick in &scale.ticks {
+            @let y = scale.y(*tick);
+            line.grid x1=(LEFT) x2=(right) y1=(at(y)) y2=(at(y)) {}
+            text x=(LEFT - 5.0) y=(at(y + 4.0)) text-anchor="end" { (time_tick(*tick)) }
+        }
+        @for tick in TICKS {
+            @let x = at(x(tick));
+            line.grid x1=(x) x2=(x) y1=(TOP) y2=(base) {}
+            text x=(x) y=(at(HEIGHT - 6.0)) text-anchor="middle" {
+                @if tick != 0.0 {
+                    "p" (tick)
+                }
+            }
+        }
+        line.axis x1=(LEFT) x2=(right) y1=(base) y2=(base) {}
     }
-    for tick in TICKS {
-        let (x, base) = (x(tick), HEIGHT - BOTTOM);
-        let text = if tick == 0.0 { String::new() } else { format!("p{tick}") };
-        let _ = writeln!(
-            svg,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{base}\"/>\
-             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
-            HEIGHT - 6.0,
-        );
-    }
-    let base = HEIGHT - BOTTOM;
-    let _ = writeln!(
-        svg,
-        "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{base}\" y2=\"{base}\"/>",
-        WIDTH - RIGHT
-    );
-    svg
 }
 
 /// A round number of microseconds without digits that say nothing.
@@ -173,21 +180,18 @@ fn time_tick(us: f64) -> String {
     }
 }
 
-fn line(class: &str, name: &str, points: &[(f64, f64)], scale: &Scale) -> String {
+fn line(class: &str, name: &str, points: &[(f64, f64)], scale: &Scale) -> Markup {
     let path: Vec<String> =
-        points.iter().map(|(percent, us)| format!("{:.1},{:.1}", x(*percent), scale.y(*us))).collect();
-    let mut svg = format!("<g class=\"{class}\"><polyline class=\"line\" points=\"{}\"/>", path.join(" "));
-    // Places to point at, for the figure.
-    for (percent, us) in points {
-        let _ = write!(
-            svg,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\"><title>{} p{}: {}</title></circle>",
-            x(*percent),
-            scale.y(*us),
-            escape(name),
-            (percent * 1000.0).round() / 1000.0,
-            time(*us),
-        );
+        points.iter().map(|(percent, us)| format!("{},{}", at(x(*percent)), at(scale.y(*us)))).collect();
+    html! {
+        g class=(class) {
+            polyline.line points=(path.join(" ")) {}
+            // Places to point at, for the figure.
+            @for (percent, us) in points {
+                circle cx=(at(x(*percent))) cy=(at(scale.y(*us))) r="5" {
+                    title { (name) " p" ((percent * 1000.0).round() / 1000.0) ": " (time(*us)) }
+                }
+            }
+        }
     }
-    svg + "</g>\n"
 }

@@ -1,48 +1,57 @@
 //! Ratios, CPU and throughput of the workloads under load.
 
-use super::parts::{
-    Bar, BarRow, bars, colour, digits, escape, grouped, legend, section, server_cell, table, time,
-};
+use super::numbers::{digits, grouped, time};
+use super::parts::{Bar, BarRow, TableCell, bars, colour, legend, section, server_cell, table};
 use crate::report::targets;
 use crate::results::{Results, WorkloadInfo};
 use crate::summary::{Cell, Spread};
+use maud::{Markup, html};
 
 /// Everything about the runs under load.
-pub(super) fn sections(results: &Results) -> String {
-    if results.runs.is_empty() {
-        return String::new();
+pub(super) fn sections(results: &Results) -> Markup {
+    html! {
+        @if !results.runs.is_empty() {
+            (ratios(results))
+            (cpu(results))
+            (throughput(results))
+            (figures(results))
+        }
     }
-    [ratios(results), cpu(results), throughput(results), figures(results)].concat()
 }
 
-/// One card of bars for each pipeline.
+/// One card of bars for each pipeline; `None` when there is no bar at all.
 fn panels(
     results: &Results,
     one: Option<f64>,
     show: fn(f64) -> String,
     row: impl Fn(&WorkloadInfo, usize) -> BarRow,
-) -> String {
-    let mut html = String::from("<div class=\"panels\">\n");
-    for pipeline in results.pipelines() {
-        let rows =
-            results.workloads.iter().map(|info| row(info, pipeline)).filter(|row| !row.bars.is_empty());
-        let rows: Vec<BarRow> = rows.collect();
-        if !rows.is_empty() {
-            let title = match pipeline {
-                1 => "One request at a time".to_string(),
-                many => format!("Pipelines of {many}"),
-            };
-            html.push_str(&format!(
-                "<div class=\"card\">\n<h3>{title}</h3>\n{}</div>\n",
-                bars(&rows, one, show)
-            ));
+) -> Option<Markup> {
+    let panel = |pipeline| {
+        let rows = results.workloads.iter().map(|info| row(info, pipeline));
+        (pipeline, rows.filter(|row| !row.bars.is_empty()).collect::<Vec<_>>())
+    };
+    let panels: Vec<(usize, Vec<BarRow>)> =
+        results.pipelines().into_iter().map(panel).filter(|(_, rows)| !rows.is_empty()).collect();
+    let markup = html! {
+        div.panels {
+            @for (pipeline, rows) in &panels {
+                div.card {
+                    h3 {
+                        @match pipeline {
+                            1 => "One request at a time",
+                            many => { "Pipelines of " (many) }
+                        }
+                    }
+                    (bars(rows, one, show))
+                }
+            }
         }
-    }
-    html + "</div>\n"
+    };
+    (!panels.is_empty()).then_some(markup)
 }
 
-fn ratios(results: &Results) -> String {
-    let Some(baseline) = results.baseline() else { return String::new() };
+fn ratios(results: &Results) -> Markup {
+    let Some(baseline) = results.baseline() else { return html! {} };
     let others: Vec<&str> = servers(results).into_iter().filter(|name| *name != baseline).collect();
     let row = |info: &WorkloadInfo, pipeline| {
         let bar = |name: &&str| {
@@ -60,45 +69,55 @@ fn ratios(results: &Results) -> String {
             bars: others.iter().filter_map(bar).collect(),
         }
     };
-    let content = panels(results, Some(1.0), |value| format!("{value:.2}"), row);
-    if !content.contains("class=\"bar") {
-        return String::new();
-    }
+    let Some(content) = panels(results, Some(1.0), |value| format!("{value:.2}"), row) else {
+        return html! {};
+    };
     let one = format!("{baseline} = 1");
-    let lead = format!(
-        "Server CPU a request, as a part of what {} takes for the same: shorter is better. A ratio is formed inside \
-         one round, in which the servers take turns; the bar is the median of the rounds, the thin line their least \
-         and most.",
-        escape(baseline)
-    );
-    let legend = legend(results, &others, &[("mark one", &one), ("mark goal", "target")]);
-    section(&format!("CPU a request, beside {baseline}"), &lead, &(legend + &content))
+    let lead = html! {
+        "Server CPU a request, as a part of what " (baseline) " takes for the same: shorter is better. A ratio is \
+         formed inside one round, in which the servers take turns; the bar is the median of the rounds, the thin line \
+         their least and most."
+    };
+    let body = html! {
+        (legend(results, &others, &[("mark one", &one), ("mark goal", "target")]))
+        (content)
+    };
+    section(&format!("CPU a request, beside {baseline}"), &lead, &body)
 }
 
-fn cpu(results: &Results) -> String {
-    let content = panels(results, None, digits, |info, pipeline| {
-        measured(results, info, pipeline, |cell| cell.cpu_us())
-    });
-    if !content.contains("class=\"bar") {
-        return String::new();
-    }
-    let lead = "All threads of the server, in microseconds a request: the median of the rounds, the thin line from \
-                the least to the most. One request at a time is mostly the kernel's TCP, the same for every server.";
-    let legend = legend(results, &servers(results), &[]);
-    section("CPU a request, in µs", lead, &(legend + &content))
+fn cpu(results: &Results) -> Markup {
+    let row = |info: &WorkloadInfo, pipeline: usize| measured(results, info, pipeline, |cell| cell.cpu_us());
+    let Some(content) = panels(results, None, digits, row) else { return html! {} };
+    let lead = html! {
+        "All threads of the server, in microseconds a request: the median of the rounds, the thin line from the \
+         least to the most. One request at a time is mostly the kernel's TCP, the same for every server."
+    };
+    let body = html! {
+        (legend(results, &servers(results), &[]))
+        (content)
+    };
+    section("CPU a request, in µs", &lead, &body)
 }
 
-fn throughput(results: &Results) -> String {
+fn throughput(results: &Results) -> Markup {
     let rate = |cell: &Cell<'_>| {
         let Spread { median, min, max } = cell.rate()?;
         Some(Spread { median: median / 1e3, min: min / 1e3, max: max / 1e3 })
     };
-    let content = panels(results, None, digits, |info, pipeline| measured(results, info, pipeline, rate));
-    let lead = "Thousands of requests a second: longer is better. Where one core sends the load, that core is often \
-                the limit, not the server; compare the CPU a request instead.";
-    let legend = legend(results, &servers(results), &[]);
-    let body = format!("<details><summary>Show</summary>\n{legend}{content}</details>\n");
-    section("Throughput, in thousands a second", lead, &body)
+    let row = |info: &WorkloadInfo, pipeline: usize| measured(results, info, pipeline, rate);
+    let Some(content) = panels(results, None, digits, row) else { return html! {} };
+    let lead = html! {
+        "Thousands of requests a second: longer is better. Where one core sends the load, that core is often the \
+         limit, not the server; compare the CPU a request instead."
+    };
+    let body = html! {
+        details {
+            summary { "Show" }
+            (legend(results, &servers(results), &[]))
+            (content)
+        }
+    };
+    section("Throughput, in thousands a second", &lead, &body)
 }
 
 /// A row with a bar for each server.
@@ -118,22 +137,27 @@ fn measured(
 }
 
 /// What each workload does.
-fn workloads(results: &Results) -> String {
-    let item = |info: &WorkloadInfo| {
-        let against = info.against.as_ref().map(|other| format!("; servers without it do {other} beside it"));
-        format!(
-            "<dt>{}</dt><dd>{}{}</dd>\n",
-            escape(&info.name),
-            escape(&info.about),
-            escape(&against.unwrap_or_default())
-        )
-    };
-    let list: String = results.workloads.iter().map(item).collect();
-    format!("<details><summary>What the workloads do</summary>\n<dl>\n{list}</dl></details>\n")
+fn workloads(results: &Results) -> Markup {
+    html! {
+        details {
+            summary { "What the workloads do" }
+            dl {
+                @for info in &results.workloads {
+                    dt { (info.name) }
+                    dd {
+                        (info.about)
+                        @if let Some(other) = &info.against {
+                            "; servers without it do " (other) " beside it"
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Each figure of each workload in a table.
-fn figures(results: &Results) -> String {
+fn figures(results: &Results) -> Markup {
     let heads = [
         "workload",
         "P",
@@ -161,11 +185,15 @@ fn figures(results: &Results) -> String {
             }
         }
     }
-    let table = table(&heads, 1, &rows);
-    format!(
-        "<section>\n{}<details><summary>All figures of the runs under load</summary>\n{table}</details>\n</section>\n",
-        workloads(results)
-    )
+    html! {
+        section {
+            (workloads(results))
+            details {
+                summary { "All figures of the runs under load" }
+                (table(&heads, 1, &rows))
+            }
+        }
+    }
 }
 
 fn figures_row(
@@ -174,7 +202,7 @@ fn figures_row(
     pipeline: usize,
     server: &str,
     cell: &Cell<'_>,
-) -> Vec<String> {
+) -> Vec<TableCell> {
     let dash = || "–".to_string();
     let us = |spread: Option<Spread>| spread.map_or_else(dash, |spread| format!("{:.3}", spread.median));
     let ns = |figure: fn(&crate::results::Run) -> Option<f64>| {
@@ -186,21 +214,21 @@ fn figures_row(
     let cpu = cell.cpu_us();
     let resident = Spread::of(cell.runs.iter().filter_map(|run| run.resident).map(|bytes| bytes as f64));
     vec![
-        escape(workload),
-        pipeline.to_string(),
+        workload.into(),
+        pipeline.to_string().into(),
         server_cell(results, server),
-        cell.runs.len().to_string(),
-        us(cpu),
-        cpu.map_or_else(dash, |spread| format!("{:.3}", spread.min)),
-        cpu.map_or_else(dash, |spread| format!("{:.3}", spread.max)),
-        ns(|run| run.user_ns),
-        ns(|run| run.system_ns),
-        cell.rate().map_or_else(dash, |spread| grouped(spread.median)),
-        late(|run| run.latency.p50),
-        late(|run| run.latency.p99),
-        late(|run| run.latency.p999),
-        late(|run| run.latency.max),
-        resident.map_or_else(dash, |spread| digits(spread.median / 1024f64.powi(2))),
+        cell.runs.len().to_string().into(),
+        us(cpu).into(),
+        cpu.map_or_else(dash, |spread| format!("{:.3}", spread.min)).into(),
+        cpu.map_or_else(dash, |spread| format!("{:.3}", spread.max)).into(),
+        ns(|run| run.user_ns).into(),
+        ns(|run| run.system_ns).into(),
+        cell.rate().map_or_else(dash, |spread| grouped(spread.median)).into(),
+        late(|run| run.latency.p50).into(),
+        late(|run| run.latency.p99).into(),
+        late(|run| run.latency.p999).into(),
+        late(|run| run.latency.max).into(),
+        resident.map_or_else(dash, |spread| digits(spread.median / 1024f64.powi(2))).into(),
     ]
 }
 

@@ -4,6 +4,7 @@
 mod about;
 mod latency;
 mod load;
+mod numbers;
 mod parts;
 mod waiting;
 
@@ -11,10 +12,8 @@ mod waiting;
 mod tests;
 
 use crate::results::Results;
-use parts::escape;
+use maud::{PreEscaped, html};
 
-/// The frame, with places for the title, the style and the body.
-const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 
 /// The page. Sections without figures are left out.
@@ -25,17 +24,30 @@ pub fn html(results: &Results) -> String {
         [only] => format!("{only} measured"),
         [first, others @ ..] => format!("{first} beside {}", others.join(" and ")),
     };
-    let body = [
-        about::head(results, &title),
-        load::sections(results),
-        latency::section(results),
-        waiting::handoffs(results),
-        waiting::lateness(results),
-        waiting::pauses(results),
-        about::memory(results),
-        about::startup(results),
-        about::method(results),
-    ];
-    // The body comes last: what it holds is never looked through for places.
-    PAGE.replace("{{title}}", &escape(&title)).replace("{{style}}", STYLE).replace("{{body}}", &body.concat())
+    let page = html! {
+        (PreEscaped("<!doctype html>"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (about::head(results, &title))
+                    (load::sections(results))
+                    (latency::section(results))
+                    (waiting::handoffs(results))
+                    (waiting::lateness(results))
+                    (waiting::pauses(results))
+                    (about::memory(results))
+                    (about::startup(results))
+                    (about::method(results))
+                }
+            }
+        }
+    };
+    page.into_string()
 }

@@ -1,7 +1,7 @@
 //! The page holds every result, is well-formed, and needs nothing from elsewhere.
 
 use super::html;
-use super::parts::{bytes, digits, escape, grouped, time};
+use super::numbers::{bytes, digits, grouped, time};
 use crate::results::{
     FORMAT, Latency, Machine, Memory, Method, Noise, Results, Run, ServerInfo, Startup, WorkloadInfo,
 };
@@ -200,6 +200,11 @@ fn pauses() -> Vec<Pause> {
         }
     }
     pauses
+}
+
+/// A text as it stands on the page.
+fn escape(text: &str) -> String {
+    maud::html! { (text) }.into_string()
 }
 
 /// Checks that tags nest and are closed, and that no text holds a bare `<` or `&`.

@@ -1,11 +1,11 @@
 //! Hand-off under contention, how late expiry is told, and pauses.
 
-use super::parts::{
-    Range, RangeRow, colour, digits, escape, grouped, legend, ranges, section, server_cell, table, time,
-};
+use super::numbers::{digits, grouped, time};
+use super::parts::{Range, RangeRow, TableCell, colour, legend, ranges, section, server_cell, table};
 use crate::report::targets;
 use crate::results::Results;
 use crate::waiting::results::{Handoff, Lateness, LockKind, Pause, Strain};
+use maud::{Markup, html};
 
 /// The servers that a list of figures is about, in their order.
 fn named(results: &Results, mut is_there: impl FnMut(&str) -> bool) -> Vec<&str> {
@@ -13,16 +13,14 @@ fn named(results: &Results, mut is_there: impl FnMut(&str) -> bool) -> Vec<&str>
 }
 
 /// A lock that goes from hand to hand.
-pub(super) fn handoffs(results: &Results) -> String {
+pub(super) fn handoffs(results: &Results) -> Markup {
     if results.handoffs.is_empty() {
-        return String::new();
+        return html! {};
     }
     let mut crowds: Vec<usize> = results.handoffs.iter().map(|handoff| handoff.waiters).collect();
     crowds.sort_unstable();
     crowds.dedup();
-    let mut body = String::from("<div class=\"card\">\n");
     let servers = named(results, |name| results.handoffs.iter().any(|handoff| handoff.server == name));
-    body.push_str(&legend(results, &servers, &[]));
     let mut rows = Vec::new();
     for kind in LockKind::ALL {
         for waiters in &crowds {
@@ -37,7 +35,6 @@ pub(super) fn handoffs(results: &Results) -> String {
             }
         }
     }
-    body.push_str(&ranges(&rows, None));
     let mut sorted: Vec<&Handoff> = results.handoffs.iter().collect();
     // Stable: the servers stay in their order.
     sorted.sort_by_key(|handoff| (handoff.kind, handoff.waiters));
@@ -54,16 +51,22 @@ pub(super) fn handoffs(results: &Results) -> String {
         "all wait again",
         "CPU µs",
     ];
-    let cells: Vec<Vec<String>> = sorted.iter().map(|handoff| handoff_row(results, handoff)).collect();
-    body.push_str(&table(&heads, 2, &cells));
-    body.push_str("</div>\n");
-    let lead = "From the release to the next holder's knowing: the dot is the median, the marks p99 and the slowest. \
-                The holder releases when everybody else waits; afterwards it queues again. The table says what all \
-                clients together send in such a turn, what the server runs for it, and how many waiters it wakes: \
-                an RLock wakes all of them, and each tries again. Each waiter is a client of its own, with a \
-                connection for commands and, but for the native lock, one for messages; they share one thread and \
-                one core.";
-    section("Hand-off of a lock that others wait for", lead, &body)
+    let cells: Vec<Vec<TableCell>> = sorted.iter().map(|handoff| handoff_row(results, handoff)).collect();
+    let body = html! {
+        div.card {
+            (legend(results, &servers, &[]))
+            (ranges(&rows, None))
+            (table(&heads, 2, &cells))
+        }
+    };
+    let lead = html! {
+        "From the release to the next holder's knowing: the dot is the median, the marks p99 and the slowest. The \
+         holder releases when everybody else waits; afterwards it queues again. The table says what all clients \
+         together send in such a turn, what the server runs for it, and how many waiters it wakes: an RLock wakes all \
+         of them, and each tries again. Each waiter is a client of its own, with a connection for commands and, but \
+         for the native lock, one for messages; they share one thread and one core."
+    };
+    section("Hand-off of a lock that others wait for", &lead, &body)
 }
 
 fn handoff_range(results: &Results, handoff: &Handoff) -> Range {
@@ -75,19 +78,19 @@ fn handoff_range(results: &Results, handoff: &Handoff) -> Range {
     }
 }
 
-fn handoff_row(results: &Results, handoff: &Handoff) -> Vec<String> {
+fn handoff_row(results: &Results, handoff: &Handoff) -> Vec<TableCell> {
     vec![
-        escape(handoff.kind.name()),
+        handoff.kind.name().into(),
         server_cell(results, &handoff.server),
-        grouped(handoff.waiters as f64),
-        digits_or_whole(handoff.requests_each),
-        digits_or_whole(handoff.commands_each),
-        digits_or_whole(handoff.wake_ups_each),
-        time(handoff.p50_us),
-        time(handoff.p99_us),
-        time(handoff.max_us),
-        time(handoff.settled_p50_us),
-        handoff.cpu_us_each.map_or("–".to_string(), digits),
+        grouped(handoff.waiters as f64).into(),
+        digits_or_whole(handoff.requests_each).into(),
+        digits_or_whole(handoff.commands_each).into(),
+        digits_or_whole(handoff.wake_ups_each).into(),
+        time(handoff.p50_us).into(),
+        time(handoff.p99_us).into(),
+        time(handoff.max_us).into(),
+        time(handoff.settled_p50_us).into(),
+        handoff.cpu_us_each.map_or("–".to_string(), digits).into(),
     ]
 }
 
@@ -97,9 +100,9 @@ fn digits_or_whole(mean: f64) -> String {
 }
 
 /// How late the events of expired keys come.
-pub(super) fn lateness(results: &Results) -> String {
+pub(super) fn lateness(results: &Results) -> Markup {
     if results.lateness.is_empty() {
-        return String::new();
+        return html! {};
     }
     let servers = named(results, |name| results.lateness.iter().any(|late| late.server == name));
     let row = |late: &Lateness| RangeRow {
@@ -126,16 +129,19 @@ pub(super) fn lateness(results: &Results) -> String {
     };
     let rows: Vec<RangeRow> = results.lateness.iter().map(row).collect();
     let marks = [("mark goal", "target of p99")];
-    let body = format!(
-        "<div class=\"card\">\n{}{}</div>\n",
-        legend(results, &servers, &marks),
-        ranges(&rows, Some(targets::EXPIRY_US))
-    );
-    let lead = "From a key's deadline to the arrival of its <code>expired</code> event at a subscriber: the dot is the \
-                median, the marks p99, p99.9 and the latest. The other timers lie there, an hour and more away. Under \
-                load, GETs and SETs pipelined by 16 keep the server busy from the subscriber's own core, which is part \
-                of the figure.";
-    section("How late expiry is told", lead, &body)
+    let body = html! {
+        div.card {
+            (legend(results, &servers, &marks))
+            (ranges(&rows, Some(targets::EXPIRY_US)))
+        }
+    };
+    let lead = html! {
+        "From a key's deadline to the arrival of its " code { "expired" } " event at a subscriber: the dot is the \
+         median, the marks p99, p99.9 and the latest. The other timers lie there, an hour and more away. Under load, \
+         GETs and SETs pipelined by 16 keep the server busy from the subscriber's own core, which is part of the \
+         figure."
+    };
+    section("How late expiry is told", &lead, &body)
 }
 
 fn state(late: &Lateness) -> &'static str {
@@ -143,9 +149,9 @@ fn state(late: &Lateness) -> &'static str {
 }
 
 /// For how long servers stand still.
-pub(super) fn pauses(results: &Results) -> String {
+pub(super) fn pauses(results: &Results) -> Markup {
     if results.pauses.is_empty() {
-        return String::new();
+        return html! {};
     }
     let servers = named(results, |name| results.pauses.iter().any(|pause| pause.server == name));
     let mut rows = Vec::new();
@@ -163,18 +169,18 @@ pub(super) fn pauses(results: &Results) -> String {
         }
     }
     let marks = [("mark goal", "target of the longest")];
-    let body = format!(
-        "<div class=\"card\">\n{}{}</div>\n",
-        legend(results, &servers, &marks),
-        ranges(&rows, Some(targets::PAUSE_US))
-    );
+    let body = html! {
+        div.card {
+            (legend(results, &servers, &marks))
+            (ranges(&rows, Some(targets::PAUSE_US)))
+        }
+    };
     let own = results.pauses.iter().map(|pause| pause.own_longest_us).fold(0.0, f64::max);
-    let lead = format!(
-        "How long a PING waits that is sent every half millisecond, whether or not the last was answered, counted from \
-         when it was due: the dot is the median, the marks p99 and the longest. The prober itself was at most {} late \
-         in sending.",
-        time(own)
-    );
+    let lead = html! {
+        "How long a PING waits that is sent every half millisecond, whether or not the last was answered, counted \
+         from when it was due: the dot is the median, the marks p99 and the longest. The prober itself was at most "
+        (time(own)) " late in sending."
+    };
     section("Pauses", &lead, &body)
 }
 

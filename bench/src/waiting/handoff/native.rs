@@ -78,7 +78,7 @@ impl Locking for Native {
     fn acknowledge_wake(&mut self, _: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
         let party = &mut self.parties[place];
         match (party.step, reply) {
-            (Step::Waiting, Reply::Array(Some(_))) => {
+            (Step::Waiting, Reply::Array(_)) => {
                 party.step = Step::Holding;
                 self.wake_ups += 1;
                 Ok(Some(place))

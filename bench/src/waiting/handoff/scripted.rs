@@ -221,7 +221,7 @@ impl Locking for Scripted {
             return self.messaged(crowd, who, reply).map(|()| None);
         }
         match (self.parties[who].step, reply) {
-            (Step::Trying | Step::Retrying, Reply::Bulk(None)) => self.answered(crowd, who, true),
+            (Step::Trying | Step::Retrying, Reply::Null) => self.answered(crowd, who, true),
             (Step::Trying | Step::Retrying, Reply::Integer(_)) => self.answered(crowd, who, false),
             (Step::Unlocking, Reply::Integer(1)) => {
                 self.step(who, Step::Forgetting);

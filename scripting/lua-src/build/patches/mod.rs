@@ -1,4 +1,4 @@
-//! What is changed in Lua, each change with its reason.
+//! What is changed in Lua's own files, each change with its reason. What is longer than an edit is in `c/`.
 
 mod bounds;
 mod interrupt;
@@ -21,38 +21,58 @@ pub(crate) const PATCHES: &[&[Change]] = &[
     speed::CHANGES,
 ];
 
-/// One change of one file. All of `why` is for the reader.
+/// One change: why it is made, and the edits that make it.
 #[derive(Clone, Copy)]
 pub(crate) struct Change {
-    pub(crate) file: &'static str,
+    /// A sentence, for the reader and for who finds that an edit does not fit any more.
     pub(crate) why: &'static str,
-    pub(crate) edit: Edit,
+    /// Files and what is edited in each, in this order.
+    pub(crate) edits: &'static [(&'static str, Edit)],
 }
 
+/// One edit of a file. The text that it looks for must stand there exactly once.
 #[derive(Clone, Copy)]
 pub(crate) enum Edit {
-    /// The text must stand in the file exactly once.
+    /// Puts another text in its place.
     Replace(&'static str, &'static str),
-    /// Puts text after another, which must stand in the file exactly once.
+    /// Puts another text after it.
     After(&'static str, &'static str),
-    /// Puts text before another, which must stand in the file exactly once.
+    /// Puts another text before it.
     Before(&'static str, &'static str),
-    /// Puts text at the end of the file.
-    Append(&'static str),
 }
 
 impl Change {
-    /// The file's text with the change made, or why it does not fit.
-    pub(crate) fn apply(&self, text: &str) -> Result<String, String> {
-        let (find, replacement) = match self.edit {
-            Edit::Append(more) => return Ok(format!("{text}\n{more}")),
+    /// Whether the reason is one: a sentence.
+    const fn has_reason(&self) -> bool {
+        let why = self.why.as_bytes();
+        why.len() > 30 && why[why.len() - 1] == b'.' && !self.edits.is_empty()
+    }
+}
+
+/// No change is without a reason.
+const _: () = {
+    let mut group = 0;
+    while group < PATCHES.len() {
+        let mut at = 0;
+        while at < PATCHES[group].len() {
+            assert!(PATCHES[group][at].has_reason(), "a change says in a sentence why it is made");
+            at += 1;
+        }
+        group += 1;
+    }
+};
+
+impl Edit {
+    /// The text with the edit made, or why it does not fit.
+    pub(crate) fn apply(self, text: &str) -> Result<String, String> {
+        let (find, replacement) = match self {
             Edit::Replace(find, with) => (find, with.to_owned()),
             Edit::After(find, more) => (find, format!("{find}{more}")),
             Edit::Before(find, more) => (find, format!("{more}{find}")),
         };
         match text.matches(find).count() {
             1 => Ok(text.replacen(find, &replacement, 1)),
-            n => Err(format!("{}: found {n} times, must be once: {find:?} ({})", self.file, self.why)),
+            n => Err(format!("found {n} times, must be once: {find:?}")),
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Clients: what the server knows of each, where it is kept, and what it is still to be sent.
 
+mod buffers;
 mod outbox;
 mod request;
 mod session;
 mod sessions;
 mod slot;
+mod user;
 
+pub use buffers::ClientBuffers;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;
@@ -13,3 +16,4 @@ pub(crate) use session::Multi;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;
+pub use user::User;

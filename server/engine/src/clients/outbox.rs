@@ -4,6 +4,7 @@
 //! of one size that are filled to the last byte, so that it takes little more memory than its bytes; a message to many
 //! is kept once for all of them.
 
+use crate::memory::{BufferBytes, HeldBytes, block, of_vec};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,6 +27,9 @@ pub struct Outbox {
     pieces: VecDeque<Piece>,
     /// Bytes in the pieces.
     in_pieces: usize,
+    /// Bytes of memory of the pieces that are not shared, and bytes of those that are.
+    own: usize,
+    shared: usize,
     /// Behind the pieces: what replies are written to.
     tail: Vec<u8>,
     /// How many of the first bytes have been taken.
@@ -35,14 +39,28 @@ pub struct Outbox {
 /// Bytes that stay as they are.
 enum Piece {
     Own(Vec<u8>),
-    Shared(Arc<[u8]>),
+    Shared(Arc<SharedMessage>),
+}
+
+/// A message that its receivers share. The last of them to drop it takes it out of the account.
+struct SharedMessage {
+    bytes: Box<[u8]>,
+    _held: HeldBytes,
 }
 
 impl Piece {
     fn bytes(&self) -> &[u8] {
         match self {
             Piece::Own(bytes) => bytes,
-            Piece::Shared(bytes) => bytes,
+            Piece::Shared(message) => &message.bytes,
+        }
+    }
+
+    /// Bytes of its memory, and of what it shares.
+    fn memory(&self) -> (usize, usize) {
+        match self {
+            Piece::Own(bytes) => (of_vec(bytes), 0),
+            Piece::Shared(message) => (0, message.bytes.len()),
         }
     }
 }
@@ -60,19 +78,48 @@ impl Outbox {
         self.pieces.is_empty() && self.tail.len() == self.taken
     }
 
-    /// Bytes of memory that it takes, but for what it shares.
+    /// Bytes of memory that it takes, but for what it shares. O(1).
+    #[inline]
     pub fn memory(&self) -> usize {
-        let own = self.pieces.iter().map(|piece| match piece {
-            Piece::Own(bytes) => bytes.capacity(),
-            Piece::Shared(_) => 0,
-        });
-        own.sum::<usize>() + self.tail.capacity() + self.pieces.capacity() * size_of::<Piece>()
+        self.own + of_vec(&self.tail) + self.queue_memory()
+    }
+
+    #[inline]
+    fn queue_memory(&self) -> usize {
+        match self.pieces.capacity() {
+            0 => 0,
+            capacity => block(capacity * size_of::<Piece>()),
+        }
+    }
+
+    /// How many pieces there are, of which the last may still be filled up. O(1).
+    pub fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Bytes to be sent that are in the pieces. O(1).
+    pub fn piece_bytes(&self) -> usize {
+        self.in_pieces - self.taken.min(self.in_pieces)
+    }
+
+    /// Bytes of memory of the pieces, each counted as if it were not shared: what the client makes necessary. O(1).
+    pub fn piece_memory(&self) -> usize {
+        self.own + self.shared + self.queue_memory()
+    }
+
+    /// The bytes that the buffer has room for. O(1).
+    pub fn buffer_capacity(&self) -> usize {
+        self.tail.capacity()
+    }
+
+    fn clear_pieces(&mut self) {
+        self.pieces.clear();
+        (self.in_pieces, self.own, self.shared) = (0, 0, 0);
     }
 
     /// Forgets all, but keeps the buffer unless it is large.
     pub fn clear(&mut self) {
-        self.pieces.clear();
-        self.in_pieces = 0;
+        self.clear_pieces();
         self.taken = 0;
         self.tail.clear();
         if self.tail.capacity() > KEEP {
@@ -106,7 +153,7 @@ impl Outbox {
         if !small {
             let shared = message.shared(protocol);
             self.settle();
-            self.in_pieces += shared.len();
+            self.in_pieces += shared.bytes.len();
             return self.push(Piece::Shared(shared));
         }
         // A message that does not fit behind what is there fills up pieces, instead of doubling the buffer.
@@ -140,7 +187,7 @@ impl Outbox {
             *first = Piece::Own(first.bytes()[other.taken..].to_vec());
         }
         other.taken = 0;
-        other.in_pieces = 0;
+        (other.in_pieces, other.own, other.shared) = (0, 0, 0);
         for piece in other.pieces.drain(..) {
             match piece {
                 Piece::Own(bytes) if bytes.len() < PIECE => {
@@ -177,8 +224,13 @@ impl Outbox {
     /// Puts a piece behind the others, of which the last is not filled up any more.
     fn push(&mut self, piece: Piece) {
         if let Some(Piece::Own(last)) = self.pieces.back_mut() {
+            self.own -= of_vec(last);
             last.shrink_to_fit();
+            self.own += of_vec(last);
         }
+        let (own, shared) = piece.memory();
+        self.own += own;
+        self.shared += shared;
         self.pieces.push_back(piece);
     }
 
@@ -189,7 +241,9 @@ impl Outbox {
             let room = match self.pieces.back_mut() {
                 Some(Piece::Own(last)) if last.len() < PIECE && last.capacity() >= PIECE => last,
                 _ => {
-                    self.pieces.push_back(Piece::Own(Vec::with_capacity(PIECE)));
+                    let piece = Vec::with_capacity(PIECE);
+                    self.own += of_vec(&piece);
+                    self.pieces.push_back(Piece::Own(piece));
                     continue;
                 }
             };
@@ -227,6 +281,9 @@ impl Outbox {
             }
             self.taken -= len;
             self.in_pieces -= len;
+            let (own, shared) = first.memory();
+            self.own -= own;
+            self.shared -= shared;
             self.pieces.pop_front();
         }
         if self.taken == self.tail.len() {
@@ -240,8 +297,7 @@ impl Outbox {
             let mut all = Vec::with_capacity(self.len() + self.taken);
             self.pieces.iter().for_each(|piece| all.extend_from_slice(piece.bytes()));
             all.append(&mut self.tail);
-            self.pieces.clear();
-            self.in_pieces = 0;
+            self.clear_pieces();
             self.tail = all;
         }
         &self.tail[self.taken..]
@@ -261,23 +317,32 @@ pub(crate) struct Message<'a> {
     size: usize,
     receivers: usize,
     /// In RESP2, in RESP3.
-    shared: [Option<Arc<[u8]>>; 2],
+    shared: [Option<Arc<SharedMessage>>; 2],
+    /// Where shared ones are counted.
+    account: &'a BufferBytes,
 }
 
 impl<'a> Message<'a> {
-    /// A message with texts of `len` bytes in all, to so many clients.
-    pub(crate) fn new(len: usize, receivers: usize, write: &'a dyn Fn(&mut dyn Reply)) -> Self {
+    /// A message with texts of `len` bytes in all, to so many clients. One that they share is counted once.
+    pub(crate) fn new(
+        account: &'a BufferBytes,
+        len: usize,
+        receivers: usize,
+        write: &'a dyn Fn(&mut dyn Reply),
+    ) -> Self {
         /// More than the headers of four texts and a frame.
         const AROUND: usize = 128;
-        Message { write, size: len + AROUND, receivers, shared: [None, None] }
+        Message { write, size: len + AROUND, receivers, shared: [None, None], account }
     }
 
-    fn shared(&mut self, protocol: Protocol) -> Arc<[u8]> {
+    fn shared(&mut self, protocol: Protocol) -> Arc<SharedMessage> {
         let shared = &mut self.shared[usize::from(protocol == Protocol::Resp3)];
         let made = shared.get_or_insert_with(|| {
             let mut bytes = Vec::with_capacity(self.size);
             (self.write)(&mut Writer::new(&mut bytes, protocol));
-            bytes.into()
+            let bytes = bytes.into_boxed_slice();
+            let held = self.account.hold(block(bytes.len()) + block(size_of::<SharedMessage>()));
+            Arc::new(SharedMessage { bytes, _held: held })
         });
         made.clone()
     }
@@ -294,7 +359,8 @@ mod tests {
 
     fn send(outbox: &mut Outbox, bytes: &[u8], receivers: usize) {
         let write = |reply: &mut dyn Reply| reply.bulk(bytes);
-        outbox.message(&mut Message::new(bytes.len(), receivers, &write), Protocol::Resp2);
+        let account = BufferBytes::default();
+        outbox.message(&mut Message::new(&account, bytes.len(), receivers, &write), Protocol::Resp2);
     }
 
     fn framed(bytes: &[u8]) -> Vec<u8> {
@@ -324,14 +390,19 @@ mod tests {
     fn a_message_to_many_is_kept_once() {
         let text = vec![b'x'; 10_000];
         let write = |reply: &mut dyn Reply| reply.bulk(&text);
-        let mut message = Message::new(text.len(), 3, &write);
+        let account = BufferBytes::default();
+        let mut message = Message::new(&account, text.len(), 3, &write);
         let mut outboxes: [Outbox; 3] = Default::default();
         outboxes.iter_mut().for_each(|outbox| outbox.message(&mut message, Protocol::Resp2));
         assert_eq!(message.shared[0].as_ref().map(Arc::strong_count), Some(4));
         for outbox in &mut outboxes {
             assert!(outbox.memory() < 1000, "{}", outbox.memory());
+            assert!(outbox.piece_memory() > text.len() && outbox.pieces() == 1);
+            assert!((text.len()..text.len() * 5 / 4).contains(&account.get()), "{}", account.get());
             assert_eq!(outbox.bytes(), framed(&text));
         }
+        drop(message);
+        assert_eq!(account.get(), 0);
     }
 
     #[derive(Clone, Debug)]
@@ -391,6 +462,8 @@ mod tests {
                     Step::Bytes => prop_assert_eq!(outbox.bytes(), &*model),
                 }
                 prop_assert_eq!((outbox.len(), outbox.is_empty()), (model.len(), model.is_empty()));
+                let memory = outbox.pieces.iter().map(Piece::memory).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+                prop_assert_eq!((outbox.own, outbox.shared), memory);
                 let mut slices = [IoSlice::new(&[]); 3];
                 let count = outbox.first(&mut slices);
                 let first: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.to_vec()).collect();

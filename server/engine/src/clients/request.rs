@@ -1,22 +1,28 @@
 //! A request kept for later: queued by MULTI, or parked until a key is ready.
 
+use crate::memory::{BufferBytes, HeldBytes, block};
+
 /// An owned request: one allocation for its bytes, one for where each argument ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Request {
     bytes: Box<[u8]>,
     ends: Box<[usize]>,
+    _held: HeldBytes,
 }
 
 impl Request {
-    pub(crate) fn new(argv: &[&[u8]]) -> Self {
-        let ends = argv
+    /// A copy of these arguments, counted in the account as long as it is there.
+    pub(crate) fn new(argv: &[&[u8]], account: &BufferBytes) -> Self {
+        let ends: Box<[usize]> = argv
             .iter()
             .scan(0, |end, arg| {
                 *end += arg.len();
                 Some(*end)
             })
             .collect();
-        Request { bytes: argv.concat().into(), ends }
+        let bytes: Box<[u8]> = argv.concat().into();
+        let held = account.hold(block(bytes.len()) + block(size_of_val(&*ends)));
+        Request { bytes, ends, _held: held }
     }
 
     /// The arguments, for [`crate::spec::Args`].

@@ -1,8 +1,11 @@
 //! What the engine knows of one client.
 
+use super::buffers::ClientBuffers;
 use super::outbox::Outbox;
 use super::request::Request;
 use super::slot::Slot;
+use super::user::User;
+use crate::memory::BufferBytes;
 use crate::spec::CommandId;
 use crate::time::Now;
 use crate::timers::TimerKey;
@@ -10,7 +13,6 @@ use lockwheel_resp::Protocol;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where a client comes from, as CLIENT LIST shows it.
 #[derive(Clone, Debug, Default)]
@@ -102,8 +104,8 @@ pub struct Session {
     pub db: usize,
     /// The protocol of its replies.
     pub protocol: Protocol,
-    /// Whether it may run commands.
-    pub authenticated: bool,
+    /// Whom it acts as; nobody until it has authenticated, if it must.
+    pub user: Option<User>,
     /// CLIENT SETNAME's.
     pub name: Box<[u8]>,
     /// CLIENT SETINFO's LIB-NAME.
@@ -140,8 +142,8 @@ pub struct Session {
     /// A reply is being written: its buffer is away, and what comes for the client meanwhile goes behind it.
     pub(crate) replying: bool,
     pub(crate) behind_reply: Option<Box<Outbox>>,
-    /// How many bytes of those that were taken are not yet written: whoever writes them counts them down.
-    pub(crate) unwritten: Arc<AtomicUsize>,
+    /// What the connection holds, as it tells: of the output that was taken, whoever writes it counts it down.
+    pub(crate) buffers: Arc<ClientBuffers>,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
     /// Looks whether it is beyond it for too long.
@@ -160,14 +162,21 @@ pub enum Closing {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, slot: Slot, peer: Peer, authenticated: bool, now: Now) -> Self {
+    pub(crate) fn new(
+        id: u64,
+        slot: Slot,
+        peer: Peer,
+        user: Option<User>,
+        now: Now,
+        account: &BufferBytes,
+    ) -> Self {
         Session {
             id,
             slot,
             peer,
             db: 0,
             protocol: Protocol::Resp2,
-            authenticated,
+            user,
             name: Box::default(),
             lib_name: Box::default(),
             lib_ver: Box::default(),
@@ -189,7 +198,7 @@ impl Session {
             out: Outbox::default(),
             replying: false,
             behind_reply: None,
-            unwritten: Arc::default(),
+            buffers: Arc::new(ClientBuffers::new(account.clone())),
             over_soft_since: None,
             output_timer: None,
             woken: false,
@@ -206,7 +215,7 @@ impl Session {
     #[inline]
     pub(crate) fn pending_output(&self) -> usize {
         let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.len());
-        self.out.len() + behind + self.unwritten.load(Ordering::Relaxed)
+        self.out.len() + behind + self.buffers.unwritten()
     }
 
     /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.
@@ -252,6 +261,14 @@ impl Session {
     pub(crate) fn drop_output(&mut self) {
         self.out = Outbox::default();
         self.behind_reply = None;
+        self.count_output();
+    }
+
+    /// Tells the account what the output takes that has not been taken. O(1).
+    #[inline]
+    pub(crate) fn count_output(&self) {
+        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.memory());
+        self.buffers.tell_untaken(self.out.memory() + behind);
     }
 
     /// Whether its replies are to be written before more are made.

@@ -1,8 +1,10 @@
 //! All sessions, by slot and by id.
 
+use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
-use std::collections::BTreeMap;
+use crate::memory::{block, of_vec};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The sessions of an engine.
 #[derive(Debug, Default)]
@@ -12,8 +14,8 @@ pub(crate) struct Sessions {
     by_id: BTreeMap<u64, Slot>,
     last_id: u64,
     generation: u32,
-    /// Those with output or news which their own requests did not cause.
-    woken: Vec<u64>,
+    /// Those with output that their own requests did not cause, or whose state has changed.
+    woken: VecDeque<u64>,
 }
 
 impl Sessions {
@@ -69,19 +71,26 @@ impl Sessions {
         session
     }
 
-    /// Notes that a session has output or news which its own request did not cause.
+    /// Notes that a session has output that its own request did not cause, or that its state has changed.
     pub(crate) fn wake(&mut self, slot: Slot) {
         let session = self.get_mut(slot);
         if !session.woken {
             session.woken = true;
             let id = session.id;
-            self.woken.push(id);
+            self.woken.push_back(id);
         }
     }
 
-    /// Takes the ids of the sessions with output or news which their own requests did not cause.
-    pub(crate) fn take_woken(&mut self, into: &mut Vec<u64>) {
-        into.append(&mut self.woken);
+    /// The id of the next session that was woken.
+    #[inline]
+    pub(crate) fn next_woken(&mut self) -> Option<u64> {
+        self.woken.pop_front()
+    }
+
+    /// Bytes of memory of the sessions themselves. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        let each = block(size_of::<Session>()) + block(size_of::<ClientBuffers>());
+        self.by_id.len() * each + of_vec(&self.slots)
     }
 
     /// The slot of a client's id. O(log n).

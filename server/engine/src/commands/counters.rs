@@ -1,20 +1,20 @@
 //! Numbers in strings: INCR and its kin.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, DecimalError};
 
-const FLAGS: u32 = flags::WRITE | flags::DENYOOM | flags::FAST;
-const KEY: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)];
+const FLAGS: Flags = Flags::of(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST]);
+const KEY: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])];
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const OVERFLOW: &str = "ERR increment or decrement would overflow";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("incr", 2, incr as DataHandler)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .errors(&[NOT_AN_INTEGER, OVERFLOW]),
     Row::new("decr", 2, decr as DataHandler)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .errors(&[NOT_AN_INTEGER, OVERFLOW]),
     Row::new("incrby", 3, incrby as DataHandler)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key increment")
         .errors(&[NOT_AN_INTEGER, OVERFLOW]),
     Row::new("decrby", 3, decrby as DataHandler)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key decrement")
         .errors(&[NOT_AN_INTEGER, OVERFLOW, "ERR decrement would overflow"]),
     Row::new("incrbyfloat", 3, incrbyfloat as DataHandler)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["string"])
         .keys(KEY)
         .about("string", "2.6.0", "O(1)")

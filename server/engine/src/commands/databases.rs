@@ -1,7 +1,7 @@
 //! Whole databases: DBSIZE, FLUSHDB, FLUSHALL.
 
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
 const FLUSH_TIPS: &[&str] = &["request_policy:all_shards", "response_policy:all_succeeded"];
@@ -9,13 +9,13 @@ const FLUSH_TIPS: &[&str] = &["request_policy:all_shards", "response_policy:all_
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("dbsize", 1, dbsize as DataHandler)
-        .flags(flags::READONLY | flags::FAST)
+        .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["keyspace"])
         .about("server", "1.0.0", "O(1)")
         .summary("How many keys the database has.")
         .tips(&["request_policy:all_shards", "response_policy:agg_sum"]),
     Row::new("flushdb", -1, flushdb as DataHandler)
-        .flags(flags::WRITE)
+        .flags(&[Flags::WRITE])
         .categories(&["keyspace", "dangerous"])
         .about("server", "1.0.0", "O(N), N the keys of the database")
         .summary("Deletes all keys of the database. ASYNC and SYNC mean the same.")
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .tips(FLUSH_TIPS)
         .errors(&["ERR syntax error"]),
     Row::new("flushall", -1, flushall as DataHandler)
-        .flags(flags::WRITE)
+        .flags(&[Flags::WRITE])
         .categories(&["keyspace", "dangerous"])
         .about("server", "1.0.0", "O(N), N the keys of all databases")
         .summary("Deletes all keys of all databases. ASYNC and SYNC mean the same.")

@@ -1,13 +1,13 @@
 //! Deadlines of keys: EXPIRE and its kin, TTL and its kin, PERSIST.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags, quotable};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
 use lockwheel_resp::Reply;
 
-const WRITE: u32 = flags::WRITE | flags::FAST;
-const READ: u32 = flags::READONLY | flags::FAST;
-const UPDATED: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)];
-const READ_KEY: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+const WRITE: Flags = Flags::of(&[Flags::WRITE, Flags::FAST]);
+const READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
+const UPDATED: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
+const READ_KEY: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
 /// Whether options agree, which is looked at before the time.
 const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
@@ -16,7 +16,7 @@ const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compati
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("expire", -3, expire as DataHandler)
-        .flags(WRITE)
+        .flags(&[WRITE])
         .categories(&["keyspace"])
         .keys(UPDATED)
         .about("generic", "1.0.0", "O(1)")
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR invalid expire time in 'expire' command",
         ]),
     Row::new("pexpire", -3, pexpire as DataHandler)
-        .flags(WRITE)
+        .flags(&[WRITE])
         .categories(&["keyspace"])
         .keys(UPDATED)
         .about("generic", "2.6.0", "O(1)")
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR invalid expire time in 'pexpire' command",
         ]),
     Row::new("expireat", -3, expireat as DataHandler)
-        .flags(WRITE)
+        .flags(&[WRITE])
         .categories(&["keyspace"])
         .keys(UPDATED)
         .about("generic", "1.2.0", "O(1)")
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR invalid expire time in 'expireat' command",
         ]),
     Row::new("pexpireat", -3, pexpireat as DataHandler)
-        .flags(WRITE)
+        .flags(&[WRITE])
         .categories(&["keyspace"])
         .keys(UPDATED)
         .about("generic", "2.6.0", "O(1)")
@@ -71,21 +71,21 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR value is not an integer or out of range",
         ]),
     Row::new("expiretime", 2, expiretime as DataHandler)
-        .flags(READ)
+        .flags(&[READ])
         .categories(&["keyspace"])
         .keys(READ_KEY)
         .about("generic", "7.0.0", "O(1)")
         .summary("The deadline of a key as a Unix time in seconds; -1: it has none, -2: there is no such key.")
         .syntax("key"),
     Row::new("pexpiretime", 2, pexpiretime as DataHandler)
-        .flags(READ)
+        .flags(&[READ])
         .categories(&["keyspace"])
         .keys(READ_KEY)
         .about("generic", "7.0.0", "O(1)")
         .summary("The deadline of a key as a Unix time in milliseconds; -1: it has none, -2: there is no such key.")
         .syntax("key"),
     Row::new("ttl", 2, ttl as DataHandler)
-        .flags(READ)
+        .flags(&[READ])
         .categories(&["keyspace"])
         .keys(READ_KEY)
         .about("generic", "1.0.0", "O(1)")
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .tips(&["nondeterministic_output"]),
     Row::new("pttl", 2, pttl as DataHandler)
-        .flags(READ)
+        .flags(&[READ])
         .categories(&["keyspace"])
         .keys(READ_KEY)
         .about("generic", "2.6.0", "O(1)")
@@ -101,7 +101,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .tips(&["nondeterministic_output"]),
     Row::new("persist", 2, persist as DataHandler)
-        .flags(WRITE)
+        .flags(&[WRITE])
         .categories(&["keyspace"])
         .keys(UPDATED)
         .about("generic", "2.2.0", "O(1)")

@@ -1,20 +1,20 @@
 //! Keys whatever they hold: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
 
 use crate::keyspace::{Tx, events, glob};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, help, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
-const FAST_READ: u32 = flags::READONLY | flags::FAST;
-const EACH_READ: &[KeySpec] = &[KeySpec::range(1, -1, 1, key_flags::RO)];
-const EACH_REMOVED: &[KeySpec] = &[KeySpec::range(1, -1, 1, key_flags::RM | key_flags::DELETE)];
+const FAST_READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
+const EACH_READ: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::RO])];
+const EACH_REMOVED: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::RM, KeyFlags::DELETE])];
 const SUMMED: &[&str] = &["request_policy:multi_shard", "response_policy:agg_sum"];
-const SOURCE: KeySpec = KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE);
+const SOURCE: KeySpec = KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 const NO_SUCH_KEY: &str = "ERR no such key";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("del", -2, delete as DataHandler)
-        .flags(flags::WRITE)
+        .flags(&[Flags::WRITE])
         .categories(&["keyspace"])
         .keys(EACH_REMOVED)
         .about("generic", "1.0.0", "O(N), N the keys and all their elements")
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("unlink", -2, delete as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["keyspace"])
         .keys(EACH_REMOVED)
         .about("generic", "4.0.0", "O(N), N the keys and all their elements")
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("exists", -2, count as DataHandler)
-        .flags(FAST_READ)
+        .flags(&[FAST_READ])
         .categories(&["keyspace"])
         .keys(EACH_READ)
         .about("generic", "1.0.0", "O(N), N the keys")
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("touch", -2, count as DataHandler)
-        .flags(FAST_READ)
+        .flags(&[FAST_READ])
         .categories(&["keyspace"])
         .keys(EACH_READ)
         .about("generic", "3.2.1", "O(N), N the keys")
@@ -46,47 +46,47 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("type", 2, type_of as DataHandler)
-        .flags(FAST_READ)
+        .flags(&[FAST_READ])
         .categories(&["keyspace"])
-        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("generic", "1.0.0", "O(1)")
         .summary("The type of what a key holds, or none.")
         .syntax("key"),
     Row::new("keys", 2, keys as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["keyspace", "dangerous"])
         .about("generic", "1.0.0", "O(N), N the keys of the database")
         .summary("All keys whose names match a pattern.")
         .syntax("pattern")
         .tips(&["request_policy:all_shards", "nondeterministic_output_order"]),
     Row::new("randomkey", 1, random_key as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["keyspace"])
         .about("generic", "1.0.0", "O(1)")
         .summary("A key chosen at random.")
         .tips(&["request_policy:all_shards", "nondeterministic_output"]),
     Row::new("rename", 3, rename as DataHandler)
-        .flags(flags::WRITE)
+        .flags(&[Flags::WRITE])
         .categories(&["keyspace"])
-        .keys(&[SOURCE, KeySpec::one(2, key_flags::OW | key_flags::UPDATE)])
+        .keys(&[SOURCE, KeySpec::one(2, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("generic", "1.0.0", "O(1) beside freeing what the new name held")
         .summary("Gives a key another name, with its deadline, in place of a key that has that name.")
         .syntax("key newkey")
         .errors(&[NO_SUCH_KEY]),
     Row::new("renamenx", 3, renamenx as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["keyspace"])
-        .keys(&[SOURCE, KeySpec::one(2, key_flags::OW | key_flags::INSERT)])
+        .keys(&[SOURCE, KeySpec::one(2, &[KeyFlags::OW, KeyFlags::INSERT])])
         .about("generic", "1.0.0", "O(1)")
         .summary("Gives a key another name, with its deadline, if no key has that name.")
         .syntax("key newkey")
         .errors(&[NO_SUCH_KEY]),
     Row::new("copy", -3, copy as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["keyspace"])
         .keys(&[
-            KeySpec::one(1, key_flags::RO | key_flags::ACCESS),
-            KeySpec::one(2, key_flags::OW | key_flags::UPDATE),
+            KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS]),
+            KeySpec::one(2, &[KeyFlags::OW, KeyFlags::UPDATE]),
         ])
         .about("generic", "6.2.0", "O(N), N the elements")
         .summary("Copies a key, with its deadline, to another name or database.")
@@ -105,15 +105,16 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 
 const OBJECT: &[Row<DataHandler>] = &[
     Row::new("encoding", 3, object_encoding as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["keyspace"])
-        .keys(&[KeySpec::one(2, key_flags::RO)])
+        .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
         .about("generic", "2.2.3", "O(1)")
         .summary("The representation of what a key holds.")
+        .help(&["ENCODING <key>", "    The representation of what the <key> holds."])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
-    Row::new("help", 2, object_help as DataHandler)
-        .flags(flags::LOADING | flags::STALE)
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["keyspace"])
         .about("generic", "6.2.0", "O(1)")
         .summary("The subcommands of OBJECT."),
@@ -254,11 +255,6 @@ fn object_encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
         Some(value) => reply.bulk(value.encoding().name().as_bytes()),
         None => reply.null(),
     }
-    Ok(())
-}
-
-fn object_help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    help::write("OBJECT", &["ENCODING <key>", "    The representation of what the <key> holds."], reply);
     Ok(())
 }
 

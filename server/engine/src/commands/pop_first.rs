@@ -3,8 +3,8 @@
 
 use crate::keyspace::{Edit, Event, Tx, Typed};
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Null, Outcome, Row,
-    Wait, WaitClass, errors, flags, key_flags, parse_timeout_ms,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Outcome, Row, Wait, WaitClass, errors, parse_timeout_ms,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 /// What these commands do with their keys.
-pub(super) const POPS: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
+pub(super) const POPS: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
 /// A value that elements are taken off at either end.
 pub(super) trait Pop: Typed + Debug + 'static {
@@ -189,13 +189,13 @@ pub(super) fn first_ready<T: Typed>(
     Ok(None)
 }
 
-const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, POPS)];
-const COUNTED_BEHIND_TIMEOUT: &[KeySpec] = &[KeySpec::counted(2, POPS)];
+const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, &[POPS])];
+const COUNTED_BEHIND_TIMEOUT: &[KeySpec] = &[KeySpec::counted(2, &[POPS])];
 
 /// The row of BLPOP and its like, but for its family and texts.
 pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
     Row::new(name, -3, handler)
-        .flags(flags::WRITE | flags::BLOCKING)
+        .flags(&[Flags::WRITE, Flags::BLOCKING])
         .keys(ALL_BUT_LAST)
         .syntax("key [key ...] timeout")
         .errors(TIMEOUT_ERRORS)
@@ -211,7 +211,7 @@ pub(super) const fn blocking_multi_pop_row(
     handler: BlockingHandler,
 ) -> Row<BlockingHandler> {
     Row::new(name, -5, handler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::MOVABLEKEYS])
         .keys(COUNTED_BEHIND_TIMEOUT)
         .errors(&[
             "ERR numkeys should be greater than 0",

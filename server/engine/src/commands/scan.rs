@@ -1,12 +1,12 @@
 //! SCAN, and what it shares with HSCAN, SSCAN and ZSCAN: cursors, options, pages.
 
 use crate::keyspace::{Tx, glob};
-use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::{Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as DataHandler)
-    .flags(flags::READONLY)
+    .flags(&[Flags::READONLY])
     .categories(&["keyspace"])
     .about("generic", "2.8.0", "O(COUNT) a call, O(N) for all of N keys")
     .summary("Goes through the keys of the database, a page at a time.")

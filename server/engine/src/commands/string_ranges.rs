@@ -1,7 +1,7 @@
 //! Parts of strings: APPEND, STRLEN, GETRANGE, SETRANGE.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 use std::ops::Range;
@@ -12,40 +12,40 @@ const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("append", 3, append as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::INSERT)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])])
         .about("string", "2.0.0", "O(N) amortised, N the bytes appended")
         .summary("Appends to a string, made when there is no such key; its new length.")
         .syntax("key value")
         .errors(&[TOO_LONG]),
     Row::new("strlen", 2, strlen as DataHandler)
-        .flags(flags::READONLY | flags::FAST)
+        .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("string", "2.2.0", "O(1)")
         .summary("The length of a string, in bytes.")
         .syntax("key"),
     Row::new("getrange", 4, getrange as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("string", "2.4.0", "O(N), N the bytes answered")
         .summary("A part of a string, both ends included; negative positions count from the end.")
         .syntax("key start end")
         .errors(&[NOT_AN_INTEGER]),
     Row::new("substr", 4, getrange as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("string", "1.0.0", "O(N), N the bytes answered")
         .summary("The old name of GETRANGE.")
         .syntax("key start end")
         .errors(&[NOT_AN_INTEGER]),
     Row::new("setrange", 4, setrange as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("string", "2.2.0", "O(N), N the bytes written and those padded")
         .summary("Overwrites a part of a string, padded with zero bytes up to it; its new length.")
         .syntax("key offset value")

@@ -3,7 +3,7 @@
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
 use crate::keyspace::{EntryId, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
@@ -13,18 +13,18 @@ const SYNTAX: &str = "ERR syntax error";
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("get", 2, get as DataHandler)
-        .flags(flags::READONLY | flags::FAST)
+        .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("string", "1.0.0", "O(1)")
         .summary("The string that a key holds.")
         .syntax("key"),
     Row::new("set", -3, set as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
         .keys(&[KeySpec::one(
             1,
-            key_flags::RW | key_flags::ACCESS | key_flags::UPDATE | key_flags::VARIABLE_FLAGS,
+            &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS],
         )])
         .about("string", "1.0.0", "O(1)")
         .summary(
@@ -36,46 +36,46 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         )
         .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"]),
     Row::new("setnx", 3, setnx as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::OW | key_flags::INSERT)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::INSERT])])
         .about("string", "1.0.0", "O(1)")
         .summary("Sets a key to a string if there is no such key.")
         .syntax("key value"),
     Row::new("setex", 4, setex as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::OW | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("string", "2.0.0", "O(1)")
         .summary("Sets a key to a string with a deadline, in seconds from now.")
         .syntax("key seconds value")
         .errors(&[NOT_AN_INTEGER, "ERR invalid expire time in 'setex' command"]),
     Row::new("psetex", 4, psetex as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::OW | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("string", "2.6.0", "O(1)")
         .summary("Sets a key to a string with a deadline, in milliseconds from now.")
         .syntax("key milliseconds value")
         .errors(&[NOT_AN_INTEGER, "ERR invalid expire time in 'psetex' command"]),
     Row::new("getset", 3, getset as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("string", "1.0.0", "O(1)")
         .summary("Sets a key to a string and answers the one it held.")
         .syntax("key value"),
     Row::new("getdel", 2, getdel as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE])])
         .about("string", "6.2.0", "O(1)")
         .summary("Answers the string that a key holds and deletes the key.")
         .syntax("key"),
     Row::new("getex", -2, getex as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("string", "6.2.0", "O(1)")
         .summary("Answers the string that a key holds and sets or clears its deadline.")
         .syntax(
@@ -84,25 +84,25 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         )
         .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'getex' command"]),
     Row::new("mget", -2, mget as DataHandler)
-        .flags(flags::READONLY | flags::FAST)
+        .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::range(1, -1, 1, key_flags::RO | key_flags::ACCESS)])
+        .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("string", "1.0.0", "O(N), N the keys")
         .summary("The strings that several keys hold.")
         .syntax("key [key ...]")
         .tips(&["request_policy:multi_shard"]),
     Row::new("mset", -3, mset as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
-        .keys(&[KeySpec::range(1, -1, 2, key_flags::OW | key_flags::UPDATE)])
+        .keys(&[KeySpec::range(1, -1, 2, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("string", "1.0.1", "O(N), N the keys")
         .summary("Sets several keys to strings at once.")
         .syntax("key value [key value ...]")
         .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"]),
     Row::new("msetnx", -3, msetnx as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
-        .keys(&[KeySpec::range(1, -1, 2, key_flags::OW | key_flags::INSERT)])
+        .keys(&[KeySpec::range(1, -1, 2, &[KeyFlags::OW, KeyFlags::INSERT])])
         .about("string", "1.0.1", "O(N), N the keys")
         .summary("Sets several keys to strings at once if there is none of them.")
         .syntax("key value [key value ...]")

@@ -19,7 +19,6 @@ pub use access::{Pair, SetError};
 pub use arguments::{Files, Invocation, Source};
 pub use fields::{LogLevel, Permission, Supervision};
 pub use file::{CheckRenames, LoadError, system_reason};
-pub use instant::log_stamp;
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, Kind, Parameter, Value};
 

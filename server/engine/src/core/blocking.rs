@@ -1,7 +1,8 @@
 //! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
 
+use super::call::{Call, Origin};
 use super::dispatch::Unfinished;
-use super::engine::{Call, Engine, Origin, Retry};
+use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
@@ -189,7 +190,7 @@ impl Engine {
         self.stats.served(blocked.command, took_ns);
         let took_ns = took_ns + blocked.took_ns;
         if self.slow_log.wants(took_ns) {
-            let call = Call { slot, origin: Origin::Client };
+            let call = Call::by(self.sessions.get(slot), Origin::Client);
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
         }
     }

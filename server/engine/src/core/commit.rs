@@ -51,11 +51,11 @@ impl Engine {
                 Effect::LeaseTurned { db, key, mode } => self.wake_redisson(db, &key, mode.as_deref()),
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.notify;
-                    if classes.0 & EventClasses::KEYSPACE != 0 {
+                    if classes.contains(EventClasses::KEYSPACE) {
                         let channel = [format!("__keyspace@{db}__:").as_bytes(), &key].concat();
                         self.send_to_subscribers(&channel, event.name.as_bytes());
                     }
-                    if classes.0 & EventClasses::KEYEVENT != 0 {
+                    if classes.contains(EventClasses::KEYEVENT) {
                         let channel = format!("__keyevent@{db}__:{}", event.name);
                         self.send_to_subscribers(channel.as_bytes(), &key);
                     }
@@ -80,6 +80,7 @@ impl Engine {
         }
         let protocol = session.protocol;
         session.incoming().reply(protocol, write);
+        session.count_output();
         self.check_output_limit(slot);
         self.wake(slot);
     }
@@ -93,6 +94,7 @@ impl Engine {
         }
         let protocol = session.protocol;
         session.incoming().message(message, protocol);
+        session.count_output();
         self.check_output_limit(slot);
         self.wake(slot);
     }
@@ -114,13 +116,14 @@ impl Engine {
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.time.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
+        session.count_output();
         if session.closing.is_some() {
             session.over_soft_since = None;
             return;
         }
         let pending = session.pending_output();
         let limit = self.config.output_limit(session.subscriptions() > 0);
-        let over_hard = (limit.hard > 0 && pending >= limit.hard) || !session.authenticated;
+        let over_hard = (limit.hard > 0 && pending >= limit.hard) || session.user.is_none();
         let over_soft = limit.soft > 0 && pending >= limit.soft;
         let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };
         session.over_soft_since = since;

@@ -1,12 +1,12 @@
 //! A request's way through the engine: the checks in Redis' order, then the handler, then what it caused.
 
-use super::engine::{Call, Engine, Handler, Origin, Retry};
+use super::call::{Call, Origin};
+use super::engine::{Engine, Handler, Retry};
+use super::permit::{Caller, Refusal, decide};
 use super::progress::Progress;
-use crate::clients::{Closing, Request, Slot};
-use crate::keyspace::Actor;
-use crate::spec::{Args, Command, CommandError, CommandId, Flow, Outcome, Wait, errors, flags, quotable};
+use crate::clients::{Closing, Request, Session, Slot};
+use crate::spec::{Args, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
 use lockwheel_resp::{Protocol, Reply, Writer};
-use std::sync::Arc;
 
 /// Bytes of a reply that takes long to write.
 const LONG_REPLY: usize = 128 * 1024;
@@ -17,8 +17,36 @@ pub(crate) struct Unfinished {
     pub(super) took_ns: u64,
 }
 
-/// Why a request is refused before its handler sees it.
-pub(crate) type Refusal = CommandError;
+/// A client that has sent a request.
+struct Client<'a> {
+    engine: &'a Engine,
+    session: &'a Session,
+}
+
+impl Caller for Client<'_> {
+    const ORIGIN: Origin = Origin::Client;
+
+    fn is_authenticated(&self) -> bool {
+        self.session.user.is_some()
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        self.session.multi.is_some()
+    }
+
+    fn has_control(&self) -> bool {
+        self.engine.config.control
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.session.subscriptions() > 0 && self.session.protocol == Protocol::Resp2
+    }
+
+    fn is_busy(&self) -> bool {
+        // The interpreter is away only while a script runs; this request came in from within it.
+        self.engine.scripts.is_running()
+    }
+}
 
 impl Engine {
     /// Runs one request of a session and all it causes. `argv` is not empty.
@@ -29,7 +57,7 @@ impl Engine {
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
-            return Progress::Close;
+            return Progress::Stop;
         }
         session.last_active = self.time.now;
         let (protocol, muted) = (session.protocol, session.replies.are_muted());
@@ -59,117 +87,79 @@ impl Engine {
         }
         self.commit();
         match progress {
-            Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Close,
+            Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Stop,
             other => other,
         }
     }
 
     fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
-        let command = match self.admit(slot, args) {
-            Ok(command) => command,
+        let caller = Client { engine: self, session: self.sessions.get(slot) };
+        let (command, is_queued) = match decide(&caller, &self.table, args) {
+            Ok(command) => (command.id, !command.has(Flags::UNQUEUED)),
             Err(refusal) => {
-                self.refuse(slot, args, &refusal, reply);
+                self.refuse(slot, args, refusal, reply);
                 return Progress::Continue;
             }
         };
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi
-            && !self.table.get(command).has(flags::UNQUEUED)
+            && is_queued
         {
-            multi.queue.push((command, Request::new(args.all())));
+            multi.queue.push((command, Request::new(args.all(), &self.memory.buffers)));
             reply.status(b"QUEUED");
             return Progress::Continue;
         }
         session.last_command = Some(command);
-        match self.run_by(None, Call { slot, origin: Origin::Client }, command, args, reply) {
-            None => self.pending_progress.take().unwrap_or(Progress::Continue),
+        let call = Call::by(session, Origin::Client);
+        match self.run(call, command, args, reply) {
+            None if self.stop.is_some() => Progress::Stop,
+            None => Progress::Continue,
             Some(parked) => {
-                self.block(slot, command, Request::new(args.all()), parked);
+                self.block(slot, command, Request::new(args.all(), &self.memory.buffers), parked);
                 Progress::Blocked
             }
         }
     }
 
-    /// Answers a request that has not passed the checks. An open transaction will not run without it; an EXEC that is
-    /// refused itself discards the transaction.
+    /// Answers a request that is not run. An open transaction will not run without it; an EXEC that is refused itself
+    /// discards the transaction.
     #[cold]
-    fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: &Refusal, reply: &mut dyn Reply) {
-        // A subcommand that does not exist is nobody's.
-        let is_whole = |command: &&Arc<Command>| command.subcommands.is_empty() || args.len() == 1;
-        let command = self.table.resolve(args).filter(is_whole).map(|command| command.id);
-        if command.is_none() && is_cross_protocol(&args[0]) {
+    fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: Refusal, reply: &mut dyn Reply) {
+        if refusal.command.is_none() && is_cross_protocol(&args[0]) {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
+        let error = refusal.error(&self.table, args);
         if args.is(0, "exec") {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
-            let reason = refusal.as_bytes();
+            let reason = error.as_bytes();
             let reason = reason.strip_prefix(b"ERR ").unwrap_or(reason);
             let text = [b"EXECABORT Transaction discarded because of: ", reason].concat();
-            self.stats.rejected(command, &text);
+            self.stats.rejected(refusal.command, &text);
             return reply.error(&text);
         }
-        self.stats.rejected(command, refusal.as_bytes());
+        self.stats.rejected(refusal.command, error.as_bytes());
         if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
             multi.aborted = true;
         }
-        reply.error(refusal.as_bytes());
+        reply.error(error.as_bytes());
     }
 
-    /// The checks before a command runs or is queued, in Redis' order.
-    fn admit(&self, slot: Slot, args: Args<'_>) -> Result<CommandId, Refusal> {
-        let session = self.sessions.get(slot);
-        let command = self.table.resolve(args).ok_or_else(|| unknown_command(args))?;
-        if !command.subcommands.is_empty() && args.len() > 1 {
-            return Err(unknown_subcommand(args));
-        }
-        if !command.spec.accepts(args.len()) {
-            return Err(CommandError::arity(&command.name));
-        }
-        if !session.authenticated && !command.has(flags::NO_AUTH) {
-            return Err(CommandError::text("NOAUTH Authentication required."));
-        }
-        if session.multi.is_some() && command.has(flags::NO_MULTI) {
-            return Err(CommandError::text("ERR Command not allowed inside a transaction"));
-        }
-        if !self.config.control && command.spec.categories.contains(&"control") {
-            return Err(unknown_command(args));
-        }
-        if session.subscriptions() > 0
-            && session.protocol == Protocol::Resp2
-            && !command.has(flags::WHILE_SUBSCRIBED)
-        {
-            return Err(CommandError::new(format!(
-                "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in \
-                 this context",
-                command.name
-            )));
-        }
-        // The interpreter is away only while a script runs; this request came in from within it.
-        if self.scripts.is_running() && !command.has(flags::ALLOW_BUSY) {
-            return Err(errors::BUSY);
-        }
-        Ok(command.id)
+    /// Answers a command that a script or a transaction is not permitted to run.
+    #[cold]
+    pub(crate) fn refuse_call(&mut self, refusal: Refusal, args: Args<'_>, reply: &mut dyn Reply) {
+        let error = refusal.error(&self.table, args);
+        self.stats.rejected(refusal.command, error.as_bytes());
+        reply.error(error.as_bytes());
     }
 
     /// Runs a command that has passed the checks. Comes back with what it waits for, when it is not done and may wait.
+    ///
+    /// Made a part of each of its callers: to hand over so many arguments would take some thirty instructions a command.
+    #[inline(always)]
     pub(crate) fn run(
         &mut self,
-        call: Call,
-        command: CommandId,
-        args: Args<'_>,
-        reply: &mut dyn Reply,
-    ) -> Option<Unfinished> {
-        self.run_by(None, call, command, args, reply)
-    }
-
-    /// The same, of a script with these keys and arguments. Made a part of each of its callers: to hand over so many
-    /// arguments would take some thirty instructions a command.
-    #[inline(always)]
-    pub(crate) fn run_by(
-        &mut self,
-        script: Option<&[&[u8]]>,
-        call: Call,
+        call: Call<'_>,
         command: CommandId,
         args: Args<'_>,
         reply: &mut dyn Reply,
@@ -177,8 +167,8 @@ impl Engine {
         let began_ns = self.time.reading_ns();
         let mut waits = None;
         let outcome = match self.handlers[command.index()] {
-            Some(handler) => self.invoke(script, call, handler, args, reply, &mut waits),
-            None => Err(self.subcommand_missing(command)),
+            Some(handler) => self.invoke(call, handler, args, reply, &mut waits),
+            None => self.answer_by_rows(command, reply),
         };
         if self.keyspace.has_overdue() {
             self.keyspace.expire_overdue(self.time.now, self.time.clock.over());
@@ -198,10 +188,14 @@ impl Engine {
         None
     }
 
-    /// A container was called by itself.
+    /// Answers a command without a handler: HELP tells what the rows say; a container wants a subcommand.
     #[cold]
-    fn subcommand_missing(&self, command: CommandId) -> CommandError {
-        CommandError::arity(&self.table.get(command).name)
+    fn answer_by_rows(&self, command: CommandId, reply: &mut dyn Reply) -> Outcome {
+        let command = self.table.get(command);
+        if help::write(&self.table, command, reply) {
+            return Ok(());
+        }
+        Err(CommandError::arity(&command.name))
     }
 
     /// Answers a command whose handler gave an error.
@@ -215,8 +209,7 @@ impl Engine {
     #[inline(always)]
     fn invoke(
         &mut self,
-        script: Option<&[&[u8]]>,
-        call: Call,
+        call: Call<'_>,
         handler: Handler,
         args: Args<'_>,
         reply: &mut dyn Reply,
@@ -225,8 +218,7 @@ impl Engine {
         match handler {
             Handler::Data(run) => {
                 let db = self.sessions.get(call.slot).db;
-                let actor = Actor { command: args.all(), script };
-                run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply)
+                run(&mut self.keyspace.tx(db, self.time.now).by(call.actor(args)), args, reply)
             }
             Handler::Session(run) => {
                 let session = self.sessions.get_mut(call.slot);
@@ -236,8 +228,7 @@ impl Engine {
             Handler::Engine(run) => run(self, call, args, reply),
             Handler::BlockingData(run) => {
                 let db = self.sessions.get(call.slot).db;
-                let actor = Actor { command: args.all(), script };
-                match run(&mut self.keyspace.tx(db, self.time.now).by(actor), args, reply)? {
+                match run(&mut self.keyspace.tx(db, self.time.now).by(call.actor(args)), args, reply)? {
                     Flow::Done => {}
                     Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }
@@ -267,7 +258,7 @@ impl Engine {
 #[cold]
 #[inline(never)]
 fn not_yet<R: Into<Retry>>(
-    call: Call,
+    call: Call<'_>,
     wait: Wait<R>,
     reply: &mut dyn Reply,
     waits: &mut Option<Box<Wait<Retry>>>,
@@ -283,37 +274,4 @@ fn not_yet<R: Into<Retry>>(
 /// The first words of an HTTP request that a web page may have been tricked into sending.
 fn is_cross_protocol(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
-}
-
-/// `unknown command`, with the beginning of its arguments, as Redis quotes them.
-pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
-    const SHOWN: usize = 128;
-    let name = quotable(&args[0]);
-    let mut text = b"ERR unknown command '".to_vec();
-    text.extend(&name[..name.len().min(SHOWN)]);
-    text.extend(b"', with args beginning with: ");
-    let mut shown = 0;
-    for arg in args.from(1) {
-        if shown >= SHOWN {
-            break;
-        }
-        let arg = quotable(arg);
-        let arg = &arg[..arg.len().min(SHOWN - shown)];
-        text.push(b'\'');
-        text.extend(arg);
-        text.extend(b"' ");
-        shown += arg.len() + 3;
-    }
-    CommandError::new(text)
-}
-
-/// `unknown subcommand`, as Redis quotes it.
-pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
-    let mut text = b"ERR unknown subcommand '".to_vec();
-    let word = quotable(&args[1]);
-    text.extend(&word[..word.len().min(128)]);
-    text.extend(b"'. Try ");
-    text.extend(args[0].to_ascii_uppercase());
-    text.extend(b" HELP.");
-    CommandError::new(text)
 }

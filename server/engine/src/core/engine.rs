@@ -4,17 +4,20 @@
 //! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
 //! one instant, and the same inputs give the same bytes out.
 
+use super::call::Call;
 use super::engine_time::EngineTime;
 use super::parked::Parked;
-use super::progress::Progress;
-use crate::clients::{Session, Sessions, Slot};
+use super::progress::Stop;
+use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
+use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
 use crate::spec::{
-    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome, Registration,
+    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, Handlers, OnKeys, Outcome,
+    Registration,
 };
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
@@ -26,10 +29,10 @@ use std::sync::Arc;
 /// The handler of a command that also sees its session.
 pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine.
-pub(crate) type EngineHandler = fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Outcome;
+pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine and may wait.
 pub(crate) type BlockingEngineHandler =
-    fn(&mut Engine, Call, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
+    fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
 
 /// What a request on the engine was resolved to when it came.
 pub trait EngineAttempt: Debug + Send {
@@ -69,26 +72,6 @@ pub enum Handler {
     BlockingEngine(BlockingEngineHandler),
 }
 
-/// How a command came to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A client sent it.
-    Client,
-    /// EXEC runs it.
-    Transaction,
-    /// A script calls it.
-    Script,
-}
-
-/// Who runs a command, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// The session.
-    pub slot: Slot,
-    /// How it came to run.
-    pub origin: Origin,
-}
-
 /// A whole server but for its sockets.
 pub struct Engine {
     /// The parameters in force.
@@ -98,7 +81,7 @@ pub struct Engine {
     /// Every command.
     pub table: Arc<CommandTable>,
     /// What runs each command, by its number.
-    pub(super) handlers: Box<[Option<Handler>]>,
+    pub(super) handlers: Handlers<Handler>,
     /// The clients.
     pub(crate) sessions: Sessions,
     /// Who listens to which channel.
@@ -113,13 +96,15 @@ pub struct Engine {
     pub(crate) parked: Parked<Retry>,
     /// What ends waits.
     pub(crate) timers: Timers,
+    /// What the engine takes, and the most that it took.
+    pub(crate) memory: MemoryAccount,
     /// The interpreter.
     pub(crate) scripts: Scripts,
     /// What the server calls itself, and the process that it is in.
     pub(crate) identity: Identity,
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// What the connection of the running command is to do instead of going on.
-    pub(crate) pending_progress: Option<Progress>,
+    /// What a command has asked for that stops the whole server, until it comes out of the drain.
+    pub(crate) stop: Option<Stop>,
 }
 
 impl Engine {
@@ -136,7 +121,7 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         let stats = Stats::new(table.iter_all().len());
-        Engine {
+        let mut engine = Engine {
             identity: Identity::new(keyspace.rng()),
             keyspace,
             sessions: Sessions::default(),
@@ -148,11 +133,14 @@ impl Engine {
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
             timers: Timers::default(),
+            memory: MemoryAccount::default(),
             scripts: Scripts::new(&config, seed),
             host: None,
-            pending_progress: None,
+            stop: None,
             config,
-        }
+        };
+        engine.memory.at_start = engine.memory_usage();
+        engine
     }
 }
 
@@ -162,7 +150,7 @@ pub trait Host: Send + Sync {
     /// The system's clocks, now: for what must not wait until the next batch begins.
     fn now(&self) -> Now;
 
-    /// Nanoseconds of real time since any instant that stays the same: read after each command, to tell how long it took.
+    /// Nanoseconds of real time since an instant that stays the same, read after each command to tell how long it took.
     /// It may drift away from [`Host::now`] in the long run.
     fn stopwatch_ns(&self) -> u64;
 

@@ -56,7 +56,8 @@ impl EngineTime {
         self.reading_ns
     }
 
-    /// Takes a reading of the stopwatch at the end of a command that began at `began_ns`. How long it took, in nanoseconds.
+    /// Takes a reading of the stopwatch at the end of a command that began at `began_ns`. How long it took, in
+    /// nanoseconds.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.reading_ns = reading_ns;

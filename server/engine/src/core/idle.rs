@@ -6,7 +6,6 @@
 use super::engine::Engine;
 use crate::clients::{Closing, Slot};
 use crate::timers::{Timer, TimerKind};
-use std::sync::atomic::Ordering;
 
 impl Engine {
     /// Sees to it that a client has a timer exactly while it is to be closed for being idle. Called when it begins or
@@ -94,7 +93,7 @@ impl Engine {
         let now = self.time.now;
         let session = self.sessions.get_mut(slot);
         session.idle_timer = None;
-        let unread = session.unwritten.load(Ordering::Relaxed);
+        let unread = session.buffers.unwritten();
         if unread > 0 && unread != session.unread_when_idle {
             session.unread_when_idle = unread;
             session.last_active = now;

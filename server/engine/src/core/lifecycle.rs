@@ -1,20 +1,18 @@
 //! The life of an engine and of its clients: a batch begins, a client comes and goes, its output is taken.
 
 use super::engine::Engine;
-use crate::clients::{Outbox, Peer, Session, Slot};
+use crate::clients::{ClientBuffers, Outbox, Peer, Session, Slot, User};
 use crate::config::Config;
-use crate::keyspace::Garbage;
 use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
 use crate::statistics::Process;
 use crate::time::Now;
-use lockwheel_scripting::{Control, KillError};
+use lockwheel_scripting::{KillError, ScriptControl};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Engine {
     /// What other threads may see of a running script, and how they stop it.
-    pub fn control(&self) -> &Arc<Control> {
+    pub fn control(&self) -> &Arc<ScriptControl> {
         self.scripts.control()
     }
 
@@ -63,6 +61,9 @@ impl Engine {
     pub fn begin(&mut self, system: Now) {
         self.keyspace.drop_garbage();
         self.time.go_on_at(system, self.stopwatch_ns());
+        if self.memory.is_due(system.monotonic_us) {
+            self.look_at_memory();
+        }
         self.fire_piece();
     }
 
@@ -72,17 +73,11 @@ impl Engine {
         self.hide_due();
     }
 
-    /// Whether what was run since the batch began, or since the last time this was asked, has taken long, or has written
-    /// much: then the instant is to be read again before the next request.
+    /// Whether what was run since the batch began, or since this was asked last, has taken long or written much: then
+    /// the instant is to be read again before the next request.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
         self.time.take_stale()
-    }
-
-    /// What the last batch has left to be freed, if it is much: to be dropped by another thread, after the engine's
-    /// lock. What is not taken is freed when the next batch begins.
-    pub fn take_garbage(&mut self) -> Option<Garbage> {
-        self.keyspace.take_garbage()
     }
 
     /// A new client. The slot is its handle until [`Engine::disconnect`].
@@ -93,10 +88,16 @@ impl Engine {
     /// A new client with a number that no other has had. Who accepts connections knows their order.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.stats.connections_received += 1;
-        let authenticated = self.config.requirepass.is_empty();
-        let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, authenticated, self.time.now));
+        let user = self.first_user();
+        let (now, account) = (self.time.now, &self.memory.buffers);
+        let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, user, now, account));
         self.watch_idle(slot);
         slot
+    }
+
+    /// Whom a client acts as that has not authenticated: the default user, unless it has a password.
+    pub(crate) fn first_user(&self) -> Option<User> {
+        self.config.requirepass.is_empty().then_some(User::Default)
     }
 
     /// Whether the client of this slot is there: what was left to be done for one that is gone is not done for the
@@ -108,7 +109,7 @@ impl Engine {
     /// Goes on after a command of this client has panicked: the client is cut off, and what the command has caused so
     /// far takes its course.
     pub fn recover(&mut self, slot: Slot) {
-        self.pending_progress = None;
+        self.stop = None;
         let session = self.sessions.get_mut(slot);
         session.replying = false;
         self.cut_off(slot);
@@ -130,27 +131,24 @@ impl Engine {
         self.sessions.remove(slot);
     }
 
-    /// Takes the output of a session, behind what `into` holds and has not been written yet.
+    /// Takes the output of a session, behind what `into` holds and has not been written yet: into an empty buffer by a
+    /// swap.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
         into.append(&mut session.out);
-        session.unwritten.store(into.len(), Ordering::Relaxed);
+        session.buffers.tell_taken(into);
+        session.count_output();
         session.woken = false;
     }
 
-    /// The connection has heard that there is news, and will come back for the output.
+    /// The connection knows that there is output, and will come back for it.
     pub fn acknowledge_wake(&mut self, slot: Slot) {
         self.sessions.get_mut(slot).woken = false;
     }
 
-    /// Where the connection says how many bytes of what it has taken are not yet written.
-    pub fn unwritten(&self, slot: Slot) -> Arc<AtomicUsize> {
-        self.sessions.get(slot).unwritten.clone()
-    }
-
-    /// Takes the ids of the sessions that have output or news which their own requests did not cause.
-    pub fn take_woken(&mut self, into: &mut Vec<u64>) {
-        self.sessions.take_woken(into);
+    /// Where the connection tells what its buffers hold.
+    pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
+        self.sessions.get(slot).buffers.clone()
     }
 
     /// The system's instant at which the batch began, or was read again.

@@ -5,6 +5,7 @@
 //! one instant, and the same inputs give the same bytes out.
 
 mod blocking;
+mod call;
 mod commit;
 mod deadlines;
 mod dispatch;
@@ -13,14 +14,22 @@ mod engine_time;
 mod host;
 mod idle;
 mod lifecycle;
+mod memory;
 mod observe;
+mod output;
 mod parked;
+pub mod permit;
 mod prefetch;
 mod progress;
 mod publish;
+mod simulation;
 mod turning;
 
+pub use call::{Call, Origin};
 pub(crate) use engine::{BlockingEngineHandler, EngineAttempt, EngineHandler, Retry};
-pub use engine::{Call, Engine, Handler, Host, Origin};
+pub use engine::{Engine, Handler, Host};
+pub use output::Output;
 pub use progress::Progress;
+pub(crate) use progress::Stop;
+pub use simulation::Simulation;
 pub use turning::RedissonWaiters;

@@ -1,7 +1,8 @@
 //! What is told of a call when it has ended, to those who listen.
 
-use super::engine::{Call, Engine, Origin};
-use crate::spec::{Args, CommandId, flags};
+use super::call::{Call, Origin};
+use super::engine::Engine;
+use crate::spec::{Args, CommandId, Flags};
 
 /// The address of the client that calls for a script, as Redis shows it.
 const SCRIPT_ADDR: &str = "?:0";
@@ -9,9 +10,9 @@ const SCRIPT_ADDR: &str = "?:0";
 impl Engine {
     /// Adds a call that took long to SLOWLOG, now that it has ended.
     #[cold]
-    pub(super) fn log_slow(&mut self, call: Call, command: CommandId, args: Args<'_>, took_ns: u64) {
+    pub(super) fn log_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
         let spec = self.table.get(command).spec;
-        if spec.has(flags::SKIP_SLOWLOG) {
+        if spec.has(Flags::SKIP_SLOWLOG) {
             return;
         }
         let mut argv = args.all().to_vec();

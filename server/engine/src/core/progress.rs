@@ -1,16 +1,24 @@
-//! What a connection does after a request.
+//! Whether a session goes on with its next request, and what stops the whole server.
 
-/// What a connection does after a request.
+use std::time::Duration;
+
+/// Whether a session goes on with its next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It goes on with the next one.
+    /// It does.
     Continue,
-    /// It waits until the session is no longer blocked.
+    /// It waits until it is no longer blocked.
     Blocked,
-    /// It closes, once the output is written.
-    Close,
-    /// It sleeps for so many microseconds of real time, and the whole server with it (DEBUG SLEEP).
-    Sleep(u64),
-    /// The server is to end.
+    /// It does not, until [`Engine::poll_output`](super::Engine::poll_output) has been drained: the connection closes,
+    /// or the server sleeps or ends.
+    Stop,
+}
+
+/// What a command has asked for that stops the whole server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// For so long.
+    Sleep(Duration),
+    /// For good.
     Shutdown,
 }

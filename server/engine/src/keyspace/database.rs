@@ -11,6 +11,7 @@ use super::Order;
 use super::entry::Entry;
 use super::grants::GrantSlot;
 use super::rng::Rng;
+use crate::memory::{block, of_vec};
 use crate::pages::{Slab, Sparse, Store};
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
@@ -34,6 +35,14 @@ fn table_at(position: u64) -> usize {
     // p (5 - p) / 4, of p from 0 to 1, which is a fraction of 31 bits here: at most 2^64 - 1.
     let p = position >> (POSITION_BITS - 31);
     ((p * ((5 << 31) - p)) >> (64 - TABLE_BITS)) as usize
+}
+
+/// Makes room for one more in a table that is full; how many bytes more it takes.
+#[cold]
+fn grow(table: &mut HashTable<u32>, rehash: impl Fn(&u32) -> u64) -> usize {
+    let before = block(table.allocation_size());
+    table.reserve(1, rehash);
+    block(table.allocation_size()) - before
 }
 
 #[inline]
@@ -75,6 +84,44 @@ pub(super) struct Database {
     len: usize,
     /// The most keys since the memory was last given back.
     peak: usize,
+    /// Bytes of heap that keys and values hold outside of the pages, the value that is being edited as it was before.
+    outside: usize,
+    edited: Edited,
+    /// Bytes of heap that the tables hold.
+    table_bytes: usize,
+}
+
+/// The value that may be changed in place: what it holds then is asked when another has its turn.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edited {
+    /// The number of its entry plus 1; 0: there is none.
+    id: u32,
+    /// What it was counted as: its length as long as it is one block, else its bytes of heap.
+    before: Option<usize>,
+    before_bytes: usize,
+}
+
+impl Edited {
+    #[inline]
+    fn of(id: u32, value: &Value) -> Self {
+        let before = value.block_len();
+        let before_bytes = if before.is_none() { value.heap_bytes() } else { 0 };
+        Edited { id: id + 1, before, before_bytes }
+    }
+
+    /// Bytes of heap that the value was counted with.
+    fn bytes(self) -> usize {
+        self.before.map_or(self.before_bytes, block)
+    }
+}
+
+/// What a database takes, in bytes of heap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseBytes {
+    /// Keys and values.
+    pub data: usize,
+    /// What finds them and knows their deadlines.
+    pub overhead: usize,
 }
 
 impl Database {
@@ -128,7 +175,57 @@ impl Database {
     #[inline(always)]
     pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<(u32, &mut Entry)> {
         let id = self.id(hash, key)?;
-        Some((id, self.entries.get_mut(id)))
+        Some((id, self.edit(id)))
+    }
+
+    /// What it takes. O(1).
+    pub(super) fn bytes(&self) -> DatabaseBytes {
+        let mut outside = self.outside;
+        if let Some(id) = self.edited.id.checked_sub(1) {
+            outside = outside + self.entries.get(id).value.heap_bytes() - self.edited.bytes();
+        }
+        DatabaseBytes {
+            data: self.entries.heap_bytes() + outside,
+            overhead: self.table_bytes
+                + of_vec(&self.tables)
+                + self.deadlines.heap_bytes()
+                + self.grants.heap_bytes(),
+        }
+    }
+
+    /// The value of an entry is about to be changed in place.
+    #[inline]
+    fn edit(&mut self, id: u32) -> &mut Entry {
+        if self.edited.id == id + 1 {
+            return self.entries.get_mut(id);
+        }
+        if let Some(last) = self.edited.id.checked_sub(1) {
+            let value = &self.entries.get(last).value;
+            if value.block_len() != self.edited.before || self.edited.before.is_none() {
+                self.outside = self.outside - self.edited.bytes() + value.heap_bytes();
+            }
+        }
+        let entry = self.entries.get_mut(id);
+        self.edited = Edited::of(id, &entry.value);
+        entry
+    }
+
+    /// The value of an entry has replaced the `old` one.
+    #[inline(never)]
+    fn recount(&mut self, id: u32, old: &Value) {
+        self.uncount(id, old);
+        self.outside += self.entries.get(id).value.heap_bytes();
+    }
+
+    /// The value of an entry goes, or has gone.
+    #[inline]
+    fn uncount(&mut self, id: u32, value: &Value) {
+        if self.edited.id == id + 1 {
+            self.outside -= self.edited.bytes();
+            self.edited.id = 0;
+        } else {
+            self.outside -= value.heap_bytes();
+        }
     }
 
     /// The entry of a number, which is in use.
@@ -184,9 +281,16 @@ impl Database {
         if self.tables.is_empty() {
             self.tables.resize_with(TABLES, HashTable::new);
         }
-        let id = self.entries.insert(Entry::new(key, value));
+        let entry = Entry::new(key, value);
+        self.outside += entry.key_bytes() + entry.value.heap_bytes();
+        let id = self.entries.insert(entry);
         let entries = &self.entries;
-        self.tables[table_of(hash)].insert_unique(hash, id, |&id| rehash(entries.get(id).key()));
+        let table = &mut self.tables[table_of(hash)];
+        let rehash = |&id: &u32| rehash(entries.get(id).key());
+        if table.len() == table.capacity() {
+            self.table_bytes += grow(table, rehash);
+        }
+        table.insert_unique(hash, id, rehash);
         self.len += 1;
         self.peak = self.peak.max(self.len);
         id
@@ -201,11 +305,11 @@ impl Database {
         value: impl FnOnce() -> Value,
     ) -> (u32, &mut Entry) {
         let id = self.id(hash, key).unwrap_or_else(|| self.insert(hash, key, rehash, value()));
-        (id, self.entries.get_mut(id))
+        (id, self.edit(id))
     }
 
     /// Gives `key` a value, and takes its deadline unless `keep_deadline`; the number of its entry, and the value that
-    /// it had.
+    /// it had, with whether it is a lock.
     #[inline]
     pub(super) fn set(
         &mut self,
@@ -214,7 +318,7 @@ impl Database {
         rehash: impl Fn(&[u8]) -> u64,
         value: Value,
         keep_deadline: bool,
-    ) -> (u32, Option<Value>) {
+    ) -> (u32, Option<(Value, bool)>) {
         let Some(id) = self.id(hash, key) else {
             return (self.insert(hash, key, rehash, value), None);
         };
@@ -223,7 +327,13 @@ impl Database {
             entry.mark_deadline(false);
             self.deadlines.cancel(TimerId::at(id));
         }
-        (id, Some(std::mem::replace(&mut entry.value, value)))
+        let is_lock = entry.is_lock();
+        let in_place = entry.value.is_in_place() && value.is_in_place();
+        let old = std::mem::replace(&mut entry.value, value);
+        if !in_place || self.edited.id == id + 1 {
+            self.recount(id, &old);
+        }
+        (id, Some((old, is_lock)))
     }
 
     /// Removes a key; its entry and what stood beside it.
@@ -257,6 +367,8 @@ impl Database {
     /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.
     fn free(&mut self, hash: u64, id: u32, rehash: impl Fn(&[u8]) -> u64) -> Entry {
         let gone = std::mem::take(self.entries.get_mut(id));
+        self.uncount(id, &gone.value);
+        self.outside -= gone.key_bytes();
         self.entries.remove(id);
         self.len -= 1;
         // Making the tables anew costs more than a command: a lock that comes and goes alone does not pay it.
@@ -267,7 +379,9 @@ impl Database {
         let table = &mut self.tables[table_of(hash)];
         if table.capacity() > SMALLEST && table.len() < table.capacity() / SPARSE {
             let entries = &self.entries;
+            self.table_bytes -= block(table.allocation_size());
             table.shrink_to(2 * table.len(), |&id| rehash(entries.get(id).key()));
+            self.table_bytes += block(table.allocation_size());
         }
         gone
     }
@@ -395,6 +509,21 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Database {
+        /// What it takes, counted one by one.
+        pub(in crate::keyspace) fn bytes_anew(&self) -> DatabaseBytes {
+            let tables: usize = self.tables.iter().map(|table| block(table.allocation_size())).sum();
+            let of_entry = |entry: &Entry| entry.key_bytes() + entry.value.heap_bytes();
+            DatabaseBytes {
+                data: self.entries.heap_bytes() + self.entries(None).map(of_entry).sum::<usize>(),
+                overhead: of_vec(&self.tables)
+                    + tables
+                    + self.deadlines.heap_bytes()
+                    + self.grants.heap_bytes(),
+            }
+        }
+    }
 
     #[test]
     fn tables_follow_the_order_of_scan_and_grow_towards_its_end() {

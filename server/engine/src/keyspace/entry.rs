@@ -1,5 +1,6 @@
 //! What the table holds for a key.
 
+use crate::memory::block;
 use crate::values::{Str, Value};
 
 /// Keys up to this length live inside the entry, without an allocation.
@@ -53,6 +54,15 @@ impl Entry {
         match &self.name {
             Name::Short { len, bytes, .. } => &bytes[..usize::from(*len)],
             Name::Long { bytes, .. } => bytes,
+        }
+    }
+
+    /// Bytes of heap that the key takes outside of the entry. O(1).
+    #[inline]
+    pub(super) fn key_bytes(&self) -> usize {
+        match &self.name {
+            Name::Short { .. } => 0,
+            Name::Long { bytes, .. } => block(bytes.len()),
         }
     }
 

@@ -1,53 +1,56 @@
 //! Keyspace events: their classes, names, and the text form of `notify-keyspace-events`.
 
-/// A set of event classes, as `notify-keyspace-events` spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct EventClasses(pub u32);
+bitflags::bitflags! {
+    /// A set of event classes, as `notify-keyspace-events` spells it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct EventClasses: u32 {
+        /// `K`: publish to `__keyspace@<db>__:<key>`.
+        const KEYSPACE = 1;
+        /// `E`: publish to `__keyevent@<db>__:<event>`.
+        const KEYEVENT = 1 << 1;
+        /// `g`: generic commands.
+        const GENERIC = 1 << 2;
+        /// `$`: strings.
+        const STRING = 1 << 3;
+        /// `l`: lists.
+        const LIST = 1 << 4;
+        /// `s`: sets.
+        const SET = 1 << 5;
+        /// `h`: hashes.
+        const HASH = 1 << 6;
+        /// `z`: sorted sets.
+        const ZSET = 1 << 7;
+        /// `x`: keys that expire.
+        const EXPIRED = 1 << 8;
+        /// `e`: keys that are evicted.
+        const EVICTED = 1 << 9;
+        /// `t`: streams.
+        const STREAM = 1 << 10;
+        /// `m`: look-ups of missing keys; not part of `A`.
+        const KEY_MISS = 1 << 11;
+        /// `d`: module types.
+        const MODULE = 1 << 12;
+        /// `n`: new keys; not part of `A`.
+        const NEW = 1 << 13;
+        /// `A`: all classes but `m` and `n`.
+        const ALL = Self::GENERIC.bits()
+            | Self::STRING.bits()
+            | Self::LIST.bits()
+            | Self::SET.bits()
+            | Self::HASH.bits()
+            | Self::ZSET.bits()
+            | Self::EXPIRED.bits()
+            | Self::EVICTED.bits()
+            | Self::STREAM.bits()
+            | Self::MODULE.bits();
+    }
+}
 
 impl EventClasses {
     /// No notifications.
-    pub const NONE: Self = EventClasses(0);
-    /// `K`: publish to `__keyspace@<db>__:<key>`.
-    pub const KEYSPACE: u32 = 1;
-    /// `E`: publish to `__keyevent@<db>__:<event>`.
-    pub const KEYEVENT: u32 = 1 << 1;
-    /// `g`: generic commands.
-    pub const GENERIC: u32 = 1 << 2;
-    /// `$`: strings.
-    pub const STRING: u32 = 1 << 3;
-    /// `l`: lists.
-    pub const LIST: u32 = 1 << 4;
-    /// `s`: sets.
-    pub const SET: u32 = 1 << 5;
-    /// `h`: hashes.
-    pub const HASH: u32 = 1 << 6;
-    /// `z`: sorted sets.
-    pub const ZSET: u32 = 1 << 7;
-    /// `x`: keys that expire.
-    pub const EXPIRED: u32 = 1 << 8;
-    /// `e`: keys that are evicted.
-    pub const EVICTED: u32 = 1 << 9;
-    /// `t`: streams.
-    pub const STREAM: u32 = 1 << 10;
-    /// `m`: look-ups of missing keys; not part of `A`.
-    pub const KEY_MISS: u32 = 1 << 11;
-    /// `d`: module types.
-    pub const MODULE: u32 = 1 << 12;
-    /// `n`: new keys; not part of `A`.
-    pub const NEW: u32 = 1 << 13;
-    /// `A`: all classes but `m` and `n`.
-    pub const ALL: u32 = Self::GENERIC
-        | Self::STRING
-        | Self::LIST
-        | Self::SET
-        | Self::HASH
-        | Self::ZSET
-        | Self::EXPIRED
-        | Self::EVICTED
-        | Self::STREAM
-        | Self::MODULE;
+    pub const NONE: Self = Self::empty();
 
-    const LETTERS: &'static [(u8, u32)] = &[
+    const LETTERS: &'static [(u8, EventClasses)] = &[
         (b'A', Self::ALL),
         (b'g', Self::GENERIC),
         (b'$', Self::STRING),
@@ -67,28 +70,28 @@ impl EventClasses {
 
     /// Whether events of this class are published at all.
     #[inline]
-    pub fn wants(self, class: u32) -> bool {
-        self.0 & class != 0 && self.0 & (Self::KEYSPACE | Self::KEYEVENT) != 0
+    pub fn wants(self, class: EventClasses) -> bool {
+        self.intersects(class) && self.intersects(Self::KEYSPACE.union(Self::KEYEVENT))
     }
 
     /// Reads the text form; `None` when a letter is unknown.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        let mut classes = 0;
+        let mut classes = Self::NONE;
         for letter in text {
             classes |= Self::LETTERS.iter().find(|(known, _)| known == letter)?.1;
         }
-        Some(EventClasses(classes))
+        Some(classes)
     }
 
     /// The text form that CONFIG GET shows: `A` for all of its classes, which hides `n`, else letter by letter.
     pub fn text(self) -> String {
-        let all = self.0 & Self::ALL == Self::ALL;
-        let mut left = if all { self.0 & !Self::NEW } else { self.0 };
+        let all = self.contains(Self::ALL);
+        let mut left = if all { self - Self::NEW } else { self };
         let mut text = String::new();
         for &(letter, classes) in Self::LETTERS {
-            if left & classes == classes {
+            if left.contains(classes) {
                 text.push(letter as char);
-                left &= !classes;
+                left -= classes;
             }
         }
         text
@@ -98,8 +101,8 @@ impl EventClasses {
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// One of the classes of [`EventClasses`].
-    pub class: u32,
+    /// Its one class.
+    pub class: EventClasses,
     /// The name that is published.
     pub name: &'static str,
 }

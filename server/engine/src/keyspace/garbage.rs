@@ -30,6 +30,9 @@ impl Garbage {
     /// Takes the value of a key that went, or frees it at once when that is quick.
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
+        if value.is_in_place() {
+            return;
+        }
         let late = match &value {
             Value::Str(text) => text.outside() > BYTES,
             collection => collection.parts() > PARTS,

@@ -25,6 +25,7 @@ mod waiters;
 mod watches;
 
 pub use actor::Actor;
+pub use database::DatabaseBytes;
 pub use effects::Effect;
 pub use event::{Event, EventClasses, events};
 pub use garbage::Garbage;
@@ -311,6 +312,15 @@ impl Keyspace {
         self.prefetch.fetch(&self.databases);
     }
 
+    /// What the keys and values of all databases take; what waits to be freed is none of them any more.
+    /// O(databases).
+    pub fn bytes(&self) -> DatabaseBytes {
+        self.databases.iter().map(Database::bytes).fold(DatabaseBytes::default(), |sum, one| DatabaseBytes {
+            data: sum.data + one.data,
+            overhead: sum.overhead + one.overhead,
+        })
+    }
+
     /// Random choices, from the engine's seed.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
@@ -338,5 +348,7 @@ fn hash_of(hasher: &FixedState, key: &[u8]) -> u64 {
     state.finish()
 }
 
+#[cfg(test)]
+mod memory_tests;
 #[cfg(test)]
 mod tests;

@@ -232,11 +232,10 @@ impl<'a> Tx<'a> {
     pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) -> EntryId {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, hasher, waiters, .. } = &mut *self.keyspace;
-        let database = &mut databases[self.db];
-        let (id, old) = database.set(hash, key, |key| hash_of(hasher, key), value, keep_deadline);
+        let (id, old) = databases[self.db].set(hash, key, |key| hash_of(hasher, key), value, keep_deadline);
         match old {
-            Some(old) => {
-                if database.entry(id).is_lock() || waiters.keys() > 0 {
+            Some((old, is_lock)) => {
+                if is_lock || waiters.keys() > 0 {
                     self.overwritten(EntryId(id), key, &old);
                 }
                 self.keyspace.garbage.add(old);

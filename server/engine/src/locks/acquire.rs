@@ -4,19 +4,23 @@ use super::layout::{self, Standing};
 use super::options::{self, DEFAULT_LEASE_MS};
 use crate::keyspace::{EndCause, Tx, events};
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flow, KeySpec, Null, Row, Wait,
-    WaitClass, errors, flags, key_flags,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Row, Wait, WaitClass, errors,
 };
 use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
-    .flags(flags::WRITE | flags::DENYOOM | flags::FAST | flags::BLOCKING)
+    .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
-    .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N), N the waiters")
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits for it, first come first served.")
+    .help(&[
+        "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>]",
+        "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever.",
+    ])
     .syntax("key owner [EX seconds | PX milliseconds] [BLOCK milliseconds]")
     .errors(&[
         "ERR syntax error",

@@ -2,13 +2,13 @@
 
 use super::layout;
 use crate::keyspace::{MODE_FIELD, Tx};
-use crate::spec::{Args, DataHandler, Outcome, Row, flags};
+use crate::spec::{DataHandler, Flags, Row};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.help", 1, help as DataHandler)
-    .flags(flags::LOADING | flags::STALE)
+pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
+    .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["lock"])
     .about("lock", "7.2.0", "O(1)")
     .summary("Explains the lock commands.")];
@@ -105,23 +105,3 @@ fn holders(value: &Value) -> Vec<Holder> {
         _ => Vec::new(),
     }
 }
-
-fn help(_: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.array(HELP.len());
-    HELP.iter().for_each(|line| reply.status(line.as_bytes()));
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "LOCK.<verb> [<arg> [value] [opt] ...]. Commands are:",
-    "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>]",
-    "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever.",
-    "LOCK.RELEASE <key> <owner> [ALL] [TOKEN <token>]",
-    "    Give back one hold, or all; with TOKEN only that grant's.",
-    "LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] [TOKEN <token>]",
-    "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN only that grant's.",
-    "LOCK.INFO <key>",
-    "    Who holds the lock, for how long yet, and who waits.",
-    "LOCK.HELP",
-    "    Print this help.",
-];

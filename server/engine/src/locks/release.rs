@@ -4,7 +4,7 @@ use super::layout::{self, LOCK_MODE};
 use super::options::Tail;
 use super::read_write;
 use crate::keyspace::{Loss, MODE_FIELD, Tx, WRITE_SUFFIX, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::{Reply, number};
 
@@ -13,11 +13,16 @@ const BOTH_MODES: CommandError = CommandError::text("LOCKMODE this owner holds t
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, release as DataHandler)
-    .flags(flags::WRITE | flags::FAST)
+    .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["lock"])
-    .keys(&[KeySpec::one(1, key_flags::RW | key_flags::DELETE)])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(1)")
     .summary("Gives back one hold of a lock, or all; the last wakes the next waiter.")
+    .help(&[
+        "LOCK.RELEASE <key> <owner> [ALL] [TOKEN <token>]",
+        "    Give back one hold, or all; with TOKEN only that grant's.",
+    ])
+    .help_after("lock.acquire")
     .syntax("key owner [ALL] [TOKEN token]")
     .errors(&[
         "ERR syntax error",

@@ -3,18 +3,20 @@
 use super::layout::{self, Standing};
 use super::options::{self, Tail};
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
 const NUMKEYS: CommandError = CommandError::text("ERR numkeys should be greater than 0");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew as DataHandler)
-    .flags(flags::WRITE | flags::FAST | flags::MOVABLEKEYS)
+    .flags(&[Flags::WRITE, Flags::FAST, Flags::MOVABLEKEYS])
     .categories(&["lock"])
-    .keys(&[KeySpec::counted(1, key_flags::RW | key_flags::UPDATE)])
+    .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the keys")
     .summary("Sets the leases of locks that an owner holds; with GT only makes them longer.")
+.help(&["LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] [TOKEN <token>]", "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN only that grant's."])
+.help_after("lock.release")
     .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT] [TOKEN token]")
     .errors(&[
         "ERR syntax error",

@@ -3,6 +3,7 @@
 mod slab;
 mod sparse;
 
+use crate::memory::{block, of_vec};
 pub use slab::Slab;
 pub use sparse::Sparse;
 
@@ -20,22 +21,26 @@ pub trait Store<V> {
     /// Frees `index`, which must be in use. The value stays as it is until it is replaced or its page goes.
     fn remove(&mut self, index: u32);
 
-    /// Bytes of heap held. O(pages).
+    /// Bytes of heap held. O(1).
     fn heap_bytes(&self) -> usize;
 }
 
 /// Pages of `PAGE` values, made when one of theirs is asked for.
 #[derive(Clone, Debug)]
-struct Pages<V, const PAGE: usize>(Vec<Option<Box<[V; PAGE]>>>);
+struct Pages<V, const PAGE: usize> {
+    all: Vec<Option<Box<[V; PAGE]>>>,
+    /// How many there are.
+    count: usize,
+}
 
 impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
     const fn new() -> Self {
-        Pages(Vec::new())
+        Pages { all: Vec::new(), count: 0 }
     }
 
     #[inline]
     fn get(&self, index: u32) -> &V {
-        match self.0.get(index as usize / PAGE) {
+        match self.all.get(index as usize / PAGE) {
             Some(Some(page)) => &page[index as usize % PAGE],
             _ => no_page(index),
         }
@@ -43,7 +48,7 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
 
     #[inline]
     fn get_mut(&mut self, index: u32) -> &mut V {
-        match self.0.get_mut(index as usize / PAGE) {
+        match self.all.get_mut(index as usize / PAGE) {
             Some(Some(page)) => &mut page[index as usize % PAGE],
             _ => no_page(index),
         }
@@ -53,7 +58,7 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
     #[inline]
     fn make(&mut self, index: u32) -> &mut V {
         let at = index as usize / PAGE;
-        if !matches!(self.0.get(at), Some(Some(_))) {
+        if !matches!(self.all.get(at), Some(Some(_))) {
             self.add(at);
         }
         self.get_mut(index)
@@ -61,20 +66,20 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
 
     #[cold]
     fn add(&mut self, at: usize) {
-        if at >= self.0.len() {
-            self.0.resize_with(at + 1, || None);
+        if at >= self.all.len() {
+            self.all.resize_with(at + 1, || None);
         }
         let values: Box<[V]> = std::iter::repeat_with(V::default).take(PAGE).collect();
-        self.0[at] = values.try_into().ok();
+        self.all[at] = values.try_into().ok();
+        self.count += 1;
     }
 
     fn give_back(&mut self, at: u32) {
-        self.0[at as usize] = None;
+        self.count -= usize::from(self.all[at as usize].take().is_some());
     }
 
     fn heap_bytes(&self) -> usize {
-        let pages = self.0.iter().flatten().count();
-        pages * size_of::<[V; PAGE]>() + self.0.capacity() * size_of::<usize>()
+        self.count * block(size_of::<[V; PAGE]>()) + of_vec(&self.all)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values in pages, at places that the store gives out.
 
 use super::{Pages, Store};
+use crate::memory::of_vec;
 
 /// A slab of `V` in pages of `PAGE` values. Every operation is O(1), but for the allocation of a page.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Slab<V, const PAGE: usize> {
     roomy: Vec<u32>,
     /// The page that emptied last. It is kept, lest a value that comes and goes allocate each time.
     spare: u32,
+    /// Bytes of heap that the rooms hold.
+    free_bytes: usize,
 }
 
 /// What is free in a page.
@@ -31,6 +34,14 @@ impl Room {
     fn is_full(&self, size: usize) -> bool {
         self.begun as usize == size && self.free.is_empty()
     }
+
+    /// Makes place for more that is free, of `size` at most. How many bytes more it takes.
+    #[cold]
+    fn grow(&mut self, size: usize) -> usize {
+        let before = of_vec(&self.free);
+        self.free.reserve_exact((self.free.len() * 2).max(4).min(size) - self.free.len());
+        of_vec(&self.free) - before
+    }
 }
 
 impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
@@ -40,7 +51,7 @@ impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
     /// An empty slab.
     pub const fn new() -> Self {
         const { assert!(PAGE.is_power_of_two() && PAGE <= 1 << 16) }
-        Slab { pages: Pages::new(), rooms: Vec::new(), roomy: Vec::new(), spare: 0 }
+        Slab { pages: Pages::new(), rooms: Vec::new(), roomy: Vec::new(), spare: 0, free_bytes: 0 }
     }
 
     /// Whether nothing was ever put in. O(1).
@@ -99,11 +110,15 @@ impl<V: Default, const PAGE: usize> Store<V> for Slab<V, PAGE> {
         if room.is_full(PAGE) {
             self.roomy.push(at);
         }
+        if room.free.len() == room.free.capacity() {
+            self.free_bytes += room.grow(PAGE);
+        }
         room.free.push((index % PAGE as u32) as u16);
         if room.is_unused() {
             let before = std::mem::replace(&mut self.spare, at);
             if before != at && self.rooms[before as usize].is_unused() {
-                self.rooms[before as usize] = Room::default();
+                let gone = std::mem::take(&mut self.rooms[before as usize]);
+                self.free_bytes -= of_vec(&gone.free);
                 self.pages.give_back(before);
             }
         }
@@ -120,9 +135,7 @@ impl<V: Default, const PAGE: usize> Store<V> for Slab<V, PAGE> {
     }
 
     fn heap_bytes(&self) -> usize {
-        let free: usize = self.rooms.iter().map(|room| room.free.capacity() * 2).sum();
-        let rooms = self.rooms.capacity() * size_of::<Room>() + self.roomy.capacity() * 4;
-        self.pages.heap_bytes() + free + rooms
+        self.pages.heap_bytes() + self.free_bytes + of_vec(&self.rooms) + of_vec(&self.roomy)
     }
 }
 
@@ -142,6 +155,24 @@ mod tests {
         assert_eq!(again, [2, 5]);
         assert_eq!(slab.insert(8), 8);
         assert_eq!((*slab.get(1), *slab.get(7)), (1, 7));
+    }
+
+    #[test]
+    fn what_is_counted_is_what_is_there() {
+        let mut slab = Slab::<u64, 64>::new();
+        let is_right = |slab: &Slab<u64, 64>| {
+            let pages = slab.pages.all.iter().flatten().count();
+            let free: usize = slab.rooms.iter().map(|room| of_vec(&room.free)).sum();
+            (slab.pages.count, slab.free_bytes) == (pages, free)
+        };
+        for step in 0..3_000_u32 {
+            slab.insert(0);
+            if step % 3 > 0 {
+                slab.remove(step / 3);
+            }
+            assert!(is_right(&slab), "{step}");
+        }
+        assert!(slab.pages.count > 15);
     }
 
     #[test]

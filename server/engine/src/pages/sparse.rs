@@ -1,6 +1,7 @@
 //! Values at places that somebody else gives out.
 
 use super::{Pages, Store};
+use crate::memory::of_vec;
 
 /// Values in pages of `PAGE`, beside a [`Slab`](super::Slab) whose indices name them: what only some of its values
 /// have. A page without any takes no memory. Every operation is O(1), but for the allocation of a page.
@@ -22,7 +23,7 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
 
     /// The values of all pages, also those that are not in use: as they were when they were removed, or never were.
     pub fn iter(&self) -> impl Iterator<Item = &V> {
-        self.pages.0.iter().flatten().flat_map(|page| page.iter())
+        self.pages.all.iter().flatten().flat_map(|page| page.iter())
     }
 
     /// The indices of all pages of which a place is in use, also those that are not.
@@ -73,7 +74,7 @@ impl<V: Default, const PAGE: usize> Store<V> for Sparse<V, PAGE> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes() + self.used.capacity() * 4
+        self.pages.heap_bytes() + of_vec(&self.used)
     }
 }
 

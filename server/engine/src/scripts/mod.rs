@@ -2,27 +2,27 @@
 
 use crate::config::Config;
 use crate::spec::{CommandError, REDIS_VERSION, errors};
-use lockwheel_scripting::{Control, KillError, Options, Runtime};
+use lockwheel_scripting::{KillError, Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
 /// The interpreter, and what others may see of a script that it runs.
 pub(crate) struct Scripts {
     /// Taken out while a script runs.
     runtime: Option<Box<Runtime>>,
-    control: Arc<Control>,
+    control: Arc<ScriptControl>,
 }
 
 impl Scripts {
     /// An interpreter with these parameters.
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        let control = Arc::new(Control::new());
+        let control = Arc::new(ScriptControl::new());
         let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
         let runtime = Some(Box::new(Runtime::new(options, control.clone())));
         Scripts { runtime, control }
     }
 
     /// What other threads may see of a running script, and how they stop it.
-    pub(crate) fn control(&self) -> &Arc<Control> {
+    pub(crate) fn control(&self) -> &Arc<ScriptControl> {
         &self.control
     }
 

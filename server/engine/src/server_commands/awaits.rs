@@ -1,17 +1,16 @@
 //! `AWAIT.*`: a test waits for a state of the server, or of a key, instead of sleeping.
 
 use super::lock_info::redisson_waiters;
-use crate::clients::Session;
 use crate::core::{BlockingEngineHandler, Call, Engine, EngineAttempt, Handler, Retry};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingOutcome, CommandError, Flow, KeySpec, Null, Outcome, Row, Wait, WaitClass,
-    errors, flags, key_flags,
+    Args, Asking, Attempt, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row, Wait,
+    WaitClass, errors,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING;
+const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
 const ERRORS: &[&str] = &[
     "ERR syntax error",
     "ERR value is out of range, must be positive",
@@ -20,7 +19,7 @@ const ERRORS: &[&str] = &[
 
 const fn row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::BlockingEngine(handler))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
 }
@@ -30,25 +29,41 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until so many clients wait.")
+        .help(&[
+            "AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]",
+            "    Wait until so many clients are blocked (on that key).",
+        ])
         .syntax("count [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
+        .help(&[
+            "AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]",
+            "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
+        ])
         .syntax("key count [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has so many subscribers.")
+        .help(&[
+            "AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]",
+            "    Wait until the channel has so many subscribers.",
+        ])
         .syntax("channel count [LIMIT milliseconds]"),
     Row::new("await.key", -3, Handler::BlockingData(await_key))
-        .flags(flags::READONLY | flags::NOSCRIPT | flags::NO_MULTI | flags::BLOCKING)
+        .flags(&[Flags::READONLY, FLAGS])
         .categories(&["control"])
-        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(1)")
         .summary("Waits until a key is there, is gone, or is of a type.")
+        .help(&[
+            "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
+            "    Wait until the key is in that state.",
+        ])
         .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
-    Row::new("await.help", 1, Handler::Session(help))
-        .flags(FLAGS)
+    Row::help_command("await.help", 1)
+        .flags(&[FLAGS])
         .categories(&["control"])
         .errors(ERRORS)
         .about("control", "7.2.0", "O(1)")
@@ -125,7 +140,7 @@ fn until(
 
 fn blocked(
     engine: &mut Engine,
-    call: Call,
+    call: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
@@ -141,7 +156,7 @@ fn blocked(
 
 fn waiters(
     engine: &mut Engine,
-    call: Call,
+    call: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
@@ -153,7 +168,7 @@ fn waiters(
 
 fn subscribers(
     engine: &mut Engine,
-    _: Call,
+    _: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
@@ -223,22 +238,6 @@ fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blocking
     }
     Ok(in_real_time(Wait::on_keys([1], &STATE, state, Some(limit_ms), Null::Bulk)))
 }
-
-fn help(_: &mut Tx<'_>, _: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write_family("AWAIT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]",
-    "    Wait until so many clients are blocked (on that key).",
-    "AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]",
-    "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
-    "AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]",
-    "    Wait until the channel has so many subscribers.",
-    "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
-    "    Wait until the key is in that state.",
-];
 
 #[cfg(test)]
 mod tests {

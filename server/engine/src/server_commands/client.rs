@@ -5,11 +5,11 @@ use super::connection::check_client_name;
 use crate::clients::{Closing, Session, Slot};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Outcome, Row, errors, flags, quotable};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE;
-const ADMIN: u32 = FLAGS | flags::ADMIN;
+const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
+const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
@@ -17,28 +17,50 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
     .summary("Looks after the connections of clients.")];
 
 const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
-    Row::new(name, arity, handler).flags(FLAGS).categories(&["connection"])
+    Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["connection"])
 }
 
 const CLIENT: &[Row<Handler>] = &[
     row("getname", 2, Handler::Session(getname))
         .about("connection", "2.6.9", "O(1)")
-        .summary("Gives the name of the connection."),
-    row("help", 2, Handler::Engine(help))
-        .flags(flags::LOADING | flags::STALE)
+        .summary("Gives the name of the connection.")
+        .help(&["GETNAME", "    Return the name of the current connection."]),
+    Row::help_command("help", 2)
+        .categories(&["connection"])
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("connection", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     row("id", 2, Handler::Session(id))
         .about("connection", "5.0.0", "O(1)")
-        .summary("Gives the number of the connection."),
+        .summary("Gives the number of the connection.")
+        .help(&["ID", "    Return the ID of the current connection."]),
     row("info", 2, Handler::Engine(info))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells about the connection.")
+        .help(&["INFO", "    Return information about the current client connection."])
         .tips(&["nondeterministic_output"]),
     row("kill", -3, Handler::Engine(kill))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Closes connections.")
+        .help(&[
+            "KILL <ip:port>",
+            "    Kill connection made from <ip:port>.",
+            "KILL <option> <value> [<option> <value> [...]]",
+            "    Kill connections. Options are:",
+            "    * ADDR (<ip:port>|<unixsocket>:0)",
+            "      Kill connections made from the specified address",
+            "    * ID <client-id>",
+            "      Kill the connection of the specified ID.",
+            "    * LADDR (<ip:port>|<unixsocket>:0)",
+            "      Kill connections made to specified local address",
+            "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+            "      Kill connections by type.",
+            "    * USER <username>",
+            "      Kill connections authenticated by <username>.",
+            "    * SKIPME (YES|NO)",
+            "      Skip killing current connection (default: yes).",
+        ])
         .syntax(
             "(ip:port | (ID client-id | TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB) | USER username | \
              ADDR ip:port | LADDR ip:port | SKIPME (YES | NO)) ...)",
@@ -51,31 +73,48 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR syntax error",
         ]),
     row("list", -2, Handler::Engine(list))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N), N the clients")
         .summary("Tells about all connections.")
+        .help(&[
+            "LIST [options ...]",
+            "    Return information about client connections. Options:",
+            "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+            "      Return clients of specified type.",
+            "    * ID <client-id> [<client-id> ...]",
+            "      Return the clients of the specified IDs.",
+        ])
         .syntax("[TYPE (NORMAL | MASTER | REPLICA | PUBSUB) | ID client-id [client-id ...]]")
         .tips(&["nondeterministic_output"])
         .errors(&["ERR Invalid client ID", "ERR Unknown client type 'type'", "ERR syntax error"]),
     row("no-evict", 3, Handler::Session(no_evict))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "7.0.0", "O(1)")
         .summary("Says whether the connection may be closed to save memory.")
+        .help(&["NO-EVICT (ON|OFF)", "    Protect current client connection from eviction."])
         .syntax("(ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("no-touch", 3, Handler::Session(no_touch))
         .about("connection", "7.2.0", "O(1)")
         .summary("Says whether reading a key counts as using it.")
+        .help(&["NO-TOUCH (ON|OFF)", "    Will not touch LRU/LFU stats when this mode is on."])
         .syntax("(ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("reply", 3, Handler::Session(reply_mode))
         .about("connection", "3.2.0", "O(1)")
         .summary("Says whether commands are answered.")
+        .help(&["REPLY (ON|OFF|SKIP)", "    Control the replies sent to the current connection."])
         .syntax("(ON | OFF | SKIP)")
         .errors(&["ERR syntax error"]),
     row("setinfo", 4, Handler::Session(setinfo))
         .about("connection", "7.2.0", "O(1)")
         .summary("Tells the server about the client's library.")
+        .help(&[
+            "SETINFO <option> <value>",
+            "    Set client meta attr. Options are:",
+            "    * LIB-NAME: the client lib name.",
+            "    * LIB-VER: the client lib version.",
+        ])
         .syntax("(LIB-NAME libname | LIB-VER libver)")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&[
@@ -85,13 +124,15 @@ const CLIENT: &[Row<Handler>] = &[
     row("setname", 3, Handler::Session(setname))
         .about("connection", "2.6.9", "O(1)")
         .summary("Names the connection.")
+        .help(&["SETNAME <name>", "    Assign the name <name> to the current connection."])
         .syntax("connection-name")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
     row("unblock", -3, Handler::Engine(unblock))
-        .flags(ADMIN)
+        .flags(&[ADMIN])
         .about("connection", "5.0.0", "O(log N), N the clients")
         .summary("Ends the wait of a client that is blocked.")
+        .help(&["UNBLOCK <clientid> [TIMEOUT|ERROR]", "    Unblock the specified blocked client."])
         .syntax("client-id [TIMEOUT | ERROR]")
         .errors(&[
             "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
@@ -174,7 +215,7 @@ fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut
     Ok(())
 }
 
-fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn unblock(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let with_error = match args.get(3) {
         None => false,
         Some(_) if args.is(3, "timeout") => false,
@@ -190,25 +231,14 @@ fn unblock(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-/// What containers answer to a subcommand with arguments that it does not take.
-pub(super) fn unknown_or_arity(args: Args<'_>) -> CommandError {
-    let mut text = b"ERR unknown subcommand or wrong number of arguments for '".to_vec();
-    let word = quotable(&args[1]);
-    text.extend(&word[..word.len().min(128)]);
-    text.extend(b"'. Try ");
-    text.extend(args[0].to_ascii_uppercase());
-    text.extend(b" HELP.");
-    CommandError::new(text)
-}
-
-fn info(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut text = Vec::new();
     engine.describe_client(engine.session(call.slot), &mut text);
     reply.verbatim(*b"txt", &text);
     Ok(())
 }
 
-fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut text = Vec::new();
     match args.len() {
         2 => engine.sessions.live().for_each(|session| engine.describe_client(session, &mut text)),
@@ -231,7 +261,7 @@ fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn kill(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let by_address = args.len() == 3;
     let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args)? };
     let own = engine.session(call.slot).id;
@@ -284,53 +314,3 @@ impl Engine {
         (session.closing != Some(Closing::Now)).then_some(session)
     }
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("CLIENT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "GETNAME",
-    "    Return the name of the current connection.",
-    "ID",
-    "    Return the ID of the current connection.",
-    "INFO",
-    "    Return information about the current client connection.",
-    "KILL <ip:port>",
-    "    Kill connection made from <ip:port>.",
-    "KILL <option> <value> [<option> <value> [...]]",
-    "    Kill connections. Options are:",
-    "    * ADDR (<ip:port>|<unixsocket>:0)",
-    "      Kill connections made from the specified address",
-    "    * ID <client-id>",
-    "      Kill the connection of the specified ID.",
-    "    * LADDR (<ip:port>|<unixsocket>:0)",
-    "      Kill connections made to specified local address",
-    "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
-    "      Kill connections by type.",
-    "    * USER <username>",
-    "      Kill connections authenticated by <username>.",
-    "    * SKIPME (YES|NO)",
-    "      Skip killing current connection (default: yes).",
-    "LIST [options ...]",
-    "    Return information about client connections. Options:",
-    "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
-    "      Return clients of specified type.",
-    "    * ID <client-id> [<client-id> ...]",
-    "      Return the clients of the specified IDs.",
-    "NO-EVICT (ON|OFF)",
-    "    Protect current client connection from eviction.",
-    "NO-TOUCH (ON|OFF)",
-    "    Will not touch LRU/LFU stats when this mode is on.",
-    "REPLY (ON|OFF|SKIP)",
-    "    Control the replies sent to the current connection.",
-    "SETINFO <option> <value>",
-    "    Set client meta attr. Options are:",
-    "    * LIB-NAME: the client lib name.",
-    "    * LIB-VER: the client lib version.",
-    "SETNAME <name>",
-    "    Assign the name <name> to the current connection.",
-    "UNBLOCK <clientid> [TIMEOUT|ERROR]",
-    "    Unblock the specified blocked client.",
-];

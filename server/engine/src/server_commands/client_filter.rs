@@ -1,6 +1,6 @@
 //! Which clients CLIENT KILL and CLIENT LIST mean, and the line that shows one.
 
-use crate::clients::{Closing, Session};
+use crate::clients::{Closing, Session, User};
 use crate::core::Engine;
 use crate::spec::{Args, CommandError, errors, quotable};
 use lockwheel_resp::Protocol;
@@ -73,8 +73,8 @@ impl Filter {
         } else if args.is(at, "laddr") {
             self.laddr = Some(text(value));
         } else if args.is(at, "user") {
-            // Every client is the default user.
-            if value != b"default" {
+            // Every client is the one user that there is.
+            if User::named(value).is_none() {
                 return Err(CommandError::new([b"ERR No such user '", quotable(value), b"'"].concat()));
             }
         } else if args.is(at, "skipme") {
@@ -116,18 +116,27 @@ impl Engine {
         let multi_bytes: usize =
             multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
         let parked = self.parked.size(session.id);
-        let room = session.out.memory();
-        let total = size_of::<Session>() + multi_bytes + parked + room + unwritten;
+        let room = session.out.buffer_capacity();
+        let (query, query_free) = session.buffers.query();
+        let (taken, taken_bytes, taken_memory) = session.buffers.pieces();
+        // Replies that wait in pieces are what Redis has in its list; the others are in the buffer.
+        let list = taken + session.out.pieces();
+        let list_memory = taken_memory + session.out.piece_memory();
+        let buffered = pending.saturating_sub(taken_bytes + session.out.piece_bytes());
+        let total = size_of::<Session>() + multi_bytes + parked + session.buffers.memory();
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
+        // Who has not authenticated is listed as the default user.
+        let user = session.user.unwrap_or_default().name();
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
         let head = format!(
             "id={} addr={} laddr={} fd={} name=",
             session.id, session.peer.addr, session.peer.laddr, session.peer.fd
         );
         let body = format!(
-            " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf=0 qbuf-free=0 argv-mem={parked} \
-             multi-mem={multi_bytes} rbs={room} rbp={room} obl={pending} oll=0 omem=0 tot-mem={total} events={} \
-             cmd={command} user=default redir=-1 resp={resp} lib-name=",
+            " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf={query} qbuf-free={query_free} \
+             argv-mem={parked} multi-mem={multi_bytes} rbs={room} rbp={room} obl={buffered} oll={list} \
+             omem={list_memory} tot-mem={total} events={} \
+             cmd={command} user={user} redir=-1 resp={resp} lib-name=",
             seconds(session.connected),
             seconds(session.last_active),
             client_flags(session),

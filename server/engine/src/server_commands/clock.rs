@@ -1,35 +1,41 @@
 //! `CLOCK.*`: a test turns the two hands.
 
 use crate::core::{Call, Engine, Handler, RedissonWaiters};
-use crate::spec::{Args, CommandError, Outcome, Row, errors, flags};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
 
 /// Moving time from inside a script or a transaction would tear it: the clock moves when they have ended.
-const FLAGS: u32 = flags::NOSCRIPT | flags::NO_MULTI | flags::LOADING | flags::STALE;
+const FLAGS: Flags =
+    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range", "ERR value is not an integer or out of range"];
 
 const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(FLAGS).categories(&["control"])
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
 }
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.info", 1, info)
         .about("control", "7.2.0", "O(1)")
-        .summary("Tells where both hands stand and when the next deadline is."),
-    row("clock.freeze", 1, freeze).about("control", "7.2.0", "O(1)").summary("Stops both hands."),
+        .summary("Tells where both hands stand and when the next deadline is.")
+.help(&["CLOCK.INFO", "    Where both hands stand, how far the wall hand is from the system's time, and when the next deadline is."]),
+    row("clock.freeze", 1, freeze).about("control", "7.2.0", "O(1)").summary("Stops both hands.")
+.help(&["CLOCK.FREEZE", "    Both hands stand still."]),
     row("clock.resume", 1, resume)
         .about("control", "7.2.0", "O(1)")
-        .summary("Lets both hands run from where they stand."),
+        .summary("Lets both hands run from where they stand.")
+.help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
     row("clock.reset", 1, reset)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Sets the wall hand to the system's time and lets both run."),
+        .summary("Sets the wall hand to the system's time and lets both run.")
+.help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
     row("clock.advance", -2, advance)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands, firing each deadline on the way at its own instant.")
+.help(&["CLOCK.ADVANCE <milliseconds> [NOWAKE]", "    Move both hands; each deadline on the way fires at its own instant. Redisson's waiters for what ends so", "    are told, but with NOWAKE."])
         .syntax("milliseconds [NOWAKE]")
         .errors(&[
             "ERR time is out of range",
@@ -39,19 +45,22 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.next", -1, next)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands to the next deadline and fires it.")
+.help(&["CLOCK.NEXT [COUNT <count>] [NOWAKE]", "    Move both hands to the next deadline and fire it."])
         .syntax("[COUNT count] [NOWAKE]")
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
+.help(&["CLOCK.STEP <milliseconds>", "    Move the wall hand alone, as when a system's clock is set."])
         .syntax("milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
     row("clock.set", 2, set)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand alone.")
+.help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
         .syntax("unix-time-milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
-    row("clock.help", 1, help).about("control", "7.2.0", "O(1)").summary("Explains these commands."),
+    Row::help_command("clock.help", 1).flags(&[FLAGS]).categories(&["control"]).about("control", "7.2.0", "O(1)").summary("Explains these commands."),
 ];
 
 impl From<ClockError> for CommandError {
@@ -60,7 +69,7 @@ impl From<ClockError> for CommandError {
     }
 }
 
-fn info(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let info = engine.time.clock.info(engine.time.system);
     reply.map(6);
     reply.bulk(b"mode");
@@ -98,22 +107,22 @@ fn reply_fired(engine: &Engine, fired: u64, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn freeze(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn freeze(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.freeze();
     reply_wall(engine, reply)
 }
 
-fn resume(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn resume(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.resume();
     reply_wall(engine, reply)
 }
 
-fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.turn_clock(Over::Past, Clock::reset);
     reply_wall(engine, reply)
 }
 
-fn advance(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn advance(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let ms = u64::try_from(args.int(1)?).map_err(|_| errors::NOT_AN_INTEGER)?;
     let wake = match args.from(2) {
         [] => RedissonWaiters::Woken,
@@ -124,7 +133,7 @@ fn advance(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Repl
     reply_fired(engine, fired, reply)
 }
 
-fn next(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn next(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (mut count, mut wake) = (None, RedissonWaiters::Woken);
     let mut at = 1;
     while at < args.len() {
@@ -153,38 +162,13 @@ fn next(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
     }
 }
 
-fn step(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn step(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.step_wall(args.int(1)?)?;
     reply_wall(engine, reply)
 }
 
-fn set(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn set(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wall_ms = args.int(1)?;
     engine.turn_clock(Over::Reached, |clock, system| clock.set(system, wall_ms))?;
     reply_wall(engine, reply)
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write_family("CLOCK", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "CLOCK.INFO",
-    "    Where both hands stand, how far the wall hand is from the system's time, and when the next deadline is.",
-    "CLOCK.FREEZE",
-    "    Both hands stand still.",
-    "CLOCK.RESUME",
-    "    Both hands run from where they stand.",
-    "CLOCK.RESET",
-    "    The wall hand is the system's time again; both hands run.",
-    "CLOCK.ADVANCE <milliseconds> [NOWAKE]",
-    "    Move both hands; each deadline on the way fires at its own instant. Redisson's waiters for what ends so",
-    "    are told, but with NOWAKE.",
-    "CLOCK.NEXT [COUNT <count>] [NOWAKE]",
-    "    Move both hands to the next deadline and fire it.",
-    "CLOCK.STEP <milliseconds>",
-    "    Move the wall hand alone, as when a system's clock is set.",
-    "CLOCK.SET <unix-time-milliseconds>",
-    "    Set the wall hand alone.",
-];

@@ -3,26 +3,27 @@
 use super::command_info;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Begin, Command, CommandError, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, Begin, Command, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
-const FLAGS: u32 = flags::LOADING | flags::STALE;
+const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 const ORDER: &[&str] = &["nondeterministic_output_order"];
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row {
     handler: Some(Handler::Engine(all)),
     ..Row::container("command", -1, COMMAND)
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["connection"])
         .about("server", "2.8.13", "O(N), N the commands")
         .summary("Tells about all commands.")
+        .help(&["(no subcommand)", "    Return details about all Redis commands."])
         .tips(ORDER)
 }];
 
 const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(FLAGS).categories(&["connection"])
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["connection"])
 }
 
 const KEYS_ERRORS: &[&str] = &[
@@ -33,32 +34,53 @@ const KEYS_ERRORS: &[&str] = &[
 ];
 
 const COMMAND: &[Row<Handler>] = &[
-    row("count", 2, count).about("server", "2.8.13", "O(1)").summary("Counts the commands."),
+    row("count", 2, count)
+        .about("server", "2.8.13", "O(1)")
+        .summary("Counts the commands.")
+        .help(&["COUNT", "    Return the total number of commands in this Redis server."]),
     row("getkeys", -3, getkeys)
         .about("server", "2.8.13", "O(N), N the arguments of the request")
         .summary("Picks the keys out of a request.")
+        .help(&["GETKEYS <full-command>", "    Return the keys from a full Redis command."])
         .syntax("command [arg ...]")
         .errors(KEYS_ERRORS),
     row("getkeysandflags", -3, getkeysandflags)
         .about("server", "7.0.0", "O(N), N the arguments of the request")
         .summary("Picks the keys out of a request, each with what is done to it.")
+        .help(&[
+            "GETKEYSANDFLAGS <full-command>",
+            "    Return the keys and the access flags from a full Redis command.",
+        ])
         .syntax("command [arg ...]")
         .errors(KEYS_ERRORS),
-    row("help", 2, help).about("server", "5.0.0", "O(1)").summary("Explains the subcommands."),
+    Row::help_command("help", 2)
+        .flags(&[FLAGS])
+        .categories(&["connection"])
+        .about("server", "5.0.0", "O(1)")
+        .summary("Explains the subcommands."),
     row("info", -2, info)
         .about("server", "2.8.13", "O(N), N the named commands")
         .summary("Tells about commands, without any named about all.")
+        .help(&[
+            "INFO [<command-name> ...]",
+            "    Return details about multiple Redis commands.",
+            "    If no command names are given, documentation details for all",
+            "    commands are returned.",
+        ])
+        .help_after("list")
         .syntax("[command-name ...]")
         .tips(ORDER),
     row("list", -2, list)
         .about("server", "7.0.0", "O(N), N the commands")
         .summary("Lists the names of commands.")
+        .help(&["LIST", "    Return a list of all commands in this Redis server."])
+        .help_after("count")
         .syntax("[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]")
         .tips(ORDER)
         .errors(&["ERR syntax error"]),
 ];
 
-fn all(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn all(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(args.len(), 1, "an unknown subcommand is refused before");
     write_all(engine, reply);
     Ok(())
@@ -69,12 +91,12 @@ fn write_all(engine: &Engine, reply: &mut dyn Reply) {
     engine.table.iter().for_each(|command| command_info::write(command, reply));
 }
 
-fn count(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn count(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.table.iter().len() as i64);
     Ok(())
 }
 
-fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names = args.from(2);
     if names.is_empty() {
         write_all(engine, reply);
@@ -90,7 +112,7 @@ fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wanted = match args.len() {
         2 => None,
         5 if args.is(2, "filterby") => Some(&args[4]),
@@ -117,7 +139,7 @@ fn list(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn getkeys(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (_, keys) = named_keys(engine, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
@@ -125,20 +147,21 @@ fn getkeys(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-fn getkeysandflags(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn getkeysandflags(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (command, keys) = named_keys(engine, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     for (key, flags) in keys {
         reply.array(2);
         reply.bulk(&request[key]);
-        command_info::write_flags(actual_flags(&command, request, flags), key_flags::NAMES, reply);
+        let flags = actual_flags(&command, request, flags);
+        command_info::write_names(KeyFlags::NAMES, |flag| flags.contains(flag), reply);
     }
     Ok(())
 }
 
-/// A key among the arguments of a request, and bits of [`key_flags`].
-type Key = (usize, u32);
+/// A key among the arguments of a request, and what is done to it.
+type Key = (usize, KeyFlags);
 
 /// The keys of the request that follows `COMMAND GETKEYS`.
 fn named_keys(engine: &Engine, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
@@ -153,7 +176,7 @@ fn named_keys(engine: &Engine, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>
     }
     match keys(command.spec.keys, request) {
         Some(keys) => Ok((command, keys)),
-        None if command.has(flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
+        None if command.has(Flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
         None => Err(CommandError::text("ERR Invalid arguments specified for command")),
     }
 }
@@ -166,7 +189,7 @@ fn is_whole(command: &Command, request: Args<'_>) -> bool {
 /// The keys of a request by the specs of its command; `None` when a spec does not fit the request.
 fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
     let mut keys = Vec::new();
-    for spec in specs.iter().filter(|spec| spec.flags & key_flags::NOT_KEY == 0) {
+    for spec in specs.iter().filter(|spec| !spec.flags.contains(KeyFlags::NOT_KEY)) {
         let positions = spec.positions(request);
         let may_lack = matches!(spec.begin, Begin::Keyword(..));
         if positions.is_empty() && !may_lack {
@@ -178,36 +201,10 @@ fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
 }
 
 /// What a request does to a key, where that depends on its arguments: SET reads only with GET.
-fn actual_flags(command: &Command, request: Args<'_>, flags: u32) -> u32 {
-    if flags & key_flags::VARIABLE_FLAGS == 0 || command.name != "set" {
+fn actual_flags(command: &Command, request: Args<'_>, flags: KeyFlags) -> KeyFlags {
+    if !flags.contains(KeyFlags::VARIABLE_FLAGS) || command.name != "set" {
         return flags;
     }
     let reads = (3..request.len()).any(|at| request.is(at, "get"));
-    if reads {
-        key_flags::RW | key_flags::ACCESS | key_flags::UPDATE
-    } else {
-        key_flags::OW | key_flags::UPDATE
-    }
+    if reads { KeyFlags::RW | KeyFlags::ACCESS | KeyFlags::UPDATE } else { KeyFlags::OW | KeyFlags::UPDATE }
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("COMMAND", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "(no subcommand)",
-    "    Return details about all Redis commands.",
-    "COUNT",
-    "    Return the total number of commands in this Redis server.",
-    "LIST",
-    "    Return a list of all commands in this Redis server.",
-    "INFO [<command-name> ...]",
-    "    Return details about multiple Redis commands.",
-    "    If no command names are given, documentation details for all",
-    "    commands are returned.",
-    "GETKEYS <full-command>",
-    "    Return the keys from a full Redis command.",
-    "GETKEYSANDFLAGS <full-command>",
-    "    Return the keys and the access flags from a full Redis command.",
-];

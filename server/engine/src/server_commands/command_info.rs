@@ -1,6 +1,6 @@
 //! The entry of COMMAND INFO: a row, as clients read it.
 
-use crate::spec::{Begin, Command, Find, KeySpec, flags, key_flags};
+use crate::spec::{Begin, Command, Find, Flags, KeyFlags, KeySpec};
 use lockwheel_resp::Reply;
 
 /// Writes the entry of a command and its subcommands.
@@ -10,7 +10,8 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     reply.bulk(command.name.as_bytes());
     reply.integer(row.arity.into());
     // Redis keeps this one to itself.
-    write_flags(row.flags & !flags::MAY_REPLICATE, flags::NAMES, reply);
+    let told = row.flags - Flags::MAY_REPLICATE;
+    write_names(Flags::NAMES, |flag| told.contains(flag), reply);
     let range = KeyRange::of(row.keys);
     reply.integer(range.first);
     reply.integer(range.last);
@@ -29,11 +30,11 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     command.subcommands.iter().for_each(|sub| write(sub, reply));
 }
 
-/// Writes the names of flags.
-pub(super) fn write_flags(flags: u32, names: &[(u32, &str)], reply: &mut dyn Reply) {
-    let set = || names.iter().filter(|(flag, _)| flags & flag != 0);
-    reply.set(set().count());
-    set().for_each(|(_, name)| reply.status(name.as_bytes()));
+/// Writes the names of the flags that are told.
+pub(super) fn write_names<F: Copy>(names: &[(F, &str)], is_told: impl Fn(F) -> bool, reply: &mut dyn Reply) {
+    let told = || names.iter().filter(|(flag, _)| is_told(*flag));
+    reply.set(told().count());
+    told().for_each(|(_, name)| reply.status(name.as_bytes()));
 }
 
 /// The categories of the access control list, in Redis' order, ours behind them.
@@ -67,16 +68,16 @@ const CATEGORIES: &[&str] = &[
 pub(super) fn categories(command: &Command) -> impl Iterator<Item = &'static str> {
     let own = command.spec.categories;
     let scripts = own.contains(&"scripting");
-    let has = |flag| command.spec.flags & flag != 0;
+    let has = |flag| command.has(flag);
     let implied = [
-        (has(flags::READONLY) && !scripts, "read"),
-        (has(flags::WRITE) && !scripts, "write"),
-        (has(flags::PUBSUB), "pubsub"),
-        (has(flags::ADMIN), "admin"),
-        (has(flags::ADMIN), "dangerous"),
-        (has(flags::FAST), "fast"),
-        (!has(flags::FAST), "slow"),
-        (has(flags::BLOCKING), "blocking"),
+        (has(Flags::READONLY) && !scripts, "read"),
+        (has(Flags::WRITE) && !scripts, "write"),
+        (has(Flags::PUBSUB), "pubsub"),
+        (has(Flags::ADMIN), "admin"),
+        (has(Flags::ADMIN), "dangerous"),
+        (has(Flags::FAST), "fast"),
+        (!has(Flags::FAST), "slow"),
+        (has(Flags::BLOCKING), "blocking"),
     ];
     let is_in = move |category: &&'static str| own.contains(category) || implied.contains(&(true, *category));
     CATEGORIES.iter().copied().filter(is_in)
@@ -132,7 +133,7 @@ impl KeyRange {
 fn write_spec(spec: &KeySpec, reply: &mut dyn Reply) {
     reply.map(3);
     reply.bulk(b"flags");
-    write_flags(spec.flags, key_flags::NAMES, reply);
+    write_names(KeyFlags::NAMES, |flag| spec.flags.contains(flag), reply);
     reply.bulk(b"begin_search");
     match spec.begin {
         Begin::Index(index) => write_search("index", &[("index", index as i64)], reply),
@@ -188,14 +189,14 @@ mod tests {
 
     #[test]
     fn specs_become_one_range_where_they_can() {
-        let one = |index| KeySpec::one(index, key_flags::RO);
+        let one = |index| KeySpec::one(index, &[KeyFlags::RO]);
         assert_eq!(range(&[]), (0, 0, 0));
         assert_eq!(range(&[one(1)]), (1, 1, 1));
-        assert_eq!(range(&[KeySpec::range(1, -1, 2, 0)]), (1, -1, 2));
+        assert_eq!(range(&[KeySpec::range(1, -1, 2, &[])]), (1, -1, 2));
         assert_eq!(range(&[one(1), one(2)]), (1, 2, 1));
-        assert_eq!(range(&[one(1), KeySpec::range(2, -1, 1, 0)]), (1, -1, 1));
-        assert_eq!(range(&[one(1), KeySpec::counted(2, 0)]), (1, 1, 1));
+        assert_eq!(range(&[one(1), KeySpec::range(2, -1, 1, &[])]), (1, -1, 1));
+        assert_eq!(range(&[one(1), KeySpec::counted(2, &[])]), (1, 1, 1));
         assert_eq!(range(&[one(1), one(3)]), (1, 1, 1));
-        assert_eq!(range(&[KeySpec::counted(2, 0)]), (0, 0, 0));
+        assert_eq!(range(&[KeySpec::counted(2, &[])]), (0, 0, 0));
     }
 }

@@ -1,16 +1,16 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use crate::clients::{Closing, Session};
+use crate::clients::{Closing, Session, User};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, Outcome, REDIS_VERSION, Row, errors, flags, quotable};
+use crate::spec::{Args, CommandError, Flags, Outcome, REDIS_VERSION, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("auth", -2, Handler::Engine(auth))
         .secrets(|args| (1..args.len()).collect())
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(N), N the passwords of the user")
         .summary("Authenticates the connection.")
@@ -22,14 +22,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR syntax error",
         ]),
     Row::new("echo", 2, Handler::Session(echo))
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Gives back its argument.")
         .syntax("message"),
     Row::new("hello", -1, Handler::Engine(hello))
         .secrets(hello_secrets)
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
         .about("connection", "6.0.0", "O(1)")
         .summary("Chooses the protocol, and tells about the server.")
@@ -40,24 +40,24 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "WRONGPASS invalid username-password pair or user is disabled.",
         ]),
     Row::new("ping", -1, Handler::Session(ping))
-        .flags(flags::FAST | flags::WHILE_SUBSCRIBED)
+        .flags(&[Flags::FAST, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Tells that the server is there.")
         .syntax("[message]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
     Row::new("quit", -1, Handler::Session(quit))
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Closes the connection."),
     Row::new("reset", 1, Handler::Engine(reset))
-        .flags(NO_AUTH_FLAGS | flags::ALLOW_BUSY | flags::UNQUEUED | flags::WHILE_SUBSCRIBED)
+        .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
         .summary("Makes the connection as if it were new."),
     Row::new("select", 2, Handler::Session(select))
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Changes the database.")
@@ -65,7 +65,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(&["ERR DB index is out of range"]),
 ];
 
-const NO_AUTH_FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::NO_AUTH;
+const NO_AUTH_FLAGS: Flags =
+    Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::NO_AUTH]);
 const WRONG_PASSWORD: CommandError =
     CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 
@@ -75,9 +76,9 @@ fn hello_secrets(args: Args<'_>) -> Vec<usize> {
     auth.map_or_else(Vec::new, |auth| (auth + 1..args.len().min(auth + 3)).collect())
 }
 
-fn auth(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (user, password) = match args.len() {
-        2 => (&b"default"[..], &args[1]),
+fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (name, password) = match args.len() {
+        2 => (User::Default.name().as_bytes(), &args[1]),
         3 => (&args[1], &args[2]),
         _ => return Err(errors::SYNTAX),
     };
@@ -87,19 +88,20 @@ fn auth(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) 
              configuration is correct?",
         ));
     }
-    engine.authenticate(call, user, password)?;
+    engine.authenticate(call, name, password)?;
     reply.ok();
     Ok(())
 }
 
 impl Engine {
-    fn authenticate(&mut self, call: Call, user: &[u8], password: &[u8]) -> Result<(), CommandError> {
+    fn authenticate(&mut self, call: Call<'_>, name: &[u8], password: &[u8]) -> Result<(), CommandError> {
+        let user = User::named(name).ok_or(WRONG_PASSWORD)?;
         let expected = self.config.requirepass.as_slice();
         // Without a password the default user accepts any, as Redis' `nopass` user does.
-        if user != b"default" || !(expected.is_empty() || same_secret(expected, password)) {
+        if !(expected.is_empty() || same_secret(expected, password)) {
             return Err(WRONG_PASSWORD);
         }
-        self.sessions.get_mut(call.slot).authenticated = true;
+        self.sessions.get_mut(call.slot).user = Some(user);
         Ok(())
     }
 }
@@ -112,7 +114,7 @@ fn same_secret(expected: &[u8], given: &[u8]) -> bool {
     differing == 0 && expected.len() == given.len()
 }
 
-fn hello(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let protocol = match args.get(1) {
         None => None,
         Some(version) => match number::parse_i64(version) {
@@ -123,11 +125,11 @@ fn hello(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
         },
     };
     let options = HelloOptions::parse(args)?;
-    if let Some((user, password)) = options.auth {
-        engine.authenticate(call, user, password)?;
+    if let Some((name, password)) = options.auth {
+        engine.authenticate(call, name, password)?;
     }
     let session = engine.sessions.get_mut(call.slot);
-    if !session.authenticated {
+    if session.user.is_none() {
         return Err(CommandError::text(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
              <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
@@ -227,17 +229,17 @@ fn quit(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Repl
     Ok(())
 }
 
-fn reset(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(call.origin, Origin::Client, "RESET is never queued");
     engine.unwatch(call.slot);
     engine.unsubscribe_all(call.slot);
-    let authenticated = engine.config.requirepass.is_empty();
+    let user = engine.first_user();
     let session = engine.sessions.get_mut(call.slot);
     session.multi = None;
     session.db = 0;
     session.protocol = Protocol::Resp2;
     reply.speak(session.protocol);
-    session.authenticated = authenticated;
+    session.user = user;
     session.name = Box::default();
     session.replies.reset();
     session.no_evict = false;

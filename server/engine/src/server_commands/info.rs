@@ -5,13 +5,15 @@
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, Outcome, REDIS_VERSION, Row, flags};
+use crate::memory::MemoryUsage;
+use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
+use crate::statistics::AllocatorUsage;
 use lockwheel_resp::Reply;
 use std::fmt::{Display, Write};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(info))
-    .flags(flags::LOADING | flags::STALE)
+    .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["dangerous"])
     .about("server", "1.0.0", "O(1)")
     .summary("Tells about the server's state.")
@@ -54,12 +56,13 @@ impl Section {
     }
 }
 
-fn info(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(1);
     let is_shown = |section: &&Section| match words {
         [] => section.default,
         words => words.iter().any(|word| section.is_meant_by(word)),
     };
+    engine.look_at_memory();
     let mut lines = Lines::default();
     for section in SECTIONS.iter().filter(is_shown) {
         lines.begin(section.heading);
@@ -91,6 +94,13 @@ impl Lines {
     /// Fields that are always 0 here.
     fn zeros(&mut self, names: &[&str]) {
         names.iter().for_each(|name| self.field(name, 0));
+    }
+
+    /// How many times as many bytes the outer of two is as the inner one, and how many more.
+    fn overhead(&mut self, name: &str, outer: u64, inner: u64) {
+        let ratio = outer as f64 / inner.max(1) as f64;
+        self.field(&format!("{name}_ratio"), format_args!("{ratio:.2}"));
+        self.field(&format!("{name}_bytes"), i128::from(outer) - i128::from(inner));
     }
 
     /// A number of bytes, and the same for people.
@@ -154,9 +164,19 @@ fn clients(engine: &Engine, lines: &mut Lines) {
 
 fn memory(engine: &Engine, lines: &mut Lines) {
     let usage = (engine.identity.process.usage)();
-    lines.bytes("used_memory", usage.allocated);
+    let account = engine.memory_usage();
+    let used = account.total() as u64;
+    lines.bytes("used_memory", used);
     lines.bytes("used_memory_rss", usage.resident);
-    lines.bytes("used_memory_peak", usage.peak);
+    own_memory(engine, account, lines);
+    let allocator = usage.allocator.unwrap_or(AllocatorUsage {
+        allocated: used,
+        active: usage.resident,
+        resident: usage.resident,
+    });
+    lines.field("allocator_allocated", allocator.allocated);
+    lines.field("allocator_active", allocator.active);
+    lines.field("allocator_resident", allocator.resident);
     lines.bytes("total_system_memory", usage.machine);
     if let Some(scripts) = engine.scripts.runtime() {
         lines.bytes("used_memory_lua", scripts.memory_used() as u64);
@@ -166,11 +186,29 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["number_of_functions", "number_of_libraries"]);
     lines.bytes("maxmemory", engine.config.maxmemory);
     lines.field("maxmemory_policy", parameter(&engine.config, "maxmemory-policy"));
-    let ratio = usage.resident as f64 / usage.allocated.max(1) as f64;
-    lines.field("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
-    lines.zeros(&["mem_not_counted_for_evict", "mem_replication_backlog", "mem_aof_buffer"]);
-    lines.field("mem_allocator", "jemalloc");
+    lines.overhead("allocator_frag", allocator.active, allocator.allocated);
+    lines.overhead("allocator_rss", allocator.resident, allocator.active);
+    lines.overhead("rss_overhead", usage.resident, allocator.resident);
+    lines.overhead("mem_fragmentation", usage.resident, used);
+    lines.zeros(&["mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers"]);
+    lines.zeros(&["mem_clients_slaves"]);
+    lines.field("mem_clients_normal", account.clients);
+    lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
+    lines.field("mem_allocator", if usage.allocator.is_some() { "jemalloc" } else { "libc" });
     lines.zeros(&["active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects"]);
+}
+
+/// What the engine takes by its own account: of several in a process, each tells its own.
+fn own_memory(engine: &Engine, account: MemoryUsage, lines: &mut Lines) {
+    let (used, start) = (account.total(), engine.memory.at_start.total());
+    let peak = engine.memory.peak().max(used);
+    let percent = |part: usize, whole: usize| format!("{:.2}%", part as f64 * 100.0 / whole.max(1) as f64);
+    lines.bytes("used_memory_peak", peak as u64);
+    lines.field("used_memory_peak_perc", percent(used, peak));
+    lines.field("used_memory_overhead", used - account.data);
+    lines.field("used_memory_startup", start);
+    lines.field("used_memory_dataset", account.data);
+    lines.field("used_memory_dataset_perc", percent(account.data, used.saturating_sub(start)));
 }
 
 fn persistence(engine: &Engine, lines: &mut Lines) {

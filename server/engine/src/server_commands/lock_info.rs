@@ -4,24 +4,25 @@ use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
 use crate::locks::{self, Channels, Subscriber};
 use crate::pubsub::PubSub;
-use crate::spec::{Args, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.info", 2, Handler::Engine(info))
-    .flags(flags::READONLY)
+    .flags(&[Flags::READONLY])
     .categories(&["lock"])
-    .keys(&[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
     .about(
         "lock",
         "7.2.0",
         "O(N), N the holders, the waiters and the patterns that clients are subscribed to",
     )
     .summary("Tells who holds a lock, natively or by Redisson, for how long yet, and who waits.")
+    .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
     .syntax("key")];
 
-fn info(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let subscribers = redisson_waiters(&engine.pubsub, &args[1]);
     let (db, now) = (engine.session(call.slot).db, engine.time.now);
     locks::write_info(&mut engine.keyspace.tx(db, now), &args[1], subscribers.iter(), reply);

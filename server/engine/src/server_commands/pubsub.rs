@@ -1,38 +1,37 @@
 //! PUBLISH, SUBSCRIBE and its relatives, PUBSUB.
 
-use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Outcome, Row, flags};
+use crate::spec::{Args, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-const SUBSCRIBE_FLAGS: u32 =
-    flags::PUBSUB | flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::WHILE_SUBSCRIBED;
+const SUBSCRIBE_FLAGS: Flags =
+    Flags::of(&[Flags::PUBSUB, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::WHILE_SUBSCRIBED]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Engine(publish))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE | flags::FAST | flags::MAY_REPLICATE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
         .about("pubsub", "2.0.0", "O(N+M), N the subscribers of the channel and M all patterns subscribed to")
         .summary("Sends a message to a channel.")
         .syntax("channel message"),
     Row::new("subscribe", -2, Handler::Engine(subscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the channels")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
     Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the channels")
         .summary("Stops listening to channels, without any named to all.")
         .syntax("[channel [channel ...]]"),
     Row::new("psubscribe", -2, Handler::Engine(psubscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the patterns")
         .summary("Listens to all channels that match patterns.")
         .syntax("pattern [pattern ...]"),
     Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
-        .flags(SUBSCRIBE_FLAGS)
+        .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N), N the patterns")
         .summary("Stops listening to patterns, without any named to all.")
         .syntax("[pattern [pattern ...]]"),
@@ -43,27 +42,37 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const PUBSUB: &[Row<Handler>] = &[
     Row::new("channels", -2, Handler::Engine(pubsub_channels))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Lists the channels that somebody listens to.")
+        .help(&[
+            "CHANNELS [<pattern>]",
+            "    Return the currently active channels matching a <pattern> (default: '*').",
+        ])
         .syntax("[pattern]")
         .errors(&["ERR unknown subcommand or wrong number of arguments for *"]),
-    Row::new("help", 2, Handler::Engine(pubsub_help))
-        .flags(flags::LOADING | flags::STALE)
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("pubsub", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("numpat", 2, Handler::Engine(pubsub_numpat))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(1)")
-        .summary("Counts the patterns that somebody listens to."),
+        .summary("Counts the patterns that somebody listens to.")
+        .help(&["NUMPAT", "    Return number of subscriptions to patterns."]),
     Row::new("numsub", -2, Handler::Engine(pubsub_numsub))
-        .flags(flags::PUBSUB | flags::LOADING | flags::STALE)
+        .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Counts the subscribers of channels.")
+        .help(&[
+            "NUMSUB [<channel> ...]",
+            "    Return the number of subscribers for the specified channels, excluding",
+            "    pattern subscriptions(default: no channels).",
+        ])
         .syntax("[channel [channel ...]]"),
 ];
 
-fn publish(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let receivers = engine.pubsub.receivers(&args[1]);
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
@@ -85,7 +94,7 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
     reply.mute(muted);
 }
 
-fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn subscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for &channel in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
         if session.channels.insert(channel.into()) {
@@ -98,7 +107,7 @@ fn subscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Re
     Ok(())
 }
 
-fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn psubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for &pattern in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
         if session.patterns.insert(pattern.into()) {
@@ -111,7 +120,7 @@ fn psubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn unsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     let id = session.id;
     let named: Vec<Box<[u8]>> = match args.len() {
@@ -133,7 +142,7 @@ fn unsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn 
     Ok(())
 }
 
-fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn punsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     let id = session.id;
     let named: Vec<Box<[u8]>> = match args.len() {
@@ -154,7 +163,7 @@ fn punsubscribe(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn
     Ok(())
 }
 
-fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pubsub_channels(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
     }
@@ -167,12 +176,12 @@ fn pubsub_channels(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn
     Ok(())
 }
 
-fn pubsub_numpat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pubsub_numpat(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.pubsub.patterns() as i64);
     Ok(())
 }
 
-fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn pubsub_numsub(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let channels = args.from(2);
     // Flat in RESP3 too.
     reply.array(channels.len() * 2);
@@ -182,18 +191,3 @@ fn pubsub_numsub(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn R
     }
     Ok(())
 }
-
-fn pubsub_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("PUBSUB", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "CHANNELS [<pattern>]",
-    "    Return the currently active channels matching a <pattern> (default: '*').",
-    "NUMPAT",
-    "    Return number of subscriptions to patterns.",
-    "NUMSUB [<channel> ...]",
-    "    Return the number of subscribers for the specified channels, excluding",
-    "    pattern subscriptions(default: no channels).",
-];

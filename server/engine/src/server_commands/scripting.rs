@@ -1,26 +1,31 @@
 //! Scripts: EVAL and its relatives, SCRIPT, and the engine as the host that scripts call.
 
+use crate::core::permit::{Caller, decide};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::scripts::kill_error;
-use crate::spec::{Args, CommandError, CommandId, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{Host, Runtime, ScriptId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-const EVAL_FLAGS: u32 = flags::NOSCRIPT
-    | flags::STALE
-    | flags::SKIP_MONITOR
-    | flags::MAY_REPLICATE
-    | flags::NO_MANDATORY_KEYS
-    | flags::MOVABLEKEYS;
-const EVAL_RO_FLAGS: u32 = flags::NOSCRIPT
-    | flags::STALE
-    | flags::SKIP_MONITOR
-    | flags::READONLY
-    | flags::NO_MANDATORY_KEYS
-    | flags::MOVABLEKEYS;
-const EVAL_KEYS: KeySpec = KeySpec::counted(2, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE);
-const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, key_flags::RO | key_flags::ACCESS);
+const EVAL_FLAGS: Flags = Flags::of(&[
+    Flags::NOSCRIPT,
+    Flags::STALE,
+    Flags::SKIP_MONITOR,
+    Flags::MAY_REPLICATE,
+    Flags::NO_MANDATORY_KEYS,
+    Flags::MOVABLEKEYS,
+]);
+const EVAL_RO_FLAGS: Flags = Flags::of(&[
+    Flags::NOSCRIPT,
+    Flags::STALE,
+    Flags::SKIP_MONITOR,
+    Flags::READONLY,
+    Flags::NO_MANDATORY_KEYS,
+    Flags::MOVABLEKEYS,
+]);
+const EVAL_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE]);
+const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RO, KeyFlags::ACCESS]);
 const EVAL_ERRORS: &[&str] = &[
     "ERR value is not an integer or out of range",
     "ERR Number of keys can't be greater than number of args",
@@ -30,7 +35,7 @@ const EVAL_ERRORS: &[&str] = &[
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("eval", -3, Handler::Engine(eval))
-        .flags(EVAL_FLAGS)
+        .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
         .about("scripting", "2.6.0", "Depends on the script")
@@ -38,7 +43,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("eval_ro", -3, Handler::Engine(eval_ro))
-        .flags(EVAL_RO_FLAGS)
+        .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
         .about("scripting", "7.0.0", "Depends on the script")
@@ -46,7 +51,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("evalsha", -3, Handler::Engine(evalsha))
-        .flags(EVAL_FLAGS)
+        .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
         .about("scripting", "2.6.0", "Depends on the script")
@@ -54,7 +59,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("evalsha_ro", -3, Handler::Engine(evalsha_ro))
-        .flags(EVAL_RO_FLAGS)
+        .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
         .about("scripting", "7.0.0", "Depends on the script")
@@ -68,54 +73,68 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const SCRIPT: &[Row<Handler>] = &[
     Row::new("exists", -3, Handler::Engine(script_exists))
-        .flags(flags::NOSCRIPT)
+        .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the digests")
         .summary("Tells which scripts are cached.")
+        .help(&[
+            "EXISTS <sha1> [<sha1> ...]",
+            "    Return information about the existence of the scripts in the script cache.",
+        ])
         .syntax("sha1 [sha1 ...]")
         .tips(&["request_policy:all_shards", "response_policy:agg_logical_and"]),
     Row::new("flush", -2, Handler::Engine(script_flush))
-        .flags(flags::NOSCRIPT)
+        .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the cached scripts")
         .summary("Empties the cache.")
+        .help(&[
+            "FLUSH [ASYNC|SYNC]",
+            "    Flush the Lua scripts cache. Very dangerous on replicas.",
+            "    When called without the optional mode argument, the behavior is determined",
+            "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+            "    * ASYNC: Asynchronously flush the scripts cache.",
+            "    * SYNC: Synchronously flush the scripts cache.",
+        ])
         .syntax("[ASYNC | SYNC]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
-    Row::new("help", 2, Handler::Engine(script_help))
-        .flags(flags::LOADING | flags::STALE)
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["scripting"])
         .about("scripting", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("kill", 2, Handler::Engine(script_kill))
-        .flags(flags::NOSCRIPT | flags::ALLOW_BUSY)
+        .flags(&[Flags::NOSCRIPT, Flags::ALLOW_BUSY])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(1)")
         .summary("Stops a slow script that has not written.")
+        .help(&["KILL", "    Kill the currently executing Lua script."])
         .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
         .errors(&["NOTBUSY No scripts in execution right now."]),
     Row::new("load", 3, Handler::Engine(script_load))
-        .flags(flags::NOSCRIPT | flags::STALE)
+        .flags(&[Flags::NOSCRIPT, Flags::STALE])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the length of the script")
         .summary("Caches a script.")
+        .help(&["LOAD <script>", "    Load a script into the scripts cache without executing it."])
         .syntax("script")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-fn eval(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn eval(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, intern, false)
 }
 
-fn eval_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn eval_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, intern, true)
 }
 
-fn evalsha(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn evalsha(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, find, false)
 }
 
-fn evalsha_ro(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn evalsha_ro(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, find, true)
 }
 
@@ -132,7 +151,7 @@ fn find(runtime: &mut Runtime, sha: &[u8]) -> Result<ScriptId, CommandError> {
 
 fn run(
     engine: &mut Engine,
-    call: Call,
+    call: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
     lookup: Lookup,
@@ -158,14 +177,12 @@ fn run(
     let db = engine.session(call.slot).db;
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
-    engine.scripts.control().begin(began.monotonic_ms().unsigned_abs());
-    let call = Call { origin: Origin::Script, ..call };
-    let words = args.from(3);
-    let mut host = ScriptHost { engine, call, words, read_only, new_errors: false, old_errors: 0 };
+    let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
+    let inner = call.of_script(args.from(3));
+    let mut host = ScriptHost { engine, call: inner, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
-    let ran = catch_unwind(AssertUnwindSafe(|| runtime.run(id, keys, rest, &mut host, reply)));
+    let ran = catch_unwind(AssertUnwindSafe(|| script.run(keys, rest, &mut host, reply)));
     let failed = host.old_errors + u64::from(host.new_errors);
-    engine.scripts.control().end();
     if failed > 0
         && let Some(command) = engine.table.resolve(args)
     {
@@ -179,62 +196,42 @@ fn run(
     Ok(())
 }
 
-const UNKNOWN: &str = "ERR Unknown Redis command called from script";
+/// A script that calls a command. Whoever runs one has authenticated.
+struct Script {
+    read_only: bool,
+}
+
+impl Caller for Script {
+    const ORIGIN: Origin = Origin::Script;
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+}
 
 /// The engine, as a script sees it.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
-    call: Call,
-    /// The keys and arguments that it was called with.
-    words: &'a [&'a [u8]],
+    /// Its calls.
+    call: Call<'a>,
     read_only: bool,
     /// The script's answer has errors in it that no command has given; and how many others.
     new_errors: bool,
     old_errors: u64,
 }
 
-impl ScriptHost<'_> {
-    /// Answers a command that is not run.
-    #[cold]
-    fn refuse(&mut self, command: Option<CommandId>, text: &'static str, reply: &mut dyn Reply) {
-        self.engine.stats.rejected(command, text.as_bytes());
-        reply.error(text.as_bytes());
-    }
-}
-
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let Some(command) = self.engine.table.resolve(args) else {
-            return self.refuse(None, UNKNOWN, reply);
+        let (id, writes) = match decide(&Script { read_only: self.read_only }, &self.engine.table, args) {
+            Ok(command) => (command.id, command.has(Flags::WRITE)),
+            Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
         };
-        if !command.subcommands.is_empty() && args.len() > 1 {
-            return self.refuse(None, UNKNOWN, reply);
-        }
-        let id = command.id;
-        if !command.spec.accepts(args.len()) {
-            return self.refuse(
-                Some(id),
-                "ERR Wrong number of args calling Redis command from script",
-                reply,
-            );
-        }
-        if command.has(flags::NOSCRIPT) {
-            return self.refuse(Some(id), "ERR This Redis command is not allowed from script", reply);
-        }
-        let writes = command.has(flags::WRITE);
-        if self.read_only && (writes || command.has(flags::MAY_REPLICATE)) {
-            return self.refuse(
-                Some(id),
-                "ERR Write commands are not allowed from read-only scripts.",
-                reply,
-            );
-        }
         if writes && !self.engine.scripts.control().mark_write() {
             // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
             return reply.null();
         }
-        self.engine.run_by(Some(self.words), self.call, id, args, reply);
+        self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
     }
 
@@ -272,7 +269,7 @@ impl Host for ScriptHost<'_> {
     }
 }
 
-fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut runtime = engine.scripts.take()?;
     let loaded = runtime.load(&args[2]);
     engine.scripts.put_back(runtime);
@@ -281,7 +278,7 @@ fn script_load(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_exists(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let runtime = engine.scripts.idle()?;
     reply.array(args.len() - 2);
     for sha in args.from(2) {
@@ -290,7 +287,7 @@ fn script_exists(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_flush(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let known = args.len() == 2 || (args.len() == 3 && (args.is(2, "sync") || args.is(2, "async")));
     if !known {
         return Err(CommandError::text("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
@@ -302,31 +299,11 @@ fn script_flush(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Re
 
 /// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
 /// the engine's host, without waiting for the engine.
-fn script_kill(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_kill(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.scripts.control().kill().map_err(kill_error)?;
     reply.ok();
     Ok(())
 }
-
-fn script_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("SCRIPT", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "EXISTS <sha1> [<sha1> ...]",
-    "    Return information about the existence of the scripts in the script cache.",
-    "FLUSH [ASYNC|SYNC]",
-    "    Flush the Lua scripts cache. Very dangerous on replicas.",
-    "    When called without the optional mode argument, the behavior is determined",
-    "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
-    "    * ASYNC: Asynchronously flush the scripts cache.",
-    "    * SYNC: Synchronously flush the scripts cache.",
-    "KILL",
-    "    Kill the currently executing Lua script.",
-    "LOAD <script>",
-    "    Load a script into the scripts cache without executing it.",
-];
 
 #[cfg(test)]
 mod tests {
@@ -342,18 +319,20 @@ mod tests {
         let mut engine = Engine::new(Config::default(), 7, at);
         engine.begin(at);
         let slot = engine.connect(Peer::default());
-        let call = Call { slot, origin: Origin::Script };
+        let call = Call::by(engine.session(slot), Origin::Client).of_script(&[]);
         let mut set = |killed: bool| {
-            engine.scripts.control().begin(0);
+            let mut runtime = engine.scripts.take().unwrap();
+            let id = runtime.intern(b"return 1").unwrap();
+            let script = runtime.begin(id, 0);
             if killed {
                 assert_eq!(engine.scripts.control().kill(), Ok(()));
             }
             let engine = &mut engine;
-            let mut host =
-                ScriptHost { engine, call, words: &[], read_only: false, new_errors: false, old_errors: 0 };
+            let mut host = ScriptHost { engine, call, read_only: false, new_errors: false, old_errors: 0 };
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
-            engine.scripts.control().end();
+            drop(script);
+            engine.scripts.put_back(runtime);
             let mut keys = Outbox::default();
             engine.execute(slot, &[b"EXISTS", b"k"]);
             engine.take_output(slot, &mut keys);

@@ -1,12 +1,14 @@
 //! The commands of the server itself: CONFIG, DEBUG, ROLE, SHUTDOWN, TIME, WAIT.
 
-use super::client::unknown_or_arity;
 use crate::config::Config;
-use crate::core::{Call, Engine, Handler, Origin, Progress, Retry};
-use crate::spec::{Args, CommandError, Flow, Null, Outcome, Row, Wait, errors, flags};
+use crate::core::{Call, Engine, Handler, Origin, Retry, Stop};
+use crate::spec::{
+    Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors, help, unknown_or_arity,
+};
 use lockwheel_resp::{Reply, number};
+use std::time::Duration;
 
-const CONFIG_FLAGS: u32 = flags::ADMIN | flags::NOSCRIPT | flags::LOADING | flags::STALE;
+const CONFIG_FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
 const DEBUG_REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", \
                              you can run it from a local connection, otherwise you need to set this option in the \
@@ -18,32 +20,33 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("server", "2.0.0", "Depends on the subcommand.")
         .summary("Reads and changes the server's parameters."),
     Row::new("debug", -2, Handler::Engine(debug))
-        .flags(CONFIG_FLAGS)
+        .flags(&[CONFIG_FLAGS])
         .about("server", "1.0.0", "O(1)")
         .summary("Does what a test needs and nobody else should: stops the whole server for a while.")
         .syntax("(SLEEP seconds | HELP)")
+        .help(&["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."])
         .errors(&[
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try DEBUG HELP.",
             DEBUG_REFUSED,
         ]),
     Row::new("role", 1, Handler::Engine(role))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "2.8.12", "O(1)")
         .summary("Tells the server's part in replication: always the master's."),
     Row::new("shutdown", -1, Handler::Engine(shutdown))
-        .flags(CONFIG_FLAGS | flags::NO_MULTI | flags::ALLOW_BUSY)
+        .flags(&[CONFIG_FLAGS, Flags::NO_MULTI, Flags::ALLOW_BUSY])
         .about("server", "1.0.0", "O(1)")
         .summary("Ends the server.")
         .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
         .errors(&["ERR No shutdown in progress.", "ERR syntax error"]),
     Row::new("time", 1, Handler::Engine(time))
-        .flags(flags::LOADING | flags::STALE | flags::FAST)
+        .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .about("server", "2.6.0", "O(1)")
         .summary("The server's time: Unix seconds, and microseconds of the second.")
         .tips(&["nondeterministic_output"]),
     Row::new("wait", 3, Handler::BlockingEngine(wait))
-        .flags(flags::BLOCKING)
+        .flags(&[Flags::BLOCKING])
         .categories(&["connection"])
         .about("generic", "3.0.0", "O(1)")
         .summary(
@@ -59,26 +62,30 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 ];
 
 const fn config_row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(CONFIG_FLAGS)
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[CONFIG_FLAGS])
 }
 
 const CONFIG: &[Row<Handler>] = &[
     config_row("get", -3, config_get)
         .about("server", "2.0.0", "O(N), N the named parameters and patterns")
         .summary("Gives the values of parameters.")
+        .help(&["GET <pattern>", "    Return parameters matching the glob-like <pattern> and their values."])
         .syntax("parameter [parameter ...]"),
-    config_row("help", 2, config_help)
-        .flags(flags::LOADING | flags::STALE)
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     config_row("resetstat", 2, config_resetstat)
         .about("server", "2.0.0", "O(N), N the commands")
         .summary("Begins the counters of INFO anew.")
+        .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
     config_row("set", -4, config_set)
         .secrets(config_secrets)
         .about("server", "2.0.0", "O(N), N the named parameters")
         .summary("Changes parameters, all that are named or none.")
+        .help(&["SET <directive> <value>", "    Set the configuration <directive> to <value>."])
+        .help_after("get")
         .syntax("parameter value [parameter value ...]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&[
@@ -90,7 +97,7 @@ const CONFIG: &[Row<Handler>] = &[
 
 /// Within a script time stands, as it does for everything that a command asks of it; but a script that waits for it
 /// would never end, and so it goes on once the script is slow.
-fn time(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let goes_on = call.origin == Origin::Script && engine.scripts.control().is_slow();
     let now = if goes_on { engine.time.clock.read(engine.system_now()) } else { engine.time.now };
     reply.array(2);
@@ -102,7 +109,7 @@ fn time(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
     Ok(())
 }
 
-fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn config_get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pairs = engine.config.get(args.from(2));
     reply.map(pairs.len());
     for (name, value) in pairs {
@@ -112,7 +119,7 @@ fn config_get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Repl
     Ok(())
 }
 
-fn config_set(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn config_set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(2);
     if !words.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
@@ -139,7 +146,7 @@ fn config_secrets(args: Args<'_>) -> Vec<usize> {
     (3..args.len()).step_by(2).filter(is_secret).collect()
 }
 
-fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn config_resetstat(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.stats.reset();
     let dirty = engine.keyspace.counters.dirty;
     engine.keyspace.counters = crate::keyspace::Counters { dirty, ..Default::default() };
@@ -147,28 +154,16 @@ fn config_resetstat(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn config_help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("CONFIG", CONFIG_HELP, reply);
-    Ok(())
-}
-
-const CONFIG_HELP: &[&str] = &[
-    "GET <pattern>",
-    "    Return parameters matching the glob-like <pattern> and their values.",
-    "SET <directive> <value>",
-    "    Set the configuration <directive> to <value>.",
-    "RESETSTAT",
-    "    Reset statistics reported by the INFO command.",
-];
-
 /// Refused unless `enable-debug-command` allows it to the client.
-fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let local = engine.session(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
         return Err(CommandError::text(DEBUG_REFUSED));
     }
     if args.is(1, "help") && args.len() == 2 {
-        crate::spec::help::write("DEBUG", DEBUG_HELP, reply);
+        if let Some(debug) = engine.table.resolve(args) {
+            help::write_container(debug, reply);
+        }
         return Ok(());
     }
     if !args.is(1, "sleep") || args.len() != 3 {
@@ -179,14 +174,12 @@ fn debug(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     // A cast from a float stays within the range of the integer.
     let us = (seconds * 1e6) as u64;
     engine.time.sleep(us);
-    engine.pending_progress = Some(Progress::Sleep(us));
+    engine.stop = Some(Stop::Sleep(Duration::from_micros(us)));
     reply.ok();
     Ok(())
 }
 
-const DEBUG_HELP: &[&str] = &["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."];
-
-fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn role(_: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(3);
     reply.bulk(b"master");
     reply.integer(0);
@@ -195,7 +188,12 @@ fn role(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome 
 }
 
 /// No replica ever has a write: who asks for none is answered at once, everybody else when the time is over.
-fn wait(_: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Result<Flow<Retry>, CommandError> {
+fn wait(
+    _: &mut Engine,
+    _: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
     let replicas = args.int(1)?;
     let timeout = args.int(2).map_err(|_| errors::TIMEOUT_NOT_AN_INTEGER)?;
     if timeout < 0 {
@@ -248,7 +246,7 @@ pub fn ends_unsaved(args: Args<'_>) -> bool {
 }
 
 /// There is nothing to save and nobody to wait for: every form but ABORT ends the server at once.
-fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
+fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {
         return Err(CommandError::text("ERR No shutdown in progress."));
@@ -258,6 +256,6 @@ fn shutdown(engine: &mut Engine, call: Call, args: Args<'_>, _: &mut dyn Reply) 
         return Err(errors::BUSY);
     }
     debug_assert_eq!(call.origin, Origin::Client, "SHUTDOWN is refused in transactions and scripts");
-    engine.pending_progress = Some(Progress::Shutdown);
+    engine.stop = Some(Stop::Shutdown);
     Ok(())
 }

@@ -1,14 +1,13 @@
 //! SLOWLOG: the calls that took long.
 
-use super::client::unknown_or_arity;
 use crate::core::{Call, Engine, Handler};
 use crate::slow_log::Entry;
-use crate::spec::{Args, CommandError, Outcome, Row, flags};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
 /// How many entries SLOWLOG GET gives unasked.
 const COUNT: usize = 10;
-const FLAGS: u32 = flags::ADMIN | flags::LOADING | flags::STALE;
+const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::LOADING, Flags::STALE]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG)
@@ -17,32 +16,41 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG
 
 const SLOWLOG: &[Row<Handler>] = &[
     Row::new("get", -2, Handler::Engine(get))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries returned")
         .summary("Gives the calls that took long, the latest first.")
+        .help(&[
+            "GET [<count>]",
+            "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
+            "    Entries are made of:",
+            "    id, timestamp, time in microseconds, arguments array, client IP and port,",
+            "    client name",
+        ])
         .syntax("[count]")
         .tips(&["request_policy:all_nodes", "nondeterministic_output"])
         .errors(&[
             "ERR count should be greater than or equal to -1",
             "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try SLOWLOG HELP.",
         ]),
-    Row::new("help", 2, Handler::Engine(help))
-        .flags(flags::LOADING | flags::STALE)
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
     Row::new("len", 2, Handler::Engine(len))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .about("server", "2.2.12", "O(1)")
         .summary("Counts the entries.")
+        .help(&["LEN", "    Return the length of the slowlog."])
         .tips(&["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"]),
     Row::new("reset", 2, Handler::Engine(reset))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries in the slowlog")
         .summary("Forgets all entries.")
+        .help(&["RESET", "    Reset the slowlog."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-fn get(engine: &mut Engine, _: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     const WRONG_COUNT: CommandError = CommandError::text("ERR count should be greater than or equal to -1");
     let count = match args.len() {
         2 => COUNT,
@@ -68,30 +76,13 @@ fn write(entry: &Entry, reply: &mut dyn Reply) {
     reply.bulk(&entry.name);
 }
 
-fn len(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn len(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(engine.slow_log.len() as i64);
     Ok(())
 }
 
-fn reset(engine: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.slow_log.reset();
     reply.ok();
     Ok(())
 }
-
-fn help(_: &mut Engine, _: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    crate::spec::help::write("SLOWLOG", HELP, reply);
-    Ok(())
-}
-
-const HELP: &[&str] = &[
-    "GET [<count>]",
-    "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
-    "    Entries are made of:",
-    "    id, timestamp, time in microseconds, arguments array, client IP and port,",
-    "    client name",
-    "LEN",
-    "    Return the length of the slowlog.",
-    "RESET",
-    "    Reset the slowlog.",
-];

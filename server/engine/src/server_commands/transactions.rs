@@ -1,43 +1,45 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
-use crate::clients::{Multi, Request, Session, Slot};
+use crate::clients::{Multi, Request, Session, Slot, User};
+use crate::core::permit::{Caller, permit};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, CommandId, KeySpec, Outcome, Row, flags, key_flags};
+use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
-const FLAGS: u32 = flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::FAST | flags::ALLOW_BUSY;
+const FLAGS: Flags =
+    Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::ALLOW_BUSY]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("multi", 1, Handler::Session(multi))
-        .flags(FLAGS | flags::UNQUEUED)
+        .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "O(1)")
         .summary("Begins a transaction: the commands that follow are queued.")
         .errors(&["ERR MULTI calls can not be nested"]),
     Row::new("exec", 1, Handler::Engine(exec))
-        .flags(flags::NOSCRIPT | flags::LOADING | flags::STALE | flags::SKIP_SLOWLOG | flags::UNQUEUED)
+        .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::SKIP_SLOWLOG, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "Depends on the queued commands")
         .summary("Runs the queued commands as one.")
         .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
     Row::new("discard", 1, Handler::Engine(discard))
-        .flags(FLAGS | flags::UNQUEUED)
+        .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "2.0.0", "O(N), N the queued commands")
         .summary("Drops the queued commands.")
         .errors(&["ERR DISCARD without MULTI"]),
     Row::new("watch", -2, Handler::Engine(watch))
-        .flags(FLAGS | flags::UNQUEUED)
+        .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
-        .keys(&[KeySpec::range(1, -1, 1, key_flags::RO)])
+        .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO])])
         .about("transactions", "2.2.0", "O(N), N the keys")
         .summary("Makes the next transaction depend on keys staying as they are.")
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),
     Row::new("unwatch", 1, Handler::Engine(unwatch))
-        .flags(FLAGS)
+        .flags(&[FLAGS])
         .categories(&["transaction"])
         .about("transactions", "2.2.0", "O(1)")
         .summary("Forgets the watched keys."),
@@ -52,7 +54,7 @@ fn multi(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     let Some(multi) = session.multi.take() else { return Err(CommandError::text("ERR EXEC without MULTI")) };
     let broken = session.watch_broken;
@@ -65,29 +67,50 @@ fn exec(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> 
         return Ok(());
     }
     reply.array(multi.queue.len());
-    let call = Call { origin: Origin::Transaction, ..call };
     for (at, (command, request)) in multi.queue.iter().enumerate() {
-        engine.run(call, *command, Args::new(&request.argv()), reply);
+        run_queued(engine, call.slot, *command, request, reply);
         engine.deliver_messages();
         if engine.session(call.slot).closing().is_some() {
-            run_unanswered(engine, call, &multi.queue[at + 1..], reply.protocol());
+            run_unanswered(engine, call.slot, &multi.queue[at + 1..], reply.protocol());
             break;
         }
     }
     Ok(())
 }
 
+/// A client whose transaction runs, and whom it acts as by now.
+struct Transaction(Option<User>);
+
+impl Caller for Transaction {
+    const ORIGIN: Origin = Origin::Transaction;
+
+    fn is_authenticated(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Runs a queued request. Whether the client may run it is asked again: it may act as somebody else by now.
+fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Request, reply: &mut dyn Reply) {
+    let call = Call::by(engine.session(slot), Origin::Transaction);
+    let argv = request.argv();
+    let args = Args::new(&argv);
+    match permit(&Transaction(call.user), engine.table.get(command)) {
+        Ok(()) => drop(engine.run(call, command, args, reply)),
+        Err(refusal) => engine.refuse_call(refusal, args, reply),
+    }
+}
+
 /// The rest of a transaction in which a client has killed itself: it is run, but nobody is there for the answers.
 #[cold]
-fn run_unanswered(engine: &mut Engine, call: Call, rest: &[(CommandId, Request)], protocol: Protocol) {
+fn run_unanswered(engine: &mut Engine, slot: Slot, rest: &[(CommandId, Request)], protocol: Protocol) {
     let mut unread = Vec::new();
     for (command, request) in rest {
-        engine.run(call, *command, Args::new(&request.argv()), &mut Writer::new(&mut unread, protocol));
+        run_queued(engine, slot, *command, request, &mut Writer::new(&mut unread, protocol));
         unread.clear();
     }
 }
 
-fn discard(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn discard(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if engine.sessions.get_mut(call.slot).multi.take().is_none() {
         return Err(CommandError::text("ERR DISCARD without MULTI"));
     }
@@ -96,7 +119,7 @@ fn discard(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-fn watch(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
     if session.multi.is_some() {
         return Err(CommandError::text("ERR WATCH inside MULTI is not allowed"));
@@ -112,7 +135,7 @@ fn watch(engine: &mut Engine, call: Call, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-fn unwatch(engine: &mut Engine, call: Call, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn unwatch(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.unwatch(call.slot);
     reply.ok();
     Ok(())

@@ -1,23 +1,62 @@
-//! The answer to HELP, in Redis' frame.
+//! The answers to HELP, in Redis' frame: what the rows of a container or a family tell of themselves.
 
+use super::registry::{Command, CommandTable};
+use super::row::Spec;
 use lockwheel_resp::Reply;
 
-/// Writes what a container's HELP answers: a heading, its own lines, and HELP itself.
-pub(crate) fn write(container: &str, lines: &[&str], reply: &mut dyn Reply) {
-    let heading = format!("{container} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+/// Answers the HELP of a container or a dotted family; false, and nothing written, when the command is none.
+pub(crate) fn write(table: &CommandTable, command: &Command, reply: &mut dyn Reply) -> bool {
+    match command.spec.name.rsplit_once('.') {
+        Some((family, "help")) => write_family(table, family, reply),
+        None if command.spec.name == "help" => {
+            let has_it = |container: &Command| container.subcommands.iter().any(|sub| sub.id == command.id);
+            let container = table.iter_all().find(|container| has_it(container));
+            container.into_iter().for_each(|container| write_container(container, reply));
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Writes what the HELP of a container tells: of itself, and of its subcommands.
+pub(crate) fn write_container(container: &Command, reply: &mut dyn Reply) {
+    let name = container.spec.name.to_ascii_uppercase();
+    let subcommands = in_order(container.subcommands.iter().map(|sub| sub.spec));
+    let heading = format!("{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    write_lines(&heading, [container.spec].into_iter().chain(subcommands), "HELP", reply);
+}
+
+/// Writes what the HELP of a family tells: of all commands whose names begin so.
+fn write_family(table: &CommandTable, family: &str, reply: &mut dyn Reply) {
+    let is_in = |spec: &&Spec| spec.name.split_once('.').is_some_and(|(of, _)| of == family);
+    let members = in_order(table.iter_all().map(|command| command.spec).filter(is_in));
+    let name = family.to_ascii_uppercase();
+    let heading = format!("{name}.<verb> [<arg> [value] [opt] ...]. Commands are:");
+    write_lines(&heading, members.into_iter(), &format!("{name}.HELP"), reply);
+}
+
+/// The heading, what each row tells, and HELP itself.
+fn write_lines(heading: &str, rows: impl Iterator<Item = &'static Spec>, help: &str, reply: &mut dyn Reply) {
+    let lines: Vec<&str> = rows.flat_map(|row| row.help.iter().copied()).collect();
     reply.array(lines.len() + 3);
     reply.status(heading.as_bytes());
     lines.iter().for_each(|line| reply.status(line.as_bytes()));
-    reply.status(b"HELP");
+    reply.status(help.as_bytes());
     reply.status(b"    Print this help.");
 }
 
-/// Writes what the HELP of a dotted family answers.
-pub(crate) fn write_family(family: &str, lines: &[&str], reply: &mut dyn Reply) {
-    let own = format!("{family}.HELP");
-    reply.array(lines.len() + 3);
-    reply.status(format!("{family}.<verb> [<arg> [value] [opt] ...]. Commands are:").as_bytes());
-    lines.iter().for_each(|line| reply.status(line.as_bytes()));
-    reply.status(own.as_bytes());
-    reply.status(b"    Print this help.");
+/// Rows in the order in which HELP tells of them: each where it stands, or behind the row that it names.
+fn in_order(rows: impl Iterator<Item = &'static Spec>) -> Vec<&'static Spec> {
+    let (mut placed, mut others): (Vec<_>, Vec<_>) = rows.partition(|row| row.help_after.is_none());
+    let place = |placed: &[&Spec], row: &Spec| {
+        placed.iter().position(|before| Some(before.name) == row.help_after).map(|at| at + 1)
+    };
+    while let Some((row, at)) =
+        others.iter().enumerate().find_map(|(row, spec)| Some((row, place(&placed, spec)?)))
+    {
+        placed.insert(at, others.remove(row));
+    }
+    // What names no row stands last; a test finds it.
+    placed.extend(others);
+    placed
 }

@@ -1,48 +1,8 @@
 //! Where a command's keys are among its arguments.
 
 use super::args::Args;
+use super::flags::KeyFlags;
 use lockwheel_resp::number;
-
-/// What a command does with the keys of one [`KeySpec`]; the names are COMMAND INFO's.
-pub mod key_flags {
-    /// Reads and changes in place.
-    pub const RW: u32 = 1;
-    /// Reads.
-    pub const RO: u32 = 1 << 1;
-    /// Overwrites without reading.
-    pub const OW: u32 = 1 << 2;
-    /// Removes.
-    pub const RM: u32 = 1 << 3;
-    /// Returns or copies the value's content.
-    pub const ACCESS: u32 = 1 << 4;
-    /// Changes the value by its content.
-    pub const UPDATE: u32 = 1 << 5;
-    /// Adds content without reading any.
-    pub const INSERT: u32 = 1 << 6;
-    /// Deletes content explicitly.
-    pub const DELETE: u32 = 1 << 7;
-    /// Not a real key.
-    pub const NOT_KEY: u32 = 1 << 8;
-    /// The spec may miss keys.
-    pub const INCOMPLETE: u32 = 1 << 9;
-    /// The flags depend on the arguments.
-    pub const VARIABLE_FLAGS: u32 = 1 << 10;
-
-    /// Each flag with the name that COMMAND INFO gives it, in its order.
-    pub const NAMES: &[(u32, &str)] = &[
-        (RO, "RO"),
-        (RW, "RW"),
-        (OW, "OW"),
-        (RM, "RM"),
-        (ACCESS, "access"),
-        (UPDATE, "update"),
-        (INSERT, "insert"),
-        (DELETE, "delete"),
-        (NOT_KEY, "not_key"),
-        (INCOMPLETE, "incomplete"),
-        (VARIABLE_FLAGS, "variable_flags"),
-    ];
-}
 
 /// Where the search for keys begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +43,8 @@ pub enum Find {
 /// One group of keys of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// Bits of [`key_flags`].
-    pub flags: u32,
+    /// What is done to them.
+    pub flags: KeyFlags,
     /// Where the search begins.
     pub begin: Begin,
     /// Which arguments from there on are keys.
@@ -93,18 +53,26 @@ pub struct KeySpec {
 
 impl KeySpec {
     /// One key, the argument `index`.
-    pub const fn one(index: usize, flags: u32) -> Self {
+    pub const fn one(index: usize, flags: &[KeyFlags]) -> Self {
         Self::range(index, 0, 1, flags)
     }
 
     /// Every `step`th argument from `index` to `last` (relative to `index`, or negative from the end).
-    pub const fn range(index: usize, last: i32, step: usize, flags: u32) -> Self {
-        KeySpec { flags, begin: Begin::Index(index), find: Find::Range { last, step, limit: 0 } }
+    pub const fn range(index: usize, last: i32, step: usize, flags: &[KeyFlags]) -> Self {
+        KeySpec {
+            flags: KeyFlags::of(flags),
+            begin: Begin::Index(index),
+            find: Find::Range { last, step, limit: 0 },
+        }
     }
 
     /// Keys counted by the argument `index`, the first right behind it.
-    pub const fn counted(index: usize, flags: u32) -> Self {
-        KeySpec { flags, begin: Begin::Index(index), find: Find::Count { count: 0, first: 1, step: 1 } }
+    pub const fn counted(index: usize, flags: &[KeyFlags]) -> Self {
+        KeySpec {
+            flags: KeyFlags::of(flags),
+            begin: Begin::Index(index),
+            find: Find::Count { count: 0, first: 1, step: 1 },
+        }
     }
 
     /// Where the first key is, in requests that have one; none when that is not the same in all of them.

@@ -6,6 +6,7 @@
 
 mod args;
 mod error;
+mod flags;
 mod flow;
 pub(crate) mod help;
 mod id;
@@ -14,15 +15,18 @@ mod names;
 mod registry;
 mod row;
 pub mod syntax;
+mod unknown;
 mod wait;
 
 pub use args::{Args, parse_timeout_ms};
 pub use error::{CommandError, errors, quotable};
+pub use flags::{Flags, KeyFlags};
 pub use flow::{BlockingOutcome, Flow, Null, Outcome};
 pub use id::CommandId;
-pub use keys::{Begin, Find, KeySpec, key_flags};
-pub use registry::{Command, CommandTable, Registration};
-pub use row::{Row, Secrets, Spec, flags};
+pub use keys::{Begin, Find, KeySpec};
+pub use registry::{Command, CommandTable, Handlers, Registration};
+pub use row::{Row, Secrets, Spec};
+pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};
 pub use wait::{Asking, Attempt, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use crate::keyspace::Tx;

@@ -1,6 +1,7 @@
 //! The registry of all commands: every row by number and by name.
 
 use super::args::Args;
+use super::flags::Flags;
 use super::id::CommandId;
 use super::keys::KeySpec;
 use super::names::Names;
@@ -31,7 +32,7 @@ impl Command {
 
     /// Whether it has all of these flags.
     #[inline]
-    pub fn has(&self, flags: u32) -> bool {
+    pub fn has(&self, flags: Flags) -> bool {
         self.spec.has(flags)
     }
 
@@ -92,6 +93,9 @@ impl CommandTable {
     }
 }
 
+/// What runs each command, by its number; none for a row without a handler.
+pub type Handlers<H> = Box<[Option<H>]>;
+
 /// A registry in the making. Each command gets the number of its place; `H` is what runs one.
 #[derive(Debug)]
 pub struct Registration<H> {
@@ -145,10 +149,7 @@ impl<H> Registration<H> {
     ///
     /// # Panics
     /// When a name stands twice: a mistake that the first test finds.
-    pub fn finish(
-        self,
-        renames: &[(String, String)],
-    ) -> Result<(CommandTable, Box<[Option<H>]>), &'static str> {
+    pub fn finish(self, renames: &[(String, String)]) -> Result<(CommandTable, Handlers<H>), &'static str> {
         let Registration { all, mut commands, handlers } = self;
         let named = commands.iter().map(|command| (command.spec.name.to_owned(), command.id));
         let mut names: Vec<_> = named.collect();

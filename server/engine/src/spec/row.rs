@@ -1,77 +1,8 @@
 //! The row of a command.
 
 use super::args::Args;
+use super::flags::Flags;
 use super::keys::KeySpec;
-
-/// The flags of a row, as COMMAND INFO names them.
-pub mod flags {
-    /// May change keys.
-    pub const WRITE: u32 = 1;
-    /// Only reads keys.
-    pub const READONLY: u32 = 1 << 1;
-    /// May make memory grow.
-    pub const DENYOOM: u32 = 1 << 2;
-    /// For administrators.
-    pub const ADMIN: u32 = 1 << 3;
-    /// Belongs to publish/subscribe.
-    pub const PUBSUB: u32 = 1 << 4;
-    /// Refused in scripts.
-    pub const NOSCRIPT: u32 = 1 << 5;
-    /// May block the client.
-    pub const BLOCKING: u32 = 1 << 6;
-    /// Allowed while data is loaded.
-    pub const LOADING: u32 = 1 << 7;
-    /// Allowed on a stale replica.
-    pub const STALE: u32 = 1 << 8;
-    /// Not shown to MONITOR.
-    pub const SKIP_MONITOR: u32 = 1 << 9;
-    /// Not logged as slow.
-    pub const SKIP_SLOWLOG: u32 = 1 << 10;
-    /// Constant or logarithmic time.
-    pub const FAST: u32 = 1 << 11;
-    /// Needs no authentication.
-    pub const NO_AUTH: u32 = 1 << 12;
-    /// Has effects beyond its own keys, so a read-only script may not call it.
-    pub const MAY_REPLICATE: u32 = 1 << 13;
-    /// Refused inside MULTI.
-    pub const NO_MULTI: u32 = 1 << 14;
-    /// Its key positions depend on its arguments.
-    pub const MOVABLEKEYS: u32 = 1 << 15;
-    /// Answered while a slow script runs.
-    pub const ALLOW_BUSY: u32 = 1 << 16;
-    /// Refused while data is loaded in the background.
-    pub const NO_ASYNC_LOADING: u32 = 1 << 17;
-    /// May come without any key.
-    pub const NO_MANDATORY_KEYS: u32 = 1 << 18;
-
-    /// Runs inside MULTI instead of being queued. Not among the names.
-    pub const UNQUEUED: u32 = 1 << 19;
-    /// Runs for a RESP2 client that is subscribed. Not among the names.
-    pub const WHILE_SUBSCRIBED: u32 = 1 << 20;
-
-    /// Each flag with the name that COMMAND INFO gives it, in its order.
-    pub const NAMES: &[(u32, &str)] = &[
-        (WRITE, "write"),
-        (READONLY, "readonly"),
-        (DENYOOM, "denyoom"),
-        (ADMIN, "admin"),
-        (PUBSUB, "pubsub"),
-        (NOSCRIPT, "noscript"),
-        (BLOCKING, "blocking"),
-        (LOADING, "loading"),
-        (STALE, "stale"),
-        (SKIP_MONITOR, "skip_monitor"),
-        (SKIP_SLOWLOG, "skip_slowlog"),
-        (FAST, "fast"),
-        (NO_AUTH, "no_auth"),
-        (MAY_REPLICATE, "may_replicate"),
-        (NO_MANDATORY_KEYS, "no_mandatory_keys"),
-        (NO_MULTI, "no_multi"),
-        (MOVABLEKEYS, "movablekeys"),
-        (ALLOW_BUSY, "allow_busy"),
-        (NO_ASYNC_LOADING, "no_async_loading"),
-    ];
-}
 
 /// The positions of the arguments that nobody may read, in a request with the right number of arguments.
 pub type Secrets = fn(Args<'_>) -> Vec<usize>;
@@ -83,8 +14,8 @@ pub struct Spec {
     pub name: &'static str,
     /// The number of arguments with the name (for a subcommand: both names); negative: at least so many.
     pub arity: i32,
-    /// Bits of [`flags`].
-    pub flags: u32,
+    /// What it is and may.
+    pub flags: Flags,
     /// ACL categories beyond those the flags imply, without `@`.
     pub categories: &'static [&'static str],
     /// Where its keys are.
@@ -106,12 +37,16 @@ pub struct Spec {
     pub tips: &'static [&'static str],
     /// The errors that the handler answers by itself, beside arity and wrong type.
     pub errors: &'static [&'static str],
+    /// What HELP tells of it: its form, and lines that explain it.
+    pub help: &'static [&'static str],
+    /// The row behind whose lines those stand, where that is not the row before.
+    pub help_after: Option<&'static str>,
 }
 
 impl Spec {
     /// Whether it has all of these flags.
-    pub const fn has(&self, flags: u32) -> bool {
-        self.flags & flags == flags
+    pub const fn has(&self, flags: Flags) -> bool {
+        self.flags.contains(flags)
     }
 
     /// Whether a request of `len` arguments, its name included, has the right number.
@@ -122,7 +57,7 @@ impl Spec {
 
 /// A command: what is known of it, and its handler of type `H`.
 ///
-/// Made by [`Row::new`] or [`Row::container`] and the methods named like the fields of [`Spec`], all usable in a
+/// Made by [`Row::new`], [`Row::container`] or [`Row::help_command`] and the methods named like the fields of [`Spec`], all usable in a
 /// `const`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<H: 'static> {
@@ -130,7 +65,7 @@ pub struct Row<H: 'static> {
     pub spec: Spec,
     /// The subcommands of a container.
     pub subcommands: &'static [Row<H>],
-    /// What runs it; none for a container.
+    /// What runs it; none for a container, and for a HELP, which the rows answer.
     pub handler: Option<H>,
 }
 
@@ -147,7 +82,7 @@ impl<H: Copy + 'static> Row<H> {
         let spec = Spec {
             name,
             arity,
-            flags: 0,
+            flags: Flags::empty(),
             categories: &[],
             keys: &[],
             group: "generic",
@@ -158,13 +93,21 @@ impl<H: Copy + 'static> Row<H> {
             secrets: None,
             tips: &[],
             errors: &[],
+            help: &[],
+            help_after: None,
         };
         Row { spec, subcommands, handler: None }
     }
 
+    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): it tells what the other
+    /// rows say in [`Spec::help`].
+    pub const fn help_command(name: &'static str, arity: i32) -> Self {
+        Self::container(name, arity, &[])
+    }
+
     /// Sets the flags.
-    pub const fn flags(mut self, flags: u32) -> Self {
-        self.spec.flags = flags;
+    pub const fn flags(mut self, flags: &[Flags]) -> Self {
+        self.spec.flags = Flags::of(flags);
         self
     }
 
@@ -215,6 +158,18 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the errors that it answers by itself.
     pub const fn errors(mut self, errors: &'static [&'static str]) -> Self {
         self.spec.errors = errors;
+        self
+    }
+
+    /// Sets what HELP tells of it.
+    pub const fn help(mut self, lines: &'static [&'static str]) -> Self {
+        self.spec.help = lines;
+        self
+    }
+
+    /// Sets the row behind whose lines HELP tells of it, by its name.
+    pub const fn help_after(mut self, name: &'static str) -> Self {
+        self.spec.help_after = Some(name);
         self
     }
 }

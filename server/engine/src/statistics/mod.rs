@@ -4,5 +4,5 @@ mod process;
 mod stats;
 
 pub(crate) use process::Identity;
-pub use process::{Process, Usage};
+pub use process::{AllocatorUsage, Process, Usage};
 pub(crate) use stats::Stats;

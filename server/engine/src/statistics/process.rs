@@ -6,8 +6,8 @@ use std::fmt;
 /// What the process uses at a moment; 0 where the system does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes that the allocator has given out; the resident bytes where it does not tell.
-    pub allocated: u64,
+    /// What the allocator tells of itself; `None` where it tells nothing.
+    pub allocator: Option<AllocatorUsage>,
     /// Bytes of memory that the process occupies.
     pub resident: u64,
     /// The most bytes it has occupied.
@@ -18,6 +18,17 @@ pub struct Usage {
     pub user_us: u64,
     /// Processor time in the system on its behalf, in microseconds.
     pub system_us: u64,
+}
+
+/// What an allocator tells of itself, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocatorUsage {
+    /// What it has given out.
+    pub allocated: u64,
+    /// The pages that what it has given out is in.
+    pub active: u64,
+    /// The pages that it keeps, as far as they are in memory.
+    pub resident: u64,
 }
 
 /// The process around the engine.

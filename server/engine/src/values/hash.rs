@@ -3,6 +3,7 @@
 use super::encodings::{Encoding, Encodings};
 use super::packed::{self, Packed};
 use super::table::{Keyed, Table};
+use crate::memory::block;
 use std::ops::Deref;
 
 /// Fields and values: one block of memory in insertion order while small, else a table.
@@ -57,6 +58,10 @@ impl Keyed for Pair {
     fn key(&self) -> &[u8] {
         self.split().0
     }
+
+    fn heap_bytes(&self) -> usize {
+        block(self.0.len())
+    }
 }
 
 impl Hash {
@@ -80,6 +85,25 @@ impl Hash {
         match &self.0 {
             Form::Packed(packed) => packed.len() / 2,
             Form::Table(table) => table.len(),
+        }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.heap_bytes(),
+            Form::Table(table) => block(size_of_val(&**table)) + table.heap_bytes(),
+        }
+    }
+
+    /// The bytes of the one block of memory that it is while small.
+    #[inline]
+    pub(super) fn packed_len(&self) -> Option<usize> {
+        match &self.0 {
+            Form::Packed(packed) => Some(packed.block_len()),
+            Form::Table(_) => None,
         }
     }
 
@@ -121,7 +145,7 @@ impl Hash {
         match table.insert_with(field, || Pair::new(field, value)) {
             Ok(_) => true,
             Err(position) => {
-                table.at_mut(position).set(value);
+                table.change(position, |pair| pair.set(value));
                 false
             }
         }
@@ -178,7 +202,7 @@ impl Hash {
         {
             let value = new(Some(packed.at(place)))?;
             if value.len() <= enc.hash_max_listpack_value && packed.has_room(value.len()) {
-                packed.replace(place, 1, &[&*value]);
+                packed.set(place, &value);
                 return Ok(false);
             }
             return Ok(self.set(field, &value, enc));
@@ -258,7 +282,7 @@ fn find(packed: &Packed, field: &[u8]) -> Option<(usize, usize)> {
 fn set_packed(packed: &mut Packed, field: &[u8], value: &[u8]) -> bool {
     match find(packed, field) {
         Some((_, place)) => {
-            packed.replace(place, 1, &[value]);
+            packed.set(place, value);
             false
         }
         None => {
@@ -366,6 +390,10 @@ mod tests {
                     prop_assert_eq!(hash.get(pair.0), Some(pair.1));
                 }
                 prop_assert_eq!(hash.nth(hash.len()), None);
+                if let Form::Table(table) = &hash.0 {
+                    prop_assert_eq!(table.held(), table.held_anew());
+                }
+                prop_assert_eq!(hash.heap_bytes() == 0, hash.is_empty() && hash.encoding() == Encoding::Listpack);
                 let mut scanned = BTreeMap::new();
                 let mut cursor = 0;
                 loop {

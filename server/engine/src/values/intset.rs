@@ -1,5 +1,7 @@
 //! A sorted set of integers in one block of memory.
 
+use crate::memory::of_vec;
+
 /// Integers in ascending order, each in 2, 4 or 8 bytes: the width that the widest ever added needs.
 #[derive(Clone, Debug)]
 pub(super) struct IntSet {
@@ -16,6 +18,11 @@ impl IntSet {
     /// Number of integers.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.width
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        of_vec(&self.bytes)
     }
 
     /// The integer with this rank.

@@ -78,6 +78,43 @@ impl Value {
         }
     }
 
+    /// Bytes of heap that it holds, with all that is in it. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        if self.block_len() == Some(0) { 0 } else { self.held_bytes() }
+    }
+
+    /// Whether it is a string that is kept within the value.
+    #[inline]
+    pub(crate) fn is_in_place(&self) -> bool {
+        matches!(self, Self::Str(text) if text.is_in_place())
+    }
+
+    /// The bytes of the one block of memory that it is, none when it is kept in place; `None` when it is more, or a
+    /// block that has spare room. As long as this does not change, [`Value::heap_bytes`] does not.
+    #[inline]
+    pub(crate) fn block_len(&self) -> Option<usize> {
+        match self {
+            Self::Str(value) => value.is_in_place().then_some(0),
+            Self::List(_) => None,
+            Self::Hash(value) => value.packed_len(),
+            Self::Set(value) => value.packed_len(),
+            Self::ZSet(value) => value.packed_len(),
+        }
+    }
+
+    #[inline(never)]
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Str(value) => value.heap_bytes(),
+            Self::List(value) => value.heap_bytes(),
+            Self::Hash(value) => value.heap_bytes(),
+            Self::Set(value) => value.heap_bytes(),
+            Self::ZSet(value) => value.heap_bytes(),
+        }
+    }
+
     /// Reads the beginning of its memory, and so brings it into the processor's caches.
     #[inline]
     pub fn touch(&self) -> bool {

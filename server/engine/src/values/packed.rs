@@ -1,5 +1,7 @@
 //! A sequence of short byte strings in one block of memory: what small hashes, sets and sorted sets are made of.
 
+use crate::memory::block;
+
 /// Bytes of the header: the number of elements, little endian.
 const HEADER: usize = 4;
 /// No block grows beyond this many bytes; a larger one becomes a table first (Redis has the same bound).
@@ -19,6 +21,18 @@ impl Packed {
             Some(count) => u32::from_le_bytes(*count) as usize,
             None => 0,
         }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[inline]
+    pub(super) fn heap_bytes(&self) -> usize {
+        block(self.0.len())
+    }
+
+    /// The bytes of the block.
+    #[inline]
+    pub(super) fn block_len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether an addition of `bytes` bytes in two elements keeps the block within its bound.
@@ -43,8 +57,25 @@ impl Packed {
 
     /// Appends elements.
     pub(super) fn push(&mut self, elements: &[&[u8]]) {
-        let end = self.0.len().max(HEADER);
-        self.replace(end, 0, elements);
+        match self.0.len() {
+            _ if elements.is_empty() => {}
+            0 => *self = Self::of(elements),
+            end => self.replace(end, 0, elements),
+        }
+    }
+
+    /// The block of these elements, of which there is at least one.
+    fn of(elements: &[&[u8]]) -> Self {
+        let len = HEADER + elements.iter().map(|element| size(element.len())).sum::<usize>();
+        let mut block = Vec::with_capacity(len);
+        block.extend_from_slice(&(elements.len() as u32).to_le_bytes());
+        for element in elements {
+            let mut prefix = [0; 10];
+            let end = write_length(&mut prefix, 0, element.len());
+            block.extend_from_slice(&prefix[..end]);
+            block.extend_from_slice(element);
+        }
+        Self(block.into_boxed_slice())
     }
 
     /// Replaces the `old` elements from `place` on by `new` ones. O(block), or O(replaced) if the sizes are equal.
@@ -63,6 +94,17 @@ impl Packed {
         }
         // Counts stay far below: an element takes at least a byte of a block of at most a gigabyte.
         self.0[..HEADER].copy_from_slice(&(count as u32).to_le_bytes());
+    }
+
+    /// Replaces the element at `place`. O(block), or O(element) if the length stays.
+    #[inline]
+    pub(super) fn set(&mut self, place: usize, new: &[u8]) {
+        match self.0.get(place..).and_then(read_length) {
+            Some((len, prefix)) if len == new.len() => {
+                self.0[place + prefix..][..len].copy_from_slice(new);
+            }
+            _ => self.replace(place, 1, &[new]),
+        }
     }
 
     /// The place after `count` elements from `place` on.

@@ -5,6 +5,7 @@ use super::integer::{self, Text};
 use super::intset::IntSet;
 use super::packed::{self, Packed};
 use super::table::Table;
+use crate::memory::block;
 
 /// Distinct members: sorted integers, one block of memory in insertion order, or a table.
 #[derive(Clone, Debug)]
@@ -71,6 +72,31 @@ impl Set {
                 Other::Ints(ints) => ints.len(),
                 Other::Table(table) => table.len(),
             },
+        }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.heap_bytes(),
+            Form::Other(other) => {
+                let inside = match &**other {
+                    Other::Ints(ints) => ints.heap_bytes(),
+                    Other::Table(table) => table.heap_bytes(),
+                };
+                block(size_of::<Other>()) + inside
+            }
+        }
+    }
+
+    /// The bytes of the one block of memory that it is while small.
+    #[inline]
+    pub(super) fn packed_len(&self) -> Option<usize> {
+        match &self.0 {
+            Form::Packed(packed) => Some(packed.block_len()),
+            Form::Other(_) => None,
         }
     }
 

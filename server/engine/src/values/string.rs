@@ -2,6 +2,7 @@
 
 use super::encodings::Encoding;
 use super::integer::{self, Text};
+use crate::memory::{block, of_vec};
 
 /// Strings up to this length live inside the value, without an allocation.
 const INLINE: usize = 22;
@@ -53,6 +54,23 @@ impl Str {
             Form::Exact(bytes) => bytes.len(),
             Form::Grown(bytes) => bytes.capacity(),
         }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Int(_) | Form::Inline { .. } => 0,
+            Form::Exact(bytes) => block(bytes.len()),
+            Form::Grown(bytes) => block(size_of::<Vec<u8>>()) + of_vec(bytes),
+        }
+    }
+
+    /// Whether it is kept within the value.
+    #[inline]
+    pub(super) fn is_in_place(&self) -> bool {
+        matches!(self.0, Form::Int(_) | Form::Inline { .. })
     }
 
     /// A string that stays text even when it is an integer, as the result of INCRBYFLOAT does.

@@ -1,5 +1,6 @@
 //! The table of large hashes, sets and sorted sets: a dense vector of entries and a hash index into it.
 
+use crate::memory::{block, of_vec};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -14,11 +15,17 @@ const EXPECTED_MAX: usize = 1024;
 pub(super) trait Keyed {
     /// The key, unique in its table.
     fn key(&self) -> &[u8];
+    /// Bytes of heap that it holds. O(1).
+    fn heap_bytes(&self) -> usize;
 }
 
 impl Keyed for Box<[u8]> {
     fn key(&self) -> &[u8] {
         self
+    }
+
+    fn heap_bytes(&self) -> usize {
+        block(self.len())
     }
 }
 
@@ -31,6 +38,8 @@ pub(super) struct Table<E> {
     entries: Vec<E>,
     index: HashTable<Slot>,
     seed: u64,
+    /// Bytes of heap that the entries hold.
+    held: usize,
 }
 
 /// Where an entry is, with enough of its hash to grow the index without touching the entries.
@@ -55,12 +64,18 @@ impl<E: Keyed> Table<E> {
     /// An empty table with room for `capacity` entries, but for no more than [`EXPECTED_MAX`].
     pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
         let capacity = capacity.min(EXPECTED_MAX);
-        Self { entries: Vec::with_capacity(capacity), index: HashTable::with_capacity(capacity), seed }
+        let (entries, index) = (Vec::with_capacity(capacity), HashTable::with_capacity(capacity));
+        Self { entries, index, seed, held: 0 }
     }
 
     /// Number of entries.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Bytes of heap that it holds, with its entries. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        of_vec(&self.entries) + block(self.index.allocation_size()) + self.held
     }
 
     /// All entries by position.
@@ -80,9 +95,12 @@ impl<E: Keyed> Table<E> {
         Some(&self.entries[self.find(key)?])
     }
 
-    /// The entry at `position`, to change anything but its key.
-    pub(super) fn at_mut(&mut self, position: usize) -> &mut E {
-        &mut self.entries[position]
+    /// Changes anything but the key of the entry at `position`.
+    pub(super) fn change(&mut self, position: usize, change: impl FnOnce(&mut E)) {
+        let entry = &mut self.entries[position];
+        self.held -= entry.heap_bytes();
+        change(entry);
+        self.held += entry.heap_bytes();
     }
 
     /// Adds the entry that `make` makes of `key` unless there is one; returns the position if it was added.
@@ -96,7 +114,9 @@ impl<E: Keyed> Table<E> {
         let slot =
             Slot { hash, position: u32::try_from(position).expect("fewer than 2^32 elements fit in memory") };
         self.index.insert_unique(Slot::wide(hash), slot, Slot::rehash);
-        self.entries.push(make());
+        let entry = make();
+        self.held += entry.heap_bytes();
+        self.entries.push(entry);
         Ok(position)
     }
 
@@ -116,6 +136,7 @@ impl<E: Keyed> Table<E> {
             }
         }
         let entry = self.entries.swap_remove(position);
+        self.held -= entry.heap_bytes();
         self.shrink();
         entry
     }
@@ -133,6 +154,18 @@ impl<E: Keyed> Table<E> {
         let bottom = top.saturating_sub(count.max(1));
         self.entries[bottom..top].iter().rev().for_each(&mut visit);
         bottom as u64
+    }
+
+    /// Bytes of heap that the entries hold, counted one by one.
+    #[cfg(test)]
+    pub(super) fn held_anew(&self) -> usize {
+        self.entries.iter().map(Keyed::heap_bytes).sum()
+    }
+
+    /// The same as it is kept.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     fn hash(&self, key: &[u8]) -> u32 {
@@ -213,6 +246,7 @@ mod tests {
                 }
                 prop_assert_eq!(table.len(), model.len());
                 prop_assert_eq!(table.get(&key(n)).is_some(), model.contains_key(&n));
+                prop_assert_eq!((table.held, table.clone().held), (table.held_anew(), table.held_anew()));
             }
             for n in 0..200 {
                 prop_assert_eq!(table.find(&key(n)).is_some(), model.contains_key(&n));

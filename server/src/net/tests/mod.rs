@@ -6,7 +6,7 @@ mod panics;
 mod slow;
 
 use super::hooks::Point;
-use super::{Control, Endpoints, Listeners, Shared, Threads};
+use super::{AcceptRuntime, Endpoints, Listeners, Shared, Threads};
 use client::Client;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::Config;
@@ -30,7 +30,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.end();
-        self.shared.join(Duration::from_secs(5));
+        self.shared.shutdown.join(Duration::from_secs(5));
     }
 }
 
@@ -45,7 +45,9 @@ fn server(threads: usize) -> Server {
     let threads = Threads::new(threads, endpoints, listeners, |now| Engine::new(config, 7, now));
     let threads = threads.expect("the system has threads and sockets");
     let shared = threads.shared().clone();
-    threads.start(Control::new(false).expect("the system has a runtime")).expect("the system has threads");
+    threads
+        .start(AcceptRuntime::new(false).expect("the system has a runtime"))
+        .expect("the system has threads");
     Server { shared, port }
 }
 

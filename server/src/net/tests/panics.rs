@@ -56,7 +56,7 @@ fn connected(client: &mut Client) -> usize {
 
 #[test]
 fn a_panic_with_news_mail_or_writing_ends_nothing() {
-    for point in [Point::SessionStatus, Point::LoopMessage, Point::Write, Point::Run] {
+    for point in [Point::Refresh, Point::LoopMessage, Point::Write, Point::Run] {
         for threads in [1, 2, 4] {
             let server = server(threads);
             let mut sender = Client::connect(&server);

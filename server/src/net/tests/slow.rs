@@ -9,24 +9,24 @@ fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place()
     let server = server(1);
     let shared = shared(&server);
     let ran = Arc::new(AtomicUsize::new(0));
-    let engine = shared.lock_for_test();
+    let engine = shared.lock().lock();
     let mut engine = engine;
     let slot = engine.connect_as(1_000_001, Peer::default());
     for slot in [slot, slot] {
         let ran = ran.clone();
         // The engine is held, so it is left.
-        shared.leave(Job::of(slot, move |engine| {
+        shared.defer(Job::of(slot, move |engine| {
             engine.disconnect(slot);
             ran.fetch_add(1, Ordering::SeqCst);
         }));
     }
     let next = {
-        shared.serve_deferred(&mut engine);
+        shared.run_jobs(&mut engine);
         engine.connect_as(1_000_002, Peer::default())
     };
     let done = ran.clone();
-    shared.leave(Job::of(slot, move |_| done.store(10, Ordering::SeqCst)));
-    shared.serve_deferred(&mut engine);
+    shared.defer(Job::of(slot, move |_| done.store(10, Ordering::SeqCst)));
+    shared.run_jobs(&mut engine);
     assert_eq!(ran.load(Ordering::SeqCst), 1, "once, and not for the next");
     assert!(engine.is_connected(next) && !engine.is_connected(slot));
 }
@@ -35,11 +35,11 @@ fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place()
 fn what_was_left_is_done_before_what_comes_later() {
     let server = server(1);
     let shared = shared(&server);
-    let mut engine = shared.lock_for_test();
+    let mut engine = shared.lock().lock();
     let slot = engine.connect_as(1_000_001, Peer::default());
     let found = Arc::new(AtomicUsize::new(0));
     let seen = found.clone();
-    shared.leave(Job::of(slot, move |engine| {
+    shared.defer(Job::of(slot, move |engine| {
         seen.store(1 + usize::from(engine.is_connected(slot)), Ordering::SeqCst);
     }));
     drop(engine);
@@ -126,7 +126,7 @@ fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_be
         standing.recv().expect("the script is slow");
         assert!(other.ask("INCR b").starts_with("-BUSY"));
         other.send("EXEC");
-        shared(&server).control.kill().expect("it has not written");
+        shared(&server).script.kill().expect("it has not written");
         drop(go_on);
         assert!(runner.line().contains("Script killed"));
         assert!(other.line().starts_with("-EXECABORT"), "{threads} threads");

@@ -1,47 +1,47 @@
 //! The commands that change hashes.
 
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, Extended};
 
-const SETS: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)];
-const INCREMENTS: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)];
-const WRITES: u32 = flags::WRITE | flags::DENYOOM | flags::FAST;
+const SETS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
+const INCREMENTS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])];
+const WRITES: Flags = Flags::of(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST]);
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("hset", -4, hset as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["hash"])
         .keys(SETS)
         .about("hash", "2.0.0", "O(N), N the fields set")
         .summary("Sets fields of a hash and tells how many are new.")
         .syntax("key field value [field value ...]"),
     Row::new("hmset", -4, hmset as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["hash"])
         .keys(SETS)
         .about("hash", "2.0.0", "O(N), N the fields set")
         .summary("Sets fields of a hash; HSET says more.")
         .syntax("key field value [field value ...]"),
     Row::new("hsetnx", 4, hsetnx as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["hash"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::INSERT)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])])
         .about("hash", "2.0.0", "O(1)")
         .summary("Sets a field of a hash unless it exists.")
         .syntax("key field value"),
     Row::new("hdel", -3, hdel as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["hash"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::DELETE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
         .about("hash", "2.0.0", "O(N), N the fields named")
         .summary("Removes fields of a hash and tells how many there were.")
         .syntax("key field [field ...]"),
     Row::new("hincrby", 4, hincrby as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["hash"])
         .keys(INCREMENTS)
         .about("hash", "2.0.0", "O(1)")
@@ -53,7 +53,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR increment or decrement would overflow",
         ]),
     Row::new("hincrbyfloat", 4, hincrbyfloat as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["hash"])
         .keys(INCREMENTS)
         .about("hash", "2.6.0", "O(1)")

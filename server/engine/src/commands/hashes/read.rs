@@ -3,53 +3,53 @@
 use crate::commands::sample::{self, Draw};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::{Rng, Tx};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::Hash;
 use lockwheel_resp::{Protocol, Reply};
 
-const LOOKS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO)];
-const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
-const FAST: u32 = flags::READONLY | flags::FAST;
+const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
+const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("hget", 3, hget as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "2.0.0", "O(1)")
         .summary("The value of a field of a hash.")
         .syntax("key field"),
     Row::new("hmget", -3, hmget as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "2.0.0", "O(N), N the fields named")
         .summary("The values of several fields of a hash.")
         .syntax("key field [field ...]"),
     Row::new("hexists", 3, hexists as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["hash"])
         .keys(LOOKS)
         .about("hash", "2.0.0", "O(1)")
         .summary("Whether a hash has a field.")
         .syntax("key field"),
     Row::new("hlen", 2, hlen as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["hash"])
         .keys(LOOKS)
         .about("hash", "2.0.0", "O(1)")
         .summary("The number of fields of a hash.")
         .syntax("key"),
     Row::new("hstrlen", 3, hstrlen as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["hash"])
         .keys(LOOKS)
         .about("hash", "3.2.0", "O(1)")
         .summary("The length of the value of a field, in bytes.")
         .syntax("key field"),
     Row::new("hkeys", 2, hkeys as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "2.0.0", "O(N), N the fields")
@@ -57,7 +57,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
     Row::new("hvals", 2, hvals as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "2.0.0", "O(N), N the fields")
@@ -65,7 +65,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
     Row::new("hgetall", 2, hgetall as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "2.0.0", "O(N), N the fields")
@@ -73,7 +73,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
     Row::new("hrandfield", -2, hrandfield as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "6.2.0", "O(N), N the fields drawn")
@@ -87,7 +87,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR value is out of range",
         ]),
     Row::new("hscan", -3, hscan as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
         .about("hash", "2.8.0", "O(COUNT) a call, O(N) for all of N fields")

@@ -7,7 +7,7 @@ use crate::commands::pop_first::{
 };
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flow, Null, Row, Wait, flags,
+    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, Null, Row, Wait,
     parse_timeout_ms,
 };
 use crate::values::{End, List};
@@ -31,7 +31,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     )
     .syntax("timeout numkeys key [key ...] (LEFT | RIGHT) [COUNT count]"),
     Row::new("blmove", 6, blmove as BlockingHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "6.2.0", "O(1)")
@@ -44,7 +44,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
             "ERR timeout is out of range",
         ]),
     Row::new("brpoplpush", 4, brpoplpush as BlockingHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::BLOCKING)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "2.2.0", "O(1)")

@@ -3,17 +3,17 @@
 use super::{place, push_event};
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Edit, Tx, events};
-use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
-const INSERTS: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::INSERT)];
-const DELETES: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::DELETE)];
+const INSERTS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])];
+const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
 /// A row of a command that adds elements at an end.
 const fn push_row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -3, handler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["list"])
         .keys(INSERTS)
         .about("list", since, "O(N), N the elements added")
@@ -27,7 +27,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     push_row("lpushx", "2.2.0", lpushx).summary("Adds elements at the front of a list if it exists."),
     push_row("rpushx", "2.2.0", rpushx).summary("Adds elements at the back of a list if it exists."),
     Row::new("linsert", 5, linsert as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["list"])
         .keys(INSERTS)
         .about("list", "2.2.0", "O(N), N the elements up to the pivot")
@@ -35,9 +35,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key (BEFORE | AFTER) pivot element")
         .errors(&["ERR syntax error"]),
     Row::new("lset", 4, lset as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["list"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("list", "1.0.0", "O(N), N the distance to the nearer end")
         .summary("Replaces the element with an index.")
         .syntax("key index element")
@@ -47,7 +47,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR index out of range",
         ]),
     Row::new("lrem", 4, lrem as DataHandler)
-        .flags(flags::WRITE)
+        .flags(&[Flags::WRITE])
         .categories(&["list"])
         .keys(DELETES)
         .about("list", "1.0.0", "O(N), N the length of the list")
@@ -58,7 +58,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
         ]),
     Row::new("ltrim", 4, ltrim as DataHandler)
-        .flags(flags::WRITE)
+        .flags(&[Flags::WRITE])
         .categories(&["list"])
         .keys(DELETES)
         .about("list", "1.0.0", "O(N), N the elements removed")

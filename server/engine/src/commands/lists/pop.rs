@@ -3,20 +3,20 @@
 use super::pop_event;
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, taken};
 use crate::keyspace::{Edit, Event, Tx};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, WaitClass, flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass};
 use crate::values::{End, List, Value};
 use lockwheel_resp::Reply;
 
-const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
+const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("lpop", lpop).summary("Removes and returns the first element of a list, or so many of them."),
     pop_row("rpop", rpop).summary("Removes and returns the last element of a list, or so many of them."),
     Row::new("lmpop", -4, multi_pop::<List> as DataHandler)
-        .flags(flags::WRITE | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
         .categories(&["list"])
-        .keys(&[KeySpec::counted(1, POPS)])
+        .keys(&[KeySpec::counted(1, &[POPS])])
         .about("list", "7.0.0", "O(N+M), N the keys, M the elements returned")
         .summary("Removes and returns elements of the first of several lists that exists.")
         .syntax("numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
@@ -29,7 +29,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -2, handler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["list"])
         .keys(ONE_KEY)
         .about("list", "1.0.0", "O(N), N the elements returned")

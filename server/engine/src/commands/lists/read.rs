@@ -3,23 +3,23 @@
 use super::place;
 use crate::commands::ranges::index_range;
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::List;
 use lockwheel_resp::{Reply, number};
 
-const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("llen", 2, llen as DataHandler)
-        .flags(flags::READONLY | flags::FAST)
+        .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["list"])
-        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("list", "1.0.0", "O(1)")
         .summary("Tells how many elements a list has.")
         .syntax("key"),
     Row::new("lindex", 3, lindex as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["list"])
         .keys(READS)
         .about("list", "1.0.0", "O(N), N the distance to the nearer end")
@@ -27,7 +27,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key index")
         .errors(&["ERR value is not an integer or out of range"]),
     Row::new("lrange", 4, lrange as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["list"])
         .keys(READS)
         .about("list", "1.0.0", "O(S+N), S the distance of the start to the nearer end, N the elements returned")
@@ -35,7 +35,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key start stop")
         .errors(&["ERR value is not an integer or out of range"]),
     Row::new("lpos", -3, lpos as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["list"])
         .keys(READS)
         .about("list", "6.0.6", "O(N), N the elements looked at")

@@ -3,19 +3,19 @@
 use super::{end, pop_event, push_event};
 use crate::commands::pop_first::first_ready;
 use crate::keyspace::{Edit, Tx, Typed};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{End, List};
 use lockwheel_resp::Reply;
 
 pub(super) const KEYS: &[KeySpec] = &[
-    KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::DELETE),
-    KeySpec::one(2, key_flags::RW | key_flags::INSERT),
+    KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]),
+    KeySpec::one(2, &[KeyFlags::RW, KeyFlags::INSERT]),
 ];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("lmove", 5, lmove as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "6.2.0", "O(1)")
@@ -23,7 +23,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT)")
         .errors(&["ERR syntax error"]),
     Row::new("rpoplpush", 3, rpoplpush as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "1.2.0", "O(1)")

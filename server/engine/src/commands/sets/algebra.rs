@@ -3,22 +3,22 @@
 //! What is observable of Redis' way to them (the order of an intersection, the encoding of a stored result) is kept.
 
 use crate::keyspace::{Event, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Encodings, Set, Text, Value};
 use lockwheel_resp::{Reply, number};
 
-const SOURCE: u32 = key_flags::RO | key_flags::ACCESS;
-const SOURCES: &[KeySpec] = &[KeySpec::range(1, -1, 1, SOURCE)];
+const SOURCE: KeyFlags = KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]);
+const SOURCES: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[SOURCE])];
 const STORES: &[KeySpec] =
-    &[KeySpec::one(1, key_flags::OW | key_flags::UPDATE), KeySpec::range(2, -1, 1, SOURCE)];
-const WRITES: u32 = flags::WRITE | flags::DENYOOM;
+    &[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE]), KeySpec::range(2, -1, 1, &[SOURCE])];
+const WRITES: Flags = Flags::of(&[Flags::WRITE, Flags::DENYOOM]);
 const INTERSECTION: &str = "O(N*M), N the members of the smallest set and M the sets";
 const WHOLE: &str = "O(N), N the members of all sets";
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("sinter", -2, sinter as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(SOURCES)
         .about("set", "1.0.0", INTERSECTION)
@@ -26,16 +26,16 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(&["nondeterministic_output_order"]),
     Row::new("sinterstore", -3, sinterstore as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["set"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE), KeySpec::range(2, -1, 1, SOURCE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE]), KeySpec::range(2, -1, 1, &[SOURCE])])
         .about("set", "1.0.0", INTERSECTION)
         .summary("Stores the members that all of several sets have, and tells how many.")
         .syntax("destination key [key ...]"),
     Row::new("sintercard", -3, sintercard as DataHandler)
-        .flags(flags::READONLY | flags::MOVABLEKEYS)
+        .flags(&[Flags::READONLY, Flags::MOVABLEKEYS])
         .categories(&["set"])
-        .keys(&[KeySpec::counted(1, SOURCE)])
+        .keys(&[KeySpec::counted(1, &[SOURCE])])
         .about("set", "7.0.0", INTERSECTION)
         .summary("Counts the members that all of several sets have, up to a limit.")
         .syntax("numkeys key [key ...] [LIMIT limit]")
@@ -46,7 +46,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR syntax error",
         ]),
     Row::new("sunion", -2, sunion as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(SOURCES)
         .about("set", "1.0.0", WHOLE)
@@ -54,14 +54,14 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(&["nondeterministic_output_order"]),
     Row::new("sunionstore", -3, sunionstore as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["set"])
         .keys(STORES)
         .about("set", "1.0.0", WHOLE)
         .summary("Stores the members that any of several sets has, and tells how many.")
         .syntax("destination key [key ...]"),
     Row::new("sdiff", -2, sdiff as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(SOURCES)
         .about("set", "1.0.0", WHOLE)
@@ -69,7 +69,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [key ...]")
         .tips(&["nondeterministic_output_order"]),
     Row::new("sdiffstore", -3, sdiffstore as DataHandler)
-        .flags(WRITES)
+        .flags(&[WRITES])
         .categories(&["set"])
         .keys(STORES)
         .about("set", "1.0.0", WHOLE)

@@ -1,41 +1,41 @@
 //! The commands that change one set, or move a member between two.
 
 use crate::keyspace::{Rng, Tx, WrongType, events};
-use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Set, Value};
 use lockwheel_resp::Reply;
 
-const REMOVES: u32 = key_flags::RW | key_flags::ACCESS | key_flags::DELETE;
+const REMOVES: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("sadd", -3, sadd as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["set"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::INSERT)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])])
         .about("set", "1.0.0", "O(N), N the members named")
         .summary("Adds members to a set and tells how many are new.")
         .syntax("key member [member ...]"),
     Row::new("srem", -3, srem as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["set"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::DELETE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
         .about("set", "1.0.0", "O(N), N the members named")
         .summary("Removes members of a set and tells how many there were.")
         .syntax("key member [member ...]"),
     Row::new("spop", -2, spop as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["set"])
-        .keys(&[KeySpec::one(1, REMOVES)])
+        .keys(&[KeySpec::one(1, &[REMOVES])])
         .about("set", "1.0.0", "O(N), N the members removed")
         .summary("Removes random members of a set and returns them.")
         .syntax("key [count]")
         .tips(&["nondeterministic_output"])
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     Row::new("smove", 4, smove as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["set"])
-        .keys(&[KeySpec::one(1, REMOVES), KeySpec::one(2, key_flags::RW | key_flags::INSERT)])
+        .keys(&[KeySpec::one(1, &[REMOVES]), KeySpec::one(2, &[KeyFlags::RW, KeyFlags::INSERT])])
         .about("set", "1.0.0", "O(1)")
         .summary("Moves a member from one set to another.")
         .syntax("source destination member"),

@@ -3,18 +3,18 @@
 use crate::commands::sample::{self, Draw};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::{Rng, Tx};
-use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::Set;
 use lockwheel_resp::Reply;
 
-const LOOKS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO)];
-const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
-const FAST: u32 = flags::READONLY | flags::FAST;
+const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
+const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("smembers", 2, smembers as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(READS)
         .about("set", "1.0.0", "O(N), N the members")
@@ -22,21 +22,21 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
     Row::new("sismember", 3, sismember as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["set"])
         .keys(LOOKS)
         .about("set", "1.0.0", "O(1)")
         .summary("Whether a set has a member.")
         .syntax("key member"),
     Row::new("smismember", -3, smismember as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["set"])
         .keys(READS)
         .about("set", "6.2.0", "O(N), N the members named")
         .summary("Which of several members a set has.")
         .syntax("key member [member ...]"),
     Row::new("scard", 2, scard as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["set"])
         .keys(LOOKS)
         .about("set", "1.0.0", "O(1)")
@@ -44,7 +44,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key"),
     // Its count has a bound of its own, too (`sample::REPEATED_MAX`): an error that Redis has no text for.
     Row::new("srandmember", -2, srandmember as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(READS)
         .about("set", "1.0.0", "O(N), N the members drawn")
@@ -57,7 +57,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
         ]),
     Row::new("sscan", -3, sscan as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(READS)
         .about("set", "2.8.0", "O(COUNT) a call, O(N) for all of N members")

@@ -6,7 +6,7 @@ use crate::commands::pop_first::{
     blocking_multi_pop, blocking_multi_pop_row, blocking_pop, blocking_pop_row,
 };
 use crate::keyspace::Tx;
-use crate::spec::{Args, BlockingHandler, BlockingOutcome, Row, flags};
+use crate::spec::{Args, BlockingHandler, BlockingOutcome, Flags, Row};
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
 
@@ -29,7 +29,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
 
 const fn pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
     blocking_pop_row(name, handler)
-        .flags(flags::WRITE | flags::BLOCKING | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::FAST])
         .categories(&["sortedset"])
         .about("sorted-set", "5.0.0", "O(K + log N), K the keys, N the members of the set")
 }

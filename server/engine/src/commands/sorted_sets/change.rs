@@ -3,19 +3,19 @@
 use super::bounds::{Members, Scores};
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Edit, Event, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::ZSet;
 use lockwheel_resp::Reply;
 use std::ops::Range;
 
-const DELETES: &[KeySpec] = &[KeySpec::one(1, key_flags::RW | key_flags::DELETE)];
+const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("zadd", -4, zadd as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["sortedset"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("sorted-set", "1.2.0", "O(M log N), M the members named, N the members of the set")
         .summary("Adds members with scores to a sorted set, or gives members other scores.")
         .syntax("key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]")
@@ -28,9 +28,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR resulting score is not a number (NaN)",
         ]),
     Row::new("zincrby", 4, zincrby as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["sortedset"])
-        .keys(&[KeySpec::one(1, key_flags::RW | key_flags::ACCESS | key_flags::UPDATE)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("sorted-set", "1.2.0", "O(log N), N the members of the set")
         .summary("Adds to the score of a member, 0 if there is none, and returns it.")
         .syntax("key increment member")
@@ -40,7 +40,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR resulting score is not a number (NaN)",
         ]),
     Row::new("zrem", -3, zrem as DataHandler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["sortedset"])
         .keys(DELETES)
         .about("sorted-set", "1.2.0", "O(M log N), M the members named, N the members of the set")
@@ -61,7 +61,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 ];
 
 const fn remove_row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    Row::new(name, 4, handler).flags(flags::WRITE).categories(&["sortedset"]).keys(DELETES).about(
+    Row::new(name, 4, handler).flags(&[Flags::WRITE]).categories(&["sortedset"]).keys(DELETES).about(
         "sorted-set",
         since,
         "O(M log N), M the members removed, N the members of the set",

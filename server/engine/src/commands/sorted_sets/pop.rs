@@ -3,11 +3,11 @@
 use super::pairs::Pairs;
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, taken};
 use crate::keyspace::{Edit, Event, Tx, events};
-use crate::spec::{Args, DataHandler, KeySpec, Outcome, Row, WaitClass, errors, flags};
+use crate::spec::{Args, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass, errors};
 use crate::values::{Value, ZSet};
 use lockwheel_resp::Reply;
 
-const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, POPS)];
+const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
@@ -16,9 +16,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("zpopmax", zpopmax)
         .summary("Removes and returns the member with the highest score, or so many of them."),
     Row::new("zmpop", -4, multi_pop::<ZSet> as DataHandler)
-        .flags(flags::WRITE | flags::MOVABLEKEYS)
+        .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
         .categories(&["sortedset"])
-        .keys(&[KeySpec::counted(1, POPS)])
+        .keys(&[KeySpec::counted(1, &[POPS])])
         .about(
             "sorted-set",
             "7.0.0",
@@ -35,7 +35,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -2, handler)
-        .flags(flags::WRITE | flags::FAST)
+        .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["sortedset"])
         .keys(ONE_KEY)
         .about("sorted-set", "5.0.0", "O(M log N), M the members returned, N those of the set")

@@ -4,12 +4,12 @@ use super::bounds::{Members, Scores};
 use super::pairs::Pairs;
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Value, ZSet};
 use lockwheel_resp::Reply;
 use std::ops::Range;
 
-const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const NOT_A_FLOAT: &str = "ERR min or max is not a float";
@@ -52,11 +52,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key max min [LIMIT offset count]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_STRING, SCORES_BY_LEX]),
     Row::new("zrangestore", -5, zrangestore as DataHandler)
-        .flags(flags::WRITE | flags::DENYOOM)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["sortedset"])
         .keys(&[
-            KeySpec::one(1, key_flags::OW | key_flags::UPDATE),
-            KeySpec::one(2, key_flags::RO | key_flags::ACCESS),
+            KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE]),
+            KeySpec::one(2, &[KeyFlags::RO, KeyFlags::ACCESS]),
         ])
         .about("sorted-set", "6.2.0", "O(log N + M log M), N the members of the set, M the members stored")
         .summary("Stores the members in a range of ranks, scores or bytes as a sorted set.")
@@ -65,7 +65,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 ];
 
 const fn row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    Row::new(name, -4, handler).flags(flags::READONLY).categories(&["sortedset"]).keys(READS).about(
+    Row::new(name, -4, handler).flags(&[Flags::READONLY]).categories(&["sortedset"]).keys(READS).about(
         "sorted-set",
         since,
         "O(log N + M), N the members of the set, M the members returned",

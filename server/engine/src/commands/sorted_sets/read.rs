@@ -3,38 +3,38 @@
 use super::bounds::{Members, Scores};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
 use crate::keyspace::Tx;
-use crate::spec::{Args, CommandError, DataHandler, KeySpec, Outcome, Row, errors, flags, key_flags};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Encoding, ZSet};
 use lockwheel_resp::{Reply, number};
 
-const READS: &[KeySpec] = &[KeySpec::one(1, key_flags::RO | key_flags::ACCESS)];
-const FAST: u32 = flags::READONLY | flags::FAST;
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
+const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("zcard", 2, zcard as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
-        .keys(&[KeySpec::one(1, key_flags::RO)])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("sorted-set", "1.2.0", "O(1)")
         .summary("Tells how many members a sorted set has.")
         .syntax("key"),
     Row::new("zscore", 3, zscore as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "1.2.0", "O(1)")
         .summary("Returns the score of a member.")
         .syntax("key member"),
     Row::new("zmscore", -3, zmscore as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "6.2.0", "O(N), N the members named")
         .summary("Returns the scores of members.")
         .syntax("key member [member ...]"),
     Row::new("zcount", 4, zcount as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "2.0.0", "O(log N), N the members of the set")
@@ -42,7 +42,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key min max")
         .errors(&["ERR min or max is not a float"]),
     Row::new("zlexcount", 4, zlexcount as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "2.8.9", "O(log N), N the members of the set")
@@ -50,7 +50,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key min max")
         .errors(&["ERR min or max not valid string range item"]),
     Row::new("zrank", -3, zrank as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "2.0.0", "O(log N), N the members of the set")
@@ -58,7 +58,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key member [WITHSCORE]")
         .errors(&["ERR syntax error"]),
     Row::new("zrevrank", -3, zrevrank as DataHandler)
-        .flags(FAST)
+        .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "2.0.0", "O(log N), N the members of the set")
@@ -66,7 +66,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key member [WITHSCORE]")
         .errors(&["ERR syntax error"]),
     Row::new("zscan", -3, zscan as DataHandler)
-        .flags(flags::READONLY)
+        .flags(&[Flags::READONLY])
         .categories(&["sortedset"])
         .keys(READS)
         .about("sorted-set", "2.8.0", "O(COUNT) a call, O(N) for all of N members")

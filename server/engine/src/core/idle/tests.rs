@@ -2,9 +2,8 @@
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::Config;
-use crate::core::Engine;
+use crate::core::{Engine, Output};
 use crate::time::Now;
-use std::sync::atomic::Ordering;
 
 fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
@@ -20,7 +19,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
-    engine.unwritten(slot).store(0, Ordering::Relaxed);
+    engine.buffers(slot).tell_unwritten(0);
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
@@ -38,6 +37,15 @@ fn advance(engine: &mut Engine, main: Slot, ms: u64) -> u64 {
     let reply = ask(engine, main, &format!("CLOCK.ADVANCE {ms}"));
     let fired = reply.rsplit(':').next().map(str::trim);
     fired.and_then(|fired| fired.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
+}
+
+/// The clients that have news, in order.
+fn woken(engine: &mut Engine) -> Vec<u64> {
+    let next = || match engine.poll_output() {
+        Output::Session(id) => Some(id),
+        _ => None,
+    };
+    std::iter::from_fn(next).collect()
 }
 
 fn is_closed(engine: &Engine, slot: Slot) -> bool {
@@ -155,10 +163,9 @@ fn a_thousand_idle_clients_are_closed_in_the_order_in_which_they_came() {
     ask(&mut engine, main, "CONFIG SET timeout 60");
     let slots: Vec<Slot> = (0..1000).map(|_| engine.connect(Peer::default())).collect();
     // What was a request's own does not count among those that are woken.
-    engine.take_woken(&mut Vec::new());
+    woken(&mut engine);
     assert_eq!(advance(&mut engine, main, 60_000), 1000);
-    let mut woken = Vec::new();
-    engine.take_woken(&mut woken);
+    let woken = woken(&mut engine);
     let ids: Vec<u64> = slots.iter().map(|&slot| engine.session(slot).id).collect();
     assert_eq!(woken, ids);
 }
@@ -177,10 +184,9 @@ fn deadlines_of_all_kinds_at_one_instant_fire_in_the_order_in_which_they_were_ma
     let waiter = client("BLPOP q 5");
     let second_idle = client("SET k v PX 5000");
     let late_waiter = client("BLPOP q 5");
-    engine.take_woken(&mut Vec::new());
+    woken(&mut engine);
     assert_eq!(advance(&mut engine, main, 5000), 5);
-    let mut woken = Vec::new();
-    engine.take_woken(&mut woken);
+    let woken = woken(&mut engine);
     assert_eq!(woken, [first_idle, waiter, second_idle, listener, late_waiter]);
 }
 
@@ -190,9 +196,9 @@ fn who_still_reads_its_output_is_not_idle() {
     ask(&mut engine, main, "CONFIG SET timeout 5");
     let reader = engine.connect(Peer::default());
     engine.execute(reader, &[b"PING"]);
-    let left = engine.unwritten(reader);
+    let left = engine.buffers(reader);
     for unread in [900, 500, 20] {
-        left.store(unread, Ordering::Relaxed);
+        left.tell_unwritten(unread);
         advance(&mut engine, main, 5000);
         assert!(!is_closed(&engine, reader), "{unread}");
     }
@@ -219,8 +225,7 @@ fn who_leaves_too_much_unread_for_too_long_is_closed_though_nothing_more_is_sent
     assert!(!is_closed(&engine, slow));
     engine.begin(at(2001));
     assert!(is_closed(&engine, slow));
-    let mut woken = Vec::new();
-    engine.take_woken(&mut woken);
+    let woken = woken(&mut engine);
     assert!(woken.contains(&engine.session(slow).id));
 }
 

@@ -1,6 +1,7 @@
 //! A run of list elements in one block of memory, cheap to change at both ends.
 
 use super::End;
+use crate::memory::of_vec;
 use crate::values::integer;
 use crate::values::packed::{length_size, read_length, write_length};
 use std::ops::Range;
@@ -33,6 +34,11 @@ impl Chunk {
     /// Bytes that a listpack of these elements takes.
     pub(super) fn listpack_size(&self) -> usize {
         self.listpack + LISTPACK_EMPTY
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        of_vec(&self.block)
     }
 
     /// The place of the first element.

@@ -2,6 +2,7 @@
 
 use super::End;
 use super::chunk::{Chunk, LISTPACK_EMPTY};
+use crate::memory::block;
 use crate::values::encodings::Encodings;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -56,11 +57,26 @@ pub(super) struct Spot {
 }
 
 /// Chunks in order, none of them empty.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Chunks {
     chunks: VecDeque<Chunk>,
     /// Elements in all.
     len: usize,
+    /// Bytes of heap that the chunks hold.
+    held: usize,
+}
+
+impl Clone for Chunks {
+    fn clone(&self) -> Self {
+        // Copies have no spare room.
+        let chunks = self.chunks.clone();
+        Self { held: held(&chunks), len: self.len, chunks }
+    }
+}
+
+/// Bytes of heap that chunks hold. O(chunks).
+fn held(chunks: &VecDeque<Chunk>) -> usize {
+    chunks.iter().map(Chunk::heap_bytes).sum()
 }
 
 impl Chunks {
@@ -68,7 +84,33 @@ impl Chunks {
     pub(super) fn new(chunk: Chunk) -> Self {
         let len = chunk.len();
         let chunks = if len == 0 { VecDeque::new() } else { VecDeque::from([chunk]) };
-        Self { chunks, len }
+        Self { held: held(&chunks), len, chunks }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        block(self.chunks.capacity() * size_of::<Chunk>()) + self.held
+    }
+
+    /// Whether what the chunks hold is counted right. O(chunks).
+    #[cfg(test)]
+    pub(super) fn is_counted_right(&self) -> bool {
+        self.held == held(&self.chunks)
+    }
+
+    /// Changes the chunk with this index.
+    fn change<R>(&mut self, index: usize, change: impl FnOnce(&mut Chunk) -> R) -> R {
+        let chunk = &mut self.chunks[index];
+        self.held -= chunk.heap_bytes();
+        let result = change(chunk);
+        self.held += chunk.heap_bytes();
+        result
+    }
+
+    /// Puts a chunk before the one with this index, or at the end.
+    fn put(&mut self, index: usize, chunk: Chunk) {
+        self.held += chunk.heap_bytes();
+        self.chunks.insert(index, chunk);
     }
 
     /// Number of elements.
@@ -84,21 +126,21 @@ impl Chunks {
     /// Adds an element at an end, in a new chunk if there is no room in the last one.
     pub(super) fn push(&mut self, end: End, element: &[u8], limit: Limit) {
         let outer = match end {
-            End::Left => self.chunks.front_mut(),
-            End::Right => self.chunks.back_mut(),
+            End::Left => 0,
+            End::Right => self.chunks.len().saturating_sub(1),
         };
         self.len += 1;
-        match outer {
-            Some(chunk) if limit.has_room(chunk, element) => return chunk.push(end, element),
-            Some(full) => full.seal(),
+        match self.chunks.get(outer) {
+            Some(chunk) if limit.has_room(chunk, element) => {
+                return self.change(outer, |chunk| chunk.push(end, element));
+            }
+            Some(_) => self.change(outer, Chunk::seal),
             None => {}
         }
         let mut chunk = Chunk::default();
         chunk.push(end, element);
-        match end {
-            End::Left => self.chunks.push_front(chunk),
-            End::Right => self.chunks.push_back(chunk),
-        }
+        let at = if end == End::Left { 0 } else { self.chunks.len() };
+        self.put(at, chunk);
     }
 
     /// Where the element with this index is. Searched from the nearer end.
@@ -109,7 +151,7 @@ impl Chunks {
 
     /// Replaces the element at `spot`. As in Redis a chunk may outgrow its limit by that, but not without bound.
     pub(super) fn replace(&mut self, spot: Spot, element: &[u8], limit: Limit) {
-        self.chunks[spot.chunk].replace(spot.place, element);
+        self.change(spot.chunk, |chunk| chunk.replace(spot.place, element));
         self.split_overgrown(spot.chunk, limit);
     }
 
@@ -117,22 +159,25 @@ impl Chunks {
     /// a new chunk can take the element, as in Redis: it decides when a list is large.
     pub(super) fn insert(&mut self, Spot { chunk: at, place }: Spot, element: &[u8], limit: Limit) {
         self.len += 1;
-        let chunk = &mut self.chunks[at];
+        let chunk = &self.chunks[at];
         if limit.has_room(chunk, element) {
-            chunk.insert(place, element);
+            self.change(at, |chunk| chunk.insert(place, element));
         } else if place > chunk.front() {
-            let tail = chunk.split_off(place);
-            chunk.push(End::Right, element);
-            self.chunks.insert(at + 1, tail);
+            let tail = self.change(at, |chunk| {
+                let tail = chunk.split_off(place);
+                chunk.push(End::Right, element);
+                tail
+            });
+            self.put(at + 1, tail);
             self.merge_around(at + 1, limit);
         } else if let Some(before) = at.checked_sub(1)
             && limit.has_room(&self.chunks[before], element)
         {
-            self.chunks[before].push(End::Right, element);
+            self.change(before, |chunk| chunk.push(End::Right, element));
         } else {
             let mut chunk = Chunk::default();
             chunk.push(End::Right, element);
-            self.chunks.insert(at, chunk);
+            self.put(at, chunk);
         }
     }
 
@@ -143,18 +188,18 @@ impl Chunks {
         self.len -= left;
         let mut empty = index..index;
         while left > 0 {
-            let chunk = &mut self.chunks[index];
+            let chunk = &self.chunks[index];
             let count = left.min(chunk.len() - from);
             if count == chunk.len() {
                 empty = if empty.is_empty() { index..index + 1 } else { empty.start..index + 1 };
             } else {
                 let places = chunk.place_of(from)..chunk.place_of(from + count);
-                chunk.remove(places);
+                self.change(index, |chunk| chunk.remove(places));
             }
             left -= count;
             (index, from) = (index + 1, 0);
         }
-        self.chunks.drain(empty);
+        self.held -= self.chunks.drain(empty).map(|chunk| chunk.heap_bytes()).sum::<usize>();
         self.shrink();
     }
 
@@ -172,6 +217,7 @@ impl Chunks {
         }
         self.len -= max - left;
         self.chunks.retain(|chunk| chunk.len() > 0);
+        self.held = held(&self.chunks);
         self.shrink();
         max - left
     }
@@ -181,6 +227,7 @@ impl Chunks {
         match self.chunks.front() {
             None => Some(Chunk::default()),
             Some(chunk) if self.chunks.len() == 1 && limit.allows(chunk.listpack_size(), chunk.len()) => {
+                self.held = 0;
                 self.chunks.pop_front()
             }
             Some(_) => None,
@@ -214,12 +261,12 @@ impl Chunks {
 
     /// Cuts a chunk that outgrew its limit by far in halves until none of them does; a single element may.
     fn split_overgrown(&mut self, index: usize, limit: Limit) {
-        let chunk = &mut self.chunks[index];
+        let chunk = &self.chunks[index];
         if chunk.len() < 2 || chunk.listpack_size() / OVERGROWN <= limit.bytes {
             return;
         }
-        let tail = chunk.split_off(chunk.place_of(chunk.len() / 2));
-        self.chunks.insert(index + 1, tail);
+        let tail = self.change(index, |chunk| chunk.split_off(chunk.place_of(chunk.len() / 2)));
+        self.put(index + 1, tail);
         self.split_overgrown(index + 1, limit);
         self.split_overgrown(index, limit);
     }
@@ -245,7 +292,8 @@ impl Chunks {
             return false;
         }
         if let Some(two) = self.chunks.remove(left + 1) {
-            self.chunks[left].append(&two);
+            self.held -= two.heap_bytes();
+            self.change(left, |chunk| chunk.append(&two));
         }
         true
     }

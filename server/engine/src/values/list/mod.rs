@@ -5,6 +5,7 @@ mod chunks;
 mod iter;
 
 use super::encodings::{Encoding, Encodings};
+use crate::memory::block;
 use chunk::Chunk;
 use chunks::{Chunks, Limit, Spot};
 pub use iter::Iter;
@@ -52,6 +53,16 @@ impl List {
         match &self.0 {
             Form::One(chunk) => chunk.len(),
             Form::Many(chunks) => chunks.len(),
+        }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::One(chunk) => block(size_of::<Chunk>()) + chunk.heap_bytes(),
+            Form::Many(chunks) => block(size_of::<Chunks>()) + chunks.heap_bytes(),
         }
     }
 

@@ -155,6 +155,10 @@ proptest! {
         for op in ops {
             apply(op, &mut list, &mut model, &enc)?;
             prop_assert_eq!(list.len(), model.len());
+            for list in [&list, &list.clone()] {
+                let right = if let Form::Many(chunks) = &list.0 { chunks.is_counted_right() } else { true };
+                prop_assert!(right);
+            }
             prop_assert!(list.iter().eq(model.iter().map(Vec::as_slice)));
             prop_assert!(list.iter().rev().eq(model.iter().rev().map(Vec::as_slice)));
             let at = cut.index(model.len() + 1);

@@ -6,6 +6,7 @@ mod tree;
 
 use super::encodings::{Encoding, Encodings};
 use super::packed::Packed;
+use crate::memory::block;
 pub use iter::Iter;
 use ranked::Ranked;
 use std::cmp::Ordering;
@@ -52,6 +53,25 @@ impl ZSet {
         match &self.0 {
             Form::Packed(packed) => packed.len() / 2,
             Form::Ranked(ranked) => ranked.len(),
+        }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    #[inline]
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Packed(packed) => packed.heap_bytes(),
+            Form::Ranked(ranked) => block(size_of::<Ranked>()) + ranked.heap_bytes(),
+        }
+    }
+
+    /// The bytes of the one block of memory that it is while small.
+    #[inline]
+    pub(super) fn packed_len(&self) -> Option<usize> {
+        match &self.0 {
+            Form::Packed(packed) => Some(packed.block_len()),
+            Form::Ranked(_) => None,
         }
     }
 

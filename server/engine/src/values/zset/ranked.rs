@@ -1,6 +1,7 @@
 //! The large form of a sorted set: a table by member, and a tree by score.
 
 use super::tree::{Item, Tree};
+use crate::memory::block;
 use crate::values::table::{Keyed, Table};
 use std::cmp::Ordering;
 
@@ -14,6 +15,10 @@ pub(super) struct Scored {
 impl Keyed for Scored {
     fn key(&self) -> &[u8] {
         &self.member
+    }
+
+    fn heap_bytes(&self) -> usize {
+        block(self.member.len())
     }
 }
 
@@ -40,6 +45,11 @@ impl Ranked {
     /// Number of members.
     pub(super) fn len(&self) -> usize {
         self.tree.len()
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.table.heap_bytes() + self.tree.heap_bytes()
     }
 
     /// The members by position in the table, for random picks and scans.
@@ -69,7 +79,7 @@ impl Ranked {
                 let old = self.table.entries()[position].score;
                 if old != score {
                     self.unlink(member, old);
-                    self.table.at_mut(position).score = score;
+                    self.table.change(position, |scored| scored.score = score);
                     self.link(position, member, score);
                 }
                 Some(old)

@@ -1,5 +1,6 @@
 //! An ordered sequence with ranks: a B+ tree whose inner nodes count what is below them.
 
+use crate::memory::of_vec;
 use std::cmp::Ordering;
 
 /// Items of a leaf before it is split.
@@ -16,10 +17,44 @@ pub(super) struct Item {
 }
 
 /// Items in the caller's order. Every operation is O(log n).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Tree {
     root: Node,
     len: usize,
+    held: Held,
+}
+
+impl Clone for Tree {
+    fn clone(&self) -> Self {
+        // Copies have no spare room.
+        let root = self.root.clone();
+        Self { held: Held(root.heap_bytes()), len: self.len, root }
+    }
+}
+
+/// Bytes of heap that the nodes of a tree hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held(usize);
+
+impl Held {
+    /// Changes the items or children of a node.
+    fn change<T, R>(&mut self, parts: &mut Vec<T>, change: impl FnOnce(&mut Vec<T>) -> R) -> R {
+        self.0 -= of_vec(parts);
+        let result = change(parts);
+        self.0 += of_vec(parts);
+        result
+    }
+
+    /// The items or children of a node that is new.
+    fn add<T>(&mut self, parts: Vec<T>) -> Vec<T> {
+        self.0 += of_vec(&parts);
+        parts
+    }
+
+    /// A node is about to go, without those below it.
+    fn remove(&mut self, node: &Node) {
+        self.0 -= node.own_bytes();
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +75,12 @@ struct Child {
 impl Tree {
     /// An empty tree.
     pub(super) fn new() -> Self {
-        Self { root: Node::Leaf(Vec::new()), len: 0 }
+        Self { root: Node::Leaf(Vec::new()), len: 0, held: Held::default() }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.held.0
     }
 
     /// Number of items.
@@ -51,22 +91,25 @@ impl Tree {
     /// Inserts `item` before the first item that is not below it; `order` compares an item there with it.
     pub(super) fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering) {
         self.len += 1;
-        if let Some(right) = self.root.insert(item, order) {
+        if let Some(right) = self.root.insert(item, order, &mut self.held) {
             let left = std::mem::replace(&mut self.root, Node::Leaf(Vec::new()));
-            self.root = Node::Inner([left, right].into_iter().filter_map(Child::of).collect());
+            let children = [left, right].into_iter().filter_map(Child::of).collect();
+            self.root = Node::Inner(self.held.add(children));
         }
     }
 
     /// Removes the item that `order` finds equal; true if there is one.
     pub(super) fn remove(&mut self, order: &impl Fn(Item) -> Ordering) -> bool {
-        if !self.root.remove(order) {
+        if !self.root.remove(order, &mut self.held) {
             return false;
         }
         self.len -= 1;
         while let Node::Inner(children) = &mut self.root
             && children.len() < 2
         {
-            self.root = children.pop().map_or(Node::Leaf(Vec::new()), |child| child.node);
+            let only = children.pop().map_or(Node::Leaf(Vec::new()), |child| child.node);
+            self.held.remove(&self.root);
+            self.root = only;
         }
         true
     }
@@ -124,6 +167,23 @@ impl Node {
         }
     }
 
+    /// Bytes of heap that it holds, with all nodes below. O(nodes).
+    fn heap_bytes(&self) -> usize {
+        let below = match self {
+            Self::Leaf(_) => 0,
+            Self::Inner(children) => children.iter().map(|child| child.node.heap_bytes()).sum(),
+        };
+        self.own_bytes() + below
+    }
+
+    /// Bytes of heap of this node alone. O(1).
+    fn own_bytes(&self) -> usize {
+        match self {
+            Self::Leaf(items) => of_vec(items),
+            Self::Inner(children) => of_vec(children),
+        }
+    }
+
     fn first(&self) -> Option<Item> {
         match self {
             Self::Leaf(items) => items.first().copied(),
@@ -140,28 +200,34 @@ impl Node {
     }
 
     /// Inserts, and returns what did not fit: the right part of this node.
-    fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering) -> Option<Self> {
+    fn insert(&mut self, item: Item, order: &impl Fn(Item) -> Ordering, held: &mut Held) -> Option<Self> {
         match self {
             Self::Leaf(items) => {
                 let at = items.partition_point(|there| order(*there) == Ordering::Less);
-                items.insert(at, item);
-                split(items, LEAF, at).map(Self::Leaf)
+                let right = held.change(items, |items| {
+                    items.insert(at, item);
+                    split(items, LEAF, at)
+                });
+                right.map(|right| Self::Leaf(held.add(right)))
             }
             Self::Inner(children) => {
                 let at = way_down(children, order, Ordering::Less);
-                if let Some(right) = children[at].node.insert(item, order).and_then(Child::of) {
-                    children[at].len = children[at].len + 1 - right.len;
-                    children.insert(at + 1, right);
-                } else {
-                    children[at].len += 1;
-                }
+                let right = children[at].node.insert(item, order, held).and_then(Child::of);
+                children[at].len += 1;
                 children[at].refresh();
-                split(children, INNER, at + 1).map(Self::Inner)
+                let right = held.change(children, |children| {
+                    if let Some(right) = right {
+                        children[at].len -= right.len;
+                        children.insert(at + 1, right);
+                    }
+                    split(children, INNER, at + 1)
+                });
+                right.map(|right| Self::Inner(held.add(right)))
             }
         }
     }
 
-    fn remove(&mut self, order: &impl Fn(Item) -> Ordering) -> bool {
+    fn remove(&mut self, order: &impl Fn(Item) -> Ordering, held: &mut Held) -> bool {
         match self {
             Self::Leaf(items) => match items.binary_search_by(|item| order(*item)) {
                 Ok(at) => {
@@ -172,11 +238,11 @@ impl Node {
             },
             Self::Inner(children) => {
                 let at = way_down(children, order, Ordering::Equal);
-                if !children[at].node.remove(order) {
+                if !children[at].node.remove(order, held) {
                     return false;
                 }
                 children[at].len -= 1;
-                tidy(children, at);
+                tidy(children, at, held);
                 true
             }
         }
@@ -198,10 +264,11 @@ impl Node {
     }
 
     /// Appends the items or children of the node to the right.
-    fn absorb(&mut self, right: Self) {
+    fn absorb(&mut self, right: Self, held: &mut Held) {
+        held.remove(&right);
         match (self, right) {
-            (Self::Leaf(left), Self::Leaf(right)) => left.extend(right),
-            (Self::Inner(left), Self::Inner(right)) => left.extend(right),
+            (Self::Leaf(left), Self::Leaf(right)) => held.change(left, |left| left.extend(right)),
+            (Self::Inner(left), Self::Inner(right)) => held.change(left, |left| left.extend(right)),
             _ => unreachable!("siblings are of one kind"),
         }
     }
@@ -245,10 +312,10 @@ fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> 
 }
 
 /// After a removal below the child at `at`: takes it out if it is empty, joins it with a sibling if both are small.
-fn tidy(children: &mut Vec<Child>, at: usize) {
+fn tidy(children: &mut Vec<Child>, at: usize, held: &mut Held) {
     children[at].refresh();
     if children[at].len == 0 {
-        children.remove(at);
+        held.remove(&children.remove(at).node);
         return;
     }
     for left in [at, at.wrapping_sub(1)] {
@@ -256,7 +323,7 @@ fn tidy(children: &mut Vec<Child>, at: usize) {
             && one.node.joins(&two.node)
         {
             let right = children.remove(left + 1);
-            children[left].node.absorb(right.node);
+            children[left].node.absorb(right.node, held);
             children[left].len += right.len;
             return;
         }
@@ -307,6 +374,7 @@ mod tests {
         for n in (0..20_000).filter(|n| n % 100 != 0) {
             assert!(tree.remove(&order(f64::from(n))));
         }
+        assert_eq!(tree.held.0, tree.root.heap_bytes());
         check(&tree.root, true);
         assert!(all(&tree).iter().map(|item| item.position).eq((0..20_000).step_by(100)));
         let nodes = |node: &Node| if let Node::Inner(children) = node { children.len() } else { 1 };
@@ -330,6 +398,7 @@ mod tests {
             let mut model: Vec<u32> = all(&tree).iter().map(|item| item.score as u32).collect();
             prop_assert!(model.is_sorted());
             for (op, n) in steps {
+                prop_assert_eq!(tree.held.0, tree.root.heap_bytes());
                 let score = f64::from(n);
                 match (op, model.binary_search(&n)) {
                     (0 | 1, Err(at)) => {
@@ -356,6 +425,8 @@ mod tests {
             }
             check(&tree.root, true);
             prop_assert!(all(&tree).iter().map(|item| item.position).eq(model));
+            let copy = tree.clone();
+            prop_assert_eq!(copy.held.0, copy.root.heap_bytes());
         }
     }
 }

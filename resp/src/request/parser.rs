@@ -1,10 +1,10 @@
 //! The request parser: flat arrays of bulk strings and inline commands, resumable at every byte.
 
-use crate::{Reply, batch::Batch, batch::Span};
+use super::batch::{Batch, Span};
+use crate::Reply;
+use crate::line::{MAX_LINE, usual_header};
 use std::{fmt, mem};
 
-/// The longest header line (`*3`, `$12`) and inline request, in bytes.
-pub const MAX_LINE: usize = 64 * 1024;
 /// The most arguments of a request from a client that has yet to authenticate.
 const MAX_UNAUTHENTICATED_ARGUMENTS: i64 = 10;
 /// The longest argument, in bytes, from a client that has yet to authenticate.
@@ -15,39 +15,16 @@ const KEPT_SPANS: usize = 32;
 /// A header's integer, if it is one, and the length of its line with the two bytes that end it.
 type Header = (Option<i64>, usize);
 
-/// The integer and the length of the header that `line` begins with, if it is complete and has one to nine digits and
-/// no leading zero: one pass, without a search for the line's end.
-#[inline]
-fn usual_header(line: &[u8]) -> Option<(usize, usize)> {
-    let digit = |byte: u8| byte.wrapping_sub(b'0');
-    match *line {
-        [_, one, b'\r', _, ..] if digit(one) <= 9 => Some((usize::from(digit(one)), 4)),
-        [_, ten, one, b'\r', _, ..] if digit(ten).wrapping_sub(1) < 9 && digit(one) <= 9 => {
-            Some((usize::from(digit(ten)) * 10 + usize::from(digit(one)), 5))
-        }
-        [_, b'1'..=b'9', ref rest @ ..] => {
-            let len = rest.iter().take(9).position(|&byte| digit(byte) > 9)?;
-            // The end: CR and one more byte.
-            if rest[len] != b'\r' || rest.len() < len + 2 {
-                return None;
-            }
-            let value = line[1..len + 2].iter().fold(0, |value, &byte| value * 10 + usize::from(digit(byte)));
-            Some((value, len + 4))
-        }
-        _ => None,
-    }
-}
-
 /// What a client may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RequestLimits {
     /// The longest argument, in bytes (`proto-max-bulk-len`; by default 512 MiB).
     pub max_bulk: usize,
     /// Whether the client has yet to authenticate: then at most 10 arguments of at most 16,384 bytes each.
     pub unauthenticated: bool,
 }
 
-impl Default for Limits {
+impl Default for RequestLimits {
     fn default() -> Self {
         Self { max_bulk: 512 * 1024 * 1024, unauthenticated: false }
     }
@@ -115,7 +92,7 @@ impl std::error::Error for ProtocolError {}
 /// dropped from its front, so that nothing is parsed twice: the work over any split of the input is O(its length).
 /// Memory grows with the arguments that have arrived, never with what a header announces.
 #[derive(Debug, Default)]
-pub struct Parser {
+pub struct RequestParser {
     /// Where the next header line or argument begins.
     pos: usize,
     /// The bytes of the line at `pos` that are known not to end it.
@@ -128,14 +105,14 @@ pub struct Parser {
     spans: Vec<Span>,
 }
 
-impl Parser {
+impl RequestParser {
     /// A parser at the start of a stream. Allocates nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets what is known of the partial request: the next [`parse`](Parser::parse) begins at the start of its
-    /// buffer. For a caller that stops in the middle of a batch (its client blocks) and drops only what
+    /// Forgets what is known of the partial request: the next [`parse`](RequestParser::parse) begins at the start of
+    /// its buffer. For a caller that stops in the middle of a batch (its client blocks) and drops only what
     /// [`consumed_by`](Batch::consumed_by) says.
     pub fn reset(&mut self) {
         *self = Self::default();
@@ -151,7 +128,12 @@ impl Parser {
     ///
     /// The stream cannot be read on. The requests before the error are in `batch`: they are run, then the error is
     /// answered, then the connection closed.
-    pub fn parse(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) -> Result<(), ProtocolError> {
+    pub fn parse(
+        &mut self,
+        buf: &[u8],
+        limits: &RequestLimits,
+        batch: &mut Batch,
+    ) -> Result<(), ProtocolError> {
         batch.clear();
         if !self.spans.is_empty() {
             mem::swap(&mut self.spans, &mut batch.spans);
@@ -161,15 +143,10 @@ impl Parser {
         result
     }
 
-    /// The heap memory that this parser holds for a partial request, in bytes.
-    pub fn memory(&self) -> usize {
-        self.spans.capacity() * mem::size_of::<Span>()
-    }
-
     fn parse_requests(
         &mut self,
         buf: &[u8],
-        limits: &Limits,
+        limits: &RequestLimits,
         batch: &mut Batch,
     ) -> Result<(), ProtocolError> {
         loop {
@@ -203,7 +180,12 @@ impl Parser {
 
     /// Reads the header `*n`. False when it has to wait, for bytes or for the next batch.
     #[inline]
-    fn multibulk(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) -> Result<bool, ProtocolError> {
+    fn multibulk(
+        &mut self,
+        buf: &[u8],
+        limits: &RequestLimits,
+        batch: &mut Batch,
+    ) -> Result<bool, ProtocolError> {
         let Some((count, len)) = self.header(buf, ProtocolError::TooBigMultibulkLine)? else {
             return Ok(false);
         };
@@ -231,7 +213,7 @@ impl Parser {
     /// Reads arguments as long as they are complete and plain, which they nearly always are; the rest is left to
     /// [`argument`](Self::argument), which alone knows what to do with it.
     #[inline]
-    fn usual_arguments(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) {
+    fn usual_arguments(&mut self, buf: &[u8], limits: &RequestLimits, batch: &mut Batch) {
         if self.bulk.is_some() {
             return;
         }
@@ -258,7 +240,12 @@ impl Parser {
 
     /// Reads one argument, its header and its bytes. False when it has to wait.
     #[inline]
-    fn argument(&mut self, buf: &[u8], limits: &Limits, batch: &mut Batch) -> Result<bool, ProtocolError> {
+    fn argument(
+        &mut self,
+        buf: &[u8],
+        limits: &RequestLimits,
+        batch: &mut Batch,
+    ) -> Result<bool, ProtocolError> {
         let bulk = match self.bulk {
             Some(bulk) => bulk,
             None => {

@@ -1,6 +1,7 @@
 //! Replies on the wire.
 
-use crate::{Protocol, Reply, number};
+use super::sink::{Protocol, Reply};
+use crate::number;
 
 /// Appends replies to an output buffer, in RESP2 or RESP3.
 ///

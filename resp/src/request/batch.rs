@@ -1,6 +1,6 @@
 //! The complete requests of one read buffer, as ranges into it.
 
-use crate::inline;
+use super::inline;
 
 /// More requests than this are left for the next batch, so that a long pipeline yields to other clients and a client
 /// that blocks has little parsed in vain.
@@ -30,7 +30,7 @@ struct Request {
     inline: bool,
 }
 
-/// All complete requests that [`Parser::parse`](crate::Parser::parse) found in a read buffer, in order.
+/// All complete requests that [`RequestParser::parse`](crate::RequestParser::parse) found in a read buffer, in order.
 ///
 /// It holds ranges, not bytes: [`arguments`](Batch::arguments) takes the same buffer again. Reused from one read to
 /// the next it allocates nothing.
@@ -90,11 +90,6 @@ impl Batch {
     /// Run the batch, drop what it [`consumed`](Batch::consumed) and parse again, without waiting for more bytes.
     pub fn has_more(&self) -> bool {
         self.has_more
-    }
-
-    /// The number of arguments of request `i`, its name included: at least 1. Panics if there is no request `i`.
-    pub fn argument_count(&self, i: usize) -> usize {
-        self.requests[i].spans_end - self.first_span(i)
     }
 
     /// The arguments of request `i`, its name first; `buf` is the buffer that was parsed, nothing dropped from its

@@ -1,9 +1,8 @@
 //! Output on its way to the socket.
 
-use lockwheel_engine::clients::Outbox;
+use lockwheel_engine::clients::{ClientBuffers, Outbox};
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Pieces that are written at a time.
 const SLICES: usize = 32;
@@ -12,17 +11,17 @@ const SLICES: usize = 32;
 const AT_A_TIME: usize = 256 * 1024;
 
 /// What was taken from the session and is not yet written.
-pub(super) struct Output {
+pub(super) struct WriteBuffer {
     waiting: Outbox,
     /// The socket has not taken all of it: its client does not read.
     stuck: bool,
     /// Where the session is told how much is left to write.
-    unwritten: Arc<AtomicUsize>,
+    buffers: Arc<ClientBuffers>,
 }
 
-impl Output {
-    pub(super) fn new(unwritten: Arc<AtomicUsize>) -> Self {
-        Output { waiting: Outbox::default(), stuck: false, unwritten }
+impl WriteBuffer {
+    pub(super) fn new(buffers: Arc<ClientBuffers>) -> Self {
+        WriteBuffer { waiting: Outbox::default(), stuck: false, buffers }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -41,7 +40,7 @@ impl Output {
     }
 
     fn tell(&self) {
-        self.unwritten.store(self.waiting.len(), Ordering::Relaxed);
+        self.buffers.tell_taken(&self.waiting);
     }
 
     /// Whether the socket has refused to take all of it.
@@ -62,7 +61,7 @@ impl Output {
     fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
             // A client that reads may answer before the call is over, and what it has read must not count against it.
-            self.unwritten.store(self.waiting.len().saturating_sub(AT_A_TIME), Ordering::Relaxed);
+            self.buffers.tell_unwritten(self.waiting.len().saturating_sub(AT_A_TIME));
             match write_some(&self.waiting, stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => self.waiting.take(count),

@@ -1,0 +1,54 @@
+//! Numbers for people.
+
+/// A number with three digits that count.
+pub(super) fn digits(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 => grouped(value),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A whole number, its digits in groups of three.
+pub(super) fn grouped(value: f64) -> String {
+    let plain = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (index, digit) in plain.chars().enumerate() {
+        if index > 0 && (plain.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value <= -0.5 { format!("-{text}") } else { text }
+}
+
+/// A time given in microseconds, in the unit that suits it.
+pub(super) fn time(us: f64) -> String {
+    match us.abs() {
+        size if size >= 999_500.0 => format!("{} s", digits(us / 1e6)),
+        size if size >= 999.5 => format!("{} ms", digits(us / 1e3)),
+        size if size >= 10.0 => format!("{us:.0} µs"),
+        _ => format!("{us:.1} µs"),
+    }
+}
+
+/// Bytes, in the unit that suits them.
+pub(super) fn bytes(count: f64) -> String {
+    match count {
+        count if count >= 1024.0 * 1024.0 * 1024.0 => format!("{} GiB", digits(count / 1024f64.powi(3))),
+        count if count >= 1024.0 * 1024.0 => format!("{} MiB", digits(count / 1024f64.powi(2))),
+        count if count >= 1024.0 => format!("{} KiB", digits(count / 1024.0)),
+        count => format!("{count:.0} B"),
+    }
+}
+
+/// A power of ten of microseconds: `100 µs`, `1 ms`.
+pub(super) fn decade(power: i32) -> String {
+    let (unit, power) = match power {
+        ..3 => ("µs", power),
+        3..6 => ("ms", power - 3),
+        _ => ("s", power - 6),
+    };
+    format!("{} {unit}", 10f64.powi(power))
+}

@@ -1,0 +1,260 @@
+//! The complete replies of one read buffer, as ranges into it.
+
+use std::iter::FusedIterator;
+use std::ops::Range;
+
+/// Memory for at most this many nodes is kept for the next buffer.
+const KEPT_NODES: usize = 4096;
+
+/// The types whose value is a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    Simple,
+    Error,
+    Bulk,
+    BigNumber,
+    BlobError,
+    /// With its format and a colon in front.
+    Verbatim,
+}
+
+/// The types that have elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aggregate {
+    Array,
+    Map,
+    Set,
+    Push,
+}
+
+/// One value of a reply. The nodes of a reply stand in the order of its bytes, so that those of an aggregate follow it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Node {
+    /// Where the text lies, from the reply's first byte.
+    Text {
+        kind: Text,
+        start: usize,
+        len: usize,
+    },
+    Integer(i64),
+    Double(f64),
+    Boolean(bool),
+    Null,
+    Aggregate {
+        kind: Aggregate,
+        /// The number of elements; of a map, keys and values.
+        len: usize,
+        /// The index of the first node behind the aggregate, from the reply's first node.
+        end: usize,
+    },
+    /// Keys and values like those of a map. They stand before the value that they belong to, and are no element.
+    Attributes {
+        len: usize,
+        end: usize,
+    },
+}
+
+/// Where a complete reply ends: the next begins there.
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    node: usize,
+    byte: usize,
+}
+
+/// All complete replies that [`ReplyParser::parse`](crate::ReplyParser::parse) found in a read buffer, in order.
+///
+/// It holds ranges, not bytes: what gives a value takes the same buffer again. Reused from one read to the next it
+/// allocates nothing.
+#[derive(Debug, Default)]
+pub struct Replies {
+    pub(super) nodes: Vec<Node>,
+    ends: Vec<End>,
+}
+
+impl Replies {
+    /// No replies. Allocates nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets all replies and gives back memory that only unusual replies needed.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.ends.clear();
+        if self.nodes.capacity() > 2 * KEPT_NODES {
+            self.nodes.shrink_to(KEPT_NODES);
+        }
+        if self.ends.capacity() > 2 * KEPT_NODES {
+            self.ends.shrink_to(KEPT_NODES);
+        }
+    }
+
+    /// The number of complete replies.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no complete reply.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The bytes at the front of the buffer that the complete replies cover: what to drop before the next parse.
+    pub fn consumed(&self) -> usize {
+        self.start(self.len()).byte
+    }
+
+    /// Where reply `i` lies in the buffer, its attributes included: the bytes to pass on. Panics if there is no reply
+    /// `i`.
+    pub fn range(&self, i: usize) -> Range<usize> {
+        self.start(i).byte..self.ends[i].byte
+    }
+
+    /// What reply `i` says; `buf` is the buffer that was parsed, nothing dropped from its front since. Panics if there
+    /// is no reply `i` or `buf` is shorter than what was parsed. O(1).
+    pub fn value<'a>(&'a self, i: usize, buf: &'a [u8]) -> Value<'a> {
+        self.reply(i, buf).value_at(0).0
+    }
+
+    /// The attributes in front of reply `i`, if it has any, keys and values in turn; as for [`value`](Self::value).
+    pub fn attributes<'a>(&'a self, i: usize, buf: &'a [u8]) -> Option<Elements<'a>> {
+        self.reply(i, buf).attributes_at(0)
+    }
+
+    fn reply<'a>(&'a self, i: usize, buf: &'a [u8]) -> Nodes<'a> {
+        Nodes { nodes: &self.nodes[self.start(i).node..self.ends[i].node], bytes: &buf[self.range(i)] }
+    }
+
+    /// Where reply `i` begins, or would.
+    fn start(&self, i: usize) -> End {
+        if i == 0 { End::default() } else { self.ends[i - 1] }
+    }
+
+    /// The index of the first node that belongs to no complete reply.
+    pub(super) fn complete_nodes(&self) -> usize {
+        self.start(self.len()).node
+    }
+
+    /// Ends the reply whose nodes have been pushed; the next one begins at `byte` in the buffer.
+    pub(super) fn finish(&mut self, byte: usize) {
+        self.ends.push(End { node: self.nodes.len(), byte });
+    }
+}
+
+/// A value of a reply: its text, number or elements.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// A simple string: `+text`.
+    Simple(&'a [u8]),
+    /// An error with its code, without the sign: `-ERR text`.
+    Error(&'a [u8]),
+    /// An integer: `:n`.
+    Integer(i64),
+    /// A bulk string: `$`.
+    Bulk(&'a [u8]),
+    /// Null: `_`, and RESP2's `$-1` and `*-1`.
+    Null,
+    /// A double: `,n`.
+    Double(f64),
+    /// A boolean: `#t` or `#f`.
+    Boolean(bool),
+    /// A big number's digits, with a sign perhaps: `(n`.
+    BigNumber(&'a [u8]),
+    /// An error that may have several lines: `!`.
+    BlobError(&'a [u8]),
+    /// A text and its format, such as `txt` or `mkd`: `=`.
+    Verbatim(&'a [u8], &'a [u8]),
+    /// An array: `*`.
+    Array(Elements<'a>),
+    /// A map, its keys and values in turn: `%`.
+    Map(Elements<'a>),
+    /// A set: `~`.
+    Set(Elements<'a>),
+    /// An out-of-band message: `>`.
+    Push(Elements<'a>),
+}
+
+/// The nodes of one reply, and its bytes.
+#[derive(Clone, Copy, Debug)]
+struct Nodes<'a> {
+    nodes: &'a [Node],
+    bytes: &'a [u8],
+}
+
+impl<'a> Nodes<'a> {
+    /// The value that begins at a node, perhaps with its attributes, and the index behind its last node.
+    fn value_at(self, at: usize) -> (Value<'a>, usize) {
+        let value = match self.nodes[at] {
+            Node::Text { kind, start, len } => text(kind, &self.bytes[start..start + len]),
+            Node::Integer(value) => Value::Integer(value),
+            Node::Double(value) => Value::Double(value),
+            Node::Boolean(value) => Value::Boolean(value),
+            Node::Null => Value::Null,
+            Node::Aggregate { kind, len, end } => {
+                let elements = Elements { reply: self, next: at + 1, left: len };
+                let value = match kind {
+                    Aggregate::Array => Value::Array(elements),
+                    Aggregate::Map => Value::Map(elements),
+                    Aggregate::Set => Value::Set(elements),
+                    Aggregate::Push => Value::Push(elements),
+                };
+                return (value, end);
+            }
+            // Behind attributes is their value.
+            Node::Attributes { end, .. } => return self.value_at(end),
+        };
+        (value, at + 1)
+    }
+
+    fn attributes_at(self, at: usize) -> Option<Elements<'a>> {
+        match self.nodes.get(at) {
+            Some(&Node::Attributes { len, .. }) => Some(Elements { reply: self, next: at + 1, left: len }),
+            _ => None,
+        }
+    }
+}
+
+fn text(kind: Text, text: &[u8]) -> Value<'_> {
+    match kind {
+        Text::Simple => Value::Simple(text),
+        Text::Error => Value::Error(text),
+        Text::Bulk => Value::Bulk(text),
+        Text::BigNumber => Value::BigNumber(text),
+        Text::BlobError => Value::BlobError(text),
+        Text::Verbatim => Value::Verbatim(&text[..3], &text[4..]),
+    }
+}
+
+/// The elements of an aggregate, one after another. Each step is O(1), whatever an element holds.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    reply: Nodes<'a>,
+    next: usize,
+    left: usize,
+}
+
+impl<'a> Elements<'a> {
+    /// The attributes in front of the next element, if it has any, keys and values in turn.
+    pub fn attributes(&self) -> Option<Elements<'a>> {
+        if self.left == 0 { None } else { self.reply.attributes_at(self.next) }
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let (value, next) = self.reply.value_at(self.next);
+        self.next = next;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Elements<'_> {}
+
+impl FusedIterator for Elements<'_> {}

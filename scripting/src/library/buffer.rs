@@ -1,0 +1,59 @@
+//! Bytes that a library function puts together.
+
+use super::frame::Frame;
+use super::raise::Raise;
+use std::ops::Deref;
+
+/// Bytes after which it is looked whether the script is to end.
+const PIECE: usize = 1 << 14;
+
+/// Grows within the interpreter's limit of memory, beside what the interpreter has itself. Its space is kept for the
+/// next one.
+pub(crate) struct Buffer<'f> {
+    frame: &'f Frame<'f>,
+    bytes: Vec<u8>,
+    /// The length at which it is looked next.
+    poll_at: usize,
+}
+
+impl<'f> Buffer<'f> {
+    /// An empty buffer for one call.
+    pub(crate) fn new(frame: &'f Frame<'f>) -> Buffer<'f> {
+        let mut bytes = frame.context().text.take();
+        bytes.clear();
+        Buffer { frame, bytes, poll_at: PIECE }
+    }
+
+    /// Appends bytes: an error if the memory does not suffice, or if the script is to end. O(length).
+    #[inline]
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Raise> {
+        if bytes.len() > PIECE {
+            return bytes.chunks(PIECE).try_for_each(|piece| self.append(piece));
+        }
+        if !self.frame.context().take_room(bytes.len()) {
+            return Err(Raise::error(b"not enough memory".as_slice()));
+        }
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= self.poll_at {
+            self.poll_at = self.bytes.len() + PIECE;
+            self.frame.poll()?;
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Buffer<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Buffer<'_> {
+    fn drop(&mut self) {
+        let context = self.frame.context();
+        context.give_room_back(self.bytes.len());
+        context.text.set(std::mem::take(&mut self.bytes));
+    }
+}

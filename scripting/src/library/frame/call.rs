@@ -1,0 +1,78 @@
+//! How Lua calls a library function, and how its error is raised.
+
+use super::{Frame, Function};
+use crate::context::Context;
+use crate::ffi::*;
+use crate::library::raise::{Ending, Raise};
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Slots that a function has beyond its arguments.
+const FREE_SLOTS: c_int = 20;
+
+/// Pushes a library function for scripts to call.
+///
+/// # Safety
+///
+/// The state is live and was made with a context, has two free slots, and the limit of memory is suspended.
+pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function) {
+    // SAFETY: the two slots are this function's; nothing is raised. `call` finds a `Function` in the upvalue, which no
+    // script can reach.
+    unsafe {
+        lua_pushlightuserdata(state, function as *mut c_void);
+        lua_pushcclosure(state, call, 1);
+    }
+}
+
+/// What Lua calls for every library function.
+///
+/// # Safety
+///
+/// To be called by the interpreter, as a closure that [`push_function`] made.
+unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
+    // SAFETY: the interpreter gives a live state. Nothing in this frame has to be dropped when an error jumps over it,
+    // and `run` has left on top what is raised; as a string, where a text is read.
+    unsafe {
+        match run(state) {
+            Ending::Results(results) => results,
+            Ending::RaiseTop => lua_error(state),
+            Ending::RaiseText => {
+                luaL_error(state, c"%s".as_ptr(), lua_tolstring(state, -1, std::ptr::null_mut()))
+            }
+            Ending::RaiseArgument(argument) => {
+                luaL_argerror(state, argument, lua_tolstring(state, -1, std::ptr::null_mut()))
+            }
+        }
+    }
+}
+
+/// Runs the function of the closure, and drops all that it has left.
+///
+/// # Safety
+///
+/// As for [`call`].
+unsafe fn run(state: *mut lua_State) -> Ending {
+    // SAFETY: the state has a context, and the upvalue is what `push_function` has put there. The limit is suspended
+    // before anything is owned, and in force again when nothing is.
+    unsafe {
+        let context = Context::of(state);
+        let function = lua_touserdata(state, lua_upvalueindex(1));
+        let function = std::mem::transmute::<*mut c_void, Function>(function);
+        context.free_memory();
+        let frame = Frame::new(state, context, FREE_SLOTS);
+        let ending = match catch_unwind(AssertUnwindSafe(|| frame.ending_of(function))) {
+            Ok(ending) => ending,
+            Err(panic) => {
+                context.keep_panic(panic);
+                Raise::killed().push(state)
+            }
+        };
+        if context.limit_memory() || !matches!(ending, Ending::Results(_)) {
+            return ending;
+        }
+        context.free_memory();
+        let ending = Raise::memory().push(state);
+        context.limit_memory();
+        ending
+    }
+}

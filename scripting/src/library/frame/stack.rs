@@ -1,0 +1,108 @@
+//! The stack: values pushed and popped, within its bound.
+
+use super::Frame;
+use super::protected::make_string;
+use crate::ffi::{self, *};
+use crate::library::raise::Raise;
+use std::ffi::c_int;
+
+/// Slots that are asked for when those are in use.
+const MORE_SLOTS: c_int = 32;
+
+impl Frame<'_> {
+    /// Makes room for so many values at once, or fails with `stack overflow` and the reason. Who pushes many results
+    /// asks before each, so that the bound is Lua's own.
+    pub(crate) fn reserve(&self, count: c_int, reason: &str) -> Result<(), Raise> {
+        // SAFETY: the state is live. With the limit suspended the stack grows, or the call says that it is too long.
+        if unsafe { lua_checkstack(self.state, count) } == 0 {
+            return Err(Raise::error(format!("stack overflow ({reason})").into_bytes()));
+        }
+        self.free.set(self.free.get().max(count));
+        Ok(())
+    }
+
+    /// Takes free slots for as many values, which are pushed next.
+    #[inline]
+    pub(super) fn take_slots(&self, count: c_int) -> Result<(), Raise> {
+        if self.free.get() < count && self.reserve(count.max(MORE_SLOTS), "").is_err() {
+            self.reserve(count, "too many values")?;
+        }
+        self.free.set(self.free.get() - count);
+        Ok(())
+    }
+
+    /// Pushes nil.
+    pub(crate) fn push_nil(&self) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        // SAFETY: a slot is free.
+        unsafe { lua_pushnil(self.state) };
+        Ok(())
+    }
+
+    /// Pushes a boolean.
+    pub(crate) fn push_boolean(&self, value: bool) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        // SAFETY: a slot is free.
+        unsafe { lua_pushboolean(self.state, c_int::from(value)) };
+        Ok(())
+    }
+
+    /// Pushes a number.
+    pub(crate) fn push_number(&self, value: f64) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        // SAFETY: a slot is free.
+        unsafe { lua_pushnumber(self.state, value) };
+        Ok(())
+    }
+
+    /// Pushes an argument; nil for one that is not there.
+    pub(crate) fn push_argument(&self, argument: c_int) -> Result<(), Raise> {
+        if argument < 1 || argument > self.arguments {
+            return self.push_nil();
+        }
+        self.take_slots(1)?;
+        // SAFETY: a slot is free, and there is an argument.
+        unsafe { lua_pushvalue(self.state, argument) };
+        Ok(())
+    }
+
+    /// Pushes a string. O(length).
+    pub(crate) fn push_bytes(&self, bytes: &[u8]) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        // SAFETY: a slot is free, and nothing is raised, as the limit is suspended or the call protected; the slice to
+        // which the pointer leads lives until then.
+        unsafe {
+            if self.context.has_room(bytes.len()) {
+                ffi::push(self.state, bytes);
+                return Ok(());
+            }
+            lua_pushlightuserdata(self.state, (&raw const bytes).cast_mut().cast());
+            self.protect(make_string, 1, 1)
+        }
+    }
+
+    /// Pops so many values, that the function itself has pushed.
+    pub(crate) fn pop(&self, count: c_int) {
+        // SAFETY: the state is live.
+        let pushed = unsafe { lua_gettop(self.state) } - self.kept.get();
+        assert!((0..=pushed).contains(&count), "only what was pushed is popped");
+        // SAFETY: there are as many, and nobody refers to them.
+        unsafe { lua_pop(self.state, count) };
+        self.free.set(self.free.get() + count);
+    }
+
+    /// The value on top as a number, if the function has pushed one that is or reads as a number.
+    pub(crate) fn top_number(&self) -> Result<Option<f64>, Raise> {
+        // SAFETY: a value is on top if there are more than those kept; its type is asked first.
+        unsafe {
+            if lua_gettop(self.state) <= self.kept.get() {
+                return Ok(None);
+            }
+            match lua_type(self.state, -1) {
+                LUA_TNUMBER => Ok(Some(lua_tonumber(self.state, -1))),
+                LUA_TSTRING => self.read_number(lua_gettop(self.state)),
+                _ => Ok(None),
+            }
+        }
+    }
+}

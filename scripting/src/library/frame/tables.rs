@@ -1,0 +1,110 @@
+//! Tables: made, filled and walked.
+
+use super::protected::put_field;
+use super::{Frame, Value};
+use crate::ffi::{self, *};
+use crate::library::raise::Raise;
+use std::ffi::c_int;
+
+/// A table beyond this many elements or fields grows as it is filled.
+const MAX_HINT: usize = 1 << 16;
+/// About what a table takes by itself, for an element, and for a field.
+const TABLE_BYTES: usize = 64;
+const ELEMENT_BYTES: usize = 16;
+const FIELD_BYTES: usize = 40;
+/// With less memory than this in use no table is as large as a table may be.
+const TABLES_FIT: usize = 1 << 30;
+
+impl Frame<'_> {
+    /// Pushes a table with room for elements and fields.
+    pub(crate) fn push_table(&self, elements: usize, fields: usize) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        let [elements, fields] = [elements, fields].map(|count| count.min(MAX_HINT));
+        if !self.context.has_room(TABLE_BYTES + elements * ELEMENT_BYTES + fields * FIELD_BYTES) {
+            return Err(Raise::memory());
+        }
+        // SAFETY: a slot is free, and with these counts only memory could fall short, whose limit is suspended.
+        unsafe { lua_createtable(self.state, elements as c_int, fields as c_int) };
+        Ok(())
+    }
+
+    /// Pops a value and its key below it into the table below both, past metatables.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such table, it is read-only or some table is walked, or if the key is nil or not a number.
+    pub(crate) fn set(&self) -> Result<(), Raise> {
+        let state = self.state;
+        // SAFETY: all three are there and the two on top may go; what would raise an error is ruled out, or the call
+        // protected where the table may grow beyond what it, or the memory, may have.
+        unsafe {
+            let table = lua_gettop(state) - 2;
+            assert!(table >= self.kept.get(), "a key and a value were pushed");
+            assert!(self.walks.get() == 0, "no table changes while one is walked");
+            assert!(table >= 1 && lua_type(state, table) == LUA_TTABLE, "a table is below them");
+            assert!(lua_isreadonly(state, -3) == 0, "the table may be changed");
+            assert!(ffi::is_key(state, -2), "the key is neither nil nor nan");
+            let used = self.context.memory_used();
+            if used < TABLES_FIT && self.context.has_room(used) {
+                lua_rawset(state, -3);
+            } else {
+                self.reserve(1, "too many values")?;
+                lua_pushvalue(state, -3);
+                lua_insert(state, -3);
+                self.protect(put_field, 3, 0)?;
+            }
+        }
+        self.free.set(self.free.get() + 2);
+        Ok(())
+    }
+
+    /// Shows every key of the table in a slot with its value, in no order. It is looked whether the script is to end
+    /// at each; what `visit` pushes goes when it returns. O(size of the table).
+    ///
+    /// # Panics
+    ///
+    /// If there is no table in the slot.
+    pub(crate) fn each(
+        &self,
+        table: c_int,
+        visit: &mut dyn FnMut(&Self, Value<'_>, Value<'_>) -> Result<(), Raise>,
+    ) -> Result<(), Raise> {
+        // SAFETY: the state is live, and the slot in use.
+        unsafe {
+            assert!((1..=lua_gettop(self.state)).contains(&table), "the slot is in use");
+            assert!(lua_type(self.state, table) == LUA_TTABLE, "there is a table in it");
+        }
+        self.walks.set(self.walks.get() + 1);
+        let walked = self.walk(table, visit);
+        self.walks.set(self.walks.get() - 1);
+        walked
+    }
+
+    fn walk(
+        &self,
+        table: c_int,
+        visit: &mut dyn FnMut(&Self, Value<'_>, Value<'_>) -> Result<(), Raise>,
+    ) -> Result<(), Raise> {
+        let kept = self.kept.get();
+        self.take_slots(2)?;
+        let free = self.free.get();
+        // SAFETY: two slots were taken, for a key and its value. `lua_next` finds the key that it gave: no table
+        // changes meanwhile, and the key stays as it is, since `value_at` converts nothing. Both stay on the stack
+        // while they are shown, as `kept` says.
+        unsafe {
+            lua_pushnil(self.state);
+            while lua_next(self.state, table) != 0 {
+                let value = lua_gettop(self.state);
+                self.kept.set(value);
+                let visited =
+                    self.poll().and_then(|()| visit(self, self.value_at(value - 1), self.value_at(value)));
+                self.kept.set(kept);
+                visited?;
+                lua_settop(self.state, value - 1);
+                self.free.set(free);
+            }
+        }
+        self.free.set(free + 2);
+        Ok(())
+    }
+}

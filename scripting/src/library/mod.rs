@@ -1,0 +1,20 @@
+//! The libraries that scripts find beside Lua's own: lists of names and functions over a safe [`Frame`].
+//!
+//! A new library is a file here with a [`Library`] in it, written without `unsafe`, and a line in [`LIBRARIES`].
+
+mod buffer;
+mod frame;
+mod math;
+mod raise;
+mod redis;
+mod registration;
+mod struct_lib;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use frame::{Frame, Value, push_function};
+pub(crate) use redis::unknown_global;
+pub(crate) use registration::{Library, open};
+
+/// All of them.
+pub(crate) const LIBRARIES: &[Library] = &[redis::LIBRARY, struct_lib::LIBRARY, math::LIBRARY];

@@ -1,0 +1,119 @@
+//! The errors of library functions: values, until no frame of Rust is left over which Lua would jump.
+
+use crate::call::{KILLED, push_error};
+use crate::ffi::{self, *};
+use std::borrow::Cow;
+use std::ffi::c_int;
+
+/// An error that a library function ends with.
+#[must_use]
+pub(crate) struct Raise(Box<Cause>);
+
+/// A text, of which what stands before the first NUL is shown.
+type Text = Cow<'static, [u8]>;
+
+enum Cause {
+    /// A text behind the place in the script.
+    Text(Text),
+    /// What is wrong with an argument.
+    Argument(c_int, Text),
+    /// The error table that the functions of `redis` raise.
+    Reply(Text),
+    /// The value on top of the stack: an error that a protected call has given back.
+    Top,
+    /// The limit of memory.
+    Memory,
+    /// The script is to end.
+    Killed,
+}
+
+/// What is left to do once a library function has returned. It owns nothing, so Lua may jump over it.
+#[derive(Clone, Copy)]
+pub(super) enum Ending {
+    /// So many values on top are the results.
+    Results(c_int),
+    /// The value on top is raised.
+    RaiseTop,
+    /// The text on top is raised, behind the place in the script.
+    RaiseText,
+    /// The text on top is raised as the error of this argument.
+    RaiseArgument(c_int),
+}
+
+impl Raise {
+    /// An error as `luaL_error` raises it: the place in the script, then the text.
+    #[cold]
+    pub(crate) fn error(text: impl Into<Text>) -> Raise {
+        Raise(Box::new(Cause::Text(text.into())))
+    }
+
+    /// An error as `luaL_argerror` raises it, with the function's name and the
+    /// argument's number, which counts from 1.
+    #[cold]
+    pub(crate) fn argument(argument: c_int, text: impl Into<Text>) -> Raise {
+        Raise(Box::new(Cause::Argument(argument, text.into())))
+    }
+
+    /// An error table as the functions of `redis` raise it. The text is as for [`push_error`].
+    #[cold]
+    pub(crate) fn reply(text: impl Into<Text>) -> Raise {
+        Raise(Box::new(Cause::Reply(text.into())))
+    }
+
+    /// An error that nothing catches: the script is to end.
+    #[cold]
+    pub(crate) fn killed() -> Raise {
+        Raise(Box::new(Cause::Killed))
+    }
+
+    #[cold]
+    pub(super) fn memory() -> Raise {
+        Raise(Box::new(Cause::Memory))
+    }
+
+    #[cold]
+    pub(super) fn top() -> Raise {
+        Raise(Box::new(Cause::Top))
+    }
+
+    /// Puts on top of the stack what is to be raised, and says how.
+    ///
+    /// # Safety
+    ///
+    /// The state is that of a function which ends with this error: its arguments are not looked at any more. The
+    /// limit of memory is suspended. For [`Cause::Top`] a value is on top.
+    #[cold]
+    pub(super) unsafe fn push(self, state: *mut lua_State) -> Ending {
+        // SAFETY: a function has 20 slots, all of them free once its stack is emptied. With the limit suspended
+        // nothing is raised here, where the text is still owned.
+        unsafe {
+            if !matches!(*self.0, Cause::Top) {
+                lua_settop(state, 0);
+            }
+            match *self.0 {
+                Cause::Top => Ending::RaiseTop,
+                Cause::Text(text) => {
+                    ffi::push(state, &text);
+                    Ending::RaiseText
+                }
+                Cause::Argument(argument, text) => {
+                    ffi::push(state, &text);
+                    Ending::RaiseArgument(argument)
+                }
+                Cause::Reply(text) => {
+                    push_error(state, &text);
+                    Ending::RaiseTop
+                }
+                Cause::Memory => {
+                    lua_pushliteral(state, c"not enough memory");
+                    Ending::RaiseTop
+                }
+                Cause::Killed => {
+                    lua_setkilled(state, 1);
+                    lua_pushliteral(state, KILLED);
+                    Ending::RaiseTop
+                }
+            }
+        }
+    }
+}

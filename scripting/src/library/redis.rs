@@ -1,0 +1,168 @@
+//! The table `redis`, but for what calls commands.
+
+use super::frame::{Frame, Value};
+use super::raise::Raise;
+use super::registration::Library;
+use crate::call::{error_line, until_nul};
+use crate::sha::Sha;
+use lockwheel_resp::Protocol;
+use std::ffi::{CStr, c_int};
+
+/// The table `redis`. The functions that call commands are in it already.
+pub(super) const LIBRARY: Library = Library {
+    name: c"redis",
+    functions: &[
+        (c"error_reply", error_reply),
+        (c"status_reply", status_reply),
+        (c"sha1hex", sha1hex),
+        (c"log", log),
+        (c"setresp", setresp),
+        (c"set_repl", set_repl),
+        (c"replicate_commands", replicate_commands),
+        (c"breakpoint", breakpoint),
+        (c"debug", debug),
+    ],
+    numbers: NUMBERS,
+};
+
+const NUMBERS: &[(&CStr, u32)] = &[
+    (c"LOG_DEBUG", 0),
+    (c"LOG_VERBOSE", 1),
+    (c"LOG_NOTICE", 2),
+    (c"LOG_WARNING", 3),
+    (c"REPL_NONE", 0),
+    (c"REPL_AOF", 1),
+    (c"REPL_SLAVE", 2),
+    (c"REPL_REPLICA", 2),
+    (c"REPL_ALL", 3),
+];
+
+/// A longer message is cut.
+const MAX_LOG: usize = 1 << 16;
+
+/// `redis.error_reply(text)`: a table that becomes an error. Its code is the text's first word, if there are several.
+fn error_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    let (1, Value::String(text)) = (frame.count(), frame.value(1)) else {
+        return bad_arguments(frame);
+    };
+    let mut line = Vec::with_capacity(text.len() + 1);
+    if text.first() != Some(&b'-') {
+        line.push(b'-');
+    }
+    line.extend_from_slice(text);
+    push_error(frame, &line)
+}
+
+/// `redis.status_reply(text)`: a table that becomes a status.
+fn status_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    let (1, Value::String(_)) = (frame.count(), frame.value(1)) else {
+        return bad_arguments(frame);
+    };
+    frame.push_table(0, 1)?;
+    frame.push_bytes(b"ok")?;
+    frame.push_argument(1)?;
+    frame.set()?;
+    Ok(1)
+}
+
+/// A bad call of the two is answered, not raised.
+fn bad_arguments(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    push_error(frame, b"wrong number or type of arguments")
+}
+
+/// A table that becomes an error is the result.
+fn push_error(frame: &Frame<'_>, text: &[u8]) -> Result<c_int, Raise> {
+    frame.push_table(0, 1)?;
+    frame.push_bytes(b"err")?;
+    frame.push_bytes(&error_line(text))?;
+    frame.set()?;
+    Ok(1)
+}
+
+/// `redis.sha1hex(text)`: a number counts as its text, anything else as no text.
+fn sha1hex(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    if frame.count() != 1 {
+        return Err(Raise::reply(b"wrong number of arguments".as_slice()));
+    }
+    let sha = Sha::of_long(frame.text(1).unwrap_or_default(), || frame.poll())?;
+    frame.push_bytes(sha.as_bytes())?;
+    Ok(1)
+}
+
+/// `redis.log(level, text, ...)`: the texts, with a space between, go to the server's log.
+fn log(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    if frame.count() < 2 {
+        return Err(Raise::reply(b"redis.log() requires two arguments or more.".as_slice()));
+    }
+    let Some(level) = frame.to_number(1)? else {
+        return Err(Raise::reply(b"First argument must be a number (log level).".as_slice()));
+    };
+    let level = level.trunc();
+    if !(0.0..=3.0).contains(&level) {
+        return Err(Raise::reply(b"Invalid debug level.".as_slice()));
+    }
+    let mut message = Vec::new();
+    for argument in 2..=frame.count() {
+        if argument > 2 {
+            message.push(b' ');
+        }
+        let part = frame.text(argument).unwrap_or_default();
+        message.extend_from_slice(&part[..part.len().min(MAX_LOG - message.len().min(MAX_LOG))]);
+    }
+    frame.context().with_host(|host| host.log(level as u8, &message)).ok_or_else(Raise::killed)?;
+    Ok(0)
+}
+
+/// `redis.setresp(version)`: the protocol in which commands answer the script.
+fn setresp(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    if frame.count() != 1 {
+        return Err(Raise::reply(b"redis.setresp() requires one argument.".as_slice()));
+    }
+    let protocol = match frame.to_number(1)?.unwrap_or_default() as i64 {
+        2 => Protocol::Resp2,
+        3 => Protocol::Resp3,
+        _ => return Err(Raise::reply(b"RESP version must be 2 or 3.".as_slice())),
+    };
+    frame.context().protocol.set(protocol);
+    Ok(0)
+}
+
+/// `redis.set_repl(flags)`: nothing is replicated, so only the argument is checked.
+fn set_repl(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    if frame.count() != 1 {
+        return Err(Raise::reply(b"redis.set_repl() requires two arguments.".as_slice()));
+    }
+    if frame.to_number(1)?.unwrap_or_default() as i64 & !3 != 0 {
+        let text = b"Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.";
+        return Err(Raise::reply(text.as_slice()));
+    }
+    Ok(0)
+}
+
+/// `redis.replicate_commands()`: always true, as in Redis 7.
+fn replicate_commands(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    frame.push_boolean(true)?;
+    Ok(1)
+}
+
+/// `redis.breakpoint()`: false, as there is no debugger.
+fn breakpoint(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    frame.push_boolean(false)?;
+    Ok(1)
+}
+
+/// `redis.debug(...)`: nothing, as there is no debugger.
+fn debug(_: &Frame<'_>) -> Result<c_int, Raise> {
+    Ok(0)
+}
+
+/// What reads of unknown global variables call, with the table and the name.
+pub(crate) fn unknown_global(frame: &Frame<'_>) -> Result<c_int, Raise> {
+    // Numbers and strings only, as in Redis.
+    let name = frame.text(2).ok_or_else(|| {
+        let text = b"Second argument to luaProtectedTableError must be a string or number";
+        Raise::error(text.as_slice())
+    })?;
+    let text = b"Script attempted to access nonexistent global variable '";
+    Err(Raise::error([text, until_nul(name), b"'"].concat()))
+}

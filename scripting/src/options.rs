@@ -1,0 +1,20 @@
+//! What can be chosen when an interpreter is made.
+
+/// How to make a [`Runtime`](crate::Runtime).
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes that the interpreter may have, scripts and their data together; a script that asks for more gets the
+    /// error `not enough memory`. A quarter of it is the limit of one script's result.
+    pub memory_limit: usize,
+    /// Seeds what is not to be guessed from outside. `math.random` does not depend on it: it begins as Redis' does.
+    pub seed: u64,
+    /// `redis.REDIS_VERSION`, three numbers with dots, from which `redis.REDIS_VERSION_NUM` is made.
+    pub redis_version: &'static str,
+}
+
+impl Default for Options {
+    /// 2 GiB, and version 7.2.0.
+    fn default() -> Options {
+        Options { memory_limit: 2 << 30, seed: 0, redis_version: "7.2.0" }
+    }
+}

@@ -1,0 +1,63 @@
+//! The entry that EVAL runs: a script, which finds its keys and arguments in globals.
+
+use crate::cache::{Cache, ScriptId};
+use crate::entry::{ARGV, Arguments, Entry, KEYS, fill};
+use crate::error::Error;
+use crate::ffi::*;
+use crate::sha::Sha;
+use crate::shebang::{self, Flags};
+use std::ffi::{CStr, c_int};
+use std::fmt::Display;
+
+/// Arguments beyond this are let go of as soon as the script ends.
+const MANY_ARGUMENTS: usize = 256;
+
+/// A script that is cached.
+pub(crate) struct Script<'c> {
+    pub(crate) cache: &'c Cache,
+    pub(crate) id: ScriptId,
+}
+
+impl Entry for Script<'_> {
+    const CHUNK: &'static CStr = c"@user_script";
+    const COMPILE_ERROR: &'static str = "ERR Error compiling script (new function): ";
+
+    fn parse(text: &[u8]) -> Result<(Flags, &[u8]), Error> {
+        shebang::parse(text)
+    }
+
+    fn name(&self) -> impl Display {
+        // The script is cached, so its digest is known.
+        self.cache.sha(self.id).unwrap_or_else(|| Sha::of(b""))
+    }
+
+    /// Fills the globals.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Entry::pass`].
+    #[inline]
+    unsafe fn pass(&self, state: *mut lua_State, arguments: Arguments<'_>) -> c_int {
+        // SAFETY: the two tables lie at the bottom of the stack, and the limit is suspended.
+        unsafe {
+            fill(state, KEYS, arguments.keys);
+            fill(state, ARGV, arguments.args);
+        }
+        0
+    }
+
+    /// Empties the globals.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Entry::release`].
+    #[inline]
+    unsafe fn release(&self, state: *mut lua_State, arguments: Arguments<'_>) {
+        for (index, strings) in [(KEYS, arguments.keys), (ARGV, arguments.args)] {
+            if strings.len() > MANY_ARGUMENTS {
+                // SAFETY: the table lies at the bottom of the stack, and the limit is suspended.
+                unsafe { lua_renewtable(state, index, 0) };
+            }
+        }
+    }
+}

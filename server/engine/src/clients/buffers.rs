@@ -1,0 +1,113 @@
+//! What the buffers of a client hold, on both sides of the engine's lock.
+
+use super::outbox::Outbox;
+use crate::memory::BufferBytes;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counters of a client's buffers. Its connection tells of what it has read and of the output that it has taken,
+/// whoever has the engine tells of the output that has not been taken; each counter is written by one of them at a
+/// time. What is told changes the count of all buffers of the engine, until this is dropped.
+#[derive(Debug)]
+pub struct ClientBuffers {
+    all: BufferBytes,
+    /// Bytes of output that were taken and are not yet written.
+    unwritten: AtomicUsize,
+    /// Bytes of memory of the output that was not taken, of that which was, and of the query buffer.
+    untaken_memory: AtomicUsize,
+    taken_memory: AtomicUsize,
+    query_memory: AtomicUsize,
+    /// Bytes in the query buffer.
+    query: AtomicUsize,
+    /// Pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
+    pieces: AtomicUsize,
+    piece_bytes: AtomicUsize,
+    piece_memory: AtomicUsize,
+}
+
+impl ClientBuffers {
+    pub(crate) fn new(all: BufferBytes) -> Self {
+        ClientBuffers {
+            all,
+            unwritten: AtomicUsize::new(0),
+            untaken_memory: AtomicUsize::new(0),
+            taken_memory: AtomicUsize::new(0),
+            query_memory: AtomicUsize::new(0),
+            query: AtomicUsize::new(0),
+            pieces: AtomicUsize::new(0),
+            piece_bytes: AtomicUsize::new(0),
+            piece_memory: AtomicUsize::new(0),
+        }
+    }
+
+    /// How many bytes of what was taken are not yet written.
+    #[inline]
+    pub(crate) fn unwritten(&self) -> usize {
+        self.unwritten.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many bytes of what was taken are not yet written.
+    #[inline]
+    pub fn tell_unwritten(&self, bytes: usize) {
+        self.unwritten.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Tells of the output that was taken and is not yet written. O(1).
+    #[inline]
+    pub fn tell_taken(&self, output: &Outbox) {
+        self.tell_unwritten(output.len());
+        self.change(&self.taken_memory, output.memory());
+        if output.pieces() > 0 || self.pieces.load(Ordering::Relaxed) > 0 {
+            self.pieces.store(output.pieces(), Ordering::Relaxed);
+            self.piece_bytes.store(output.piece_bytes(), Ordering::Relaxed);
+            self.piece_memory.store(output.piece_memory(), Ordering::Relaxed);
+        }
+    }
+
+    /// Tells of the query buffer: the bytes in it, and those that it has room for. O(1).
+    #[inline]
+    pub fn tell_query(&self, bytes: usize, capacity: usize) {
+        self.query.store(bytes, Ordering::Relaxed);
+        self.change(&self.query_memory, capacity);
+    }
+
+    /// Tells of the output that has not been taken. O(1).
+    #[inline]
+    pub(crate) fn tell_untaken(&self, memory: usize) {
+        self.change(&self.untaken_memory, memory);
+    }
+
+    #[inline]
+    fn change(&self, counter: &AtomicUsize, bytes: usize) {
+        let before = counter.load(Ordering::Relaxed);
+        if before != bytes {
+            counter.store(bytes, Ordering::Relaxed);
+            self.all.change(before, bytes);
+        }
+    }
+
+    /// Bytes of memory of all of them, but for what is shared. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        [&self.untaken_memory, &self.taken_memory, &self.query_memory].map(load).into_iter().sum()
+    }
+
+    /// Bytes in the query buffer, and those that it has room for besides.
+    pub(crate) fn query(&self) -> (usize, usize) {
+        let bytes = load(&self.query);
+        (bytes, load(&self.query_memory).saturating_sub(bytes))
+    }
+
+    /// The pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
+    pub(crate) fn pieces(&self) -> (usize, usize, usize) {
+        (load(&self.pieces), load(&self.piece_bytes), load(&self.piece_memory))
+    }
+}
+
+fn load(counter: &AtomicUsize) -> usize {
+    counter.load(Ordering::Relaxed)
+}
+
+impl Drop for ClientBuffers {
+    fn drop(&mut self) {
+        self.all.change(self.memory(), 0);
+    }
+}

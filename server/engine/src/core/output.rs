@@ -1,0 +1,129 @@
+//! What the engine wants done outside: one queue, drained after each batch.
+
+use super::engine::Engine;
+use super::progress::Stop;
+use crate::keyspace::Garbage;
+use std::time::Duration;
+
+/// Something that the engine wants done, by whoever drives it.
+#[derive(Debug)]
+pub enum Output {
+    /// The whole server sleeps for so long before anybody sees what the batch has done: DEBUG SLEEP.
+    Sleep(Duration),
+    /// The session of this id has output that its own requests did not cause, or its state has changed: it waits no
+    /// longer, or is to be closed. Its connection calls [`Engine::take_output`], now or later, and looks at
+    /// [`Engine::session`].
+    Session(u64),
+    /// What takes long to free: to be dropped where nobody waits for it.
+    Garbage(Garbage),
+    /// The server ends: SHUTDOWN.
+    Shutdown,
+    /// Nothing more for now. [`Engine::begin`] is to be called at this instant at the latest, in microseconds of the
+    /// system's monotonic clock; `None`: not before there is a request.
+    Idle {
+        /// The instant.
+        deadline_us: Option<u64>,
+    },
+}
+
+impl Engine {
+    /// The next thing that the engine wants done. To be called after a batch until it gives [`Output::Idle`].
+    ///
+    /// Whoever runs requests of a session takes what those were answered by [`Engine::take_output`] when they have run:
+    /// that is no news to its connection. All else that a batch has caused comes from here, in the order in which it is
+    /// to be done. While a script runs only [`Output::Shutdown`] comes: what the script has caused is not seen before
+    /// its end.
+    #[inline]
+    pub fn poll_output(&mut self) -> Output {
+        if self.stop.is_some() || self.scripts.is_running() {
+            return self.poll_stop();
+        }
+        self.poll_effects().unwrap_or_else(|| Output::Idle { deadline_us: self.next_deadline() })
+    }
+
+    /// What sessions have been sent and what is to be freed.
+    fn poll_effects(&mut self) -> Option<Output> {
+        let session = self.sessions.next_woken().map(Output::Session);
+        session.or_else(|| self.keyspace.take_garbage().map(Output::Garbage))
+    }
+
+    #[cold]
+    fn poll_stop(&mut self) -> Output {
+        if self.scripts.is_running() {
+            let shutdown = self.stop.take_if(|stop| *stop == Stop::Shutdown);
+            return shutdown.map_or(Output::Idle { deadline_us: None }, |_| Output::Shutdown);
+        }
+        if let Some(Stop::Sleep(time)) = self.stop {
+            self.stop = None;
+            return Output::Sleep(time);
+        }
+        self.poll_effects().unwrap_or_else(|| {
+            self.stop = None;
+            Output::Shutdown
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::Peer;
+    use crate::config::Config;
+    use crate::core::Progress;
+    use crate::time::Now;
+
+    fn drain(engine: &mut Engine) -> Vec<String> {
+        let mut outputs = Vec::new();
+        loop {
+            let output = engine.poll_output();
+            let last = matches!(output, Output::Idle { .. });
+            outputs.push(match output {
+                Output::Garbage(garbage) => format!("{} parts", garbage.parts()),
+                output => format!("{output:?}"),
+            });
+            if last {
+                return outputs;
+            }
+        }
+    }
+
+    #[test]
+    fn a_sleep_comes_first_then_sessions_garbage_and_the_end() {
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [main, first, second] = [0; 3].map(|_| engine.connect(Peer::default()));
+        assert_eq!(drain(&mut engine), ["Idle { deadline_us: None }"]);
+        let members: Vec<Vec<u8>> = (0..5000).map(|n| format!("member {n}").into_bytes()).collect();
+        let words: Vec<&[u8]> =
+            [&b"SADD"[..], b"s"].into_iter().chain(members.iter().map(Vec::as_slice)).collect();
+        assert_eq!(engine.execute(main, &words), Progress::Continue);
+        engine.execute(second, &[b"SUBSCRIBE", b"c"]);
+        engine.execute(first, &[b"SUBSCRIBE", b"c"]);
+        engine.execute(main, &[b"DEL", b"s"]);
+        engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
+        engine.execute(main, &[b"SET", b"k", b"v", b"PX", b"10"]);
+        engine.stop = Some(Stop::Sleep(Duration::from_secs(1)));
+        assert_eq!(engine.execute(main, &[b"PING"]), Progress::Stop);
+        assert_eq!(
+            drain(&mut engine),
+            ["Sleep(1s)", "Session(2)", "Session(3)", "5000 parts", "Idle { deadline_us: Some(11000) }"]
+        );
+        engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
+        assert_eq!(engine.execute(main, &[b"SHUTDOWN"]), Progress::Stop);
+        // Neither has come back for what it was sent before: it is not told again.
+        assert_eq!(drain(&mut engine), ["Shutdown", "Idle { deadline_us: Some(11000) }"]);
+    }
+
+    #[test]
+    fn while_a_script_runs_only_the_end_of_the_server_comes() {
+        let mut engine = Engine::new(Config::default(), 7, Now::default());
+        let [main, listener] = [0; 2].map(|_| engine.connect(Peer::default()));
+        engine.execute(listener, &[b"SUBSCRIBE", b"c"]);
+        engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
+        let runtime = engine.scripts.take().expect("no script runs");
+        assert_eq!(drain(&mut engine), ["Idle { deadline_us: None }"]);
+        engine.execute(main, &[b"SHUTDOWN", b"NOSAVE"]);
+        assert_eq!(drain(&mut engine), ["Shutdown", "Idle { deadline_us: None }"]);
+        engine.scripts.put_back(runtime);
+        assert_eq!(drain(&mut engine), ["Session(2)", "Idle { deadline_us: None }"]);
+    }
+}

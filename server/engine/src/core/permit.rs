@@ -1,0 +1,292 @@
+//! Which requests are run: the one decision for clients, for transactions, for scripts, and for clients while a script
+//! is slow.
+//!
+//! A request must name a command, have the right number of arguments, and be permitted to who makes it. The checks and
+//! their order are those of Redis' `processCommand` and of its scripts, the texts those of each origin. What a user may
+//! do with which keys and channels belongs into [`permit`] too.
+
+use super::call::Origin;
+use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
+use crate::spec::{errors, unknown_command, unknown_subcommand};
+
+/// Who makes a request, as far as it decides what is run. What a caller does not say of itself stands in no command's
+/// way. Each question is asked only where the answer matters.
+pub trait Caller {
+    /// How its requests come to run.
+    const ORIGIN: Origin;
+
+    /// Whether its client has authenticated, if it must.
+    fn is_authenticated(&self) -> bool {
+        true
+    }
+
+    /// Whether it is a script that may not write.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    /// Whether its client is between MULTI and EXEC.
+    fn is_in_transaction(&self) -> bool {
+        false
+    }
+
+    /// Whether the server has commands to control it by.
+    fn has_control(&self) -> bool {
+        true
+    }
+
+    /// Whether its client is subscribed and speaks RESP2: it can tell messages from the replies to few commands only.
+    fn is_subscribed(&self) -> bool {
+        false
+    }
+
+    /// Whether a script is slow meanwhile.
+    fn is_busy(&self) -> bool {
+        false
+    }
+}
+
+/// The command that a request runs. O(1).
+///
+/// # Errors
+/// Why none is run.
+#[inline(always)]
+pub fn decide<'t, C: Caller>(
+    caller: &C,
+    table: &'t CommandTable,
+    args: Args<'_>,
+) -> Result<&'t Command, Refusal> {
+    let refused = |reason, command| Err(Refusal { origin: C::ORIGIN, reason, command });
+    let Some(command) = table.resolve(args) else { return refused(Reason::UnknownCommand, None) };
+    if !command.subcommands.is_empty() && args.len() > 1 {
+        return refused(Reason::UnknownSubcommand, None);
+    }
+    if !command.spec.accepts(args.len()) {
+        return refused(Reason::Arity, Some(command.id));
+    }
+    permit(caller, command)?;
+    Ok(command)
+}
+
+/// Whether the caller may run a command.
+///
+/// # Errors
+/// Why not.
+#[inline(always)]
+pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
+    let refused = |reason| Err(Refusal { origin: C::ORIGIN, reason, command: Some(command.id) });
+    if !caller.is_authenticated() && !command.has(Flags::NO_AUTH) {
+        return refused(Reason::NotAuthenticated);
+    }
+    if C::ORIGIN == Origin::Script && command.has(Flags::NOSCRIPT) {
+        return refused(Reason::NotFromScripts);
+    }
+    if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {
+        return refused(Reason::ReadOnlyScript);
+    }
+    if caller.is_in_transaction() && command.has(Flags::NO_MULTI) {
+        return refused(Reason::InTransaction);
+    }
+    if !caller.has_control() && command.has(Flags::CONTROL) {
+        return refused(Reason::NoControl);
+    }
+    if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
+        return refused(Reason::Subscribed);
+    }
+    if caller.is_busy() && !command.has(Flags::ALLOW_BUSY) {
+        return refused(Reason::Busy);
+    }
+    Ok(())
+}
+
+/// What a read-only script may not have.
+const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
+
+/// Why a request is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There is no such command.
+    UnknownCommand,
+    /// The container has no such subcommand.
+    UnknownSubcommand,
+    /// The number of arguments is wrong.
+    Arity,
+    /// The client has not authenticated.
+    NotAuthenticated,
+    /// No script may call it.
+    NotFromScripts,
+    /// The script may not write.
+    ReadOnlyScript,
+    /// It cannot be queued.
+    InTransaction,
+    /// The server has no commands to control it by.
+    NoControl,
+    /// The client is subscribed, and speaks RESP2.
+    Subscribed,
+    /// A script is slow.
+    Busy,
+}
+
+/// A request that is not run.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    origin: Origin,
+    /// Why.
+    pub reason: Reason,
+    /// The command that it names.
+    pub command: Option<CommandId>,
+}
+
+impl Refusal {
+    /// What the caller is answered.
+    #[cold]
+    pub fn error(self, table: &CommandTable, args: Args<'_>) -> CommandError {
+        let name = self.command.map_or("", |command| &table.get(command).name);
+        let text = match (self.reason, self.origin) {
+            (Reason::UnknownCommand | Reason::UnknownSubcommand, Origin::Script) => {
+                "ERR Unknown Redis command called from script"
+            }
+            (Reason::Arity, Origin::Script) => "ERR Wrong number of args calling Redis command from script",
+            (Reason::UnknownCommand | Reason::NoControl, _) => return unknown_command(args),
+            (Reason::UnknownSubcommand, _) => return unknown_subcommand(args),
+            (Reason::Arity, _) => return CommandError::arity(name),
+            (Reason::NotAuthenticated, _) => "NOAUTH Authentication required.",
+            (Reason::NotFromScripts, _) => "ERR This Redis command is not allowed from script",
+            (Reason::ReadOnlyScript, _) => "ERR Write commands are not allowed from read-only scripts.",
+            (Reason::InTransaction, _) => "ERR Command not allowed inside a transaction",
+            (Reason::Subscribed, _) => {
+                return CommandError::new(format!(
+                    "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \
+                     allowed in this context"
+                ));
+            }
+            (Reason::Busy, _) => return errors::BUSY,
+        };
+        CommandError::text(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Registration, Row};
+
+    const ROWS: &[&[Row<()>]] = &[&[
+        Row::new("plain", 1, ()),
+        Row::new("write", 1, ()).flags(&[Flags::WRITE]),
+        Row::new("publish", 1, ()).flags(&[Flags::MAY_REPLICATE]),
+        Row::new("free", 1, ()).flags(&[Flags::NO_AUTH, Flags::WHILE_SUBSCRIBED, Flags::ALLOW_BUSY]),
+        Row::new("bound", 1, ()).flags(&[Flags::NOSCRIPT, Flags::WRITE, Flags::NO_MULTI, Flags::CONTROL]),
+        Row::container("box", -2, &[Row::new("open", 3, ())]),
+    ]];
+
+    /// A client to whom the last so many of all reasons apply.
+    struct Client(usize);
+
+    impl Caller for Client {
+        const ORIGIN: Origin = Origin::Client;
+
+        fn is_authenticated(&self) -> bool {
+            self.0 < 5
+        }
+
+        fn is_in_transaction(&self) -> bool {
+            self.0 >= 4
+        }
+
+        fn has_control(&self) -> bool {
+            self.0 < 3
+        }
+
+        fn is_subscribed(&self) -> bool {
+            self.0 >= 2
+        }
+
+        fn is_busy(&self) -> bool {
+            self.0 >= 1
+        }
+    }
+
+    /// A script that is read-only or not.
+    struct Script(bool);
+
+    impl Caller for Script {
+        const ORIGIN: Origin = Origin::Script;
+
+        fn is_read_only(&self) -> bool {
+            self.0
+        }
+    }
+
+    /// The answer to a request: `ok`, or the error.
+    fn answer(caller: &impl Caller, request: &str) -> String {
+        let mut registration = Registration::default();
+        registration.add(ROWS, |handler| handler);
+        let (table, _) = registration.finish(&[]).expect("nothing is renamed");
+        let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+        let args = Args::new(&argv);
+        match decide(caller, &table, args) {
+            Ok(_) => "ok".to_owned(),
+            Err(refusal) => String::from_utf8_lossy(refusal.error(&table, args).as_bytes()).into_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_request_is_told_in_the_words_for_its_origin() {
+        for (request, to_client, to_script) in [
+            ("PLAIN", "ok", "ok"),
+            (
+                "nothing a b",
+                "ERR unknown command 'nothing', with args beginning with: 'a' 'b' ",
+                "ERR Unknown Redis command called from script",
+            ),
+            (
+                "box shut",
+                "ERR unknown subcommand 'shut'. Try BOX HELP.",
+                "ERR Unknown Redis command called from script",
+            ),
+            (
+                "box",
+                "ERR wrong number of arguments for 'box' command",
+                "ERR Wrong number of args calling Redis command from script",
+            ),
+            (
+                "box open",
+                "ERR wrong number of arguments for 'box|open' command",
+                "ERR Wrong number of args calling Redis command from script",
+            ),
+            ("box open it", "ok", "ok"),
+            ("write", "ok", "ok"),
+            ("bound", "ok", "ERR This Redis command is not allowed from script"),
+        ] {
+            assert_eq!(answer(&Client(0), request), to_client, "{request}");
+            assert_eq!(answer(&Script(false), request), to_script, "{request}");
+        }
+    }
+
+    #[test]
+    fn of_several_reasons_the_first_is_told() {
+        let told = [
+            "BUSY ",
+            "ERR Can't execute 'bound': only (P|S)SUBSCRIBE",
+            "ERR unknown command 'bound', with args beginning with: ",
+            "ERR Command not allowed inside a transaction",
+            "NOAUTH Authentication required.",
+        ];
+        for (reasons, told) in (1..).zip(told) {
+            let answer = answer(&Client(reasons), "bound");
+            assert!(answer.starts_with(told), "{reasons}: {answer}");
+        }
+        assert_eq!(answer(&Client(5), "free"), "ok");
+    }
+
+    #[test]
+    fn a_script_that_may_not_write_has_no_effects_at_all() {
+        for request in ["write", "publish"] {
+            let refused = "ERR Write commands are not allowed from read-only scripts.";
+            assert_eq!(answer(&Script(true), request), refused, "{request}");
+        }
+        assert_eq!(answer(&Script(true), "bound"), "ERR This Redis command is not allowed from script");
+        assert_eq!(answer(&Script(true), "plain"), "ok");
+    }
+}

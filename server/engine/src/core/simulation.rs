@@ -1,0 +1,334 @@
+//! Clients of an engine in this process: no socket, no thread, and time that passes when it is told to.
+
+use super::engine::{Engine, Host};
+use super::output::Output;
+use super::progress::Progress;
+use crate::clients::{Outbox, Peer, Slot};
+use crate::config::{BindAddress, Config};
+use crate::time::Now;
+use lockwheel_resp::split_words;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An engine and its clients, driven step by step: the same steps, configuration and seed give the same bytes.
+///
+/// It treats the engine as a server does. Requests that a client sends while it is blocked wait until it is served;
+/// what [`Engine::poll_output`] gives is done after each batch; a deadline is met at its own instant.
+///
+/// ```
+/// use lockwheel_engine::config::Config;
+/// use lockwheel_engine::core::Simulation;
+///
+/// let mut server = Simulation::new(Config::default(), 7);
+/// let [holder, waiter] = [server.connect(), server.connect()];
+/// server.send(holder, "SET k v");
+/// server.send(waiter, "BLPOP list 0");
+/// server.send(holder, "RPUSH list x");
+/// assert_eq!(server.read(holder), "+OK\r\n:1\r\n");
+/// assert_eq!(server.read(waiter), "*2\r\n$4\r\nlist\r\n$1\r\nx\r\n");
+/// ```
+pub struct Simulation {
+    engine: Engine,
+    /// The system's clocks.
+    now: Now,
+    clients: BTreeMap<u64, Client>,
+    /// Clients that have closed their connection, which nobody has read yet.
+    gone: BTreeSet<u64>,
+    deadline_us: Option<u64>,
+    has_ended: bool,
+}
+
+/// One client.
+#[derive(Debug, Default)]
+struct Client {
+    /// None when the connection is closed.
+    slot: Option<Slot>,
+    /// What it has sent and the server has not run.
+    requests: VecDeque<Vec<Vec<u8>>>,
+    received: Vec<u8>,
+}
+
+/// What the engine may ask.
+struct World {
+    now: Now,
+    gone: BTreeSet<u64>,
+}
+
+impl Host for World {
+    fn now(&self) -> Now {
+        self.now
+    }
+
+    /// Time stands while a command runs.
+    fn stopwatch_ns(&self) -> u64 {
+        self.now.monotonic_us * 1000
+    }
+
+    /// No script is slow.
+    fn serve_while_slow(&self, _: &mut Engine) {}
+
+    fn listen(&self, _: &[BindAddress], _: u16) -> bool {
+        false
+    }
+
+    fn is_gone(&self, session: u64) -> bool {
+        self.gone.contains(&session)
+    }
+}
+
+impl Simulation {
+    /// A server without clients. Its wall clock shows the 1,000,000th second since the epoch.
+    pub fn new(config: Config, seed: u64) -> Self {
+        let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
+        let mut simulation = Simulation {
+            engine: Engine::new(config, seed, now),
+            now,
+            clients: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            deadline_us: None,
+            has_ended: false,
+        };
+        simulation.tell_world();
+        simulation
+    }
+
+    /// The engine, to look at.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// A new client. Its number, as CLIENT ID tells it.
+    pub fn connect(&mut self) -> u64 {
+        let slot = self.engine.connect(Peer::default());
+        let id = self.engine.session(slot).id;
+        self.clients.insert(id, Client { slot: Some(slot), ..Client::default() });
+        id
+    }
+
+    /// A client sends a request: a line of words as at a terminal, quoted where they need it. It runs unless the client
+    /// is blocked.
+    ///
+    /// # Panics
+    /// When nobody has this number, or a quote is left open.
+    pub fn send(&mut self, client: u64, line: &str) {
+        let words = split_words(line.as_bytes()).expect("each quote is closed");
+        self.client(client).requests.push_back(words);
+        self.run_batches(VecDeque::from([client]));
+    }
+
+    /// What a client was sent and has not read. One that was cut off reads what it was sent before.
+    ///
+    /// # Panics
+    /// When nobody has this number.
+    pub fn read(&mut self, client: u64) -> String {
+        let received = std::mem::take(&mut self.client(client).received);
+        String::from_utf8_lossy(&received).into_owned()
+    }
+
+    /// [`Simulation::send`], then [`Simulation::read`].
+    ///
+    /// # Panics
+    /// As they do.
+    pub fn ask(&mut self, client: u64, line: &str) -> String {
+        self.send(client, line);
+        self.read(client)
+    }
+
+    /// A client closes its connection. The server can find that out, but does not look before [`Simulation::notice`].
+    ///
+    /// # Panics
+    /// When nobody has this number.
+    pub fn close(&mut self, client: u64) {
+        self.client(client);
+        self.gone.insert(client);
+        self.tell_world();
+    }
+
+    /// The server reads that clients have closed their connections, and ends their sessions.
+    pub fn notice(&mut self) {
+        for id in std::mem::take(&mut self.gone) {
+            self.disconnect(id);
+        }
+        self.tell_world();
+        self.run_batches(VecDeque::new());
+    }
+
+    /// Whether the server has not closed a client's connection.
+    ///
+    /// # Panics
+    /// When nobody has this number.
+    pub fn is_connected(&self, client: u64) -> bool {
+        self.clients[&client].slot.is_some()
+    }
+
+    /// Whether SHUTDOWN has ended the server.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// The system's time goes on; what becomes due on the way fires at its own instant.
+    pub fn pass(&mut self, time: Duration) {
+        let end_us = self.now.monotonic_us + time.as_micros() as u64;
+        while let Some(due_us) = self.deadline_us.filter(|&due_us| due_us <= end_us) {
+            self.go_to(due_us);
+        }
+        self.go_to(end_us);
+    }
+
+    fn go_to(&mut self, monotonic_us: u64) {
+        let by = Duration::from_micros(monotonic_us.saturating_sub(self.now.monotonic_us));
+        self.move_clocks(by);
+        self.run_batches(VecDeque::new());
+    }
+
+    fn move_clocks(&mut self, by: Duration) {
+        let us = by.as_micros() as u64;
+        self.now.monotonic_us += us;
+        self.now.wall_us += us as i64;
+        self.tell_world();
+    }
+
+    fn tell_world(&mut self) {
+        self.engine.set_host(Arc::new(World { now: self.now, gone: self.gone.clone() }));
+    }
+
+    fn client(&mut self, id: u64) -> &mut Client {
+        self.clients.get_mut(&id).expect("a client that has connected")
+    }
+
+    /// Runs a batch of each of these clients, and of those that may go on because of it; at least one of nobody.
+    fn run_batches(&mut self, mut ready: VecDeque<u64>) {
+        while !self.has_ended {
+            self.engine.begin(self.now);
+            if let Some(id) = ready.pop_front() {
+                self.run(id, &mut ready);
+            }
+            self.drain(&mut ready);
+            if ready.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Runs what a client has sent, as far as it may go; it has another batch when it was stopped by something else
+    /// than a wait.
+    fn run(&mut self, id: u64, ready: &mut VecDeque<u64>) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let Some(slot) = client.slot else { return };
+        while !self.engine.session(slot).is_blocked()
+            && let Some(request) = client.requests.pop_front()
+        {
+            let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
+            if !argv.is_empty() && self.engine.execute(slot, &argv) == Progress::Stop {
+                ready.push_back(id);
+                break;
+            }
+        }
+        self.collect(id);
+    }
+
+    /// Does what the engine wants done.
+    fn drain(&mut self, ready: &mut VecDeque<u64>) {
+        loop {
+            match self.engine.poll_output() {
+                Output::Sleep(time) => self.move_clocks(time),
+                Output::Session(id) => {
+                    self.collect(id);
+                    ready.push_back(id);
+                }
+                Output::Garbage(garbage) => drop(garbage),
+                Output::Shutdown => self.has_ended = true,
+                Output::Idle { deadline_us } => {
+                    self.deadline_us = deadline_us;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends a client what its session holds for it, and closes its connection when that is to be.
+    fn collect(&mut self, id: u64) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let Some(slot) = client.slot else { return };
+        let mut output = Outbox::default();
+        self.engine.take_output(slot, &mut output);
+        client.received.extend_from_slice(output.bytes());
+        // It is received at once.
+        self.engine.buffers(slot).tell_unwritten(0);
+        if self.engine.session(slot).closing().is_some() {
+            self.disconnect(id);
+        }
+    }
+
+    fn disconnect(&mut self, id: u64) {
+        if let Some(slot) = self.client(id).slot.take() {
+            self.engine.disconnect(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simulation() -> Simulation {
+        Simulation::new(Config::default(), 7)
+    }
+
+    #[test]
+    fn requests_behind_a_wait_run_when_it_ends() {
+        let mut server = simulation();
+        let [waiter, other] = [server.connect(), server.connect()];
+        server.send(waiter, "BLPOP q 0");
+        assert_eq!(server.ask(waiter, "PING"), "");
+        assert_eq!(server.ask(other, "RPUSH q v"), ":1\r\n");
+        assert_eq!(server.read(waiter), "*2\r\n$1\r\nq\r\n$1\r\nv\r\n+PONG\r\n");
+    }
+
+    #[test]
+    fn time_passes_as_it_is_told_to_and_a_wait_ends_at_its_own_instant() {
+        let mut server = simulation();
+        let [waiter, other] = [server.connect(), server.connect()];
+        server.send(waiter, "BLPOP q 0.05");
+        server.pass(Duration::from_millis(50));
+        assert_eq!(server.read(waiter), "");
+        server.pass(Duration::from_millis(1));
+        assert_eq!(server.read(waiter), "*-1\r\n");
+        assert_eq!(server.ask(other, "TIME"), "*2\r\n$7\r\n1000000\r\n$5\r\n51000\r\n");
+    }
+
+    #[test]
+    fn nothing_is_given_to_a_client_that_has_closed_its_connection() {
+        let mut server = simulation();
+        let [waiter, other] = [server.connect(), server.connect()];
+        server.send(waiter, "BLPOP q 0");
+        server.close(waiter);
+        assert_eq!(server.ask(other, "RPUSH q v"), ":1\r\n");
+        assert_eq!(server.ask(other, "LLEN q"), ":1\r\n");
+        assert!(!server.is_connected(waiter), "it was cut off");
+        server.notice();
+        assert_eq!(server.ask(other, "AWAIT.BLOCKED 0"), ":1\r\n");
+        assert_eq!(server.read(waiter), "");
+    }
+
+    #[test]
+    fn the_server_sleeps_before_others_see_what_a_batch_has_done_and_ends_after_it() {
+        let mut config = Config::default();
+        config.enable_debug_command = crate::config::Permission::Yes;
+        let mut server = Simulation::new(config, 7);
+        let [listener, other] = [server.connect(), server.connect()];
+        server.ask(listener, "SUBSCRIBE c");
+        server.ask(other, "DEBUG SLEEP 2");
+        assert_eq!(server.ask(other, "TIME"), "*2\r\n$7\r\n1000002\r\n$1\r\n0\r\n");
+        server.send(other, "MULTI");
+        server.send(other, "PUBLISH c m");
+        server.send(other, "EXEC");
+        assert_eq!(server.read(listener), "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n");
+        server.send(other, "QUIT");
+        assert!(!server.is_connected(other) && !server.has_ended());
+        server.send(listener, "RESET");
+        server.send(listener, "SHUTDOWN");
+        assert!(server.has_ended());
+    }
+}

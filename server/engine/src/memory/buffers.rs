@@ -1,0 +1,59 @@
+//! Bytes of buffers that connections hold: counted where threads meet.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The bytes of all buffers of an engine's clients, whichever thread holds them.
+#[derive(Clone, Debug, Default)]
+pub struct BufferBytes(Arc<AtomicUsize>);
+
+impl BufferBytes {
+    /// How many there are. O(1).
+    #[must_use]
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// A buffer of `before` bytes is one of `after` bytes now. O(1).
+    pub fn change(&self, before: usize, after: usize) {
+        self.0.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Counts so many bytes until what comes back is dropped.
+    #[must_use]
+    pub fn hold(&self, bytes: usize) -> HeldBytes {
+        self.change(0, bytes);
+        HeldBytes { all: self.clone(), bytes }
+    }
+}
+
+/// Bytes that are counted as long as this is there.
+#[derive(Debug)]
+pub struct HeldBytes {
+    all: BufferBytes,
+    bytes: usize,
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.all.change(self.bytes, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_counts_until_it_is_dropped() {
+        let all = BufferBytes::default();
+        let (one, two) = (all.hold(10), all.hold(5));
+        all.change(0, 7);
+        all.change(7, 3);
+        assert_eq!(all.get(), 18);
+        drop(one);
+        assert_eq!(all.clone().get(), 8);
+        drop(two);
+        assert_eq!(all.get(), 3);
+    }
+}

@@ -1,0 +1,10 @@
+//! How much memory an engine takes, counted by those who hold it: where a buffer, a table or a page grows or shrinks,
+//! without asking the allocator. Of several engines in a process, each knows its own.
+
+mod account;
+mod block;
+mod buffers;
+
+pub use account::{MemoryAccount, MemoryUsage};
+pub use block::{block, of_vec};
+pub use buffers::{BufferBytes, HeldBytes};

@@ -1,0 +1,143 @@
+//! The flags of commands, and of their keys, with the names that COMMAND INFO gives them.
+
+bitflags::bitflags! {
+    /// What a command is and may, as its row says.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Flags: u32 {
+        /// May change keys.
+        const WRITE = 1;
+        /// Only reads keys.
+        const READONLY = 1 << 1;
+        /// May make memory grow.
+        const DENYOOM = 1 << 2;
+        /// For administrators.
+        const ADMIN = 1 << 3;
+        /// Belongs to publish/subscribe.
+        const PUBSUB = 1 << 4;
+        /// Refused in scripts.
+        const NOSCRIPT = 1 << 5;
+        /// May block the client.
+        const BLOCKING = 1 << 6;
+        /// Allowed while data is loaded.
+        const LOADING = 1 << 7;
+        /// Allowed on a stale replica.
+        const STALE = 1 << 8;
+        /// Not shown to MONITOR.
+        const SKIP_MONITOR = 1 << 9;
+        /// Not logged as slow.
+        const SKIP_SLOWLOG = 1 << 10;
+        /// Constant or logarithmic time.
+        const FAST = 1 << 11;
+        /// Needs no authentication.
+        const NO_AUTH = 1 << 12;
+        /// Has effects beyond its own keys, so a read-only script may not call it.
+        const MAY_REPLICATE = 1 << 13;
+        /// Refused inside MULTI.
+        const NO_MULTI = 1 << 14;
+        /// Its key positions depend on its arguments.
+        const MOVABLEKEYS = 1 << 15;
+        /// Answered while a slow script runs.
+        const ALLOW_BUSY = 1 << 16;
+        /// Refused while data is loaded in the background.
+        const NO_ASYNC_LOADING = 1 << 17;
+        /// May come without any key.
+        const NO_MANDATORY_KEYS = 1 << 18;
+        /// Runs inside MULTI instead of being queued. Not among the names.
+        const UNQUEUED = 1 << 19;
+        /// Runs for a RESP2 client that is subscribed. Not among the names.
+        const WHILE_SUBSCRIBED = 1 << 20;
+        /// Is for tests that control the server, and not there where the configuration says so. Not among the names.
+        const CONTROL = 1 << 21;
+    }
+}
+
+impl Flags {
+    /// Each flag with the name that COMMAND INFO gives it, in its order.
+    pub const NAMES: &[(Flags, &str)] = &[
+        (Flags::WRITE, "write"),
+        (Flags::READONLY, "readonly"),
+        (Flags::DENYOOM, "denyoom"),
+        (Flags::ADMIN, "admin"),
+        (Flags::PUBSUB, "pubsub"),
+        (Flags::NOSCRIPT, "noscript"),
+        (Flags::BLOCKING, "blocking"),
+        (Flags::LOADING, "loading"),
+        (Flags::STALE, "stale"),
+        (Flags::SKIP_MONITOR, "skip_monitor"),
+        (Flags::SKIP_SLOWLOG, "skip_slowlog"),
+        (Flags::FAST, "fast"),
+        (Flags::NO_AUTH, "no_auth"),
+        (Flags::MAY_REPLICATE, "may_replicate"),
+        (Flags::NO_MANDATORY_KEYS, "no_mandatory_keys"),
+        (Flags::NO_MULTI, "no_multi"),
+        (Flags::MOVABLEKEYS, "movablekeys"),
+        (Flags::ALLOW_BUSY, "allow_busy"),
+        (Flags::NO_ASYNC_LOADING, "no_async_loading"),
+    ];
+
+    /// All of these together, for a `const`.
+    pub const fn of(sets: &[Self]) -> Self {
+        let (mut all, mut at) = (Self::empty(), 0);
+        while at < sets.len() {
+            all = all.union(sets[at]);
+            at += 1;
+        }
+        all
+    }
+}
+
+bitflags::bitflags! {
+    /// What a command does with the keys of one [`KeySpec`](super::KeySpec).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct KeyFlags: u32 {
+        /// Reads and changes in place.
+        const RW = 1;
+        /// Reads.
+        const RO = 1 << 1;
+        /// Overwrites without reading.
+        const OW = 1 << 2;
+        /// Removes.
+        const RM = 1 << 3;
+        /// Returns or copies the value's content.
+        const ACCESS = 1 << 4;
+        /// Changes the value by its content.
+        const UPDATE = 1 << 5;
+        /// Adds content without reading any.
+        const INSERT = 1 << 6;
+        /// Deletes content explicitly.
+        const DELETE = 1 << 7;
+        /// Not a real key.
+        const NOT_KEY = 1 << 8;
+        /// The spec may miss keys.
+        const INCOMPLETE = 1 << 9;
+        /// The flags depend on the arguments.
+        const VARIABLE_FLAGS = 1 << 10;
+    }
+}
+
+impl KeyFlags {
+    /// Each flag with the name that COMMAND INFO gives it, in its order.
+    pub const NAMES: &[(KeyFlags, &str)] = &[
+        (KeyFlags::RO, "RO"),
+        (KeyFlags::RW, "RW"),
+        (KeyFlags::OW, "OW"),
+        (KeyFlags::RM, "RM"),
+        (KeyFlags::ACCESS, "access"),
+        (KeyFlags::UPDATE, "update"),
+        (KeyFlags::INSERT, "insert"),
+        (KeyFlags::DELETE, "delete"),
+        (KeyFlags::NOT_KEY, "not_key"),
+        (KeyFlags::INCOMPLETE, "incomplete"),
+        (KeyFlags::VARIABLE_FLAGS, "variable_flags"),
+    ];
+
+    /// All of these together, for a `const`.
+    pub const fn of(sets: &[Self]) -> Self {
+        let (mut all, mut at) = (Self::empty(), 0);
+        while at < sets.len() {
+            all = all.union(sets[at]);
+            at += 1;
+        }
+        all
+    }
+}

@@ -1,0 +1,88 @@
+//! A connection that was accepted: its socket, who is at the other end, and how it gets a session.
+
+use super::client_limit::ClientGuard;
+use super::session_status::SessionStatus;
+use super::socket::Socket;
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{ClientBuffers, Peer, Slot};
+use socket2::{SockRef, TcpKeepalive};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a connection is silent before the system asks whether its client is still there: the
+/// default of Redis' `tcp-keepalive`, which is not read yet.
+const KEEP_ALIVE: Duration = Duration::from_secs(300);
+
+/// A connection that was accepted and has no session yet.
+pub(super) struct NewConnection {
+    pub(super) stream: Socket,
+    pub(super) guard: ClientGuard,
+    peer: Peer,
+}
+
+/// The session of a new connection.
+pub(super) struct NewSession {
+    pub(super) slot: Slot,
+    pub(super) id: u64,
+    pub(super) status: SessionStatus,
+    pub(super) buffers: Arc<ClientBuffers>,
+}
+
+impl NewConnection {
+    /// A socket that does not block, and who is at its other end.
+    pub(super) fn new(stream: std::net::TcpStream, guard: ClientGuard) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))?;
+        let address = stream.peer_addr()?;
+        if address.ip().to_canonical().is_loopback() {
+            spare_pacing(&stream);
+        }
+        let peer = Peer {
+            addr: address.to_string(),
+            laddr: stream.local_addr()?.to_string(),
+            fd: raw_fd(&stream),
+            unix: false,
+        };
+        Ok(NewConnection { stream: stream.into(), guard, peer })
+    }
+
+    /// The same for a client of the unix socket at `path`.
+    #[cfg(unix)]
+    pub(super) fn unix(stream: std::os::unix::net::UnixStream, path: &str, guard: ClientGuard) -> Self {
+        use std::os::fd::AsRawFd;
+        let addr = format!("{path}:0");
+        let peer = Peer { laddr: addr.clone(), addr, fd: stream.as_raw_fd(), unix: true };
+        NewConnection { stream: stream.into(), guard, peer }
+    }
+
+    /// Makes its session.
+    pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
+        let id = self.guard.id;
+        let slot = engine.connect_as(id, self.peer.clone());
+        NewSession { slot, id, status: SessionStatus::of(engine, slot), buffers: engine.buffers(slot) }
+    }
+}
+
+/// Within one machine there is no congestion to be controlled. The simplest algorithm, which every Linux has, spares
+/// the work of those that measure and pace: some hundredths of a small request.
+#[cfg(target_os = "linux")]
+fn spare_pacing(stream: &std::net::TcpStream) {
+    if let Err(error) = SockRef::from(stream).set_tcp_congestion(b"reno") {
+        tracing::debug!(%error, "the system's congestion control stays");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn spare_pacing(_: &std::net::TcpStream) {}
+
+#[cfg(unix)]
+fn raw_fd(stream: &std::net::TcpStream) -> i32 {
+    use std::os::fd::AsRawFd;
+    stream.as_raw_fd()
+}
+
+#[cfg(not(unix))]
+fn raw_fd(_: &std::net::TcpStream) -> i32 {
+    0
+}

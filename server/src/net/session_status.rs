@@ -1,0 +1,38 @@
+//! What a connection must know of its session, without the engine.
+
+use lockwheel_engine::Engine;
+use lockwheel_engine::clients::{Closing, Slot, User};
+
+/// What a connection must know of its session after something was run or has happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SessionStatus {
+    /// It waits for a key or a state: what has been read stays unread.
+    pub(super) blocked: bool,
+    /// Whether and how the connection is to be closed.
+    pub(super) closing: Option<Closing>,
+    /// Who it is; nobody before it has authenticated.
+    pub(super) user: Option<User>,
+    pub(super) in_transaction: bool,
+    /// The client has asked not to be sent the next reply, or any.
+    pub(super) muted: bool,
+    /// `proto-max-bulk-len`, in bytes.
+    pub(super) max_bulk: usize,
+    /// `client-query-buffer-limit`, in bytes.
+    pub(super) query_buffer_limit: usize,
+}
+
+impl SessionStatus {
+    /// As it is now.
+    pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
+        let session = engine.session(slot);
+        SessionStatus {
+            blocked: session.is_blocked(),
+            closing: session.closing(),
+            user: session.user,
+            in_transaction: session.is_in_transaction(),
+            muted: session.is_muted(),
+            max_bulk: engine.config.proto_max_bulk_len,
+            query_buffer_limit: engine.config.client_query_buffer_limit,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The end of the server: who asks for it, who waits for it, and the threads that it waits for.
+
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Whether the server is to end, and how many of its threads still run.
+#[derive(Debug)]
+pub(crate) struct Shutdown {
+    requested: AtomicBool,
+    /// The same, for tasks.
+    announced: watch::Sender<bool>,
+    threads: Mutex<usize>,
+    /// The end was requested, or a thread has ended.
+    changed: Condvar,
+}
+
+/// A thread of the server, until dropped.
+pub(crate) struct ThreadGuard(Arc<Shutdown>);
+
+impl Drop for ThreadGuard {
+    fn drop(&mut self) {
+        *self.0.threads.lock() -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Shutdown {
+    /// Nobody has asked for the end.
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Shutdown {
+            requested: AtomicBool::new(false),
+            announced: watch::Sender::new(false),
+            threads: Mutex::new(0),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Asks for the end, for good.
+    pub(super) fn request(&self) {
+        self.requested.store(true, Ordering::SeqCst);
+        self.announced.send_replace(true);
+        let _threads = self.threads.lock();
+        self.changed.notify_all();
+    }
+
+    /// Whether the server is to end.
+    #[inline]
+    pub(super) fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the end is requested.
+    pub(super) async fn requested(&self) {
+        let mut announced = self.announced.subscribe();
+        // The sender lives as long as self, so waiting cannot fail.
+        let _ = announced.wait_for(|&announced| announced).await;
+    }
+
+    /// The same, on a thread.
+    pub(crate) fn wait(&self) {
+        let mut threads = self.threads.lock();
+        while !self.is_requested() {
+            self.changed.wait(&mut threads);
+        }
+    }
+
+    /// Sleeps on this thread, but not beyond the request.
+    pub(super) fn sleep(&self, time: Duration) {
+        const STEP: Duration = Duration::from_millis(20);
+        let end = Instant::now().checked_add(time);
+        while !self.is_requested() {
+            let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(STEP));
+        }
+    }
+
+    /// A thread of the server begins.
+    pub(super) fn thread(self: &Arc<Self>) -> ThreadGuard {
+        *self.threads.lock() += 1;
+        ThreadGuard(self.clone())
+    }
+
+    /// Waits until all threads have ended, but no longer than `most`.
+    pub(crate) fn join(&self, most: Duration) {
+        let until = Instant::now() + most;
+        let mut threads = self.threads.lock();
+        while *threads > 0 && !self.changed.wait_until(&mut threads, until).timed_out() {}
+    }
+}

@@ -1,0 +1,46 @@
+//! What a connection may use of its event loop while it runs.
+
+use super::shared::{Notices, Shared};
+use lockwheel_engine::Engine;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// How this turn reaches the engine.
+pub(super) enum EngineAccess<'a> {
+    /// By its lock.
+    Lock,
+    /// A slow script of this thread holds it, and lends it.
+    Lent(&'a mut Engine),
+}
+
+/// One turn of an event loop, as its connections see it.
+pub(super) struct Turn<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    /// The number of the loop.
+    pub(super) index: usize,
+    pub(super) access: EngineAccess<'a>,
+    /// The loop's connections whose sessions have changed.
+    pub(super) changed: &'a RefCell<Vec<usize>>,
+}
+
+impl Turn<'_> {
+    /// Whether a slow script lends the engine.
+    pub(super) fn is_lent(&self) -> bool {
+        matches!(self.access, EngineAccess::Lent(_))
+    }
+
+    /// Tells others what a batch has left for them; once the engine is unlocked.
+    #[inline]
+    pub(super) fn pass_on(&self, notices: &mut Notices) {
+        for id in notices.sessions.drain(..) {
+            match self.shared.address(id) {
+                Some(address) if address.index == self.index => self.changed.borrow_mut().push(address.key),
+                Some(address) => self.shared.notify(address),
+                None => {}
+            }
+        }
+        if std::mem::take(&mut notices.shutdown) {
+            self.shared.end();
+        }
+    }
+}

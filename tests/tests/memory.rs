@@ -1,0 +1,164 @@
+//! What a server takes of memory by its own account, as INFO and CLIENT LIST tell it.
+
+use lockwheel::{Config, Server};
+use lockwheel_tests::client::{Client, SAFETY_NET, encode};
+use lockwheel_tests::ours;
+use std::time::Instant;
+
+const MIB: usize = 1 << 20;
+
+/// A number in INFO.
+fn info(client: &mut Client, section: &str, name: &str) -> usize {
+    let text = client.line(&format!("INFO {section}")).to_string();
+    let value = text.split("\\r\\n").find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no number {name} in {text}"))
+}
+
+fn used(client: &mut Client) -> usize {
+    info(client, "memory", "used_memory")
+}
+
+/// A number in the line of a client.
+fn of_client(client: &mut Client, id: usize, name: &str) -> usize {
+    let line = client.line(&format!("CLIENT LIST ID {id}")).to_string();
+    let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no number {name} in {line}"))
+}
+
+fn id(client: &mut Client) -> usize {
+    client.line("CLIENT ID").to_string().trim_start_matches(':').parse().expect("a number")
+}
+
+/// Asks until the answer is yes: what other threads do takes its time.
+#[track_caller]
+fn until(mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < SAFETY_NET, "it never came");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_is_stored_is_counted_and_given_back() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let start = used(&mut client);
+    let value = vec![b'x'; 10_000];
+    for n in 0..1000 {
+        client.cmd(&[b"SET", format!("key:{n}").as_bytes(), &value]);
+    }
+    let full = used(&mut client);
+    assert!((10_000_000..12_000_000).contains(&(full - start)), "{start} {full}");
+    assert!(info(&mut client, "memory", "used_memory_dataset") > 10_000_000);
+    let peak = info(&mut client, "memory", "used_memory_peak");
+    assert!(peak >= full, "{peak}");
+    client.line("FLUSHALL");
+    let empty = used(&mut client);
+    assert!(empty < start + 100_000, "{start} {empty}");
+    assert_eq!(info(&mut client, "memory", "used_memory_peak"), peak);
+    for n in 0..1000 {
+        client.cmd(&[b"APPEND", format!("key:{n}").as_bytes(), &value]);
+        client.cmd(&[b"DEL", format!("key:{n}").as_bytes()]);
+    }
+    assert!(used(&mut client) < start + 100_000);
+}
+
+#[test]
+fn servers_of_one_process_know_their_own_memory_alone() {
+    let [one, other] = [ours::server(), ours::server()];
+    let [mut one, mut other] = [&one, &other].map(|server| Client::connect(server.addr()));
+    let start = used(&mut other);
+    one.cmd(&[&b"SET"[..], b"key", &vec![b'x'; 20 * MIB]]);
+    assert!(used(&mut one) > 20 * MIB);
+    let after = used(&mut other);
+    assert!(after < start + 100_000, "{start} {after}");
+}
+
+#[test]
+fn output_that_nobody_reads_is_counted_until_its_client_is_cut_off() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    client.cmd(&[&b"SET"[..], b"big", &vec![b'x'; MIB]]);
+    let start = used(&mut client);
+    let mut deaf = Client::connect(server.addr());
+    let deaf_id = id(&mut deaf);
+    deaf.send_raw(&encode(&["GET", "big"]).repeat(32));
+    until(|| of_client(&mut client, deaf_id, "omem") > 16 * MIB);
+    let (memory, total) =
+        (of_client(&mut client, deaf_id, "omem"), of_client(&mut client, deaf_id, "tot-mem"));
+    assert!(total >= memory && of_client(&mut client, deaf_id, "oll") > 10);
+    assert!(used(&mut client) > start + 16 * MIB);
+    assert!(info(&mut client, "memory", "mem_clients_normal") > 16 * MIB);
+    client.line(&format!("CLIENT KILL ID {deaf_id}"));
+    until(|| used(&mut client) < start + 200_000);
+}
+
+#[test]
+fn a_message_to_many_who_do_not_read_is_counted_once() {
+    let mut config = Config::default();
+    config.client_output_buffer_limit.pubsub = config.client_output_buffer_limit.normal;
+    let server = Server::builder().config(config).port(0).start().expect("loopback has a free port");
+    let mut client = Client::connect(server.addr());
+    let start = used(&mut client);
+    let mut deaf: Vec<Client> = (0..4).map(|_| Client::connect(server.addr())).collect();
+    let ids: Vec<usize> = deaf.iter_mut().map(id).collect();
+    deaf.iter_mut().for_each(|deaf| drop(deaf.line("SUBSCRIBE news")));
+    // A little less than a size of the allocator: what is around it has room.
+    let text = vec![b'x'; 1_000_000];
+    for _ in 0..24 {
+        client.cmd(&[&b"PUBLISH"[..], b"news", &text]);
+    }
+    until(|| ids.iter().all(|&id| of_client(&mut client, id, "omem") > 8 * MIB));
+    let taken = used(&mut client) - start;
+    assert!((8 * MIB..26 * MIB).contains(&taken), "{taken}");
+    drop(deaf);
+    until(|| used(&mut client) < start + 200_000);
+}
+
+#[test]
+fn half_an_argument_is_counted_until_its_client_goes() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let start = used(&mut client);
+    let mut slow = Client::connect(server.addr());
+    let slow_id = id(&mut slow);
+    slow.send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10000000\r\n");
+    slow.send_raw(&vec![b'x'; 5_000_000]);
+    until(|| of_client(&mut client, slow_id, "qbuf") >= 5_000_000);
+    assert!(used(&mut client) > start + 5_000_000);
+    assert!(of_client(&mut client, slow_id, "tot-mem") > 5_000_000);
+    drop(slow);
+    until(|| used(&mut client) < start + 100_000);
+    // The request that asks is still in its buffer, as in Redis.
+    let own = id(&mut client);
+    client.send_raw(b"*2\r\n$6\r\nclient\r\n$4\r\ninfo\r\n");
+    assert!(client.read_reply().to_string().contains(" qbuf=26 "));
+    let mut other = Client::connect(server.addr());
+    assert_eq!(of_client(&mut other, own, "qbuf"), 0);
+}
+
+#[test]
+fn what_a_transaction_has_queued_and_who_waits_is_counted() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut other = Client::connect(server.addr());
+    let start = used(&mut client);
+    other.line("MULTI");
+    other.cmd(&[&b"SET"[..], b"key", &vec![b'x'; MIB]]);
+    assert!(used(&mut client) > start + MIB);
+    other.line("DISCARD");
+    // Its own query buffer had to hold the request.
+    until(|| used(&mut client) < start + 100_000);
+}
+
+#[test]
+fn scripts_see_the_account_too() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let outside = used(&mut client);
+    let inside =
+        client.line(r#"EVAL "return string.match(redis.call('INFO', 'memory'), 'used_memory:(%d+)')" 0"#);
+    let inside: usize = inside.to_string().trim_matches('"').parse().expect("a number");
+    assert!(inside.abs_diff(outside) < 200_000, "{outside} {inside}");
+}
