@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// What is due first on either hand, and in how many milliseconds from now (negative: overdue), exactly when that is
+    /// What is due first on either hand, and in how many milliseconds from now (negative: overdue): exact when that is
     /// no more than `within_ms`. Of two at one instant, the one that was made first.
     pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());

@@ -86,8 +86,8 @@ impl Engine {
         true
     }
 
-    /// A client has been idle for too long; its timer has fired. One that has been reading a long reply meanwhile was not
-    /// idle, and what nobody has begun to write yet, the answer after a wait, is written first.
+    /// A client has been idle for too long; its timer has fired. One that has been reading a long reply meanwhile was
+    /// not idle, and what nobody has begun to write yet, the answer after a wait, is written first.
     pub(super) fn close_idle(&mut self, client: u64) {
         let Some(slot) = self.sessions.find(client) else { return };
         let now = self.time.now;

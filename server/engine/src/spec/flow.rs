@@ -2,7 +2,6 @@
 
 use super::error::CommandError;
 use super::wait::{OnKeys, Wait};
-use lockwheel_resp::Reply;
 
 /// What a handler comes back with that never waits: its whole reply is written.
 pub type Outcome = Result<(), CommandError>;
@@ -19,24 +18,8 @@ pub enum Flow<R> {
     NotYet(Box<Wait<R>>),
 }
 
-/// Which nothing a command answers when it may not wait, or has waited long enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Null {
-    /// A null bulk string.
-    Bulk,
-    /// A null array.
-    Array,
-    /// The number 0, of a command that counts.
-    Zero,
-}
-
-impl Null {
-    /// Answers so.
-    pub(crate) fn write(self, reply: &mut dyn Reply) {
-        match self {
-            Null::Bulk => reply.null(),
-            Null::Array => reply.null_array(),
-            Null::Zero => reply.integer(0),
-        }
+impl<R> From<Wait<R>> for Flow<R> {
+    fn from(wait: Wait<R>) -> Self {
+        Flow::NotYet(Box::new(wait))
     }
 }

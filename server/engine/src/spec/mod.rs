@@ -21,13 +21,13 @@ mod wait;
 pub use args::{Args, parse_timeout_ms};
 pub use error::{CommandError, errors, quotable};
 pub use flags::{Flags, KeyFlags};
-pub use flow::{BlockingOutcome, Flow, Null, Outcome};
+pub use flow::{BlockingOutcome, Flow, Outcome};
 pub use id::CommandId;
 pub use keys::{Begin, Find, KeySpec};
 pub use registry::{Command, CommandTable, Handlers, Registration};
 pub use row::{Row, Secrets, Spec};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};
-pub use wait::{Asking, Attempt, OnKeys, OutOfTurn, Wait, WaitClass};
+pub use wait::{Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;

@@ -2,12 +2,33 @@
 
 use super::args::Args;
 use super::error::CommandError;
-use super::flow::{Flow, Null};
 use crate::keyspace::{Tx, WaiterId};
 use crate::values::Value;
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
 use std::fmt::Debug;
+
+/// Which nothing a command answers when it may not wait, or has waited long enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Null {
+    /// A null bulk string.
+    Bulk,
+    /// A null array.
+    Array,
+    /// The number 0, of a command that counts.
+    Zero,
+}
+
+impl Null {
+    /// Answers so.
+    pub(crate) fn write(self, reply: &mut dyn Reply) {
+        match self {
+            Null::Bulk => reply.null(),
+            Null::Array => reply.null_array(),
+            Null::Zero => reply.integer(0),
+        }
+    }
+}
 
 /// A kind of readiness that commands wait for on a key, and how those who wait for it are asked when the key is
 /// signalled: it has changed, or one of them has left the queue.
@@ -82,12 +103,6 @@ pub struct Wait<R> {
     pub null: Null,
     /// The answer in scripts and transactions, which never wait; the same but for a few commands.
     pub null_at_once: Null,
-}
-
-impl<R> From<Wait<R>> for Flow<R> {
-    fn from(wait: Wait<R>) -> Self {
-        Flow::NotYet(Box::new(wait))
-    }
 }
 
 impl<R> Wait<R> {
