@@ -255,7 +255,7 @@ impl Config {
             zset_max_listpack_value: self.zset_max_listpack_value,
             seed: keyspace.encodings.seed,
         };
-        keyspace.notify = self.notify_keyspace_events;
+        keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
     }
 

@@ -22,7 +22,7 @@ impl Engine {
         for &key in &wait.keys {
             let label = wait.label.map_or(&[][..], |label| argv[label]).into();
             let waiter = Waiter { id, class: wait.class as u8, label };
-            self.keyspace.waiters.add(db, argv[key], arrival, waiter);
+            self.keyspace.add_waiter(db, argv[key], arrival, waiter);
         }
         drop(argv);
         if wait.is_asked_always() {
@@ -51,7 +51,7 @@ impl Engine {
         let blocked = session.blocked.take()?;
         let argv = blocked.request.argv();
         for &key in &blocked.wait.keys {
-            self.keyspace.waiters.remove(blocked.db, argv[key], blocked.arrival);
+            self.keyspace.remove_waiter(blocked.db, argv[key], blocked.arrival);
             // Who stood behind may have been kept waiting by this one alone.
             if blocked.wait.class == WaitClass::Lock {
                 self.keyspace.waiters.signal(blocked.db, argv[key]);
@@ -202,7 +202,9 @@ impl Engine {
         match self.handlers[blocked.command.index()] {
             Some(Handler::BlockingData(run)) => {
                 let waited = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-                run(&mut self.keyspace.tx(blocked.db, self.time.now).after_waiting(waited), args, reply)
+                let actor = Call::by(self.sessions.get(slot), Origin::Client).actor(args);
+                let tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
+                run(&mut tx.after_waiting(waited), args, reply)
             }
             Some(Handler::BlockingEngine(run)) => {
                 let call = Call::by(self.sessions.get(slot), Origin::Client);

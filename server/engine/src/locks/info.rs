@@ -1,7 +1,8 @@
 //! What `LOCK.INFO` tells, who holds a lock and who waits for it; and `LOCK.HELP`.
 
-use super::layout;
-use crate::keyspace::{MODE_FIELD, Tx};
+use super::ledger;
+use super::redisson::{self, MODE_FIELD};
+use crate::keyspace::Tx;
 use crate::spec::{DataHandler, Flags, Row};
 use crate::values::Value;
 use lockwheel_resp::{Reply, number};
@@ -21,7 +22,7 @@ struct Holder {
 
 /// One who waits for a lock by Redisson's means: it listens to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Subscriber {
+pub(crate) struct ChannelWaiter {
     /// The client.
     pub(crate) client: u64,
     /// In whose name, where the channel tells it.
@@ -32,10 +33,10 @@ pub(crate) struct Subscriber {
 pub(crate) fn write_info<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
-    subscribers: impl ExactSizeIterator<Item = &'a Subscriber>,
+    subscribers: impl ExactSizeIterator<Item = &'a ChannelWaiter>,
     reply: &mut dyn Reply,
 ) {
-    let (mode, layout) = tx.peek(key).map_or(("free", "none"), layout::kind);
+    let (mode, layout) = tx.peek(key).map_or(("free", "none"), redisson::kind);
     let holders = tx.peek(key).map_or_else(Vec::new, holders);
     let left = tx.deadline(key).map(|deadline| deadline - tx.now().wall_ms());
     reply.map(5);
@@ -46,7 +47,7 @@ pub(crate) fn write_info<'a>(
     reply.bulk(b"holders");
     reply.array(holders.len());
     for holder in &holders {
-        let grant = tx.grant(key, &holder.owner);
+        let grant = ledger::grant(tx, key, &holder.owner);
         let is_native = grant.is_some_and(|grant| grant.native);
         reply.map(5);
         field(reply, "owner", &holder.owner);

@@ -2,7 +2,7 @@
 
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::locks::{self, Channels, Subscriber};
+use crate::locks::{self, ChannelWaiter, Channels};
 use crate::pubsub::PubSub;
 use crate::spec::{Args, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
@@ -31,12 +31,12 @@ fn info(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 
 /// Clients that wait for a key the way Redisson does: subscribed to the channels that its name stands in, or to
 /// patterns that these match.
-pub(super) fn redisson_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<Subscriber> {
+pub(super) fn redisson_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     let Channels { all, fair } = Channels::of(key);
     let of_waiters: Vec<_> = pubsub.with_prefix(&fair).collect();
     let named = of_waiters.iter().flat_map(|(channel, ids)| {
         let owner = Some(Box::from(&channel[fair.len()..]));
-        ids.iter().map(move |&client| Subscriber { client, owner: owner.clone() })
+        ids.iter().map(move |&client| ChannelWaiter { client, owner: owner.clone() })
     });
     let listened: Vec<&[u8]> = all.iter().map(Vec::as_slice).chain([&*fair]).collect();
     let by_channel = all.iter().flat_map(|channel| pubsub.listening_to(channel));
@@ -45,5 +45,5 @@ pub(super) fn redisson_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<Subscrib
         heard.any(|channel| glob::matches(pattern, channel, false))
     });
     let unnamed = by_channel.chain(by_pattern.flat_map(|(_, ids)| ids.iter().copied()));
-    named.chain(unnamed.map(|client| Subscriber { client, owner: None })).collect()
+    named.chain(unnamed.map(|client| ChannelWaiter { client, owner: None })).collect()
 }

@@ -127,7 +127,7 @@ fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     for &key in args.from(1) {
         let place = (session.db, Box::from(key));
         if !session.watched.contains(&place) {
-            engine.keyspace.watches.add(session.db, key, session.id);
+            engine.keyspace.watch(session.db, key, session.id);
             session.watched.push(place);
         }
     }
@@ -147,7 +147,7 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         session.watch_broken = false;
         for (db, key) in std::mem::take(&mut session.watched) {
-            self.keyspace.watches.remove(db, &key, session.id);
+            self.keyspace.unwatch(db, &key, session.id);
         }
     }
 }
