@@ -11,16 +11,18 @@ mod file;
 mod instant;
 mod limits;
 mod parameter;
+mod source;
 mod special;
 mod table;
 mod values;
 
 pub use access::{Pair, SetError};
-pub use arguments::{Files, Invocation, Source};
+pub use arguments::Invocation;
 pub use fields::{LogLevel, Permission, Supervision};
 pub use file::{CheckRenames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, Kind, Parameter, Value};
+pub use source::{Files, Source};
 
 use crate::keyspace::{EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};

@@ -155,7 +155,8 @@ impl Engine {
 
     /// Runs a command that has passed the checks. Comes back with what it waits for, when it is not done and may wait.
     ///
-    /// Made a part of each of its callers: to hand over so many arguments would take some thirty instructions a command.
+    /// Made a part of each of its callers: to hand over so many arguments would take some thirty instructions a
+    /// command.
     #[inline(always)]
     pub(crate) fn run(
         &mut self,

@@ -15,8 +15,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the keys")
     .summary("Sets the leases of locks that an owner holds; with GT only makes them longer.")
-.help(&["LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] [TOKEN <token>]", "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN only that grant's."])
-.help_after("lock.release")
+    .help(&[
+        "LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] \
+             [TOKEN <token>]",
+        "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN \
+             only that grant's.",
+    ])
+    .help_after("lock.release")
     .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT] [TOKEN token]")
     .errors(&[
         "ERR syntax error",

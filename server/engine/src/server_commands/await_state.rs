@@ -25,17 +25,29 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until so many clients wait.")
-.help(&["AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]", "    Wait until so many clients are blocked (on that key)."])
+        .help(&[
+            "AWAIT.BLOCKED <count> [KEY <key>] [LIMIT <milliseconds>]",
+            "    Wait until so many clients are blocked (on that key).",
+        ])
         .syntax("count [KEY key] [LIMIT milliseconds]"),
     row("await.waiters", -3, waiters)
         .about("control", "7.2.0", "O(log N), N the channels")
-        .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
-.help(&["AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]", "    Wait until so many clients wait for that lock: natively, or subscribed to its channels."])
+        .summary(
+            "Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its \
+             channels.",
+        )
+        .help(&[
+            "AWAIT.WAITERS <key> <count> [LIMIT <milliseconds>]",
+            "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
+        ])
         .syntax("key count [LIMIT milliseconds]"),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has so many subscribers.")
-.help(&["AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]", "    Wait until the channel has so many subscribers."])
+        .help(&[
+            "AWAIT.SUBSCRIBERS <channel> <count> [LIMIT <milliseconds>]",
+            "    Wait until the channel has so many subscribers.",
+        ])
         .syntax("channel count [LIMIT milliseconds]"),
     Row::help_command("await.help", 1)
         .flags(&[FLAGS])
