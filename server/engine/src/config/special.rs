@@ -122,7 +122,8 @@ pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     Ok(Value::Text(path.to_vec()))
 }
 
-/// `client-output-buffer-limit`: `class hard soft soft-seconds`, any number of times; classes that are not named keep their limits.
+/// `client-output-buffer-limit`: `class hard soft soft-seconds`, any number of times; classes that are not named keep
+/// their limits.
 pub(super) fn output_limits(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
     const ARITY: &str = "Wrong number of arguments in buffer limit configuration.";
     const CLASS: &str = "Invalid client class specified in buffer limit configuration.";
