@@ -140,14 +140,3 @@ fn unwatch(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Rep
     reply.ok();
     Ok(())
 }
-
-impl Engine {
-    /// Forgets the watched keys of a session, and that one has changed.
-    pub(crate) fn unwatch(&mut self, slot: Slot) {
-        let session = self.sessions.get_mut(slot);
-        session.watch_broken = false;
-        for (db, key) in std::mem::take(&mut session.watched) {
-            self.keyspace.unwatch(db, &key, session.id);
-        }
-    }
-}
