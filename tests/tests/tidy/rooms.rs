@@ -18,17 +18,18 @@ const HOUSES: &[House] = &[
     House {
         sources: ENGINE,
         rooms: &[
-            ("pages", &[]),
+            ("memory", &[]),
+            ("pages", &["memory"]),
             ("time", &["pages"]),
-            ("values", &[]),
-            ("keyspace", &["pages", "time", "values"]),
+            ("values", &["memory"]),
+            ("keyspace", &["memory", "pages", "time", "values"]),
             ("spec", &["time", "values", "keyspace"]),
             ("commands", &["time", "values", "keyspace", "spec"]),
             ("locks", &["time", "values", "keyspace", "spec"]),
             ("control", &["time", "values", "keyspace", "spec"]),
             ("config", &["time", "values", "keyspace", "spec"]),
             ("timers", &["time", "keyspace"]),
-            ("clients", &["time", "spec", "timers"]),
+            ("clients", &["memory", "time", "spec", "timers"]),
             ("pubsub", &["keyspace"]),
             ("statistics", &["keyspace", "spec"]),
             ("slow_log", &[]),
@@ -36,6 +37,7 @@ const HOUSES: &[House] = &[
             (
                 "core",
                 &[
+                    "memory",
                     "time",
                     "values",
                     "keyspace",
@@ -54,6 +56,7 @@ const HOUSES: &[House] = &[
             (
                 "server_commands",
                 &[
+                    "memory",
                     "time",
                     "values",
                     "keyspace",
