@@ -388,7 +388,7 @@ impl Database {
         self.outside -= gone.key_bytes();
         self.entries.remove(id);
         self.len -= 1;
-        // Making the tables anew costs more than a command: a lock that comes and goes alone does not pay it.
+        // Making the tables anew costs more than a command: one key that comes and goes does not pay it.
         if self.len == 0 && self.peak > TABLES {
             *self = Database::default();
             return gone;

@@ -1,6 +1,6 @@
 //! Who is told of changes. Nobody wants to know: nobody pays.
 //!
-//! Whoever wants something says so here, and [`Keyspace::interests`] is what anybody wants: a change tests that alone
+//! Whoever wants something says so here, and `Keyspace::interests` is what anybody wants: a change tests that alone
 //! before it becomes a [`Change`]. Who watches, who waits and what is published are the keyspace's own; all others
 //! implement [`Subscriber`].
 

@@ -24,7 +24,7 @@ pub struct Waiter {
     pub id: WaiterId,
     /// What kind of readiness it waits for; the engine's classes in their order.
     pub class: u8,
-    /// The owner that a native lock waits for; empty for who waits for something else.
+    /// In whose name it waits, where waiters of one name are looked for; else empty.
     pub label: Box<[u8]>,
 }
 

@@ -1,8 +1,9 @@
 //! Native locks, on Redisson's own layout: an RLock in Java and a `LOCK.ACQUIRE` exclude each other.
 //!
-//! What keys cannot say of a lock is in the ledger; all other state is the keyspace's. A plain lock is a hash that maps its owner to the number of holds, with the lease as
-//! its deadline; giving it back publishes what Redisson's script would. Waiters are parked by the engine and asked
-//! again when the key changes, whoever changes it, first come first served.
+//! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline; giving it back
+//! publishes what Redisson's script would. What keys cannot say of a lock is in `ledger`, all other state in the
+//! keyspace. Waiters are parked by the engine and asked again when the key changes, whoever changes it, first come
+//! first served. What Redisson calls things stands in `redisson` alone.
 
 mod acquire;
 mod channels;
