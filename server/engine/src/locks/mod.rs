@@ -16,13 +16,15 @@ mod read_write;
 mod redisson;
 mod release;
 mod renew;
+mod snapshot;
 
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
-pub(crate) use info::{ChannelWaiter, write_info};
+pub(crate) use info::{ChannelWaiter, snapshot};
 pub(crate) use ledger::LockLedger;
 pub(crate) use ownership::waiting_holders;
 pub(crate) use redisson::Channels;
+pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];

@@ -2,6 +2,7 @@
 //!
 //! No other file spells these names.
 
+use super::snapshot::{LockLayout, LockMode};
 use crate::values::{Hash, Value};
 
 /// The field that marks the hash of a read-write lock; no owner.
@@ -63,16 +64,16 @@ fn later_owner(hash: &Hash) -> Option<&[u8]> {
     owners(hash).next()
 }
 
-/// What kind of lock a value is: its mode and its layout, as LOCK.INFO tells them.
-pub(super) fn kind(value: &Value) -> (&'static str, &'static str) {
+/// What kind of lock a value is.
+pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     match value {
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
-            None => ("exclusive", "hash"),
-            Some(READ) => ("shared", "rwlock"),
-            Some(_) => ("exclusive", "rwlock"),
+            None => (LockMode::Exclusive, LockLayout::Hash),
+            Some(READ) => (LockMode::Shared, LockLayout::ReadWrite),
+            Some(_) => (LockMode::Exclusive, LockLayout::ReadWrite),
         },
-        Value::Str(_) => ("exclusive", "string"),
-        _ => ("none", "none"),
+        Value::Str(_) => (LockMode::Exclusive, LockLayout::String),
+        _ => (LockMode::None, LockLayout::None),
     }
 }
 

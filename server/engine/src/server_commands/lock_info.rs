@@ -2,7 +2,7 @@
 
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
-use crate::locks::{self, ChannelWaiter, Channels};
+use crate::locks::{self, ChannelWaiter, Channels, LockSnapshot};
 use crate::pubsub::PubSub;
 use crate::spec::{Args, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
@@ -23,10 +23,22 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.info", 2, Handler::Eng
     .syntax("key")];
 
 fn info(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let subscribers = redisson_waiters(&engine.pubsub, &args[1]);
-    let (db, now) = (engine.session(call.slot).db, engine.time.now);
-    locks::write_info(&mut engine.keyspace.tx(db, now), &args[1], subscribers.iter(), reply);
+    let db = engine.session(call.slot).db;
+    engine.lock_snapshot(db, &args[1]).write(reply);
     Ok(())
+}
+
+impl Engine {
+    /// A lock of database `db` as LOCK.INFO tells of it.
+    ///
+    /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+    ///
+    /// # Panics
+    /// When there is no such database.
+    pub fn lock_snapshot(&mut self, db: usize, key: &[u8]) -> LockSnapshot {
+        let subscribers = redisson_waiters(&self.pubsub, key);
+        locks::snapshot(&mut self.keyspace.tx(db, self.time.now), key, subscribers)
+    }
 }
 
 /// Clients that wait for a key the way Redisson does: subscribed to the channels that its name stands in, or to
