@@ -18,6 +18,7 @@ mod net;
 mod server;
 
 pub use lockwheel_engine::config::Config;
+pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub use lockwheel_engine::time::ClockError;
 pub use net::BindError;
-pub use server::{AllocatorUsage, Builder, Server, StartError, Time};
+pub use server::{AllocatorUsage, Builder, Handle, Server, Stage, StartError, Time};

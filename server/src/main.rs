@@ -2,7 +2,7 @@
 
 mod program;
 
-use lockwheel::{BindError, Server, StartError};
+use lockwheel::{BindError, Server, Stage, StartError};
 use lockwheel_engine::check_renames;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
 use lockwheel_engine::spec::REDIS_VERSION;
@@ -12,7 +12,6 @@ use program::{allocator, background, log};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 use std::{env, process};
 
 #[global_allocator]
@@ -37,8 +36,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// How long the end waits for commands that run: whoever ends the process counts on it within a second.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 
@@ -69,42 +66,74 @@ fn run(mut config: Config, started_in: PathBuf, files: &SystemFiles) -> Result<(
 fn serve(config: Config, supervisor: Option<Supervisor>) -> Result<(), String> {
     let (port_file, pid_file) = (config.port_file.clone(), config.pidfile.clone());
     let (unix_socket, log_file) = (config.unixsocket.clone(), config.logfile.clone());
-    let id = process::id();
+    let (id, port, has_log) = (process::id(), config.port, !log_file.is_empty());
     tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
     tracing::info!(
         "Redis version={REDIS_VERSION}, bits={}, commit=00000000, modified=0, pid={id}, just started",
         usize::BITS
     );
     tracing::info!("Configuration loaded");
-    let port = config.port;
-    let server = Server::builder().config(config).signals(true).allocator(allocator::usage).start();
-    let server = server.map_err(|error| cannot_start(&error, port, !log_file.is_empty()))?;
-    tracing::info!("Running mode=standalone, port={}.", server.port());
-    let pid_file = PublishedFile::write(&pid_file, id);
-    if let Err(error) = &pid_file {
-        tracing::warn!("Failed to write PID file: {}", system_reason(error));
-    }
-    tracing::info!("Server initialized");
-    let written = PublishedFile::write(&port_file, server.port());
-    written.map_err(|error| format!("Can't write the file '{port_file}': {}", system_reason(&error)))?;
-    let port = format!("Ready to accept connections tcp, port={}", server.port());
-    let path = format!("The server is now ready to accept connections at {unix_socket}");
-    for (ready, is_so) in [(port, server.port() != 0), (path, !unix_socket.is_empty())] {
-        if is_so {
-            tell_ready(&ready, !log_file.is_empty());
+    let mut published = None;
+    let served = Server::builder().config(config).allocator(allocator::usage).serve(|stage| {
+        match stage {
+            Stage::Ready(server) => {
+                published = publish(server.port(), &pid_file, &port_file)?;
+                tell_all_ready(server.port(), &unix_socket, has_log);
+                supervisor.into_iter().for_each(Supervisor::ready);
+            }
+            Stage::Stopping => {
+                tracing::info!("User requested shutdown...");
+                supervisor.into_iter().for_each(Supervisor::stopping);
+            }
         }
-    }
-    supervisor.into_iter().for_each(Supervisor::ready);
-    server.wait();
-    tracing::info!("User requested shutdown...");
-    supervisor.into_iter().for_each(Supervisor::stopping);
-    server.stop(PATIENCE);
-    if let Ok(Some(file)) = pid_file {
+        Ok(())
+    });
+    served.map_err(|failure| match failure {
+        Failure::Start(error) => cannot_start(&error, port, has_log),
+        Failure::PortFile(reason) => format!("Can't write the file '{port_file}': {reason}"),
+    })?;
+    if let Some(file) = published {
         tracing::info!("Removing the pid file.");
         file.remove();
     }
     tracing::info!("Lockwheel is now ready to exit, bye bye...");
     Ok(())
+}
+
+/// Why it does not serve.
+enum Failure {
+    Start(StartError),
+    /// The port could not be written to its file; why not.
+    PortFile(String),
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Failure::Start(error)
+    }
+}
+
+/// Writes the process' id and the port to their files. The first, if there is one.
+fn publish(port: u16, pid_file: &str, port_file: &str) -> Result<Option<PublishedFile>, Failure> {
+    tracing::info!("Running mode=standalone, port={port}.");
+    let pid_file = PublishedFile::write(pid_file, process::id());
+    if let Err(error) = &pid_file {
+        tracing::warn!("Failed to write PID file: {}", system_reason(error));
+    }
+    tracing::info!("Server initialized");
+    let written = PublishedFile::write(port_file, port);
+    written.map_err(|error| Failure::PortFile(system_reason(&error)))?;
+    Ok(pid_file.unwrap_or_default())
+}
+
+fn tell_all_ready(port: u16, unix_socket: &str, has_log: bool) {
+    let tcp = format!("Ready to accept connections tcp, port={port}");
+    let unix = format!("The server is now ready to accept connections at {unix_socket}");
+    for (ready, is_so) in [(tcp, port != 0), (unix, !unix_socket.is_empty())] {
+        if is_so {
+            tell_ready(&ready, has_log);
+        }
+    }
 }
 
 /// Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.

@@ -162,3 +162,28 @@ fn scripts_see_the_account_too() {
     let inside: usize = inside.to_string().trim_matches('"').parse().expect("a number");
     assert!(inside.abs_diff(outside) < 200_000, "{outside} {inside}");
 }
+
+#[test]
+fn info_tells_of_the_account_and_the_allocator_in_the_order_of_redis() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let text = client.line("INFO memory").to_string();
+    let names: Vec<&str> = text.split("\\r\\n").filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    // As 7.0.15 shows them.
+    let expected = "used_memory used_memory_human used_memory_rss used_memory_rss_human used_memory_peak \
+                    used_memory_peak_human used_memory_peak_perc used_memory_overhead used_memory_startup \
+                    used_memory_dataset used_memory_dataset_perc allocator_allocated allocator_active \
+                    allocator_resident total_system_memory total_system_memory_human maxmemory maxmemory_human \
+                    maxmemory_policy allocator_frag_ratio allocator_frag_bytes allocator_rss_ratio \
+                    allocator_rss_bytes rss_overhead_ratio rss_overhead_bytes mem_fragmentation_ratio \
+                    mem_fragmentation_bytes mem_not_counted_for_evict mem_replication_backlog \
+                    mem_total_replication_buffers mem_clients_slaves mem_clients_normal mem_cluster_links \
+                    mem_aof_buffer mem_allocator active_defrag_running";
+    let expected: Vec<&str> = expected.split_whitespace().collect();
+    let found: Vec<&str> = names.into_iter().filter(|name| expected.contains(name)).collect();
+    assert_eq!(found, expected);
+    // A server within a test does not know which allocator it has.
+    let value = |name: &str| text.split("\\r\\n").find_map(|line| line.strip_prefix(name));
+    assert_eq!(value("used_memory:"), value("allocator_allocated:"));
+    assert!(text.contains("mem_allocator:libc"), "{text}");
+}

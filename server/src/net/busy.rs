@@ -105,7 +105,7 @@ pub(super) fn answer(
     }
 }
 
-/// How many requests were refused without the engine, by command, until the engine hears of it.
+/// How many requests were refused without the engine, by command, until the engine is told.
 pub(super) struct Refused(Box<[AtomicU64]>);
 
 impl Refused {

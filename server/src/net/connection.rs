@@ -252,8 +252,8 @@ impl Connection {
         }
     }
 
-    /// Takes all output of the session. Replies to its own requests never stay there, lest what is answered without the
-    /// engine comes before them.
+    /// Takes all output of the session. Replies to its own requests never stay there: what is answered without the
+    /// engine must come after them.
     fn take_output(&mut self, engine: &mut Engine) {
         self.output_left = false;
         self.output.extend(|waiting| engine.take_output(self.slot, waiting));

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A timer that makes a loop's wait end.
 pub(super) struct Timer {
     alarm: alarm::Alarm,
-    /// The instant it is set to, as whoever sets it counts.
+    /// The instant that it is set to, in the caller's microseconds.
     at: Cell<Option<u64>>,
 }
 
@@ -23,7 +23,7 @@ impl Timer {
         self.at.set(None);
     }
 
-    /// Sees to it that a wait ends at the instant `at`, which is `left()` from now; the most to wait by other means.
+    /// Has a wait end at the instant `at`, which is `left()` from now. What the wait's own timeout must be, if it is needed.
     pub(super) fn set(&self, at: u64, left: impl FnOnce() -> Duration) -> Option<Duration> {
         if self.at.get() == Some(at) && alarm::ENDS_WAITS {
             return None;

@@ -9,7 +9,7 @@ use std::{env, iter};
 /// Tells the program that it is the one in the background.
 const MARK: &str = "LOCKWHEEL_IN_BACKGROUND";
 
-/// Whether this is the process in the background; then it leaves the session of whoever started it.
+/// Whether this is the process in the background; then it leaves the terminal's session that it was started in.
 pub(crate) fn arrive() -> bool {
     let is_there = env::var_os(MARK).is_some();
     #[cfg(unix)]

@@ -16,7 +16,7 @@ pub(crate) enum Supervisor {
 }
 
 impl Supervisor {
-    /// The one that the configuration names, if the environment bears it out; and the complaint if it does not.
+    /// The one that the configuration names, if the environment shows it; and what to complain of if it does not.
     pub(crate) fn find(asked: Supervision) -> (Option<Self>, Option<&'static str>) {
         let is_set = |name| env::var_os(name).is_some();
         match asked {

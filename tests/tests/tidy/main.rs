@@ -25,7 +25,7 @@ type Rule = fn(&[Source]) -> Vec<Finding>;
 
 /// Every rule with what it asks for.
 const RULES: &[(&str, Rule)] = &[
-    ("only what comes in as an argument below net/ and admin/", words::ambient),
+    ("no global state in the engine", words::global_state),
     ("unsafe only in its leaves, each with a reason", words::unsafe_code),
     ("nothing unfinished, no test switched off", words::unfinished),
     ("imports run downwards", rooms::imports),

@@ -18,24 +18,26 @@ const HOUSES: &[House] = &[
     House {
         sources: ENGINE,
         rooms: &[
-            ("pages", &[]),
+            ("memory", &[]),
+            ("pages", &["memory"]),
             ("time", &["pages"]),
-            ("values", &[]),
-            ("keyspace", &["pages", "time", "values"]),
+            ("values", &["memory"]),
+            ("keyspace", &["memory", "pages", "time", "values"]),
             ("spec", &["time", "values", "keyspace"]),
             ("commands", &["time", "values", "keyspace", "spec"]),
             ("locks", &["time", "values", "keyspace", "spec"]),
             ("control", &["time", "values", "keyspace", "spec"]),
             ("config", &["time", "values", "keyspace", "spec"]),
             ("timers", &["time", "keyspace"]),
-            ("clients", &["time", "spec", "timers"]),
             ("pubsub", &["keyspace"]),
             ("statistics", &["keyspace", "spec"]),
             ("slow_log", &[]),
-            ("scripts", &["config", "spec"]),
+            ("clients", &["memory", "time", "spec", "timers"]),
+            ("scripts", &["spec", "config"]),
             (
                 "core",
                 &[
+                    "memory",
                     "time",
                     "values",
                     "keyspace",
@@ -54,6 +56,7 @@ const HOUSES: &[House] = &[
             (
                 "server_commands",
                 &[
+                    "memory",
                     "time",
                     "values",
                     "keyspace",
@@ -87,6 +90,26 @@ const MANIFESTS: &[(&str, &[&str])] = &[
     ),
     ("scripting/lua-src/Cargo.toml", &["tokio", "lockwheel", "lockwheel-resp", "lockwheel-scripting"]),
     ("scripting/Cargo.toml", &["tokio", "lockwheel", "parking_lot", "dashmap"]),
+    (
+        "server/engine/Cargo.toml",
+        &[
+            "dashmap",
+            "fastrand",
+            "getrandom",
+            "lockwheel",
+            "mio",
+            "parking_lot",
+            "once_cell",
+            "quanta",
+            "rand",
+            "rustix",
+            "socket2",
+            "tikv-jemalloc-ctl",
+            "tikv-jemallocator",
+            "tokio",
+            "tracing-subscriber",
+        ],
+    ),
 ];
 
 /// A room names only rooms below it.

@@ -3,46 +3,6 @@
 use crate::Finding;
 use crate::source::{Source, body_or_end, occurrences};
 
-/// What has no place where everything comes in as an argument, and why.
-const AMBIENT: &[(&str, &str)] = &[
-    ("tokio", "no runtime"),
-    ("mio", "no sockets"),
-    ("socket2", "no sockets"),
-    ("TcpStream", "no sockets"),
-    ("TcpListener", "no sockets"),
-    ("UnixStream", "no sockets"),
-    ("UnixListener", "no sockets"),
-    ("UdpSocket", "no sockets"),
-    ("std::thread", "no threads"),
-    ("thread::spawn", "no threads"),
-    ("thread::sleep", "no threads"),
-    ("mpsc", "no threads"),
-    ("parking_lot", "no locks"),
-    ("dashmap", "no locks"),
-    ("Mutex", "no locks"),
-    ("RwLock", "no locks"),
-    ("Condvar", "no locks"),
-    ("Instant::now", "time comes in as an argument"),
-    ("SystemTime", "time comes in as an argument"),
-    ("thread_local", "no state beside the engine"),
-    ("OnceLock", "no state beside the engine"),
-    ("LazyLock", "no state beside the engine"),
-    ("lazy_static", "no state beside the engine"),
-    ("once_cell", "no state beside the engine"),
-    ("static mut", "no state beside the engine"),
-    ("rand", "randomness comes in as a seed"),
-    ("fastrand", "randomness comes in as a seed"),
-    ("getrandom", "randomness comes in as a seed"),
-    ("RandomState", "randomness comes in as a seed"),
-    ("DefaultHashBuilder", "randomness comes in as a seed"),
-    ("std::fs", "no files"),
-    ("std::env", "no environment"),
-    ("std::process", "no processes"),
-];
-
-/// Maps whose default hasher is seeded by the system.
-const AMBIENT_MAPS: &[&str] = &["HashMap", "HashSet"];
-
 /// What makes a `static` more than a constant.
 const MUTABLE_INSIDE: &[&str] = &["Atomic", "Cell", "Mutex", "Lock", "Once", "Lazy"];
 
@@ -52,41 +12,16 @@ const UNSAFE_LEAVES: &[&str] = &["scripting/"];
 /// How far above an `unsafe` its reason may begin, in lines.
 const REASON_LINES_MAX: usize = 8;
 
-/// Whether a file has to do without anything ambient: the engine and all below it, and the crates it stands on.
+/// Whether a file has to do without anything ambient: the engine and all below it, and the crates it stands on. Clocks,
+/// threads, locks, files and randomness clippy finds there, by `server/engine/clippy.toml`.
 fn is_below_net(path: &str) -> bool {
     [crate::rooms::ENGINE, "resp/src/", "scripting/src/"].iter().any(|below| path.starts_with(below))
 }
 
-/// No runtime, thread, lock, clock, randomness or global state below `net/` and `admin/`.
-pub(crate) fn ambient(sources: &[Source]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for source in sources.iter().filter(|source| is_below_net(&source.path)) {
-        for (word, why) in AMBIENT {
-            // `&'static mut T` is a reference to something, not a static that can change.
-            let places = occurrences(&source.shipped, word).into_iter();
-            let places = places.filter(|&at| !is_lifetime(&source.shipped, at));
-            findings.extend(places.map(|at| source.finding(at, format!("`{word}`: {why}"))));
-        }
-        findings.extend(ambient_maps(source));
-        findings.extend(mutable_statics(source));
-    }
-    findings
-}
-
-/// `std::collections::HashMap` and its kin, however they are imported.
-fn ambient_maps(source: &Source) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for start in occurrences(&source.shipped, "std::collections") {
-        let path_end =
-            source.shipped[start..].find([';', '(', '<']).map_or(source.shipped.len(), |n| start + n);
-        for map in AMBIENT_MAPS {
-            if !occurrences(&source.shipped[start..path_end], map).is_empty() {
-                let problem = format!("std's `{map}` hashes by the system's randomness");
-                findings.push(source.finding(start, problem));
-            }
-        }
-    }
-    findings
+/// No global state in the engine and below it.
+pub(crate) fn global_state(sources: &[Source]) -> Vec<Finding> {
+    let below = sources.iter().filter(|source| is_below_net(&source.path));
+    below.flat_map(mutable_statics).collect()
 }
 
 /// Whether the word at this offset is the name of a lifetime.
@@ -100,9 +35,9 @@ fn mutable_statics(source: &Source) -> Vec<Finding> {
     for start in occurrences(&source.shipped, "static") {
         let end = body_or_end(&source.shipped, start).unwrap_or(source.shipped.len());
         let declared = source.shipped[start..end].split('=').next().unwrap_or_default();
-        if !is_lifetime(&source.shipped, start)
-            && MUTABLE_INSIDE.iter().any(|inside| declared.contains(inside))
-        {
+        let changes = declared.starts_with("static mut ")
+            || MUTABLE_INSIDE.iter().any(|inside| declared.contains(inside));
+        if !is_lifetime(&source.shipped, start) && changes {
             findings.push(
                 source.finding(start, "a `static` that changes: no state beside the engine".to_string()),
             );
@@ -163,34 +98,22 @@ pub(crate) fn unfinished(sources: &[Source]) -> Vec<Finding> {
 }
 
 #[test]
-fn ambient_state_is_found_below_net_only() {
-    let bad = [
-        ("use tokio::net;", "`tokio`: no runtime"),
-        ("let t = std::time::Instant::now();", "`Instant::now`: time comes in as an argument"),
-        ("use std::sync::{Arc, Mutex};", "`Mutex`: no locks"),
-        ("thread_local! {}", "`thread_local`: no state beside the engine"),
-        ("use std::collections::{BTreeMap, HashMap};", "std's `HashMap` hashes by the system's randomness"),
-        ("static mut N: u64 = 0;", "`static mut`: no state beside the engine"),
-        ("static N: AtomicU64 = AtomicU64::new(0);", "a `static` that changes: no state beside the engine"),
-    ];
-    for (code, problem) in bad {
-        for path in [
-            "server/engine/src/core/x.rs",
-            "server/engine/src/time/wheel/mod.rs",
-            "resp/src/x.rs",
-            "scripting/src/x.rs",
-        ] {
-            assert_eq!(crate::findings(ambient, path, code), [format!("1: {problem}")]);
+fn global_state_is_found_below_net_only() {
+    let problem = "1: a `static` that changes: no state beside the engine";
+    for code in
+        ["static mut N: u64 = 0;", "static N: AtomicU64 = AtomicU64::new(0);", "static L: OnceLock<u8> = X;"]
+    {
+        for path in ["server/engine/src/core/x.rs", "resp/src/x.rs", "scripting/src/x.rs"] {
+            assert_eq!(crate::findings(global_state, path, code), [problem]);
         }
         for path in ["server/src/net/x.rs", "server/src/main.rs", "tests/src/x.rs"] {
-            assert_eq!(crate::findings(ambient, path, code), [""; 0]);
+            assert_eq!(crate::findings(global_state, path, code), [""; 0]);
         }
     }
-    let good = "// no tokio\nfn f(_: &'static mut u8) {}\n\
+    let good = "fn f(_: &'static mut u8) {}\n\
                 const A: &'static str = \"Mutex\"; static T: [u8; 2] = [1, 2];\n\
-                use hashbrown::HashMap;\n\
-                #[cfg(test)]\nmod tests { use std::collections::HashMap; }";
-    assert_eq!(crate::findings(ambient, "server/engine/src/core/x.rs", good), [""; 0]);
+                #[cfg(test)]\nmod tests { static N: AtomicU64 = AtomicU64::new(0); }";
+    assert_eq!(crate::findings(global_state, "server/engine/src/core/x.rs", good), [""; 0]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the buffers of a client hold, on both sides of the engine's lock.
 
 use super::outbox::Outbox;
-use crate::memory::BufferBytes;
+use crate::memory::{BufferBytes, block};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counters of a client's buffers. Its connection tells of what it has read and of the output that it has taken,
@@ -67,7 +67,7 @@ impl ClientBuffers {
     #[inline]
     pub fn tell_query(&self, bytes: usize, capacity: usize) {
         self.query.store(bytes, Ordering::Relaxed);
-        self.change(&self.query_memory, capacity);
+        self.change(&self.query_memory, block(capacity));
     }
 
     /// Tells of the output that has not been taken. O(1).
@@ -109,5 +109,31 @@ fn load(counter: &AtomicUsize) -> usize {
 impl Drop for ClientBuffers {
     fn drop(&mut self) {
         self.all.change(self.memory(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockwheel_resp::Protocol;
+
+    #[test]
+    fn what_is_told_is_in_the_account_until_the_client_is_forgotten() {
+        let all = BufferBytes::default();
+        let buffers = ClientBuffers::new(all.clone());
+        let mut output = Outbox::default();
+        output.reply(Protocol::Resp2, |reply| reply.bulk(&[b'x'; 100_000]));
+        buffers.tell_taken(&output);
+        buffers.tell_query(700, 1000);
+        buffers.tell_untaken(64);
+        assert_eq!(all.get(), output.memory() + 1024 + 64);
+        assert_eq!((all.get(), buffers.query()), (buffers.memory(), (700, 324)));
+        assert_eq!((buffers.unwritten(), buffers.pieces().0), (output.len(), output.pieces()));
+        output.take(output.len());
+        buffers.tell_taken(&output);
+        assert_eq!((buffers.unwritten(), buffers.pieces().0), (0, 0));
+        assert_eq!(all.get(), output.memory() + 1024 + 64);
+        drop(buffers);
+        assert_eq!(all.get(), 0);
     }
 }

@@ -1,6 +1,7 @@
 //! Clients: what the server knows of each, where it is kept, and what it is still to be sent.
 
 mod buffers;
+mod name;
 mod outbox;
 mod request;
 mod session;
@@ -9,6 +10,7 @@ mod slot;
 mod user;
 
 pub use buffers::ClientBuffers;
+pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;

@@ -1,6 +1,6 @@
 //! Keys whatever they hold: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
 
-use crate::keyspace::{Tx, events, glob};
+use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -162,7 +162,7 @@ fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return Err(errors::NO_SUCH_KEY);
     }
     if from != to {
-        move_key(tx, from, to);
+        tx.rename(from, to);
     }
     reply.ok();
     Ok(())
@@ -175,28 +175,10 @@ fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let free = !tx.exists(to);
     if free {
-        move_key(tx, from, to);
+        tx.rename(from, to);
     }
     reply.integer(i64::from(free));
     Ok(())
-}
-
-/// Moves what `from` holds, with its deadline, to `to`, another name.
-fn move_key(tx: &mut Tx<'_>, from: &[u8], to: &[u8]) {
-    let holders = tx.holders(from);
-    let Some((value, deadline)) = tx.take(from) else { return };
-    // In Redis a name that is overwritten here counts as a new key.
-    tx.make_room(to);
-    let at = tx.set(to, value, false);
-    // Who held the one holds the other now, as a lock of its own.
-    holders.iter().for_each(|(owner, native)| {
-        tx.begin_hold(at, to, owner, *native);
-    });
-    if let Some(deadline) = deadline {
-        tx.set_deadline(to, deadline);
-    }
-    tx.changed(from, events::RENAME_FROM);
-    tx.changed(to, events::RENAME_TO);
 }
 
 /// DB and REPLACE: the database to copy to, and whether to overwrite there.
@@ -230,22 +212,7 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     tx.select(db);
     let free = replace || !tx.exists(to);
     tx.select(home);
-    let copied = if there && free { tx.peek(from).cloned() } else { None };
-    let done = copied.is_some();
-    if let Some(value) = copied {
-        let (deadline, holders) = (tx.deadline(from), tx.holders(from));
-        tx.select(db);
-        tx.make_room(to);
-        let at = tx.set(to, value, false);
-        holders.iter().for_each(|(owner, native)| {
-            tx.begin_hold(at, to, owner, *native);
-        });
-        if let Some(deadline) = deadline {
-            tx.set_deadline(to, deadline);
-        }
-        tx.changed(to, events::COPY_TO);
-        tx.select(home);
-    }
+    let done = there && free && tx.copy(from, db, to);
     reply.integer(i64::from(done));
     Ok(())
 }

@@ -151,9 +151,8 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.changed(key, events::SET);
     } else if wanted {
         let at = store(tx, key, value, deadline);
-        // That is how a lock is taken that has no command of its own.
-        if options.condition == Some(Condition::Absent) && deadline.is_some() {
-            tx.begin_hold(at, key, value, false);
+        if options.condition == Some(Condition::Absent) {
+            tx.set_if_absent(at, key, value);
         }
     }
     match (options.get, wanted) {

@@ -14,7 +14,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> World {
         let mut keyspace = Keyspace::new(1, 7);
-        keyspace.notify = EventClasses::parse(b"KEA").unwrap();
+        keyspace.set_published(EventClasses::parse(b"KEA").unwrap());
         World { keyspace }
     }
 
@@ -47,7 +47,7 @@ impl World {
     pub(super) fn events(&mut self) -> String {
         let text = |effect: Effect| match effect {
             Effect::Notify { event, key, .. } => format!("{} {}", event.name, String::from_utf8_lossy(&key)),
-            Effect::Publish { .. } | Effect::LeaseTurned { .. } => "(a message)".to_string(),
+            Effect::Publish { .. } => "(a message)".to_string(),
         };
         std::iter::from_fn(|| self.keyspace.next_effect()).map(text).collect::<Vec<_>>().join(", ")
     }

@@ -1,8 +1,7 @@
 //! CONFIG GET and CONFIG SET, as pure functions on a configuration.
 
 use super::Config;
-use super::parameter::{Change, Parameter, Reason, Value};
-use super::special::Context;
+use super::parameter::{Change, Context, Parameter, Reason, Value};
 use super::table::PARAMETERS;
 use crate::keyspace::glob;
 use crate::spec::quotable;

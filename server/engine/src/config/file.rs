@@ -1,8 +1,9 @@
 //! The configuration file: its lines, and the report of the first one that is wrong.
 
+use super::Config;
 use super::access::{find, split_value};
 use super::parameter::Reason;
-use super::{Config, Files, Source};
+use super::source::{Files, Source};
 use crate::spec::REDIS_VERSION;
 use lockwheel_resp::split_words;
 use std::collections::BTreeSet;

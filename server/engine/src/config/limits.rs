@@ -1,8 +1,5 @@
-//! Limits of pending replies, and how `client-output-buffer-limit` writes them.
+//! Limits of pending replies.
 
-use super::parameter::{Reason, Value};
-use super::special::Context;
-use super::values;
 use std::fmt;
 
 /// How many bytes of replies a client may have pending.
@@ -48,35 +45,4 @@ impl fmt::Display for OutputLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "normal {} slave {} pubsub {}", self.normal, self.replica, self.pubsub)
     }
-}
-
-const ARITY: &str = "Wrong number of arguments in buffer limit configuration.";
-const CLASS: &str = "Invalid client class specified in buffer limit configuration.";
-const NUMBERS: &str = "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
-
-/// `class hard soft soft-seconds`, any number of times; classes that are not named keep their limits.
-pub(super) fn read(words: &[&[u8]], context: &Context<'_>) -> Result<Value, Reason> {
-    let Value::OutputLimits(mut limits) = context.current() else { return Err(ARITY.into()) };
-    let (groups, []) = words.as_chunks::<4>() else { return Err(ARITY.into()) };
-    for [class, hard, soft, soft_seconds] in groups {
-        let limit = match class.to_ascii_lowercase().as_slice() {
-            b"normal" => &mut limits.normal,
-            b"slave" | b"replica" => &mut limits.replica,
-            b"pubsub" => &mut limits.pubsub,
-            _ => return Err(CLASS.into()),
-        };
-        *limit = read_limit(hard, soft, soft_seconds).ok_or(NUMBERS)?;
-    }
-    Ok(Value::OutputLimits(limits))
-}
-
-fn read_limit(hard: &[u8], soft: &[u8], soft_seconds: &[u8]) -> Option<OutputLimit> {
-    // Redis keeps the low 32 bits of the seconds.
-    let soft_seconds = values::c_integer(soft_seconds)? as i32;
-    let bytes = |text| values::size(text).map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    (soft_seconds >= 0).then_some(OutputLimit {
-        hard: bytes(hard)?,
-        soft: bytes(soft)?,
-        soft_seconds: soft_seconds.into(),
-    })
 }

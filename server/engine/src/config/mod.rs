@@ -11,16 +11,18 @@ mod file;
 mod instant;
 mod limits;
 mod parameter;
+mod source;
 mod special;
 mod table;
 mod values;
 
 pub use access::{Pair, SetError};
-pub use arguments::{Files, Invocation, Source};
+pub use arguments::Invocation;
 pub use fields::{LogLevel, Permission, Supervision};
 pub use file::{CheckRenames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, Kind, Parameter, Value};
+pub use source::{Files, Source};
 
 use crate::keyspace::{EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};
@@ -255,7 +257,7 @@ impl Config {
             zset_max_listpack_value: self.zset_max_listpack_value,
             seed: keyspace.encodings.seed,
         };
-        keyspace.notify = self.notify_keyspace_events;
+        keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
     }
 

@@ -1,12 +1,26 @@
 //! What a parameter is: its row, its kinds of value, and how a value reads.
 
-use super::special::Context;
 use super::{Config, OutputLimits, TimeMode, instant};
 use crate::keyspace::EventClasses;
 use std::borrow::Cow;
 
 /// Why a value is refused, in Redis' words.
 pub(super) type Reason = Cow<'static, str>;
+
+/// What a value may depend on beside its words.
+pub(super) struct Context<'a> {
+    pub(super) config: &'a Config,
+    pub(super) parameter: &'static Parameter,
+    /// Whether the parameter was set before by the text that is being loaded.
+    pub(super) again: bool,
+}
+
+impl Context<'_> {
+    /// The value in force.
+    pub(super) fn current(&self) -> Value {
+        self.config.value(self.parameter)
+    }
+}
 
 /// Reads the words of a parameter that has a grammar of its own.
 pub(super) type Read = fn(&[&[u8]], &Context<'_>) -> Result<Value, Reason>;

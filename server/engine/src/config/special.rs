@@ -1,26 +1,12 @@
 //! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, but for what is
 //! refused here and works in Redis.
 
-use super::parameter::{Reason, Value};
-use super::values::{c_integer, choice, integer, no_choice, size_in};
-use super::{Config, Parameter, TimeMode, instant};
+use super::limits::OutputLimit;
+use super::parameter::{Context, Reason, Value};
+use super::values::{c_integer, choice, integer, no_choice, size, size_in};
+use super::{TimeMode, instant};
 use crate::keyspace::EventClasses;
 use lockwheel_resp::number;
-
-/// What a value may depend on beside its words.
-pub(super) struct Context<'a> {
-    pub(super) config: &'a Config,
-    pub(super) parameter: &'static Parameter,
-    /// Whether the parameter was set before by the text that is being loaded.
-    pub(super) again: bool,
-}
-
-impl Context<'_> {
-    /// The value in force.
-    pub(super) fn current(&self) -> Value {
-        self.config.value(self.parameter)
-    }
-}
 
 type Words<'a> = &'a [&'a [u8]];
 
@@ -134,6 +120,38 @@ pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
         path => path,
     };
     Ok(Value::Text(path.to_vec()))
+}
+
+/// `client-output-buffer-limit`: `class hard soft soft-seconds`, any number of times; classes that are not named keep
+/// their limits.
+pub(super) fn output_limits(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
+    const ARITY: &str = "Wrong number of arguments in buffer limit configuration.";
+    const CLASS: &str = "Invalid client class specified in buffer limit configuration.";
+    const NUMBERS: &str = "Error in hard, soft or soft_seconds setting \
+         in buffer limit configuration.";
+    let Value::OutputLimits(mut limits) = context.current() else { return Err(ARITY.into()) };
+    let (groups, []) = words.as_chunks::<4>() else { return Err(ARITY.into()) };
+    for [class, hard, soft, soft_seconds] in groups {
+        let limit = match class.to_ascii_lowercase().as_slice() {
+            b"normal" => &mut limits.normal,
+            b"slave" | b"replica" => &mut limits.replica,
+            b"pubsub" => &mut limits.pubsub,
+            _ => return Err(CLASS.into()),
+        };
+        *limit = read_limit(hard, soft, soft_seconds).ok_or(NUMBERS)?;
+    }
+    Ok(Value::OutputLimits(limits))
+}
+
+fn read_limit(hard: &[u8], soft: &[u8], soft_seconds: &[u8]) -> Option<OutputLimit> {
+    // Redis keeps the low 32 bits of the seconds.
+    let soft_seconds = c_integer(soft_seconds)? as i32;
+    let bytes = |text| size(text).map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    (soft_seconds >= 0).then_some(OutputLimit {
+        hard: bytes(hard)?,
+        soft: bytes(soft)?,
+        soft_seconds: soft_seconds.into(),
+    })
 }
 
 /// `replicaof`: `no one`, or a master's host and port, which are refused.

@@ -2,7 +2,7 @@
 //! parameters that 7.2 added. `control`, `lua-memory-limit`, `port-file`, `seed`, `threads` and `time` are our own.
 
 use super::parameter::{Access, Grammar, Kind, Parameter, Read};
-use super::{Config, LogLevel, Permission, Supervision, limits, special};
+use super::{Config, LogLevel, Permission, Supervision, special};
 
 const INT: i64 = i32::MAX as i64;
 const UINT: i64 = u32::MAX as i64;
@@ -90,7 +90,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("busy-reply-threshold", 0, i64::MAX, "5000")
         .alias("lua-time-limit")
         .field(field!(busy_reply_threshold)),
-    special("client-output-buffer-limit", SEVERAL, limits::read, LIMITS)
+    special("client-output-buffer-limit", SEVERAL, special::output_limits, LIMITS)
         .field(field!(client_output_buffer_limit)),
     size("client-query-buffer-limit", 1 << 20, LONG, "1073741824").field(field!(client_query_buffer_limit)),
     flag("cluster-allow-pubsubshard-when-down", "yes"),

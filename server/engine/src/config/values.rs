@@ -1,7 +1,6 @@
 //! How values are read, kind by kind. The texts of the errors are Redis', as observed.
 
-use super::parameter::{Kind, Parameter, Reason, Value};
-use super::special::Context;
+use super::parameter::{Context, Kind, Parameter, Reason, Value};
 use lockwheel_resp::number;
 
 const YES_OR_NO: &str = "argument must be 'yes' or 'no'";

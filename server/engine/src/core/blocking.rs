@@ -25,7 +25,7 @@ impl Engine {
                 for &key in &on.keys {
                     let label = on.label.map_or(&[][..], |label| argv[label]).into();
                     let waiter = Waiter { id, class: on.class.name, label };
-                    self.keyspace.waiters.add(db, argv[key], arrival, waiter);
+                    self.keyspace.add_waiter(db, argv[key], arrival, waiter);
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
@@ -72,7 +72,7 @@ impl Engine {
     fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
         let argv = blocked.request.argv();
         for &key in &on.keys {
-            self.keyspace.waiters.remove(blocked.db, argv[key], blocked.arrival);
+            self.keyspace.remove_waiter(blocked.db, argv[key], blocked.arrival);
             // Who stood behind may have been kept waiting by this one alone.
             if on.class.asking == Asking::InOrder {
                 self.keyspace.waiters.signal(blocked.db, argv[key]);
@@ -155,7 +155,7 @@ impl Engine {
             let session = self.sessions.get(slot);
             let mut writer = Writer::new(&mut out, session.protocol);
             writer.mute(session.replies.are_muted());
-            let outcome = self.attempt(&blocked, Args::new(&argv), &mut writer);
+            let outcome = self.attempt(slot, &blocked, Args::new(&argv), &mut writer);
             writer.mute(false);
             outcome
         }));
@@ -197,6 +197,7 @@ impl Engine {
 
     fn attempt(
         &mut self,
+        slot: Slot,
         blocked: &Blocked<Retry>,
         args: Args<'_>,
         reply: &mut dyn Reply,
@@ -204,7 +205,8 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => {
                 let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-                let mut tx = self.keyspace.tx(blocked.db, self.time.now);
+                let actor = Call::by(self.sessions.get(slot), Origin::Client).actor(args);
+                let mut tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),

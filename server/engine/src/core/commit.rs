@@ -48,9 +48,8 @@ impl Engine {
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
                 Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
-                Effect::LeaseTurned { db, key, mode } => self.wake_redisson(db, &key, mode.as_deref()),
                 Effect::Notify { db, event, key } => {
-                    let classes = self.keyspace.notify;
+                    let classes = self.keyspace.published();
                     if classes.contains(EventClasses::KEYSPACE) {
                         let channel = [format!("__keyspace@{db}__:").as_bytes(), &key].concat();
                         self.send_to_subscribers(&channel, event.name.as_bytes());

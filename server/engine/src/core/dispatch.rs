@@ -218,8 +218,8 @@ impl Engine {
     ) -> Outcome {
         match handler {
             Handler::Data(run) => {
-                let db = self.sessions.get(call.slot).db;
-                run(&mut self.keyspace.tx(db, self.time.now).by(call.actor(args)), args, reply)
+                let (db, actor) = (self.sessions.get(call.slot).db, call.actor(args));
+                run(&mut self.keyspace.tx_by(&actor, db, self.time.now), args, reply)
             }
             Handler::Session(run) => {
                 let session = self.sessions.get_mut(call.slot);
@@ -228,8 +228,8 @@ impl Engine {
             }
             Handler::Engine(run) => run(self, call, args, reply),
             Handler::BlockingData(run) => {
-                let db = self.sessions.get(call.slot).db;
-                match run(&mut self.keyspace.tx(db, self.time.now).by(call.actor(args)), args, reply)? {
+                let (db, actor) = (self.sessions.get(call.slot).db, call.actor(args));
+                match run(&mut self.keyspace.tx_by(&actor, db, self.time.now), args, reply)? {
                     Flow::Done => {}
                     Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }

@@ -11,6 +11,7 @@ use super::progress::Stop;
 use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Keyspace, Tx};
+use crate::locks::LockLedger;
 use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
@@ -120,6 +121,7 @@ impl Engine {
             commands.finish(&config.renames).expect("names are checked when they are loaded");
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
+        keyspace.subscribe(Box::new(LockLedger::new(seed)));
         let stats = Stats::new(table.iter_all().len());
         let mut engine = Engine {
             identity: Identity::new(keyspace.rng()),

@@ -1,7 +1,7 @@
 //! The life of an engine and of its clients: a batch begins, a client comes and goes, its output is taken.
 
 use super::engine::Engine;
-use crate::clients::{ClientBuffers, Outbox, Peer, Session, Slot, User};
+use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot, User};
 use crate::config::Config;
 use crate::scripts::kill_error;
 use crate::spec::{CommandId, errors};
@@ -124,6 +124,28 @@ impl Engine {
         self.cancel_timers(slot);
         self.sessions.remove(slot);
         self.commit();
+    }
+
+    /// Cuts a client off at once: nothing more is done for it, and nothing given to it.
+    pub(crate) fn cut_off(&mut self, slot: Slot) {
+        self.unblock(slot);
+        self.unwatch(slot);
+        self.unsubscribe_all(slot);
+        let session = self.sessions.get_mut(slot);
+        session.multi = None;
+        session.drop_output();
+        session.close(Closing::Now);
+        self.watch_idle(slot);
+        self.wake(slot);
+    }
+
+    /// Forgets the watched keys of a session, and that one has changed.
+    pub(crate) fn unwatch(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        session.watch_broken = false;
+        for (db, key) in std::mem::take(&mut session.watched) {
+            self.keyspace.unwatch(db, &key, session.id);
+        }
     }
 
     /// Forgets a client whose [`Engine::disconnect`] has panicked.

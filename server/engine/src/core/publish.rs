@@ -2,19 +2,9 @@
 
 use super::engine::Engine;
 use crate::clients::{Message, Slot};
-use crate::locks;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Tells those who wait by Redisson's means for a lock that it is free.
-    pub(crate) fn wake_redisson(&mut self, db: usize, key: &[u8], mode: Option<&[u8]>) {
-        let messages: Vec<_> =
-            locks::wake_messages(&self.keyspace.tx(db, self.time.now), key, mode).collect();
-        for (channel, message) in messages {
-            self.send_to_subscribers(&channel, message);
-        }
-    }
-
     /// Hands a message to everyone who listens: subscribers of the channel first, then of patterns.
     pub(crate) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
         let direct: Vec<u64> = self.pubsub.listening_to(channel).collect();

@@ -1,36 +1,41 @@
-//! Who changes keys: what the end of a hold is put down to.
+//! Who changes keys.
 
-use super::holds::EndCause;
-use super::owners::WRITE_SUFFIX;
+use std::num::NonZeroU64;
 
-/// A command, and the script that calls it.
-#[derive(Clone, Copy, Debug, Default)]
+/// Who calls a command.
+#[derive(Clone, Copy, Debug)]
+pub enum CalledBy<'a> {
+    /// A client, which has sent it.
+    Client,
+    /// EXEC.
+    Transaction,
+    /// A script, which was called with these.
+    Script(&'a ScriptInputs<'a>),
+    /// Nobody: a deadline is over, or the engine looks at a key for itself.
+    Engine,
+}
+
+/// What a script was called with.
+#[derive(Clone, Copy, Debug)]
+pub struct ScriptInputs<'a> {
+    /// `KEYS`.
+    pub keys: &'a [&'a [u8]],
+    /// `ARGV`.
+    pub arguments: &'a [&'a [u8]],
+}
+
+/// A session, its command, and how that came to run.
+#[derive(Clone, Copy, Debug)]
 pub struct Actor<'a> {
-    /// The command with its arguments, its name first.
+    /// The number of the session; `None` when time acts, or the engine itself.
+    pub session: Option<NonZeroU64>,
+    /// Who calls the command.
+    pub called_by: CalledBy<'a>,
+    /// The command with its arguments, its name first; empty when time acts.
     pub command: &'a [&'a [u8]],
-    /// The keys and arguments of the script that calls it, if one does.
-    pub script: Option<&'a [&'a [u8]]>,
 }
 
-impl Actor<'_> {
-    /// How a hold of `owner` ends that this takes away: given back by its owner, if he is named.
-    pub(super) fn end_of(self, owner: &[u8]) -> EndCause {
-        let is_owner = |word: &[u8]| {
-            word == owner
-                || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_name_of_writer(word, owner))
-        };
-        // Where an owner is named, it is mostly the last word.
-        let named = |words: &[&[u8]]| words.iter().rev().any(|word| is_owner(word));
-        match self.script {
-            Some(words) if named(words) => EndCause::Released,
-            _ if named(self.command.get(1..).unwrap_or_default()) => EndCause::Released,
-            Some(_) => EndCause::Forced,
-            None => EndCause::Deleted,
-        }
-    }
-}
-
-/// Whether an owner is that name in its write lock.
-fn is_name_of_writer(name: &[u8], owner: &[u8]) -> bool {
-    owner.strip_suffix(WRITE_SUFFIX) == Some(name)
+impl Actor<'static> {
+    /// Time, or the engine itself.
+    pub const ENGINE: Self = Actor { session: None, called_by: CalledBy::Engine, command: &[] };
 }

@@ -7,9 +7,9 @@
 //! The tables hold numbers: entries stand in pages, where none is wasted on a table's free places, and what only some
 //! of them have stands beside them under the same numbers.
 
-use super::Order;
 use super::entry::Entry;
-use super::grants::GrantSlot;
+use super::mark::Mark;
+use super::order::Order;
 use super::rng::Rng;
 use crate::memory::{block, of_vec};
 use crate::pages::{Slab, Sparse, Store};
@@ -67,8 +67,7 @@ pub(super) struct Removed {
     pub(super) entry: Entry,
     /// Its deadline, and when that was made.
     pub(super) deadline: Option<(i64, Order)>,
-    /// The grant of who held it.
-    pub(super) grant: Option<GrantSlot>,
+    pub(super) mark: Option<Mark>,
 }
 
 /// The keys of one database.
@@ -79,8 +78,8 @@ pub(super) struct Database {
     entries: Entries,
     /// Beside the entries that have one.
     deadlines: IndexedWheel<Order>,
-    /// Beside the entries that are held as locks.
-    grants: Sparse<GrantSlot, 256>,
+    /// Beside the entries that a subscriber has marked.
+    marks: Sparse<Mark, 256>,
     len: usize,
     /// The most keys since the memory was last given back.
     peak: usize,
@@ -189,7 +188,7 @@ impl Database {
             overhead: self.table_bytes
                 + of_vec(&self.tables)
                 + self.deadlines.heap_bytes()
-                + self.grants.heap_bytes(),
+                + self.marks.heap_bytes(),
         }
     }
 
@@ -228,52 +227,68 @@ impl Database {
         }
     }
 
+    /// The entry of a key, unless it is due at `until`.
+    #[inline(always)]
+    pub(super) fn find_live(&self, hash: u64, key: &[u8], until: Option<i64>) -> Option<&Entry> {
+        let found = self.find(hash, key)?;
+        let due = |until| self.deadline(hash, key).is_some_and(|deadline| deadline <= until);
+        (!until.is_some_and(due)).then_some(found)
+    }
+
     /// The entry of a number, which is in use.
     #[inline]
     pub(super) fn entry(&self, id: u32) -> &Entry {
         self.entries.get(id)
     }
 
-    /// The number of a key's entry, if it is a lock.
-    pub(super) fn find_lock(&self, hash: u64, key: &[u8]) -> Option<u32> {
-        self.id(hash, key).filter(|&id| self.entries.get(id).is_lock())
+    /// The number of a key's entry, if it is marked.
+    pub(super) fn find_marked(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.id(hash, key).filter(|&id| self.entries.get(id).is_marked())
     }
 
-    /// The grant beside an entry.
+    /// The mark beside an entry.
     #[inline]
-    pub(super) fn grant(&self, id: u32) -> Option<GrantSlot> {
-        self.entries.get(id).is_lock().then(|| *self.grants.get(id))
+    pub(super) fn mark(&self, id: u32) -> Option<Mark> {
+        self.entries.get(id).is_marked().then(|| *self.marks.get(id))
     }
 
-    /// Puts a grant beside an entry, instead of the one that is there.
-    #[inline]
-    pub(super) fn set_grant(&mut self, id: u32, grant: GrantSlot) {
+    /// Puts a mark beside an entry, instead of the one that is there.
+    #[inline(always)]
+    pub(super) fn set_mark(&mut self, id: u32, mark: Mark) {
         let entry = self.entries.get_mut(id);
-        if entry.is_lock() {
-            *self.grants.get_mut(id) = grant;
+        if entry.is_marked() {
+            *self.marks.get_mut(id) = mark;
         } else {
-            entry.mark_lock(true);
-            self.grants.insert_at(id, grant);
+            entry.set_marked(true);
+            self.marks.insert_at(id, mark);
         }
     }
 
-    /// Takes the grant away that stands beside an entry.
+    /// Takes the mark away that stands beside an entry.
     #[inline]
-    pub(super) fn take_grant(&mut self, id: u32) -> Option<GrantSlot> {
+    pub(super) fn take_mark(&mut self, id: u32) -> Option<Mark> {
         let entry = self.entries.get_mut(id);
-        if !entry.is_lock() {
+        if !entry.is_marked() {
             return None;
         }
-        entry.mark_lock(false);
-        let grant = *self.grants.get(id);
-        self.grants.remove(id);
-        Some(grant)
+        entry.set_marked(false);
+        let mark = *self.marks.get(id);
+        self.marks.remove(id);
+        Some(mark)
     }
 
-    /// The entries that are locks, with their grants, in an order that depends on what was put in alone.
-    pub(super) fn locks(&self) -> impl Iterator<Item = (&Entry, GrantSlot)> {
-        let entry = |id| (self.entries.get(id), *self.grants.get(id));
-        self.grants.indices_in_used_pages().map(entry).filter(|(entry, _)| entry.is_lock())
+    /// The same of an entry that is about to be freed: what its flags say then, nobody asks.
+    #[inline(always)]
+    fn remove_mark(&mut self, id: u32) -> Option<Mark> {
+        let mark = self.mark(id)?;
+        self.marks.remove(id);
+        Some(mark)
+    }
+
+    /// The entries that are marked, with their marks, in an order that depends on what was put in alone.
+    pub(super) fn marked(&self) -> impl Iterator<Item = (&Entry, Mark)> {
+        let entry = |id| (self.entries.get(id), *self.marks.get(id));
+        self.marks.indices_in_used_pages().map(entry).filter(|(entry, _)| entry.is_marked())
     }
 
     /// Adds an entry for `key`, which has none; its number. `rehash` gives the hash of a key.
@@ -309,7 +324,7 @@ impl Database {
     }
 
     /// Gives `key` a value, and takes its deadline unless `keep_deadline`; the number of its entry, and the value that
-    /// it had, with whether it is a lock.
+    /// it had, with whether it is marked.
     #[inline]
     pub(super) fn set(
         &mut self,
@@ -324,19 +339,20 @@ impl Database {
         };
         let entry = self.entries.get_mut(id);
         if !keep_deadline && entry.has_deadline() {
-            entry.mark_deadline(false);
+            entry.set_has_deadline(false);
             self.deadlines.cancel(TimerId::at(id));
         }
-        let is_lock = entry.is_lock();
+        let is_marked = entry.is_marked();
         let in_place = entry.value.is_in_place() && value.is_in_place();
         let old = std::mem::replace(&mut entry.value, value);
         if !in_place || self.edited.id == id + 1 {
             self.recount(id, &old);
         }
-        (id, Some((old, is_lock)))
+        (id, Some((old, is_marked)))
     }
 
     /// Removes a key; its entry and what stood beside it.
+    #[inline(always)]
     pub(super) fn remove(&mut self, hash: u64, key: &[u8], rehash: impl Fn(&[u8]) -> u64) -> Option<Removed> {
         let Database { tables, entries, .. } = self;
         let table = tables.get_mut(table_of(hash))?;
@@ -347,8 +363,8 @@ impl Database {
             let deadline = self.deadlines.deadline(timer);
             (deadline, self.deadlines.cancel(timer))
         });
-        let grant = self.take_grant(id);
-        Some(Removed { entry: self.free(hash, id, rehash), deadline, grant })
+        let mark = self.remove_mark(id);
+        Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
     }
 
     /// Removes the key that is due first at `now_ms`, if any is due.
@@ -359,19 +375,20 @@ impl Database {
         if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
             slot.remove();
         }
-        let grant = self.take_grant(id);
+        let mark = self.remove_mark(id);
         let deadline = Some((fired.deadline_ms, fired.payload));
-        Some(Removed { entry: self.free(hash, id, hash_of), deadline, grant })
+        Some(Removed { entry: self.free(hash, id, hash_of), deadline, mark })
     }
 
     /// Frees the place of an entry that is in no table and on no wheel any more, and memory that is not needed now.
+    #[inline(always)]
     fn free(&mut self, hash: u64, id: u32, rehash: impl Fn(&[u8]) -> u64) -> Entry {
         let gone = std::mem::take(self.entries.get_mut(id));
         self.uncount(id, &gone.value);
         self.outside -= gone.key_bytes();
         self.entries.remove(id);
         self.len -= 1;
-        // Making the tables anew costs more than a command: a lock that comes and goes alone does not pay it.
+        // Making the tables anew costs more than a command: one key that comes and goes does not pay it.
         if self.len == 0 && self.peak > TABLES {
             *self = Database::default();
             return gone;
@@ -400,7 +417,7 @@ impl Database {
             self.deadlines.move_to(TimerId::at(id), deadline_ms);
             self.deadlines.set_payload(TimerId::at(id), order);
         } else {
-            entry.mark_deadline(true);
+            entry.set_has_deadline(true);
             self.deadlines.insert_at(id, deadline_ms, order);
         }
         true
@@ -412,7 +429,7 @@ impl Database {
         let entry = self.entries.get_mut(id);
         let had = entry.has_deadline();
         if had {
-            entry.mark_deadline(false);
+            entry.set_has_deadline(false);
             self.deadlines.cancel(TimerId::at(id));
         }
         had
@@ -520,7 +537,7 @@ mod tests {
                 overhead: of_vec(&self.tables)
                     + tables
                     + self.deadlines.heap_bytes()
-                    + self.grants.heap_bytes(),
+                    + self.marks.heap_bytes(),
             }
         }
     }

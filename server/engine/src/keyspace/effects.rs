@@ -1,6 +1,8 @@
 //! What a command's changes cause for others.
 
 use super::event::Event;
+use super::interests::Interests;
+use std::collections::VecDeque;
 
 /// Something to be delivered when the command, script or transaction ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,14 +23,23 @@ pub enum Effect {
         /// The message.
         message: Box<[u8]>,
     },
-    /// The lease of a lock was turned to its end, which those who wait by Redisson's means cannot know: they count its
-    /// time on their own machine.
-    LeaseTurned {
-        /// The database of the key.
-        db: usize,
-        /// The lock.
-        key: Box<[u8]>,
-        /// The mode of a read-write lock.
-        mode: Option<Box<[u8]>>,
-    },
+}
+
+/// Adds an event to the effects, if its class is published.
+#[inline(always)]
+pub(super) fn notify(
+    effects: &mut VecDeque<Effect>,
+    interests: Interests,
+    db: usize,
+    key: &[u8],
+    event: Event,
+) {
+    if interests.any(Interests::of_event(event)) {
+        push_event(effects, db, key, event);
+    }
+}
+
+#[inline(never)]
+fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
+    effects.push_back(Effect::Notify { db, event, key: key.into() });
 }

@@ -16,14 +16,14 @@ pub(super) struct Entry {
 /// The bytes of a key, and what the entry has beside it: here, where there is room for it.
 #[derive(Debug)]
 enum Name {
-    Short { marks: u8, len: u8, bytes: [u8; SHORT] },
-    Long { marks: u8, bytes: Box<[u8]> },
+    Short { flags: u8, len: u8, bytes: [u8; SHORT] },
+    Long { flags: u8, bytes: Box<[u8]> },
 }
 
 /// The wheel has a timer at the entry's index.
 const DEADLINE: u8 = 1;
-/// A grant stands at the entry's index.
-const GRANT: u8 = 2;
+/// A subscriber's mark stands at the entry's index.
+const MARKED: u8 = 2;
 
 // Pages hold these by the million.
 const _: () = assert!(size_of::<Entry>() <= 48);
@@ -32,7 +32,7 @@ const _: () = assert!(size_of::<Entry>() <= 48);
 impl Default for Entry {
     #[inline]
     fn default() -> Self {
-        let name = Name::Short { marks: 0, len: 0, bytes: [0; SHORT] };
+        let name = Name::Short { flags: 0, len: 0, bytes: [0; SHORT] };
         Entry { name, value: Value::Str(Str::from_i64(0)) }
     }
 }
@@ -42,9 +42,9 @@ impl Entry {
         let name = if key.len() <= SHORT {
             let mut bytes = [0; SHORT];
             bytes[..key.len()].copy_from_slice(key);
-            Name::Short { marks: 0, len: key.len() as u8, bytes }
+            Name::Short { flags: 0, len: key.len() as u8, bytes }
         } else {
-            Name::Long { marks: 0, bytes: key.into() }
+            Name::Long { flags: 0, bytes: key.into() }
         };
         Entry { name, value }
     }
@@ -67,36 +67,36 @@ impl Entry {
     }
 
     #[inline]
-    fn marks(&self) -> u8 {
-        let (Name::Short { marks, .. } | Name::Long { marks, .. }) = &self.name;
-        *marks
+    fn flags(&self) -> u8 {
+        let (Name::Short { flags, .. } | Name::Long { flags, .. }) = &self.name;
+        *flags
     }
 
     #[inline]
-    fn mark(&mut self, mark: u8, has: bool) {
-        let (Name::Short { marks, .. } | Name::Long { marks, .. }) = &mut self.name;
-        *marks = if has { *marks | mark } else { *marks & !mark };
+    fn set_flag(&mut self, flag: u8, has: bool) {
+        let (Name::Short { flags, .. } | Name::Long { flags, .. }) = &mut self.name;
+        *flags = if has { *flags | flag } else { *flags & !flag };
     }
 
     /// Whether the wheel has a timer at the entry's index.
     #[inline]
     pub(super) fn has_deadline(&self) -> bool {
-        self.marks() & DEADLINE != 0
+        self.flags() & DEADLINE != 0
     }
 
     #[inline]
-    pub(super) fn mark_deadline(&mut self, has: bool) {
-        self.mark(DEADLINE, has);
+    pub(super) fn set_has_deadline(&mut self, has: bool) {
+        self.set_flag(DEADLINE, has);
     }
 
-    /// Whether the key is held as a lock by somebody who was seen to take it.
+    /// Whether a subscriber's mark stands at the entry's index.
     #[inline]
-    pub(super) fn is_lock(&self) -> bool {
-        self.marks() & GRANT != 0
+    pub(super) fn is_marked(&self) -> bool {
+        self.flags() & MARKED != 0
     }
 
     #[inline]
-    pub(super) fn mark_lock(&mut self, is: bool) {
-        self.mark(GRANT, is);
+    pub(super) fn set_marked(&mut self, is: bool) {
+        self.set_flag(MARKED, is);
     }
 }

@@ -1,11 +1,28 @@
 //! What the databases take, against a count of everything in them.
 
 use super::*;
-use crate::values::{Hash, List, Set, Str, Value, ZSet};
+use crate::time::{Now, Over};
+use crate::values::{Encodings, Hash, List, Set, Str, Value, ZSet};
 use proptest::prelude::*;
 
 fn at(wall_ms: i64) -> Now {
     Now { wall_us: wall_ms * 1000, monotonic_us: 0 }
+}
+
+/// Marks what is set because it was absent.
+#[derive(Debug)]
+struct Marker;
+
+impl Subscriber for Marker {
+    fn interests(&self) -> Interests {
+        Interests::ADDED
+    }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        if let What::SetIfAbsent { at, .. } = *change.what {
+            context.set_mark(at, [1; 6]);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -20,7 +37,7 @@ enum Step {
     Score(u16, i8),
     Unscore(usize),
     Deadline(i64),
-    Hold,
+    Mark,
     Take,
     Move(u8),
     Expire(i64),
@@ -40,7 +57,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0_u16..200, any::<i8>()).prop_map(|(member, score)| Step::Score(member, score)),
         2 => (0_usize..100).prop_map(Step::Unscore),
         2 => (0_i64..20).prop_map(Step::Deadline),
-        1 => Just(Step::Hold),
+        1 => Just(Step::Mark),
         2 => Just(Step::Take),
         1 => (0_u8..40).prop_map(Step::Move),
         1 => (0_i64..5).prop_map(Step::Expire),
@@ -97,10 +114,10 @@ fn apply(tx: &mut Tx<'_>, key: &[u8], step: Step, enc: &Encodings) {
             }
         }
         Step::Deadline(ms) => drop(tx.set_deadline(key, tx.now().wall_ms() + ms)),
-        Step::Hold => {
-            tx.make_room(key);
+        Step::Mark => {
+            tx.delete(key);
             let entry = tx.set(key, Value::Str(Str::new(b"owner")), false);
-            tx.begin_hold(entry, key, b"owner", true);
+            tx.set_if_absent(entry, key, b"owner");
         }
         Step::Take => drop(tx.delete(key)),
         Step::Move(to) => {
@@ -125,6 +142,7 @@ proptest! {
             ..Encodings::default()
         };
         let mut keyspace = Keyspace::new(2, 7);
+        keyspace.subscribe(Box::new(Marker));
         let start = keyspace.bytes();
         let mut now = 0;
         for (db, key, step) in steps {
@@ -137,7 +155,9 @@ proptest! {
                 prop_assert_eq!(database.bytes(), database.bytes_anew());
             }
         }
-        (0..2).for_each(|db| drop(keyspace.tx(db, at(now)).flush()));
+        for db in 0..2 {
+            keyspace.tx(db, at(now)).flush();
+        }
         prop_assert_eq!(keyspace.bytes(), start);
     }
 }

@@ -1,9 +1,11 @@
 //! The keyspace by itself: expiry, effects, waiters, watches, SCAN.
 
 use super::*;
-use crate::values::{Hash, Str, Value};
+use crate::time::{Now, Over};
+use crate::values::{Encodings, Hash, Str, Value};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 fn at(wall_ms: i64) -> Now {
     Now { wall_us: wall_ms * 1000, monotonic_us: 0 }
@@ -11,7 +13,7 @@ fn at(wall_ms: i64) -> Now {
 
 fn keyspace() -> Keyspace {
     let mut keyspace = Keyspace::new(2, 7);
-    keyspace.notify = EventClasses::parse(b"AKE").unwrap();
+    keyspace.set_published(EventClasses::parse(b"AKE").unwrap());
     keyspace
 }
 
@@ -25,7 +27,6 @@ fn effects(keyspace: &mut Keyspace) -> Vec<String> {
         Effect::Publish { channel, message } => {
             format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
         }
-        Effect::LeaseTurned { db, key, .. } => format!("{db} turned {}", String::from_utf8_lossy(&key)),
     };
     std::iter::from_fn(|| keyspace.next_effect()).map(text).collect()
 }
@@ -82,39 +83,143 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
     let arrival = keyspace.waiters.next_ticket();
     let waiter = Waiter { id: 1, class: "list", label: Box::default() };
-    keyspace.waiters.add(0, b"other", arrival, waiter);
+    keyspace.add_waiter(0, b"other", arrival, waiter);
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
     assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
 }
 
-#[test]
-fn only_a_lease_that_was_made_before_the_last_turn_is_told_of_and_only_if_somebody_listens() {
-    let mut keyspace = Keyspace::new(1, 7);
-    let hold = |keyspace: &mut Keyspace, deadline| {
-        let encodings = Encodings::default();
-        keyspace.tx(0, at(0)).write_or_new::<Hash>(b"l").unwrap().value.set(b"owner", b"1", &encodings);
-        keyspace.tx(0, at(0)).set_deadline(b"l", deadline);
-    };
-    let told = |keyspace: &mut Keyspace, deadline| {
-        assert!(keyspace.expire_next(at(deadline), Over::Reached));
-        effects(keyspace)
-    };
-    for (audience, quiet, expected) in [(true, false, 1), (false, false, 0), (true, true, 0)] {
-        keyspace.audience = audience;
-        hold(&mut keyspace, 10);
-        keyspace.turn_quietly(quiet);
-        keyspace.note_turn();
-        assert_eq!(told(&mut keyspace, 10).len(), expected);
-        keyspace.turn_quietly(false);
-        hold(&mut keyspace, 20);
-        assert!(told(&mut keyspace, 20).is_empty());
+/// Writes down what it is told, and marks what is set because it was absent.
+#[derive(Debug, Default)]
+struct Recorder(Vec<String>);
+
+impl Subscriber for Recorder {
+    fn interests(&self) -> Interests {
+        Interests::ADDED.with(Interests::VALUES)
     }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        let key = String::from_utf8_lossy(change.key);
+        let what = match *change.what {
+            What::Changed { .. } => "changed".to_owned(),
+            What::FieldAdded { field, .. } => format!("field {} of", String::from_utf8_lossy(field)),
+            What::FieldRemoved { field, .. } => format!("no field {} of", String::from_utf8_lossy(field)),
+            What::SetIfAbsent { at, .. } => {
+                context.set_mark(at, *b"marked");
+                "set".to_owned()
+            }
+            What::Copied { from, mark, moved, .. } => {
+                format!("{} {} {moved} to", String::from_utf8_lossy(from), mark.is_some())
+            }
+            What::Replaced { before, .. } => format!("another {}", before.type_name()),
+            What::Removed(Removal { mark, cause, .. }) => format!("{cause:?} {} of", mark.is_some()),
+            What::Flushed(flushed) => {
+                format!("flushed {} {}", flushed.marked().count(), flushed.waited_for().count())
+            }
+        };
+        let actor = change.actor;
+        self.0.push(format!("{what} {key} by {:?} {:?}", actor.called_by, actor.session));
+    }
+}
+
+/// What the recorder has been told since the last time.
+fn told(keyspace: &mut Keyspace) -> Vec<String> {
+    let mut tx = keyspace.tx(0, at(0));
+    let (recorder, _) = tx.subscriber_mut::<Recorder>().unwrap();
+    std::mem::take(&mut recorder.0)
+}
+
+/// Sets a marked key.
+fn mark(keyspace: &mut Keyspace, key: &[u8]) {
+    let mut tx = keyspace.tx(0, at(0));
+    let entry = tx.set(key, Value::Str(Str::new(b"v")), false);
+    tx.set_if_absent(entry, key, b"v");
+}
+
+#[test]
+fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
+    let mut keyspace = keyspace();
+    keyspace.subscribe(Box::<Recorder>::default());
+    put(&mut keyspace, b"plain");
+    put(&mut keyspace, b"plain");
+    keyspace.tx(0, at(0)).delete(b"plain");
+    assert!(told(&mut keyspace).is_empty());
+    for key in [b"a", b"b", b"c"] {
+        mark(&mut keyspace, key);
+    }
+    assert_eq!(told(&mut keyspace), ["set a by Engine None", "set b by Engine None", "set c by Engine None"]);
+    put(&mut keyspace, b"a");
+    let actor = Actor { session: NonZeroU64::new(7), called_by: CalledBy::Client, ..Actor::ENGINE };
+    keyspace.tx_by(&actor, 0, at(0)).rename(b"b", b"a");
+    assert_eq!(
+        told(&mut keyspace),
+        [
+            "another string a by Engine None",
+            "Overwrite true of a by Client Some(7)",
+            "b true true to a by Client Some(7)"
+        ]
+    );
+    keyspace.tx(0, at(0)).copy(b"c", 1, b"d");
+    keyspace.tx(0, at(0)).delete(b"c");
+    assert_eq!(told(&mut keyspace), ["c true false to d by Engine None", "Command true of c by Engine None"]);
+    let arrival = keyspace.waiters.next_ticket();
+    keyspace.add_waiter(0, b"w", arrival, Waiter { id: 1, class: "list", label: Box::default() });
+    put(&mut keyspace, b"w");
+    keyspace.tx(0, at(0)).delete(b"w");
+    put(&mut keyspace, b"w");
+    mark(&mut keyspace, b"e");
+    keyspace.tx(0, at(0)).flush();
+    assert_eq!(
+        told(&mut keyspace),
+        ["Command false of w by Engine None", "set e by Engine None", "flushed 1 1  by Engine None"]
+    );
+    keyspace.remove_waiter(0, b"w", arrival);
+    put(&mut keyspace, b"w");
+    keyspace.tx(0, at(0)).delete(b"w");
+    assert!(told(&mut keyspace).is_empty());
+}
+
+#[test]
+fn a_subscriber_is_told_of_each_deadline_that_a_turn_has_brought_unless_it_was_quiet() {
+    let mut keyspace = keyspace();
+    keyspace.subscribe(Box::<Recorder>::default());
+    let mut expire = |quiet: bool, turn: bool| {
+        put(&mut keyspace, b"k");
+        keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+        keyspace.turn_quietly(quiet);
+        if turn {
+            keyspace.note_turn();
+        }
+        assert!(keyspace.expire_next(at(10), Over::Reached));
+        keyspace.turn_quietly(false);
+        told(&mut keyspace)
+    };
+    assert_eq!(expire(false, true), ["Deadline { turned: true } false of k by Engine None"]);
+    assert!(expire(true, true).is_empty());
+    assert!(expire(false, false).is_empty());
+}
+
+#[test]
+fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
+    let mut keyspace = Keyspace::new(1, 7);
+    assert_eq!(keyspace.interests, Interests::NONE);
+    keyspace.watch(0, b"k", 1);
+    assert_eq!(keyspace.interests, Interests::KEYS);
+    keyspace.unwatch(0, b"k", 1);
+    keyspace.add_waiter(0, b"k", 1, Waiter { id: 1, class: "list", label: Box::default() });
+    assert_eq!(keyspace.interests, Interests::KEYS.with(Interests::VALUES));
+    keyspace.remove_waiter(0, b"k", 1);
+    assert_eq!(keyspace.interests, Interests::NONE);
+    keyspace.set_published(EventClasses::parse(b"K$").unwrap());
+    assert_eq!(keyspace.interests, Interests::of_event(events::SET));
+    keyspace.subscribe(Box::<Recorder>::default());
+    assert_eq!(keyspace.interests, Interests::of_event(events::SET).with(Interests::ADDED));
 }
 
 #[test]
 fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
     let mut keyspace = Keyspace::new(1, 7);
+    keyspace.subscribe(Box::<Recorder>::default());
     let large = |keyspace: &mut Keyspace| {
         let encodings = Encodings::default();
         let mut tx = keyspace.tx(0, at(0));
@@ -141,14 +246,12 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
     for n in 0..10_000_u32 {
         let key = n.to_le_bytes();
         put(&mut keyspace, &key);
-        let value = Value::Str(Str::new(b"v"));
-        let entry = keyspace.tx(0, at(0)).set(&key, value, false);
+        mark(&mut keyspace, &key);
         keyspace.tx(0, at(0)).set_deadline(&key, 10);
-        keyspace.tx(0, at(0)).begin_hold(entry, &key, b"v", true);
     }
     assert_eq!(keyspace.tx(0, at(0)).flush(), 10_000);
     assert_eq!((keyspace.timers(), keyspace.next_deadline()), (0, None));
-    assert_eq!(keyspace.tx(0, at(0)).grant(&7_u32.to_le_bytes(), b"v"), None);
+    assert!(keyspace.tx(0, at(0)).marked(&7_u32.to_le_bytes()).is_none());
     assert_eq!(parts(&mut keyspace), Some(10_000));
     assert_eq!(parts(&mut keyspace), None);
 }
@@ -186,7 +289,7 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
 #[test]
 fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first() {
     let mut keyspace = Keyspace::new(3, 7);
-    keyspace.notify = EventClasses::parse(b"AKE").unwrap();
+    keyspace.set_published(EventClasses::parse(b"AKE").unwrap());
     for (db, key, deadline) in [(2, "a", 10), (0, "b", 10), (1, "c", 9), (2, "d", 10), (0, "e", 9)] {
         keyspace.tx(db, at(0)).set(key.as_bytes(), Value::Str(Str::new(b"v")), false);
         keyspace.tx(db, at(0)).set_deadline(key.as_bytes(), deadline);
@@ -202,9 +305,9 @@ fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first
 #[test]
 fn a_change_breaks_watches_of_that_key_in_that_database_only() {
     let mut keyspace = keyspace();
-    keyspace.watches.add(0, b"k", 1);
-    keyspace.watches.add(1, b"k", 2);
-    keyspace.watches.add(0, b"l", 3);
+    keyspace.watch(0, b"k", 1);
+    keyspace.watch(1, b"k", 2);
+    keyspace.watch(0, b"l", 3);
     keyspace.tx(0, at(0)).changed(b"k", events::SET);
     assert_eq!(keyspace.watches.next_broken(), Some(1));
     assert_eq!(keyspace.watches.next_broken(), None);
@@ -216,7 +319,7 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     for id in 1..=3 {
         let arrival = keyspace.waiters.next_ticket();
         let waiter = Waiter { id, class: "list", label: Box::default() };
-        keyspace.waiters.add(0, b"k", arrival, waiter);
+        keyspace.add_waiter(0, b"k", arrival, waiter);
     }
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
@@ -225,7 +328,7 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     let first = keyspace.waiters.next_after(&ready[0], 0, |_| true).unwrap();
     assert_eq!((first.0, first.1.id), (1, 1));
     assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 2);
-    keyspace.waiters.remove(0, b"k", 2);
+    keyspace.remove_waiter(0, b"k", 2);
     assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 3);
 }
 

@@ -24,7 +24,7 @@ pub struct Waiter {
     pub id: WaiterId,
     /// The name of the kind of readiness that it waits for.
     pub class: &'static str,
-    /// The owner that a native lock waits for; empty for who waits for something else.
+    /// In whose name it waits, where waiters of one name are looked for; else empty.
     pub label: Box<[u8]>,
 }
 
@@ -137,12 +137,12 @@ impl Waiters {
     }
 
     /// Puts a waiter at its place in the queue of a key. O(log n).
-    pub fn add(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
+    pub(super) fn add(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
         self.queues.entry((db, key.into())).or_default().insert(arrival, waiter);
     }
 
     /// Takes it out again. O(log n).
-    pub fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
+    pub(super) fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
         if let Some(queue) = self.queues.get_mut(&At(db, key)) {
             queue.remove(arrival);
             if queue.lines.is_empty() {

@@ -19,12 +19,12 @@ impl Watches {
     }
 
     /// `watcher` watches `key` of database `db`. O(log watchers).
-    pub fn add(&mut self, db: usize, key: &[u8], watcher: u64) {
+    pub(super) fn add(&mut self, db: usize, key: &[u8], watcher: u64) {
         self.by_key.entry((db, key.into())).or_default().insert(watcher);
     }
 
     /// It no longer does.
-    pub fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
+    pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
         if let Some(watchers) = self.by_key.get_mut(&At(db, key)) {
             watchers.remove(&watcher);
             if watchers.is_empty() {

@@ -1,8 +1,9 @@
 //! `LOCK.ACQUIRE`: takes a lock, at once or when its turn comes.
 
-use super::layout::{self, Standing};
+use super::ledger::{self, ReleaseCause};
 use super::options::{self, DEFAULT_LEASE_MS};
-use crate::keyspace::{EndCause, Tx, events};
+use super::ownership::{self, Ownership};
+use crate::keyspace::{Tx, events};
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, Row, Wait, WaitClass, errors,
@@ -63,12 +64,12 @@ const LOCK: WaitClass = WaitClass {
     name: "lock",
     accepts: |_| true,
     asking: Asking::InOrder,
-    out_of_turn: Some(layout::waiting_holders),
+    out_of_turn: Some(ownership::waiting_holders),
     counts: true,
 };
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    layout::check_owner(&args[2])?;
+    ownership::check_owner(&args[2])?;
     let Options { lease_ms, block } = Options::parse(tx, args)?;
     let acquire = Acquire { lease_ms };
     if acquire.attempt(tx, args, None, reply)? {
@@ -98,26 +99,22 @@ impl Attempt for Acquire {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let (key, owner) = (&args[1], &args[2]);
-        let holds = match layout::standing(tx, key, owner)? {
-            Standing::Free => 1,
-            Standing::Mine(holds) => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?,
-            Standing::Others => return Ok(false),
+        let holds = match ownership::ownership(tx, key, owner)? {
+            Ownership::Free => 1,
+            Ownership::Mine(holds) => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?,
+            Ownership::Others => return Ok(false),
         };
         let deadline = tx.now().wall_ms().saturating_add(self.lease_ms);
         let edit = tx.write_or_new::<Hash>(key)?;
         edit.value.set(owner, &IntText::new(holds), edit.encodings);
         let at = edit.at;
         tx.set_deadline(key, deadline);
-        let predecessor = tx.last_end(key).filter(|_| holds == 1).map_or("none", EndCause::name);
-        // A new one for a new hold, the same one for a re-entry.
-        let token = match tx.grant(key, owner) {
-            Some(grant) if holds > 1 => grant.number,
-            _ => tx.begin_hold(at, key, owner, true),
-        };
+        let acquired = ledger::acquired(tx, at, key, owner, holds > 1);
+        let predecessor = acquired.predecessor.map_or("none", ReleaseCause::name);
         tx.changed(key, events::HINCRBY);
         tx.changed(key, events::EXPIRE);
         reply.map(5);
-        field(reply, "token", token as i64);
+        field(reply, "token", acquired.token as i64);
         field(reply, "holds", holds);
         field(reply, "ttl", self.lease_ms);
         field(reply, "waited", waited_ms.unwrap_or(0) as i64);

@@ -1,21 +1,29 @@
 //! Native locks, on Redisson's own layout: an RLock in Java and a `LOCK.ACQUIRE` exclude each other.
 //!
-//! The state is the keyspace's. A plain lock is a hash that maps its owner to the number of holds, with the lease as
-//! its deadline; giving it back publishes what Redisson's script would. Waiters are parked by the engine and asked
-//! again when the key changes, whoever changes it, first come first served.
+//! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline; giving it back
+//! publishes what Redisson's script would. What keys cannot say of a lock is in `ledger`, all other state in the
+//! keyspace. Waiters are parked by the engine and asked again when the key changes, whoever changes it, first come
+//! first served. What Redisson calls things stands in `redisson` alone.
 
 mod acquire;
+mod channels;
+mod held;
 mod info;
-mod layout;
+mod ledger;
 mod options;
+mod ownership;
 mod read_write;
+mod redisson;
 mod release;
 mod renew;
+mod snapshot;
 
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
-pub(crate) use info::{Subscriber, write_info};
-pub(crate) use layout::{Channels, wake_messages};
+pub(crate) use info::{ChannelWaiter, snapshot};
+pub(crate) use ledger::LockLedger;
+pub(crate) use redisson::Channels;
+pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];

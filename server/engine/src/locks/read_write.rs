@@ -2,25 +2,24 @@
 //!
 //! Such a lock can enter a key that a plain lock holds: then plain, read and write holds stand in one hash.
 
-use super::layout;
-use super::release::Held;
-use crate::keyspace::{MODE_FIELD, Tx, events};
+use super::channels;
+use super::held::Held;
+use super::redisson::{MODE_FIELD, READ, READ_MESSAGE, UNLOCK_MESSAGE, WRITE_SUFFIX, read_lease_key};
+use crate::keyspace::{Tx, events};
 use crate::spec::CommandError;
 use crate::values::{Hash, IntText};
 use lockwheel_resp::number;
-
-const READ: &[u8] = b"read";
 
 /// Leaves an owner `left` of its holds. When none is left of a writer beside others, these are readers from now on;
 /// when nobody is left, the lock is free. Redisson's waiters are told.
 pub(super) fn release(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
-    let (at, writes) = (edit.at, held.field.ends_with(crate::keyspace::WRITE_SUFFIX));
+    let (at, writes) = (edit.at, held.field.ends_with(WRITE_SUFFIX));
     if left > 0 {
         edit.value.set(held.field, &IntText::new(left), edit.encodings);
         tx.changed(key, events::HINCRBY);
     } else {
-        tx.end_hold(at, key, held.field);
+        tx.field_removed(at, key, held.field);
         if let Some(edit) = tx.write::<Hash>(key)? {
             edit.value.remove(held.field);
         }
@@ -29,29 +28,27 @@ pub(super) fn release(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -
     if !writes {
         // From the last one on, as they were made; a plain hold has none.
         let timeouts = (left + 1..=held.holds).rev();
-        timeouts.map(|n| timeout_key(key, held.field, n)).take_while(|name| tx.delete(name)).for_each(drop);
+        timeouts
+            .map(|n| read_lease_key(key, held.field, n))
+            .take_while(|name| tx.delete(name))
+            .for_each(drop);
     }
-    let message = if writes { b"1" } else { b"0" };
+    let message = if writes { READ_MESSAGE } else { UNLOCK_MESSAGE };
     match tx.write::<Hash>(key)? {
         Some(edit) if edit.value.len() == 1 => {
             tx.delete(key);
-            layout::tell_plain(tx, key);
-            layout::tell_read_write(tx, key, message);
+            channels::tell_plain(tx, key);
+            channels::tell_read_write(tx, key, message);
         }
         Some(edit) if writes && left == 0 => {
             edit.value.set(MODE_FIELD, READ, edit.encodings);
             tx.changed(key, events::HSET);
-            layout::tell_read_write(tx, key, message);
+            channels::tell_read_write(tx, key, message);
         }
         Some(edit) if edit.value.get(MODE_FIELD) == Some(READ) => lease_of_readers(tx, key)?,
         _ => {}
     }
     Ok(())
-}
-
-/// The key that holds the lease of an owner's `n`th read hold.
-fn timeout_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
-    [&*layout::braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
 }
 
 /// The lease of a lock that is read is the longest of its readers'. O(holds).
@@ -61,7 +58,7 @@ fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
     let holds: Vec<(Box<[u8]>, i64)> = holds.collect();
     let mut longest = None;
     for (owner, count) in holds {
-        let leases = (1..=count).rev().map_while(|n| tx.deadline(&timeout_key(key, &owner, n)));
+        let leases = (1..=count).rev().map_while(|n| tx.deadline(&read_lease_key(key, &owner, n)));
         longest = longest.max(leases.max());
     }
     if let Some(deadline) = longest {

@@ -1,9 +1,13 @@
 //! `LOCK.RELEASE`: gives a hold back, or all of them.
 
-use super::layout::{self, LOCK_MODE};
+use super::channels;
+use super::held::Held;
+use super::ledger::{self, Release};
 use super::options::Tail;
+use super::ownership::{self, LOCK_MODE};
 use super::read_write;
-use crate::keyspace::{Loss, MODE_FIELD, Tx, WRITE_SUFFIX, events};
+use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
+use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
 use lockwheel_resp::{Reply, number};
@@ -36,22 +40,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
         "LOCKMODE this owner holds the lock in both modes",
     ])];
 
-/// The field in which an owner holds a lock.
-pub(super) struct Held<'a> {
-    pub(super) field: &'a [u8],
-    /// How often.
-    pub(super) holds: i64,
-    /// Whether the lock has a mode: Redisson's read-write lock is in it, alone or beside a plain hold.
-    pub(super) has_mode: bool,
-}
-
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (key, owner) = (&args[1], layout::check_owner(&args[2])?);
+    let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
     let options = Tail::parse(args, 3, "all")?;
     let writer = [owner, WRITE_SUFFIX].concat();
     let held = held(tx, key, owner, &writer)?;
     if let Some(token) = options.token {
-        layout::check_token(tx, key, held.field, token)?;
+        ownership::check_token(tx, key, held.field, token)?;
     }
     let left = if options.word { 0 } else { (held.holds - 1).max(0) };
     if held.has_mode {
@@ -103,11 +98,11 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
     if edit.value.len() == 1 {
         tx.delete(key);
-        layout::tell_plain(tx, key);
+        channels::tell_plain(tx, key);
         return Ok(());
     }
     let at = edit.at;
-    tx.end_hold(at, key, owner);
+    tx.field_removed(at, key, owner);
     if let Some(edit) = tx.write::<Hash>(key)? {
         edit.value.remove(owner);
     }
@@ -117,9 +112,9 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
 
 /// What is told to an owner that has lost the lock.
 fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
-    let losses = [owner, writer].into_iter().filter_map(|field| tx.loss(key, field));
-    let Loss { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;
-    let current = layout::or_none(tx.current_grant(key));
+    let losses = [owner, writer].into_iter().filter_map(|field| ledger::last_loss(tx, key, field));
+    let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;
+    let current = ownership::or_none(ledger::current_grant(tx, key));
     let cause = cause.name();
     Some(CommandError::new(format!(
         "LOCKLOST this owner's hold with grant {grant} {cause} at {wall_ms}, current grant {current}"

@@ -1,7 +1,7 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
-use super::layout::{self, Standing};
 use super::options::{self, Tail};
+use super::ownership::{self, Ownership};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -15,8 +15,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the keys")
     .summary("Sets the leases of locks that an owner holds; with GT only makes them longer.")
-.help(&["LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] [TOKEN <token>]", "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN only that grant's."])
-.help_after("lock.release")
+    .help(&[
+        "LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] \
+             [TOKEN <token>]",
+        "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN \
+             only that grant's.",
+    ])
+    .help_after("lock.release")
     .syntax("numkeys key [key ...] owner (EX seconds | PX milliseconds) [GT] [TOKEN token]")
     .errors(&[
         "ERR syntax error",
@@ -30,9 +35,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
 
 /// Whether the owner holds the lock, and by the grant that it believes in.
 fn may_renew(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<bool, CommandError> {
-    let held = matches!(layout::standing(tx, key, owner)?, Standing::Mine(_));
+    let held = matches!(ownership::ownership(tx, key, owner)?, Ownership::Mine(_));
     if let Some(token) = token.filter(|_| held) {
-        layout::check_token(tx, key, owner, token)?;
+        ownership::check_token(tx, key, owner, token)?;
     }
     Ok(held)
 }
@@ -41,7 +46,7 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let keys = args.int_in(1, 1, i64::MAX, NUMKEYS)?;
     let keys = usize::try_from(keys).ok().filter(|&keys| keys <= args.len().saturating_sub(5));
     let Some(keys) = keys else { return Err(errors::SYNTAX) };
-    let owner = layout::check_owner(&args[2 + keys])?;
+    let owner = ownership::check_owner(&args[2 + keys])?;
     let lease_ms = options::lease_ms(tx, args, 3 + keys, "lock.renew")?.ok_or(errors::SYNTAX)?;
     let options = Tail::parse(args, 5 + keys, "gt")?;
     let keys = &args.from(2)[..keys];

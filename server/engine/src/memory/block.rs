@@ -11,7 +11,7 @@ pub const fn block(bytes: usize) -> usize {
     let step = match bytes {
         9..=128 => 16,
         0..=8 => 8,
-        ..=LARGE => 1 << ((bytes - 1).ilog2() - 2),
+        129..=LARGE => 1 << ((bytes - 1).ilog2() - 2),
         _ => 4096,
     };
     (bytes + (step - 1)) & !(step - 1)

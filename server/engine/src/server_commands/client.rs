@@ -1,8 +1,7 @@
 //! CLIENT: what a client may learn and change of itself and of the others.
 
 use super::client_filter::Filter;
-use super::connection::check_client_name;
-use crate::clients::{Closing, Session, Slot};
+use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
@@ -293,19 +292,6 @@ impl Engine {
             return self.sessions.get_mut(slot).close(Closing::AfterOutput);
         }
         self.cut_off(slot);
-    }
-
-    /// Cuts a client off at once: nothing more is done for it, and nothing given to it.
-    pub(crate) fn cut_off(&mut self, slot: Slot) {
-        self.unblock(slot);
-        self.unwatch(slot);
-        self.unsubscribe_all(slot);
-        let session = self.sessions.get_mut(slot);
-        session.multi = None;
-        session.drop_output();
-        session.close(Closing::Now);
-        self.watch_idle(slot);
-        self.wake(slot);
     }
 
     /// The client of this number, unless it is being cut off.

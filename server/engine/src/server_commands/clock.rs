@@ -21,21 +21,32 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.info", 1, info)
         .about("control", "7.2.0", "O(1)")
         .summary("Tells where both hands stand and when the next deadline is.")
-.help(&["CLOCK.INFO", "    Where both hands stand, how far the wall hand is from the system's time, and when the next deadline is."]),
-    row("clock.freeze", 1, freeze).about("control", "7.2.0", "O(1)").summary("Stops both hands.")
-.help(&["CLOCK.FREEZE", "    Both hands stand still."]),
+        .help(&[
+            "CLOCK.INFO",
+            "    Where both hands stand, how far the wall hand is from the system's time, and \
+             when the next deadline is.",
+        ]),
+    row("clock.freeze", 1, freeze)
+        .about("control", "7.2.0", "O(1)")
+        .summary("Stops both hands.")
+        .help(&["CLOCK.FREEZE", "    Both hands stand still."]),
     row("clock.resume", 1, resume)
         .about("control", "7.2.0", "O(1)")
         .summary("Lets both hands run from where they stand.")
-.help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
+        .help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
     row("clock.reset", 1, reset)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand to the system's time and lets both run.")
-.help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
+        .help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
     row("clock.advance", -2, advance)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands, firing each deadline on the way at its own instant.")
-.help(&["CLOCK.ADVANCE <milliseconds> [NOWAKE]", "    Move both hands; each deadline on the way fires at its own instant. Redisson's waiters for what ends so", "    are told, but with NOWAKE."])
+        .help(&[
+            "CLOCK.ADVANCE <milliseconds> [NOWAKE]",
+            "    Move both hands; each deadline on the way fires at its own instant. Redisson's \
+             waiters for what ends so",
+            "    are told, but with NOWAKE.",
+        ])
         .syntax("milliseconds [NOWAKE]")
         .errors(&[
             "ERR time is out of range",
@@ -45,22 +56,32 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("clock.next", -1, next)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands to the next deadline and fires it.")
-.help(&["CLOCK.NEXT [COUNT <count>] [NOWAKE]", "    Move both hands to the next deadline and fire it."])
+        .help(&[
+            "CLOCK.NEXT [COUNT <count>] [NOWAKE]",
+            "    Move both hands to the next deadline and fire it.",
+        ])
         .syntax("[COUNT count] [NOWAKE]")
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
-.help(&["CLOCK.STEP <milliseconds>", "    Move the wall hand alone, as when a system's clock is set."])
+        .help(&[
+            "CLOCK.STEP <milliseconds>",
+            "    Move the wall hand alone, as when a system's clock is set.",
+        ])
         .syntax("milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
     row("clock.set", 2, set)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand alone.")
-.help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
+        .help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
         .syntax("unix-time-milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
-    Row::help_command("clock.help", 1).flags(&[FLAGS]).categories(&["control"]).about("control", "7.2.0", "O(1)").summary("Explains these commands."),
+    Row::help_command("clock.help", 1)
+        .flags(&[FLAGS])
+        .categories(&["control"])
+        .about("control", "7.2.0", "O(1)")
+        .summary("Explains these commands."),
 ];
 
 impl From<ClockError> for CommandError {

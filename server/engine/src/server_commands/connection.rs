@@ -1,6 +1,6 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use crate::clients::{Closing, Session, User};
+use crate::clients::{Closing, Session, User, check_client_name};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, Flags, Outcome, REDIS_VERSION, Row, errors, quotable};
@@ -190,14 +190,6 @@ impl<'a> HelloOptions<'a> {
         }
         Ok(options)
     }
-}
-
-/// A client's name shows up in CLIENT LIST's lines, so it holds no space and nothing unprintable.
-pub(crate) fn check_client_name(name: &[u8]) -> Result<(), CommandError> {
-    if name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
-        return Ok(());
-    }
-    Err(CommandError::text("ERR Client names cannot contain spaces, newlines or special characters."))
 }
 
 fn echo(_: &mut Tx<'_>, _: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -6,16 +6,20 @@ mod client_filter;
 mod clock;
 mod command;
 mod command_info;
+mod config;
 mod connection;
+mod debug;
 mod info;
 mod lock_info;
 mod pubsub;
+mod replication;
 mod scripting;
-mod server;
+mod shutdown;
 mod slow_log;
+mod time;
 mod transactions;
 
-pub use server::ends_unsaved;
+pub use shutdown::ends_unsaved;
 
 use crate::core::Handler;
 use crate::spec::Row;
@@ -29,7 +33,11 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     lock_info::ROWS,
     pubsub::ROWS,
     scripting::ROWS,
-    server::ROWS,
+    config::ROWS,
+    debug::ROWS,
+    replication::ROWS,
+    shutdown::ROWS,
+    time::ROWS,
     slow_log::ROWS,
     transactions::ROWS,
     clock::ROWS,

@@ -2,6 +2,7 @@
 
 use crate::core::permit::{Caller, decide};
 use crate::core::{Call, Engine, Handler, Origin};
+use crate::keyspace::ScriptInputs;
 use crate::scripts::kill_error;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
@@ -178,7 +179,8 @@ fn run(
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
     let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
-    let inner = call.of_script(args.from(3));
+    let inputs = ScriptInputs { keys, arguments: rest };
+    let inner = call.of_script(&inputs);
     let mut host = ScriptHost { engine, call: inner, read_only, new_errors: false, old_errors: 0 };
     // A mistake in a command costs the client that called it, not everybody the interpreter.
     let ran = catch_unwind(AssertUnwindSafe(|| script.run(keys, rest, &mut host, reply)));
@@ -319,7 +321,8 @@ mod tests {
         let mut engine = Engine::new(Config::default(), 7, at);
         engine.begin(at);
         let slot = engine.connect(Peer::default());
-        let call = Call::by(engine.session(slot), Origin::Client).of_script(&[]);
+        let call = Call::by(engine.session(slot), Origin::Client)
+            .of_script(&ScriptInputs { keys: &[], arguments: &[] });
         let mut set = |killed: bool| {
             let mut runtime = engine.scripts.take().unwrap();
             let id = runtime.intern(b"return 1").unwrap();

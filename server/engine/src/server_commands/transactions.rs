@@ -127,7 +127,7 @@ fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     for &key in args.from(1) {
         let place = (session.db, Box::from(key));
         if !session.watched.contains(&place) {
-            engine.keyspace.watches.add(session.db, key, session.id);
+            engine.keyspace.watch(session.db, key, session.id);
             session.watched.push(place);
         }
     }
@@ -139,15 +139,4 @@ fn unwatch(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Rep
     engine.unwatch(call.slot);
     reply.ok();
     Ok(())
-}
-
-impl Engine {
-    /// Forgets the watched keys of a session, and that one has changed.
-    pub(crate) fn unwatch(&mut self, slot: Slot) {
-        let session = self.sessions.get_mut(slot);
-        session.watch_broken = false;
-        for (db, key) in std::mem::take(&mut session.watched) {
-            self.keyspace.watches.remove(db, &key, session.id);
-        }
-    }
 }

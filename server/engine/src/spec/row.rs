@@ -57,8 +57,8 @@ impl Spec {
 
 /// A command: what is known of it, and its handler of type `H`.
 ///
-/// Made by [`Row::new`], [`Row::container`] or [`Row::help_command`] and the methods named like the fields of [`Spec`], all usable in a
-/// `const`.
+/// Made by [`Row::new`], [`Row::container`] or [`Row::help_command`] and the methods named like the fields of
+/// [`Spec`], all usable in a `const`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<H: 'static> {
     /// What is known of it.

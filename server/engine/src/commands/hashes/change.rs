@@ -111,7 +111,7 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
     let removed = match tx.write::<Hash>(key)? {
         None => 0,
-        Some(edit) if edit.is_lock => remove_owners(tx, args)?,
+        Some(edit) if edit.is_marked => remove_marked(tx, args)?,
         Some(edit) => args.from(2).iter().filter(|field| edit.value.remove(field)).count(),
     };
     if removed > 0 {
@@ -122,15 +122,15 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Removes fields from the hash of a lock, of which some may be owners.
+/// Removes fields from a hash that a subscriber has marked: it is told of each.
 #[cold]
-fn remove_owners(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError> {
+fn remove_marked(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError> {
     let mut removed = 0;
     for field in args.from(2) {
         if let Some(at) =
             tx.write::<Hash>(&args[1])?.filter(|edit| edit.value.contains(field)).map(|edit| edit.at)
         {
-            tx.end_hold(at, &args[1], field);
+            tx.field_removed(at, &args[1], field);
         }
         let edit = tx.write::<Hash>(&args[1])?;
         removed += usize::from(edit.is_some_and(|edit| edit.value.remove(field)));

@@ -32,7 +32,7 @@ fn the_keyspace_gets_what_it_uses_and_keeps_its_seed() {
     config.apply_to(&mut keyspace);
     assert_eq!(keyspace.encodings.hash_max_listpack_entries, 7);
     assert_eq!(keyspace.encodings.seed, 5);
-    assert_eq!(keyspace.notify.text(), "xKE");
+    assert_eq!(keyspace.published().text(), "xKE");
     assert_eq!(keyspace.max_string, 2 << 20);
 }
 

@@ -1,53 +1,20 @@
-//! The embedding API: a server in this process.
+//! A server in this process: how it is configured, started and ended.
 
-use crate::net::{self, AcceptRuntime, Acceptor, BindError, Endpoints, Listeners, Shared, Threads};
+use super::error::StartError;
+use super::handle::Handle;
+use crate::net::{self, AcceptRuntime, Acceptor, Endpoints, Listeners, Threads};
 use lockwheel_engine::Engine;
-use lockwheel_engine::config::Config;
-use lockwheel_engine::core::RedissonWaiters;
+use lockwheel_engine::config::{Config, TimeMode};
+use lockwheel_engine::locks::LockSnapshot;
+use lockwheel_engine::statistics::AllocatorUsage;
 use lockwheel_engine::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
-
-pub use lockwheel_engine::config::TimeMode as Time;
-pub use lockwheel_engine::statistics::AllocatorUsage;
-
-/// A server cannot be started.
-#[derive(Debug)]
-pub enum StartError {
-    /// An address cannot be listened on.
-    Bind(BindError),
-    /// The system refuses threads, sockets or signals.
-    System(io::Error),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Bind(error) => error.fmt(f),
-            StartError::System(error) => write!(f, "Could not start: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<BindError> for StartError {
-    fn from(error: BindError) -> Self {
-        StartError::Bind(error)
-    }
-}
-
-impl From<io::Error> for StartError {
-    fn from(error: io::Error) -> Self {
-        StartError::System(error)
-    }
-}
 
 /// A server to be started.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +38,7 @@ impl Builder {
     }
 
     /// Whether time runs by itself.
-    pub fn time(mut self, time: Time) -> Self {
+    pub fn time(mut self, time: TimeMode) -> Self {
         self.config.time = time;
         self
     }
@@ -118,7 +85,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A running server. Dropping it closes its connections and frees everything; see [`Server::stop`] for how long that
 /// takes at most.
 pub struct Server {
-    shared: Arc<Shared>,
+    handle: Handle,
     acceptor: Arc<Acceptor>,
     patience: Duration,
     /// Removed when all threads have ended.
@@ -152,7 +119,7 @@ impl Server {
         let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());
         threads.start(accepting)?;
         Ok(Server {
-            shared,
+            handle: Handle::new(shared),
             acceptor,
             patience: PATIENCE,
             #[cfg(unix)]
@@ -177,7 +144,7 @@ impl Server {
 
     /// Waits until a signal or SHUTDOWN ends it.
     pub fn wait(&self) {
-        self.shared.shutdown.wait();
+        self.handle.shared.shutdown.wait();
     }
 
     /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to
@@ -186,53 +153,60 @@ impl Server {
         self.patience = patience;
     }
 
-    /// Stops both hands of the clock. The wall hand, in milliseconds since the epoch.
+    /// Its clock and its locks, for other threads.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// As [`Handle::freeze`].
     pub fn freeze(&self) -> i64 {
-        self.shared.with_engine(Engine::freeze)
+        self.handle.freeze()
     }
 
-    /// Lets both hands run again from where they stand.
+    /// As [`Handle::resume`].
     pub fn resume(&self) -> i64 {
-        self.shared.with_engine(Engine::resume)
+        self.handle.resume()
     }
 
-    /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
-    ///
-    /// What it causes for clients is in their sockets' way when this returns.
+    /// As [`Handle::advance`].
     ///
     /// # Errors
-    /// When a hand would leave its range, some 146,000 years; then nothing has moved.
+    /// When a hand would leave its range; then nothing has moved.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
-        let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        self.shared.with_engine(|engine| engine.advance(ms, RedissonWaiters::Woken))
+        self.handle.advance(by)
     }
 
-    /// Moves both hands to the next deadline and fires it; `None` when none is pending.
+    /// As [`Handle::next`].
     pub fn next(&self) -> Option<u64> {
-        self.shared.with_engine(|engine| engine.advance_to_next(RedissonWaiters::Woken))
+        self.handle.next()
     }
 
-    /// Moves the wall hand alone, as when the system's clock is set. In milliseconds; negative: backward.
+    /// As [`Handle::step`].
     ///
     /// # Errors
     /// When the hand would leave its range.
     pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
-        self.shared.with_engine(|engine| engine.step_wall(ms))
+        self.handle.step(ms)
     }
 
-    /// The wall hand, in milliseconds since the epoch.
+    /// As [`Handle::wall_ms`].
     pub fn wall_ms(&self) -> i64 {
-        self.shared.with_engine(|engine| engine.now().wall_ms())
+        self.handle.wall_ms()
     }
 
-    /// How many waiting clients have been woken since the start: by keys, not by timeouts.
+    /// As [`Handle::lock`].
+    pub fn lock(&self, name: impl AsRef<[u8]>) -> LockSnapshot {
+        self.handle.lock(name)
+    }
+
+    /// As [`Handle::unblocked_clients`].
     pub fn unblocked_clients(&self) -> u64 {
-        self.shared.with_engine(|engine| engine.unblocked_clients())
+        self.handle.unblocked_clients()
     }
 
-    /// How often a timer has woken the process since the start: never before a deadline.
+    /// As [`Handle::timer_wakes`].
     pub fn timer_wakes(&self) -> u64 {
-        self.shared.timer_wakes()
+        self.handle.timer_wakes()
     }
 }
 
@@ -244,8 +218,8 @@ impl fmt::Debug for Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.shared.end();
-        self.shared.shutdown.join(self.patience);
+        self.handle.shared.end();
+        self.handle.shared.shutdown.join(self.patience);
     }
 }
 

@@ -1,14 +1,14 @@
-//! What happened last to keys, or to keys and owners: as much as fits, the oldest makes room.
+//! How holds ended lately, by key, or by key and owner: as many as fit, the oldest makes room.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// The most things that are remembered.
+/// The most releases that are remembered.
 pub(super) const MOST: usize = 4096;
 
-/// One thing that is remembered.
+/// One release that is remembered.
 #[derive(Debug)]
 struct Memory<T> {
     db: usize,
@@ -18,9 +18,9 @@ struct Memory<T> {
     what: T,
 }
 
-/// A ring of what happened last, found by key and owner.
+/// A ring of the last releases, found by key and owner.
 #[derive(Debug)]
-pub(super) struct Recent<T> {
+pub(super) struct RecentReleases<T> {
     hasher: FixedState,
     /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner stands elsewhere.
     ring: Vec<Option<Memory<T>>>,
@@ -30,11 +30,11 @@ pub(super) struct Recent<T> {
     places: HashTable<u16>,
 }
 
-impl<T> Recent<T> {
+impl<T> RecentReleases<T> {
     /// Nothing yet. The seed decides the hash of keys and owners: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
-        Recent { hasher, ring: Vec::new(), next: 0, places: HashTable::new() }
+        RecentReleases { hasher, ring: Vec::new(), next: 0, places: HashTable::new() }
     }
 
     fn hash_of(&self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_oldest_makes_room() {
-        let mut recent = Recent::new(7);
+        let mut recent = RecentReleases::new(7);
         for n in 0..MOST + 10 {
             recent.remember(0, format!("k{n}").as_bytes(), b"", n);
         }
@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_seed_decides_the_hash_of_keys() {
-        let [first, same, other] = [1, 1, 2].map(|seed| Recent::<()>::new(seed).hash_of(0, b"key", b"owner"));
+        let [first, same, other] =
+            [1, 1, 2].map(|seed| RecentReleases::<()>::new(seed).hash_of(0, b"key", b"owner"));
         assert_eq!(first, same);
         assert_ne!(first, other);
     }
@@ -148,7 +149,7 @@ mod tests {
         fn the_last_of_a_key_and_owner_is_the_one_that_counts(
             steps in prop::collection::vec((0_usize..2, 0_u8..20, 0_u8..3, 0_u8..5), 1..300),
         ) {
-            let (mut recent, mut model) = (Recent::new(7), BTreeMap::new());
+            let (mut recent, mut model) = (RecentReleases::new(7), BTreeMap::new());
             for (at, (db, key, owner, op)) in steps.into_iter().enumerate() {
                 if op == 0 {
                     recent.forget(db, &[key], &[owner]);

@@ -1,0 +1,155 @@
+//! What happened to a key, as those are told who have asked for it.
+
+use super::actor::Actor;
+use super::database::Database;
+use super::event::Event;
+use super::interests::Interests;
+use super::mark::Mark;
+use super::place::hash_of;
+use crate::time::Now;
+use crate::values::Value;
+use foldhash::quality::FixedState;
+
+/// The number of a key's entry, as long as the key is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryId(pub(super) u32);
+
+/// One thing that happened to a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The database of the key.
+    pub db: usize,
+    /// The key; empty when a whole database was flushed.
+    pub key: &'a [u8],
+    /// What happened to it.
+    pub what: &'a What<'a>,
+    /// Who did it.
+    pub actor: &'a Actor<'a>,
+    /// When.
+    pub now: Now,
+}
+
+/// What happened to a key.
+#[derive(Clone, Copy, Debug)]
+pub enum What<'a> {
+    /// It has another value or deadline, or is gone: said once a command has done it.
+    Changed {
+        /// As notifications name it, if they do.
+        event: Option<Event>,
+    },
+    /// Its hash has a field more.
+    FieldAdded {
+        /// Its entry, which has the field.
+        at: EntryId,
+        /// The field.
+        field: &'a [u8],
+    },
+    /// Its hash, which is marked, is about to lose a field.
+    FieldRemoved {
+        /// Its entry, which still has the field.
+        at: EntryId,
+        /// The field.
+        field: &'a [u8],
+    },
+    /// It was set on the condition that it was absent.
+    SetIfAbsent {
+        /// Its entry, with its value and deadline.
+        at: EntryId,
+        /// The text that it was set to.
+        text: &'a [u8],
+    },
+    /// It was given the value of another key, which was marked or waited for.
+    Copied {
+        /// Its entry, with its value.
+        at: EntryId,
+        /// The database of the other key.
+        from_db: usize,
+        /// The other key.
+        from: &'a [u8],
+        /// The mark beside the other key.
+        mark: Option<Mark>,
+        /// Whether the other key is gone by that.
+        moved: bool,
+    },
+    /// It was given another value without being removed. Its mark has stayed.
+    Replaced {
+        /// Its entry, with the new value.
+        at: EntryId,
+        /// The value before.
+        before: &'a Value,
+    },
+    /// It is gone, or about to be given a value of another kind.
+    Removed(Removal<'a>),
+    /// All keys of the database are gone.
+    Flushed(Flushed<'a>),
+}
+
+/// A key that is gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Removal<'a> {
+    /// The value that it had.
+    pub value: &'a Value,
+    /// The mark that stood beside it.
+    pub mark: Option<Mark>,
+    /// Why it is gone.
+    pub cause: Cause,
+}
+
+/// Why a key is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A command has taken it away.
+    Command,
+    /// A command puts another value there.
+    Overwrite,
+    /// Its deadline is over.
+    Deadline {
+        /// Whether it is over earlier than it would be had nobody turned the clock, and who turned it wants others to
+        /// be told.
+        turned: bool,
+    },
+}
+
+/// The keys that a database had.
+#[derive(Clone, Copy, Debug)]
+pub struct Flushed<'a> {
+    pub(super) gone: &'a Database,
+    pub(super) hasher: &'a FixedState,
+    pub(super) waited_for: &'a [Box<[u8]>],
+}
+
+impl<'a> Flushed<'a> {
+    /// The marked keys, in an order that depends on what was put in alone.
+    pub fn marked(self) -> impl Iterator<Item = (&'a [u8], Removal<'a>)> {
+        self.gone.marked().map(|(entry, mark)| (entry.key(), Removal::by_command(&entry.value, Some(mark))))
+    }
+
+    /// The keys that somebody waits for, in the order of who came first.
+    pub fn waited_for(self) -> impl Iterator<Item = (&'a [u8], Removal<'a>)> {
+        self.waited_for.iter().filter_map(move |key| {
+            let hash = hash_of(self.hasher, key);
+            let entry = self.gone.find(hash, key)?;
+            let mark = self.gone.find_marked(hash, key).and_then(|id| self.gone.mark(id));
+            Some((&**key, Removal::by_command(&entry.value, mark)))
+        })
+    }
+}
+
+impl<'a> Removal<'a> {
+    fn by_command(value: &'a Value, mark: Option<Mark>) -> Self {
+        Removal { value, mark, cause: Cause::Command }
+    }
+}
+
+impl What<'_> {
+    /// Who wants one of these is told.
+    pub(super) fn interests(&self) -> Interests {
+        match self {
+            What::Changed { .. } => Interests::KEYS,
+            What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Copied { .. } => Interests::ADDED,
+            What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) | What::Flushed(_) => {
+                Interests::VALUES
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How a transaction says what has happened: the only place where a [`Change`] comes from, but for deadlines.
+//!
+//! Whether anybody wants it is asked in line; what is told then is put together behind that question.
+
+use super::change::{Cause, Change, EntryId, Flushed, Removal, What};
+use super::database::{Database, Removed};
+use super::effects;
+use super::event::Event;
+use super::interests::Interests;
+use super::keyspace::Keyspace;
+use super::mark::Mark;
+use super::tx::Tx;
+use crate::values::Value;
+
+impl Tx<'_> {
+    /// Says that the key has changed: breaks transactions that watch it, wakes who waits for it, tells the event.
+    #[inline]
+    pub fn changed(&mut self, key: &[u8], event: Event) {
+        self.keyspace.counters.dirty += 1;
+        if self.keyspace.interests.any(Interests::KEYS.with(Interests::of_event(event))) {
+            self.tell_changed(key, Some(event));
+        }
+    }
+
+    /// Says that the key has changed, without an event.
+    #[inline]
+    pub fn touched(&mut self, key: &[u8]) {
+        self.keyspace.counters.dirty += 1;
+        if self.keyspace.interests.any(Interests::KEYS) {
+            self.tell_changed(key, None);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_changed(&mut self, key: &[u8], event: Option<Event>) {
+        self.tell(key, &What::Changed { event });
+    }
+
+    /// Tells an event without saying that the key has changed.
+    #[inline]
+    pub fn notify(&mut self, key: &[u8], event: Event) {
+        let Keyspace { effects, interests, .. } = &mut *self.keyspace;
+        effects::notify(effects, *interests, self.db, key, event);
+    }
+
+    /// A field has been added to the hash of a key.
+    #[inline]
+    pub fn field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
+        if self.keyspace.interests.any(Interests::ADDED) {
+            self.tell_field_added(at, key, field);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
+        self.tell(key, &What::FieldAdded { at, field });
+    }
+
+    /// A field that is there is about to be taken out of the hash of a key. Needs to be said of marked keys only.
+    pub fn field_removed(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
+        if self.database().entry(at.0).is_marked() {
+            self.tell(key, &What::FieldRemoved { at, field });
+        }
+    }
+
+    /// A key has been set to a text on the condition that it was absent; its deadline, if it gets one, has been set
+    /// too.
+    #[inline]
+    pub fn set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
+        if self.keyspace.interests.any(Interests::ADDED) {
+            self.tell_set_if_absent(at, key, text);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
+        self.tell(key, &What::SetIfAbsent { at, text });
+    }
+
+    /// A key has been given another value, and has kept its mark; it is marked, or somebody wants values.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn replaced(&mut self, at: EntryId, key: &[u8], before: &Value) {
+        self.tell(key, &What::Replaced { at, before });
+    }
+
+    /// A key is gone.
+    #[inline(always)]
+    pub(super) fn removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
+        if removed.mark.is_some() || self.keyspace.interests.any(Interests::VALUES) {
+            self.tell_removed(key, removed, cause);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
+        let Removed { entry, mark, .. } = removed;
+        self.tell(key, &What::Removed(Removal { value: &entry.value, mark: *mark, cause }));
+    }
+
+    /// A key has been given the value of another one, which is gone now if that was `moved`.
+    pub(super) fn copied(
+        &mut self,
+        (at, key): (EntryId, &[u8]),
+        (from_db, from): (usize, &[u8]),
+        mark: Option<Mark>,
+        moved: bool,
+    ) {
+        if mark.is_some() || (moved && self.keyspace.interests.any(Interests::VALUES)) {
+            self.tell(key, &What::Copied { at, from_db, from, mark, moved });
+        }
+    }
+
+    /// All keys of the database are gone.
+    pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>]) {
+        let hasher = self.keyspace.hasher.clone();
+        self.tell(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for }));
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, key: &[u8], what: &What<'_>) {
+        self.keyspace.tell(&Change { db: self.db, key, what, actor: self.actor, now: self.now });
+    }
+}

@@ -1,0 +1,133 @@
+//! Keys whose deadline is over go, in the order of their deadlines.
+
+use super::actor::Actor;
+use super::change::{Cause, Change, Removal, What};
+use super::database::{Database, Removed};
+use super::event::events;
+use super::interests::Interests;
+use super::keyspace::Keyspace;
+use super::order::Order;
+use super::place::hash_of;
+use crate::time::{Now, Over};
+
+impl Keyspace {
+    /// The earliest deadline of a key, in wall milliseconds.
+    pub fn next_deadline(&mut self) -> Option<i64> {
+        self.next_expiry().map(|(deadline, _)| deadline)
+    }
+
+    /// The earliest deadline of a key, in wall milliseconds, and when it was made.
+    #[inline]
+    pub fn next_expiry(&mut self) -> Option<(i64, Order)> {
+        self.first_to_expire().map(|(first, _)| first)
+    }
+
+    /// The earliest deadline, when it was made, and its database. O(databases that have had one).
+    #[inline]
+    fn first_to_expire(&mut self) -> Option<((i64, Order), usize)> {
+        let mut first: Option<((i64, Order), usize)> = None;
+        for (db, database) in self.databases[..self.timed].iter_mut().enumerate() {
+            let Some((at, order)) = database.next_expiry() else { continue };
+            let earlier =
+                first.is_none_or(|((least, made), _)| at < least || (at == least && order.is_before(made)));
+            if earlier {
+                first = Some(((at, order), db));
+            }
+        }
+        first
+    }
+
+    /// The number of keys with a deadline, in all databases.
+    pub fn timers(&self) -> usize {
+        self.databases[..self.timed].iter().map(Database::with_deadline).sum()
+    }
+
+    /// Removes the earliest key whose deadline is over at `now`, with its `expired` event. False when none is. O(1).
+    pub fn expire_next(&mut self, now: Now, over: Over) -> bool {
+        let Some((_, db)) = self.first_to_expire() else { return false };
+        let Keyspace { databases, hasher, .. } = self;
+        let until = over.until_ms(now.wall_ms());
+        let Some(removed) = databases[db].remove_due(until, |key| hash_of(hasher, key)) else {
+            return false;
+        };
+        self.expired(db, removed, now);
+        true
+    }
+
+    fn expired(&mut self, db: usize, removed: Removed, now: Now) {
+        let Removed { entry, mark, deadline } = removed;
+        let turned = deadline.is_some_and(|(_, made)| self.is_turned(made));
+        self.counters.expired_keys += 1;
+        self.counters.dirty += 1;
+        let actor = &Actor::ENGINE;
+        if self.interests.any(Interests::KEYS.with(Interests::of_event(events::EXPIRED))) {
+            let what = &What::Changed { event: Some(events::EXPIRED) };
+            self.tell(&Change { db, key: entry.key(), what, actor, now });
+        }
+        if mark.is_some() || turned || self.interests.any(Interests::VALUES) {
+            let what =
+                &What::Removed(Removal { value: &entry.value, mark, cause: Cause::Deadline { turned } });
+            self.tell(&Change { db, key: entry.key(), what, actor, now });
+        }
+        self.garbage.add(entry.value);
+    }
+
+    /// The clock was turned forward: all deadlines that there are have come nearer by that.
+    pub fn note_turn(&mut self) {
+        if !self.quiet {
+            self.turned = Some(self.last_order);
+        }
+    }
+
+    /// Whether turns of the clock are to wake nobody by message from now on.
+    pub fn turn_quietly(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
+    /// Whether a deadline that was made then is over earlier than it would be had nobody turned the clock.
+    fn is_turned(&self, made: Order) -> bool {
+        !self.quiet && self.turned.is_some_and(|turned| made == turned || made.is_before(turned))
+    }
+
+    /// Says up to which deadline, in wall milliseconds, keys have been left for later, because they are too many to be
+    /// removed at once; `None` when all are gone that are due. Until they are, no transaction finds them: the first
+    /// that looks for one removes it, with its event.
+    pub fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
+        self.expiry_backlog = until_ms;
+    }
+
+    /// Whether keys that are due have been left for later.
+    #[inline]
+    pub fn has_expiry_backlog(&self) -> bool {
+        self.expiry_backlog.is_some()
+    }
+
+    /// Removes a key that is due and was left for later, with its `expired` event. O(1).
+    pub fn expire_if_due(&mut self, db: usize, key: &[u8], now: Now) {
+        let Keyspace { databases, hasher, expiry_backlog, .. } = self;
+        let Some(until) = *expiry_backlog else { return };
+        let hash = hash_of(hasher, key);
+        if databases[db].deadline(hash, key).is_none_or(|deadline| deadline > until) {
+            return;
+        }
+        if let Some(removed) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {
+            self.expired(db, removed, now);
+        }
+    }
+
+    /// Whether a deadline in the past has been set since the last call of [`Keyspace::expire_overdue`].
+    #[inline]
+    pub fn has_overdue(&self) -> bool {
+        self.overdue
+    }
+
+    /// Removes the keys whose deadlines were set in the past since the last call, so that not even the next command of
+    /// the same transaction or script finds them. O(1) when there are none.
+    #[cold]
+    pub fn expire_overdue(&mut self, now: Now, over: Over) {
+        // While keys are left for later no transaction finds one that is due, and these have their turn among them.
+        if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() {
+            while self.expire_next(now, over) {}
+        }
+    }
+}

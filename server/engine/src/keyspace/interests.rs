@@ -1,0 +1,76 @@
+//! What subscribers want to be told.
+
+use super::event::{Event, EventClasses};
+
+/// A set of kinds of change: what one subscriber wants, or what anybody wants.
+///
+/// A class of events that is published stands here under its own bit of [`EventClasses`], so that one test answers
+/// whether a change concerns anybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interests(u32);
+
+impl Interests {
+    /// Nothing.
+    pub const NONE: Self = Interests(0);
+    /// Every key that has changed: [`What::Changed`](super::What::Changed).
+    pub const KEYS: Self = Interests(1 << 16);
+    /// What was put where nothing was: fields of hashes, keys that were set because they were absent, copies of marked
+    /// keys.
+    pub const ADDED: Self = Interests(1 << 17);
+    /// Values that are taken away or replaced: those of keys that are marked, that somebody waits for, or whose
+    /// deadline a turn of the clock has brought. Of all other keys nobody is told.
+    pub const VALUES: Self = Interests(1 << 18);
+
+    /// The classes of events that are published.
+    pub(super) fn of_published(published: EventClasses) -> Self {
+        let channels = EventClasses::KEYSPACE | EventClasses::KEYEVENT;
+        if published.intersects(channels) {
+            Interests(published.difference(channels).bits())
+        } else {
+            Self::NONE
+        }
+    }
+
+    /// An event of a published class.
+    #[inline]
+    pub(super) const fn of_event(event: Event) -> Self {
+        Interests(event.class.bits())
+    }
+
+    /// Both sets.
+    #[must_use]
+    #[inline]
+    pub const fn with(self, others: Self) -> Self {
+        Interests(self.0 | others.0)
+    }
+
+    /// This set without those.
+    #[must_use]
+    pub(super) const fn without(self, others: Self) -> Self {
+        Interests(self.0 & !others.0)
+    }
+
+    /// Whether any of these is in the set.
+    #[inline]
+    pub const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::events;
+    use super::*;
+
+    #[test]
+    fn events_concern_somebody_when_their_class_and_a_channel_are_published() {
+        let hset = Interests::of_event(events::HSET);
+        for (text, wanted) in [("KEh", true), ("Kh", true), ("h", false), ("KE$", false), ("", false)] {
+            let published = EventClasses::parse(text.as_bytes()).unwrap();
+            assert_eq!(Interests::of_published(published).any(hset), wanted, "{text}");
+            assert_eq!(published.wants(events::HSET.class), wanted, "{text}");
+        }
+        let all = Interests::of_published(EventClasses::ALL | EventClasses::KEYSPACE);
+        assert!(!all.any(Interests::KEYS.with(Interests::ADDED).with(Interests::VALUES)));
+    }
+}

@@ -1,0 +1,177 @@
+//! All databases of an engine, and what belongs to all of them.
+
+use super::database::{Database, DatabaseBytes};
+use super::effects::Effect;
+use super::event::EventClasses;
+use super::garbage::Garbage;
+use super::interests::Interests;
+use super::order::Order;
+use super::place::hash_of;
+use super::prefetch::Prefetch;
+use super::rng::Rng;
+use super::subscriber::Subscription;
+use super::waiters::Waiters;
+use super::watches::Watches;
+use crate::values::Encodings;
+use foldhash::quality::FixedState;
+use std::collections::VecDeque;
+
+/// Counters that INFO shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Keys gone at their deadline.
+    pub expired_keys: u64,
+    /// Look-ups that found a key.
+    pub keyspace_hits: u64,
+    /// Look-ups that found none.
+    pub keyspace_misses: u64,
+    /// Changes since the start.
+    pub dirty: u64,
+}
+
+/// All databases of an engine.
+#[derive(Debug)]
+pub struct Keyspace {
+    pub(super) databases: Vec<Database>,
+    /// No database from this one on has ever had a deadline: most servers use one, and need not ask sixteen.
+    pub(super) timed: usize,
+    /// What is to be freed, but not now.
+    pub(super) garbage: Garbage,
+    prefetch: Prefetch,
+    pub(super) hasher: FixedState,
+    pub(super) rng: Rng,
+    /// What anybody wants to be told of changes: watches, waiters, notifications and subscribers together.
+    pub(super) interests: Interests,
+    /// Who waits for keys.
+    pub waiters: Waiters,
+    /// Who watches keys.
+    pub watches: Watches,
+    /// The classes of events that are published.
+    pub(super) published: EventClasses,
+    /// Who else is told of changes.
+    pub(super) subscriptions: Vec<Subscription>,
+    /// The limits at which values change their encoding.
+    pub encodings: Encodings,
+    /// Whether anybody listens to any channel: messages to nobody need not be made.
+    pub audience: bool,
+    /// The longest string value, in bytes (`proto-max-bulk-len`).
+    pub max_string: usize,
+    /// Counters for INFO.
+    pub counters: Counters,
+    pub(super) effects: VecDeque<Effect>,
+    pub(super) last_order: Order,
+    /// Deadlines made up to this one have been brought nearer by a turn of the clock.
+    pub(super) turned: Option<Order>,
+    /// Whether nobody is to be told of what the present turn ends.
+    pub(super) quiet: bool,
+    /// Whether a deadline has been set that was past already.
+    pub(super) overdue: bool,
+    /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
+    pub(super) expiry_backlog: Option<i64>,
+}
+
+impl Keyspace {
+    /// `databases` empty databases. The seed drives the hash of keys and every random choice.
+    pub fn new(databases: usize, seed: u64) -> Self {
+        Keyspace {
+            databases: (0..databases).map(|_| Database::default()).collect(),
+            timed: 0,
+            garbage: Garbage::default(),
+            prefetch: Prefetch::default(),
+            hasher: FixedState::with_seed(seed),
+            rng: Rng::new(seed),
+            interests: Interests::NONE,
+            waiters: Waiters::new(seed),
+            watches: Watches::new(seed),
+            published: EventClasses::NONE,
+            subscriptions: Vec::new(),
+            encodings: Encodings { seed, ..Encodings::default() },
+            audience: false,
+            max_string: 512 << 20,
+            counters: Counters::default(),
+            effects: VecDeque::new(),
+            last_order: Order::default(),
+            turned: None,
+            quiet: false,
+            overdue: false,
+            expiry_backlog: None,
+        }
+    }
+
+    /// The number of databases.
+    pub fn databases(&self) -> usize {
+        self.databases.len()
+    }
+
+    /// Keys in database `db`, and how many of them have a deadline.
+    pub fn sizes(&self, db: usize) -> (usize, usize) {
+        let database = &self.databases[db];
+        let due = database.count_due(self.expiry_backlog);
+        (database.len() - due, database.with_deadline() - due)
+    }
+
+    /// The order of a deadline that is made now.
+    pub fn next_order(&mut self) -> Order {
+        self.last_order = self.last_order.next();
+        self.last_order
+    }
+
+    /// Takes what was caused first and has not been taken. O(1).
+    pub fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Whether anything has been caused that needs nobody's turn: messages, broken transactions.
+    #[inline]
+    pub fn has_messages(&self) -> bool {
+        !self.effects.is_empty() || self.watches.has_broken()
+    }
+
+    /// Whether anything has been caused that the engine must see to.
+    pub fn has_effects(&self) -> bool {
+        self.has_messages() || self.waiters.has_ready()
+    }
+
+    /// Whether a database is so large that fetching keys beforehand is worth its while. O(1).
+    pub fn is_large(&self, db: usize) -> bool {
+        Prefetch::is_worthwhile(&self.databases[db])
+    }
+
+    /// Notes a key that is about to be looked up. Changes nothing that a command could tell.
+    #[inline]
+    pub fn prefetch(&mut self, db: usize, key: &[u8]) {
+        self.prefetch.note(db, hash_of(&self.hasher, key));
+    }
+
+    /// Brings what the look-ups of the noted keys will touch into the processor's caches. O(noted keys).
+    pub fn fetch(&mut self) {
+        self.prefetch.fetch(&self.databases);
+    }
+
+    /// What the keys and values of all databases take; what waits to be freed is none of them any more.
+    /// O(databases).
+    pub fn bytes(&self) -> DatabaseBytes {
+        self.databases.iter().map(Database::bytes).fold(DatabaseBytes::default(), |sum, one| DatabaseBytes {
+            data: sum.data + one.data,
+            overhead: sum.overhead + one.overhead,
+        })
+    }
+
+    /// Random choices, from the engine's seed.
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
+    /// What took long enough to fill that freeing it would be felt: for another thread to drop. What is not taken is
+    /// dropped by [`Keyspace::drop_garbage`].
+    pub fn take_garbage(&mut self) -> Option<Garbage> {
+        (!self.garbage.is_empty()).then(|| std::mem::take(&mut self.garbage))
+    }
+
+    /// Frees what nobody has taken.
+    pub fn drop_garbage(&mut self) {
+        if !self.garbage.is_empty() {
+            self.garbage = Garbage::default();
+        }
+    }
+}

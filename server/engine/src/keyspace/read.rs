@@ -1,0 +1,122 @@
+//! How a transaction reads keys.
+
+use super::effects;
+use super::entry::Entry;
+use super::event::events;
+use super::keyspace::Keyspace;
+use super::mark::Mark;
+use super::place::hash_of;
+use super::tx::{Tx, WrongType};
+use super::typed::Typed;
+use crate::values::Value;
+
+impl Tx<'_> {
+    fn entry(&self, key: &[u8]) -> Option<&Entry> {
+        self.database().find_live(self.hash(key), key, self.keyspace.expiry_backlog)
+    }
+
+    /// Whether the key exists. O(1).
+    pub fn exists(&self, key: &[u8]) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// The value, without counting a hit or a miss. O(1).
+    pub fn peek(&self, key: &[u8]) -> Option<&Value> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The value of a key that a command reads; a miss emits `keymiss`. O(1).
+    pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, counters, effects, interests, .. } = &mut *self.keyspace;
+        let found = databases[self.db].find(hash, key);
+        match found {
+            Some(_) => counters.keyspace_hits += 1,
+            None => {
+                counters.keyspace_misses += 1;
+                effects::notify(effects, *interests, self.db, key, events::KEYMISS);
+            }
+        }
+        found.map(|entry| &entry.value)
+    }
+
+    /// The value to be read as a `T`; `None` when there is no such key. O(1).
+    pub fn read<T: Typed>(&mut self, key: &[u8]) -> Result<Option<&T>, WrongType> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(value) => T::of(value).map(Some).ok_or(WrongType),
+        }
+    }
+
+    /// The values of several keys to be read as `T`s; `None` where there is no such key: a miss emits `keymiss`,
+    /// up to the first key that is no `T`. O(keys).
+    pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
+        if self.keyspace.expiry_backlog.is_some() {
+            keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
+        }
+        let Keyspace { databases, hasher, counters, effects, interests, .. } = &mut *self.keyspace;
+        let (database, db) = (&databases[self.db], self.db);
+        let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
+            None => {
+                counters.keyspace_misses += 1;
+                effects::notify(effects, *interests, db, key, events::KEYMISS);
+                Ok(None)
+            }
+            Some(entry) => {
+                counters.keyspace_hits += 1;
+                T::of(&entry.value).map(Some).ok_or(WrongType)
+            }
+        };
+        keys.iter().map(read).collect()
+    }
+
+    /// The value and the mark of a key, if a subscriber has marked it. O(1).
+    pub fn marked(&self, key: &[u8]) -> Option<(&Value, Mark)> {
+        let database = self.database();
+        let id = database.find_marked(self.hash(key), key)?;
+        Some((&database.entry(id).value, database.mark(id)?))
+    }
+
+    /// The deadline of a key, in wall milliseconds since the epoch. O(1).
+    pub fn deadline(&self, key: &[u8]) -> Option<i64> {
+        let deadline = self.database().deadline(self.hash(key), key)?;
+        self.keyspace.expiry_backlog.is_none_or(|until| deadline > until).then_some(deadline)
+    }
+
+    /// The number of keys. O(1), but O(keys with a deadline) while some that are due are left for later.
+    pub fn len(&self) -> usize {
+        self.database().len() - self.database().count_due(self.keyspace.expiry_backlog)
+    }
+
+    /// Whether the database is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All keys with their values, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
+        self.database().entries(self.keyspace.expiry_backlog).map(|entry| (entry.key(), &entry.value))
+    }
+
+    /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
+    ///
+    /// Every key that is there from a scan's start to its end is visited. O(count + keys / 1024).
+    pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {
+        let hasher = &self.keyspace.hasher;
+        self.database().scan(
+            cursor,
+            count,
+            self.keyspace.expiry_backlog,
+            |key| hash_of(hasher, key),
+            &mut |entry| {
+                visit(entry.key(), &entry.value);
+            },
+        )
+    }
+
+    /// A random key.
+    pub fn random_key(&mut self) -> Option<Box<[u8]>> {
+        let Keyspace { databases, rng, expiry_backlog, .. } = &mut *self.keyspace;
+        databases[self.db].random_live(rng, *expiry_backlog).map(|entry| entry.key().into())
+    }
+}

@@ -1,0 +1,94 @@
+//! Who is told of changes from above the keyspace, and what it may do about them.
+
+use super::change::{Change, EntryId};
+use super::database::Database;
+use super::effects::Effect;
+use super::interests::Interests;
+use super::mark::Mark;
+use super::place::hash_of;
+use super::waiters::Waiters;
+use crate::values::Value;
+use foldhash::quality::FixedState;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+/// Who wants to be told of changes, when they happen, within the command.
+pub trait Subscriber: Any + Debug + Send {
+    /// The kinds of change that it wants.
+    fn interests(&self) -> Interests;
+
+    /// Something happened to a key. May not take longer than the command that did it.
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>);
+}
+
+/// What a subscriber sees of the keyspace while it is told of a change, or sent for by a command.
+#[derive(Debug)]
+pub struct Context<'a> {
+    pub(super) database: &'a mut Database,
+    pub(super) hasher: &'a FixedState,
+    pub(super) waiters: &'a Waiters,
+    pub(super) effects: &'a mut VecDeque<Effect>,
+    pub(super) db: usize,
+    pub(super) audience: bool,
+    pub(super) expiry_backlog: Option<i64>,
+}
+
+impl Context<'_> {
+    /// The value of an entry.
+    pub fn value(&self, at: EntryId) -> &Value {
+        &self.database.entry(at.0).value
+    }
+
+    /// Whether the key of an entry has a deadline.
+    pub fn has_deadline(&self, at: EntryId) -> bool {
+        self.database.entry(at.0).has_deadline()
+    }
+
+    /// The value of another key of the same database. O(1).
+    pub fn peek(&self, key: &[u8]) -> Option<&Value> {
+        let live = self.database.find_live(hash_of(self.hasher, key), key, self.expiry_backlog);
+        live.map(|entry| &entry.value)
+    }
+
+    /// The mark beside an entry.
+    #[inline]
+    pub fn mark(&self, at: EntryId) -> Option<Mark> {
+        self.database.mark(at.0)
+    }
+
+    /// Puts a mark beside an entry, instead of the one that is there: the subscriber is told of the entry's value when
+    /// it goes. Marks are one subscriber's alone.
+    #[inline(always)]
+    pub fn set_mark(&mut self, at: EntryId, mark: Mark) {
+        self.database.set_mark(at.0, mark);
+    }
+
+    /// Takes the mark away that stands beside an entry.
+    #[inline]
+    pub fn take_mark(&mut self, at: EntryId) -> Option<Mark> {
+        self.database.take_mark(at.0)
+    }
+
+    /// Whether anybody waits for a key of the same database.
+    pub fn is_waited_for(&self, key: &[u8]) -> bool {
+        self.waiters.waits_for(self.db, key)
+    }
+
+    /// Whether anybody listens to any channel.
+    pub fn has_audience(&self) -> bool {
+        self.audience
+    }
+
+    /// Sends a message to a channel when the command ends.
+    pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
+        self.effects.push_back(Effect::Publish { channel: channel.into(), message: message.into() });
+    }
+}
+
+/// A subscriber and what it wants.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) interests: Interests,
+    pub(super) subscriber: Box<dyn Subscriber>,
+}

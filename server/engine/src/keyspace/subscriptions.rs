@@ -1,0 +1,118 @@
+//! Who is told of changes. Nobody wants to know: nobody pays.
+//!
+//! Whoever wants something says so here, and `Keyspace::interests` is what anybody wants: a change tests that alone
+//! before it becomes a [`Change`]. Who watches, who waits and what is published are the keyspace's own; all others
+//! implement [`Subscriber`].
+
+use super::change::{Change, What};
+use super::effects::Effect;
+use super::event::{Event, EventClasses};
+use super::interests::Interests;
+use super::keyspace::Keyspace;
+use super::subscriber::{Context, Subscriber, Subscription};
+use super::waiters::Waiter;
+use std::any::Any;
+
+impl Keyspace {
+    /// From now on this subscriber is told of what it wants.
+    pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber>) {
+        self.subscriptions.push(Subscription { interests: subscriber.interests(), subscriber });
+        self.note_interests();
+    }
+
+    /// `watcher` watches `key` of database `db`. O(log watchers).
+    pub fn watch(&mut self, db: usize, key: &[u8], watcher: u64) {
+        self.watches.add(db, key, watcher);
+        self.note_interests();
+    }
+
+    /// It no longer does.
+    pub fn unwatch(&mut self, db: usize, key: &[u8], watcher: u64) {
+        self.watches.remove(db, key, watcher);
+        self.note_interests();
+    }
+
+    /// Puts a waiter at its place in the queue of a key. O(log n).
+    pub fn add_waiter(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
+        self.waiters.add(db, key, arrival, waiter);
+        self.note_interests();
+    }
+
+    /// Takes it out again. O(log n).
+    pub fn remove_waiter(&mut self, db: usize, key: &[u8], arrival: u64) {
+        self.waiters.remove(db, key, arrival);
+        self.note_interests();
+    }
+
+    /// The classes of events that are published.
+    pub fn published(&self) -> EventClasses {
+        self.published
+    }
+
+    /// Publishes events of these classes from now on.
+    pub fn set_published(&mut self, classes: EventClasses) {
+        self.published = classes;
+        self.note_interests();
+    }
+
+    /// Adds up what anybody wants.
+    fn note_interests(&mut self) {
+        let of_subscribers =
+            self.subscriptions.iter().fold(Interests::NONE, |all, one| all.with(one.interests));
+        // Values are told of for the sake of who waits; those of marked keys are found by their marks.
+        let mut all = of_subscribers.without(Interests::VALUES).with(Interests::of_published(self.published));
+        if self.watches.keys_watched() > 0 {
+            all = all.with(Interests::KEYS);
+        }
+        if self.waiters.keys() > 0 {
+            all = all.with(Interests::KEYS).with(Interests::VALUES);
+        }
+        self.interests = all;
+    }
+
+    /// Tells of a change that somebody wants, or whose key is marked.
+    #[inline(always)]
+    pub(super) fn tell(&mut self, change: &Change<'_>) {
+        if let What::Changed { event } = change.what {
+            self.tell_queues(change, *event);
+        }
+        let wanted = change.what.interests();
+        let (subscriptions, mut context) = self.parts(change.db);
+        for one in subscriptions.iter_mut().filter(|one| one.interests.any(wanted)) {
+            one.subscriber.changed(change, &mut context);
+        }
+    }
+
+    /// Tells who watches, who waits, and who listens to events.
+    fn tell_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
+        let &Change { db, key, .. } = change;
+        self.watches.changed(db, key);
+        self.waiters.signal(db, key);
+        if let Some(event) = event.filter(|event| self.published.wants(event.class)) {
+            self.effects.push_back(Effect::Notify { db, event, key: key.into() });
+        }
+    }
+
+    /// The subscribers, and what one of them sees of a database.
+    #[inline]
+    fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
+        let Keyspace { databases, hasher, waiters, effects, subscriptions, .. } = self;
+        let (audience, expiry_backlog) = (self.audience, self.expiry_backlog);
+        let database = &mut databases[db];
+        (subscriptions, Context { database, hasher, waiters, effects, db, audience, expiry_backlog })
+    }
+
+    /// The subscriber of this type.
+    pub(super) fn subscriber<T: Subscriber>(&self) -> Option<&T> {
+        let mut all = self.subscriptions.iter().map(|one| &*one.subscriber as &dyn Any);
+        all.find_map(|one| one.downcast_ref())
+    }
+
+    /// The subscriber of this type, and what it sees of a database.
+    #[inline]
+    pub(super) fn subscriber_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
+        let (subscriptions, context) = self.parts(db);
+        let mut all = subscriptions.iter_mut().map(|one| &mut *one.subscriber as &mut dyn Any);
+        Some((all.find_map(|one| one.downcast_mut())?, context))
+    }
+}

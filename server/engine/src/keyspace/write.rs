@@ -1,0 +1,217 @@
+//! How a transaction changes keys.
+
+use super::change::{Cause, EntryId};
+use super::database::Removed;
+use super::effects;
+use super::event::events;
+use super::interests::Interests;
+use super::keyspace::Keyspace;
+use super::place::hash_of;
+use super::rng::Rng;
+use super::tx::{Tx, WrongType};
+use super::typed::Typed;
+use crate::values::{Encodings, Value};
+
+/// A value to be changed, with what changing it takes.
+#[derive(Debug)]
+pub struct Edit<'a, T> {
+    /// The value.
+    pub value: &'a mut T,
+    /// The limits at which it changes its encoding.
+    pub encodings: &'a Encodings,
+    /// Random choices.
+    pub rng: &'a mut Rng,
+    /// The entry whose value it is.
+    pub at: EntryId,
+    /// Whether a subscriber has marked the entry: which field is removed is to be told by [`Tx::field_removed`].
+    pub is_marked: bool,
+}
+
+impl Tx<'_> {
+    /// The value to be changed as a `T`; `None` when there is no such key. O(1).
+    pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, encodings, rng, .. } = &mut *self.keyspace;
+        match databases[self.db].find_mut(hash, key) {
+            None => Ok(None),
+            Some((id, entry)) => {
+                let (at, is_marked) = (EntryId(id), entry.is_marked());
+                match T::of_mut(&mut entry.value) {
+                    None => Err(WrongType),
+                    Some(value) => Ok(Some(Edit { value, encodings, rng, at, is_marked })),
+                }
+            }
+        }
+    }
+
+    /// The value to be changed as a `T`, made empty when there is no such key. O(1).
+    ///
+    /// The caller puts something in, or takes the key away again: a key never holds an empty collection.
+    pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, encodings, rng, hasher, effects, interests, .. } = &mut *self.keyspace;
+        let mut new = false;
+        let make = || {
+            new = true;
+            T::empty()
+        };
+        let (id, entry) = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), make);
+        if new {
+            effects::notify(effects, *interests, self.db, key, events::NEW);
+        }
+        let (at, is_marked) = (EntryId(id), entry.is_marked());
+        match T::of_mut(&mut entry.value) {
+            None => Err(WrongType),
+            Some(value) => Ok(Edit { value, encodings, rng, at, is_marked }),
+        }
+    }
+
+    /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
+    pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) -> EntryId {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, hasher, interests, .. } = &mut *self.keyspace;
+        let (id, before) =
+            databases[self.db].set(hash, key, |key| hash_of(hasher, key), value, keep_deadline);
+        let at = EntryId(id);
+        match before {
+            Some((before, is_marked)) => {
+                if is_marked || interests.any(Interests::VALUES) {
+                    self.replaced(at, key, &before);
+                }
+                self.keyspace.garbage.add(before);
+            }
+            None => self.notify(key, events::NEW),
+        }
+        at
+    }
+
+    /// Takes the key away without saying so; its value and deadline (wall milliseconds). O(1).
+    pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
+        let removed = self.remove_apart(key)?;
+        self.removed(key, &removed, Cause::Command);
+        Some((removed.entry.value, removed.deadline.map(|(at, _)| at)))
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, key: &[u8]) -> Option<Removed> {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
+        databases[self.db].remove(hash, key, |key| hash_of(hasher, key))
+    }
+
+    /// The same, not as part of its caller.
+    #[inline(never)]
+    fn remove_apart(&mut self, key: &[u8]) -> Option<Removed> {
+        self.remove(key)
+    }
+
+    /// Takes the key away, if it is there, to put another value there. O(1).
+    fn make_room(&mut self, key: &[u8]) {
+        if let Some(removed) = self.remove_apart(key) {
+            self.removed(key, &removed, Cause::Overwrite);
+            self.keyspace.garbage.add(removed.entry.value);
+        }
+    }
+
+    /// Gives the value and deadline of one key to another, whatever that held, with its events; whether the first was
+    /// there. O(1).
+    ///
+    /// In Redis the other counts as a new key, also when it was there.
+    pub fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
+        let Some(Removed { entry, deadline, mark }) = self.remove_apart(from) else { return false };
+        self.make_room(to);
+        let at = self.set(to, entry.value, false);
+        self.copied((at, to), (self.db, from), mark, true);
+        if let Some((deadline, _)) = deadline {
+            self.set_deadline(to, deadline);
+        }
+        self.changed(from, events::RENAME_FROM);
+        self.changed(to, events::RENAME_TO);
+        true
+    }
+
+    /// Gives a copy of a key's value, with its deadline, to another key, of database `to_db`, whatever that held, with
+    /// its event; whether the first was there. O(the value).
+    pub fn copy(&mut self, from: &[u8], to_db: usize, to: &[u8]) -> bool {
+        let Some(value) = self.peek(from).cloned() else { return false };
+        let (deadline, mark) = (self.deadline(from), self.marked(from).map(|(_, mark)| mark));
+        let from_db = std::mem::replace(&mut self.db, to_db);
+        self.make_room(to);
+        let at = self.set(to, value, false);
+        self.copied((at, to), (from_db, from), mark, false);
+        if let Some(deadline) = deadline {
+            self.set_deadline(to, deadline);
+        }
+        self.changed(to, events::COPY_TO);
+        self.db = from_db;
+        true
+    }
+
+    /// Takes the key away without saying so; whether it was there. O(1): a large value is freed later.
+    pub fn discard(&mut self, key: &[u8]) -> bool {
+        let Some(removed) = self.remove(key) else { return false };
+        self.removed(key, &removed, Cause::Command);
+        self.keyspace.garbage.add(removed.entry.value);
+        true
+    }
+
+    /// A value that was taken is not needed any more: a large one is freed later. O(1).
+    pub fn free_later(&mut self, value: Value) {
+        self.keyspace.garbage.add(value);
+    }
+
+    /// Takes the key away, with its `del` event; whether it was there. O(1): a large value is freed later.
+    pub fn delete(&mut self, key: &[u8]) -> bool {
+        let there = self.discard(key);
+        if there {
+            self.changed(key, events::DEL);
+        }
+        there
+    }
+
+    /// Takes the key away, with its `del` event, when a change has left its value empty.
+    pub fn delete_if_empty(&mut self, key: &[u8]) -> bool {
+        self.peek(key).is_some_and(Value::is_empty) && self.delete(key)
+    }
+
+    /// Sets the deadline of a key, in wall milliseconds; in the past it is due at once, when the command ends (a
+    /// command that wants it gone now deletes it). Whether there is such a key. O(1).
+    pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) -> bool {
+        let hash = self.expire_then_hash(key);
+        let order = self.keyspace.next_order();
+        let Keyspace { databases, overdue, timed, .. } = &mut *self.keyspace;
+        let found = databases[self.db].set_deadline(hash, key, deadline_ms, order);
+        if found {
+            *overdue |= deadline_ms <= self.now.wall_ms();
+            *timed = (*timed).max(self.db + 1);
+        }
+        found
+    }
+
+    /// Takes the deadline off a key; whether it had one. O(1).
+    pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
+        let hash = self.expire_then_hash(key);
+        self.keyspace.databases[self.db].clear_deadline(hash, key)
+    }
+
+    /// Takes all keys of the database away, without events, also of those that are due and left for later; how many
+    /// there were. The keys are freed later:
+    /// O(keys that are watched or waited for).
+    pub fn flush(&mut self) -> usize {
+        let Keyspace { databases, watches, waiters, hasher, expiry_backlog, .. } = &mut *self.keyspace;
+        let gone = databases[self.db].take();
+        let count = gone.len() - gone.count_due(*expiry_backlog);
+        for key in watches.keys(self.db) {
+            if gone.find(hash_of(hasher, &key), &key).is_some() {
+                watches.changed(self.db, &key);
+            }
+        }
+        let waited_for = waiters.keys_of(self.db);
+        self.flushed(&gone, &waited_for);
+        let keyspace = &mut *self.keyspace;
+        waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key));
+        keyspace.counters.dirty += count as u64;
+        keyspace.garbage.add_database(gone);
+        count
+    }
+}

@@ -1,0 +1,61 @@
+//! The number of a grant, beside the entry of the key that is held: six bytes for a lock.
+
+use crate::keyspace::Mark;
+
+/// A hold that was taken before the server's eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::locks) struct Grant {
+    /// Its number, above every earlier one of this server; of a native hold it is the token.
+    pub(in crate::locks) number: u64,
+    /// Whether a native command took it.
+    pub(in crate::locks) native: bool,
+}
+
+/// What the mark of a lock says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marked {
+    /// Its only owner holds it by this grant.
+    One(Grant),
+    /// It has several owners, whose grants are kept elsewhere.
+    Several,
+}
+
+impl Marked {
+    /// What a mark says: 47 bits of a number, which last for four years of a million grants a second, and the lowest
+    /// bit for a native hold; 0 for several.
+    #[inline]
+    pub(super) fn read(mark: Mark) -> Self {
+        let [a, b, c, d, e, f] = mark;
+        let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+        if bits == 0 {
+            Marked::Several
+        } else {
+            Marked::One(Grant { number: bits >> 1, native: bits & 1 == 1 })
+        }
+    }
+
+    /// As a mark.
+    #[inline]
+    pub(super) fn mark(self) -> Mark {
+        let bits = match self {
+            Marked::One(grant) => grant.number << 1 | u64::from(grant.native),
+            Marked::Several => 0,
+        };
+        let [a, b, c, d, e, f, ..] = bits.to_le_bytes();
+        [a, b, c, d, e, f]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_gives_back_what_was_put_in() {
+        for grant in [(1, true), (1, false), (300, true), ((1 << 47) - 1, false)] {
+            let marked = Marked::One(Grant { number: grant.0, native: grant.1 });
+            assert_eq!(Marked::read(marked.mark()), marked);
+        }
+        assert_eq!(Marked::read(Marked::Several.mark()), Marked::Several);
+    }
+}

@@ -1,0 +1,58 @@
+//! How native commands reach the ledger, within their transaction.
+
+use super::grant::Grant;
+use super::lock_ledger::LockLedger;
+use super::release::{Release, ReleaseCause};
+use crate::keyspace::{EntryId, Tx};
+
+const SUBSCRIBED: &str = "an engine has subscribed its ledger";
+
+fn ledger<'t>(tx: &'t Tx<'_>) -> &'t LockLedger {
+    tx.subscriber().expect(SUBSCRIBED)
+}
+
+/// The grant by which an owner holds a key, if it was seen to take it. O(log n), n the owners.
+pub(in crate::locks) fn grant(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Grant> {
+    ledger(tx).grant_of(tx.db(), key, tx.marked(key)?, owner)
+}
+
+/// The number of the last grant of those who hold a key. O(n), n the owners.
+pub(in crate::locks) fn current_grant(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
+    ledger(tx).current_grant(tx.db(), key, tx.marked(key)?.1)
+}
+
+/// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
+pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Release> {
+    ledger(tx).last_loss(tx.db(), key, owner)
+}
+
+/// What a native acquisition is told.
+pub(in crate::locks) struct Acquired {
+    /// The number of its grant.
+    pub(in crate::locks) token: u64,
+    /// How the last hold before it ended, as far as it is remembered.
+    pub(in crate::locks) predecessor: Option<ReleaseCause>,
+}
+
+/// A native command has written an owner into the hash of a key: a new hold is a new grant, a re-entry is the same one.
+/// O(log n), n the owners.
+#[inline]
+pub(in crate::locks) fn acquired(
+    tx: &mut Tx<'_>,
+    at: EntryId,
+    key: &[u8],
+    owner: &[u8],
+    re_entry: bool,
+) -> Acquired {
+    let db = tx.db();
+    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    let mark = context.mark(at);
+    if re_entry
+        && let Some(mark) = mark
+        && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), owner)
+    {
+        return Acquired { token: grant.number, predecessor: None };
+    }
+    let predecessor = if re_entry { None } else { ledger.last_cause(db, key) };
+    Acquired { token: ledger.begin((db, key, at), mark, owner, true, &mut context), predecessor }
+}

@@ -1,0 +1,228 @@
+//! Who holds locks, by which grants, and how holds ended.
+
+use super::super::redisson;
+use super::grant::{Grant, Marked};
+use super::recent_releases::RecentReleases;
+use super::release::{Release, ReleaseCause};
+use crate::keyspace::{At, Change, Context, EntryId, Mark, Place, Removal};
+use crate::values::Value;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+/// The owners of a lock, each with the grant by which it holds it.
+type LockOwners = BTreeMap<Box<[u8]>, Grant>;
+
+/// What is known of locks, in all databases.
+#[derive(Debug)]
+pub(crate) struct LockLedger {
+    /// The number of the last grant. Nothing takes it back, also when all keys go.
+    last_grant: u64,
+    /// Of locks with several owners.
+    owners: HashMap<Place, LockOwners, FixedState>,
+    /// How the last hold of a key ended, as far as it is remembered.
+    causes: RecentReleases<ReleaseCause>,
+    /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
+    /// remembered.
+    losses: RecentReleases<Release>,
+}
+
+impl LockLedger {
+    /// Nobody holds anything. The seed decides the hash of keys.
+    pub(crate) fn new(seed: u64) -> Self {
+        LockLedger {
+            last_grant: 0,
+            owners: HashMap::with_hasher(FixedState::with_seed(seed)),
+            causes: RecentReleases::new(seed),
+            losses: RecentReleases::new(seed),
+        }
+    }
+
+    /// How the last hold of a key ended, as far as it is remembered. O(1).
+    #[inline]
+    pub(super) fn last_cause(&self, db: usize, key: &[u8]) -> Option<ReleaseCause> {
+        self.causes.get(db, key, b"").copied()
+    }
+
+    /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
+    pub(super) fn last_loss(&self, db: usize, key: &[u8], owner: &[u8]) -> Option<Release> {
+        self.losses.get(db, key, owner).copied()
+    }
+
+    /// The number of the last grant of those who hold a marked key. O(n), n the owners.
+    pub(super) fn current_grant(&self, db: usize, key: &[u8], mark: Mark) -> Option<u64> {
+        match Marked::read(mark) {
+            Marked::One(grant) => Some(grant.number),
+            Marked::Several => self.owners.get(&At(db, key))?.values().map(|grant| grant.number).max(),
+        }
+    }
+
+    /// The grant by which an owner holds a marked key of this value, if it was seen to take it. O(log n), n the owners.
+    #[inline]
+    pub(super) fn grant_of(
+        &self,
+        db: usize,
+        key: &[u8],
+        (value, mark): (&Value, Mark),
+        owner: &[u8],
+    ) -> Option<Grant> {
+        match Marked::read(mark) {
+            Marked::One(grant) => {
+                let is_first = redisson::with_first_owner(value, |first| first == owner);
+                (is_first == Some(true)).then_some(grant)
+            }
+            Marked::Several => self.owners.get(&At(db, key))?.get(owner).copied(),
+        }
+    }
+
+    /// Who is known to hold a marked key of this value, and whether natively. O(n log n), n the owners.
+    pub(super) fn owners_of(
+        &self,
+        db: usize,
+        key: &[u8],
+        (value, mark): (&Value, Mark),
+    ) -> Vec<(Box<[u8]>, bool)> {
+        let known = |owner: &[u8]| Some((owner.into(), self.grant_of(db, key, (value, mark), owner)?.native));
+        match value {
+            Value::Hash(hash) => redisson::owners(hash).filter_map(known).collect(),
+            value => redisson::with_first_owner(value, known).flatten().into_iter().collect(),
+        }
+    }
+
+    /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
+    /// grant. O(log n), n
+    /// the owners.
+    #[inline(always)]
+    pub(super) fn begin(
+        &mut self,
+        (db, key, at): (usize, &[u8], EntryId),
+        mark: Option<Mark>,
+        owner: &[u8],
+        native: bool,
+        context: &mut Context<'_>,
+    ) -> u64 {
+        self.last_grant += 1;
+        let grant = Grant { number: self.last_grant, native };
+        if !self.losses.is_empty() {
+            self.losses.forget(db, key, owner);
+        }
+        let is_only = matches!(context.value(at), Value::Hash(hash) if hash.len() == 1);
+        if is_only && mark.is_none() {
+            context.set_mark(at, Marked::One(grant).mark());
+        } else {
+            self.begin_another((db, key, at), mark, owner, grant, context);
+        }
+        grant.number
+    }
+
+    /// The same of a key that has had an owner already, or names others.
+    fn begin_another(
+        &mut self,
+        (db, key, at): (usize, &[u8], EntryId),
+        mark: Option<Mark>,
+        owner: &[u8],
+        grant: Grant,
+        context: &mut Context<'_>,
+    ) {
+        let alone = match context.value(at) {
+            Value::Hash(hash) => redisson::owners(hash).nth(1).is_none(),
+            _ => true,
+        };
+        let before = mark.map(Marked::read);
+        if alone && before != Some(Marked::Several) {
+            return context.set_mark(at, Marked::One(grant).mark());
+        }
+        let owners = self.owners.entry((db, key.into())).or_default();
+        if let Some(Marked::One(earlier)) = before {
+            redisson::with_first_owner(context.value(at), |first| owners.insert(first.into(), earlier));
+        }
+        owners.insert(owner.into(), grant);
+        context.set_mark(at, Marked::Several.mark());
+    }
+
+    /// An owner is about to be taken out of the hash of a key.
+    #[inline(never)]
+    pub(super) fn end(&mut self, change: &Change<'_>, at: EntryId, owner: &[u8], context: &mut Context<'_>) {
+        let &Change { db, key, actor, .. } = change;
+        let Some(mark) = context.mark(at) else { return };
+        let Some(grant) = self.grant_of(db, key, (context.value(at), mark), owner) else { return };
+        let place = At(db, key);
+        let left = self.owners.get_mut(&place).is_some_and(|owners| {
+            owners.remove(owner);
+            !owners.is_empty()
+        });
+        if !left {
+            self.owners.remove(&place);
+            context.take_mark(at);
+        }
+        let cause = ReleaseCause::by(actor, owner);
+        self.ended(change, owner, grant, cause, context.is_waited_for(key));
+    }
+
+    /// A key no longer has a value: whoever held it as a lock holds it no longer.
+    #[inline(always)]
+    pub(super) fn end_all(&mut self, change: &Change<'_>, removal: Removal<'_>, waited_for: bool) {
+        let Removal { value, mark, cause } = removal;
+        let &Change { db, key, actor, .. } = change;
+        match mark.map(Marked::read) {
+            Some(Marked::One(grant)) => {
+                redisson::with_first_owner(value, |owner| {
+                    self.ended(change, owner, grant, ReleaseCause::of(cause, actor, owner), waited_for);
+                });
+            }
+            Some(Marked::Several) => {
+                for (owner, grant) in self.owners.remove(&At(db, key)).into_iter().flatten() {
+                    self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
+                }
+            }
+            // Nobody was seen to take it, but somebody waits until it is free.
+            None if waited_for => {
+                redisson::with_first_owner(value, |owner| {
+                    self.causes.remember(db, key, b"", ReleaseCause::of(cause, actor, owner));
+                });
+            }
+            None => {}
+        }
+    }
+
+    /// All keys of a database are gone, and their owners have been seen to.
+    pub(super) fn flushed(&mut self, db: usize) {
+        self.owners.retain(|(of, _), _| *of != db);
+    }
+
+    /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
+    #[inline]
+    fn ended(
+        &mut self,
+        change: &Change<'_>,
+        owner: &[u8],
+        grant: Grant,
+        cause: ReleaseCause,
+        waited_for: bool,
+    ) {
+        let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
+        if !is_forgotten || !self.causes.is_empty() {
+            self.remember(change, owner, grant, cause, waited_for);
+        }
+    }
+
+    fn remember(
+        &mut self,
+        change: &Change<'_>,
+        owner: &[u8],
+        grant: Grant,
+        cause: ReleaseCause,
+        waited_for: bool,
+    ) {
+        let &Change { db, key, now, .. } = change;
+        if cause != ReleaseCause::Released {
+            let release = Release { cause, wall_ms: now.wall_ms(), grant: grant.number };
+            self.losses.remember(db, key, owner, release);
+        }
+        if grant.native || waited_for || cause != ReleaseCause::Released {
+            self.causes.remember(db, key, b"", cause);
+        } else if let Some(last) = self.causes.get_mut(db, key, b"") {
+            *last = cause;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How a hold on a lock ended.
+
+use super::super::redisson::WRITE_SUFFIX;
+use crate::keyspace::{Actor, CalledBy, Cause};
+
+/// How a hold on a lock ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::locks) enum ReleaseCause {
+    /// What took it away named its owner: he gave it back, natively or by Redisson's script.
+    Released,
+    /// Its lease ran out.
+    Expired,
+    /// A script took it away that did not name its owner.
+    Forced,
+    /// A command did that deletes, renames or flushes keys.
+    Deleted,
+    /// Its key was given another value.
+    Overwritten,
+}
+
+impl ReleaseCause {
+    /// As replies spell it.
+    pub(in crate::locks) fn name(self) -> &'static str {
+        match self {
+            ReleaseCause::Released => "released",
+            ReleaseCause::Expired => "expired",
+            ReleaseCause::Forced => "forced",
+            ReleaseCause::Deleted => "deleted",
+            ReleaseCause::Overwritten => "overwritten",
+        }
+    }
+
+    /// How a hold of `owner` ends with a key that is gone for this cause.
+    #[inline]
+    pub(super) fn of(cause: Cause, actor: &Actor<'_>, owner: &[u8]) -> Self {
+        match cause {
+            Cause::Command => ReleaseCause::by(actor, owner),
+            Cause::Overwrite => ReleaseCause::Overwritten,
+            Cause::Deadline { .. } => ReleaseCause::Expired,
+        }
+    }
+
+    /// How a hold of `owner` ends that this actor takes away: given back by its owner, if he is named.
+    pub(super) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
+        let is_owner = |word: &[u8]| {
+            word == owner || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_writer(word, owner))
+        };
+        // Where an owner is named, it is mostly the last word.
+        let named = |words: &[&[u8]]| words.iter().rev().any(|word| is_owner(word));
+        let named_by_command = || named(actor.command.get(1..).unwrap_or_default());
+        match actor.called_by {
+            CalledBy::Script(script) if named(script.arguments) || named(script.keys) => {
+                ReleaseCause::Released
+            }
+            _ if named_by_command() => ReleaseCause::Released,
+            CalledBy::Script(_) => ReleaseCause::Forced,
+            _ => ReleaseCause::Deleted,
+        }
+    }
+}
+
+/// Whether an owner is that name in its write lock.
+fn is_writer(name: &[u8], owner: &[u8]) -> bool {
+    owner.strip_suffix(WRITE_SUFFIX) == Some(name)
+}
+
+/// The end of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::locks) struct Release {
+    /// How it ended.
+    pub(in crate::locks) cause: ReleaseCause,
+    /// When, in wall milliseconds.
+    pub(in crate::locks) wall_ms: i64,
+    /// The number of its grant.
+    pub(in crate::locks) grant: u64,
+}

@@ -1,0 +1,112 @@
+//! How the ledger learns of locks: from what happens to keys.
+//!
+//! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
+
+use super::super::redisson::{self, MODE_FIELD};
+use super::lock_ledger::LockLedger;
+use super::recent_releases::MOST;
+use crate::keyspace::{Cause, Change, Context, EntryId, Flushed, Interests, Removal, Subscriber, What};
+use crate::values::Value;
+
+impl Subscriber for LockLedger {
+    fn interests(&self) -> Interests {
+        Interests::ADDED.with(Interests::VALUES)
+    }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        match change.what {
+            What::FieldAdded { at, field } => self.field_added(change, *at, field, context),
+            What::FieldRemoved { at, field } => self.end(change, *at, field, context),
+            What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
+            What::Copied { .. } => self.copied(change, context),
+            What::Replaced { at, before } => self.replaced(change, *at, before, context),
+            What::Removed(removal) => self.removed(change, removal, context),
+            What::Flushed(flushed) => self.all_gone(change, *flushed, context),
+            What::Changed { .. } => {}
+        }
+    }
+}
+
+impl LockLedger {
+    /// A field has been added to a hash: perhaps an owner's. O(1) for all others.
+    #[inline(never)]
+    fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
+        let before = context.mark(at);
+        let is_new = match before {
+            None => redisson::is_owner(field),
+            Some(mark) => {
+                let grant = self.grant_of(change.db, change.key, (context.value(at), mark), field);
+                field != MODE_FIELD && grant.is_none()
+            }
+        };
+        if is_new {
+            self.begin((change.db, change.key, at), before, field, false, context);
+        }
+    }
+
+    /// That is how a lock is taken that has no command of its own: SET NX PX.
+    #[inline(never)]
+    fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
+        if context.has_deadline(at) {
+            self.begin((change.db, change.key, at), context.mark(at), text, false, context);
+        }
+    }
+
+    /// Who held the one key holds the other now, as a lock of its own.
+    #[inline(never)]
+    fn copied(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        let What::Copied { at, from_db, from, mark, moved } = *change.what else { return };
+        let value = context.value(at);
+        let owners = mark.map_or_else(Vec::new, |mark| self.owners_of(from_db, from, (value, mark)));
+        if moved {
+            let removal = Removal { value, mark, cause: Cause::Command };
+            let of_from = Change { db: from_db, key: from, ..*change };
+            self.end_all(&of_from, removal, context.is_waited_for(from));
+        }
+        for (owner, native) in owners {
+            self.begin((change.db, change.key, at), context.mark(at), &owner, native, context);
+        }
+    }
+
+    /// A key that may be a lock was given another value. The same text again is its owner's, who goes on holding it.
+    #[inline(never)]
+    fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
+        if let (Value::Str(before), Value::Str(after)) = (before, context.value(at))
+            && *before.text() == *after.text()
+        {
+            return;
+        }
+        let removal = Removal { value: before, mark: context.take_mark(at), cause: Cause::Overwrite };
+        self.end_all(change, removal, context.is_waited_for(change.key));
+    }
+
+    #[inline(never)]
+    fn removed(&mut self, change: &Change<'_>, removal: &Removal<'_>, context: &mut Context<'_>) {
+        self.end_all(change, *removal, context.is_waited_for(change.key));
+        if removal.cause == (Cause::Deadline { turned: true }) && context.has_audience() {
+            wake_listeners(change.key, removal.value, context);
+        }
+    }
+
+    /// All keys of the database are gone. As many losses are remembered as would be if they had gone one by one, and
+    /// those of keys that are waited for. O(these).
+    #[inline(never)]
+    fn all_gone(&mut self, change: &Change<'_>, flushed: Flushed<'_>, context: &mut Context<'_>) {
+        for (key, removal) in flushed.marked().take(MOST).chain(flushed.waited_for()) {
+            self.end_all(&Change { key, ..*change }, removal, context.is_waited_for(key));
+        }
+        self.flushed(change.db);
+    }
+}
+
+/// The lease of a lock was turned to its end, which those who wait by Redisson's means cannot know: they count its time
+/// on their own machine. To them it is a spurious wake-up.
+#[cold]
+fn wake_listeners(key: &[u8], value: &Value, context: &mut Context<'_>) {
+    let Value::Hash(hash) = value else { return };
+    let queue = context.peek(&redisson::queue_key(key));
+    let messages: Vec<_> = redisson::wake_messages(key, hash, queue).collect();
+    for (channel, message) in messages {
+        context.publish(channel, message);
+    }
+}

@@ -1,0 +1,163 @@
+//! What Redisson calls things: the fields of its locks, the keys beside them, its channels and messages.
+//!
+//! No other file spells these names.
+
+use super::snapshot::{LockLayout, LockMode};
+use crate::values::{Hash, Value};
+
+/// The field that marks the hash of a read-write lock; no owner.
+pub(super) const MODE_FIELD: &[u8] = b"mode";
+/// What [`MODE_FIELD`] holds while a lock is read.
+pub(super) const READ: &[u8] = b"read";
+/// What [`MODE_FIELD`] holds while a lock is written.
+const WRITE: &[u8] = b"write";
+/// What a field of the owner's write lock has behind the owner's name.
+pub(super) const WRITE_SUFFIX: &[u8] = b":write";
+
+/// A UUID in hexadecimal digits, and the colon behind it.
+const UUID: usize = 37;
+
+const CHANNEL: &[u8] = b"redisson_lock__channel:";
+const READ_WRITE_CHANNEL: &[u8] = b"redisson_rwlock:";
+const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
+const LATCH_CHANNEL: &[u8] = b"redisson_countdownlatch__channel__{";
+/// What the list of those who wait for a fair lock is called.
+const QUEUE: &[u8] = b"redisson_lock_queue:";
+
+/// What the message of a release says: one waiter may go on.
+pub(super) const UNLOCK_MESSAGE: &[u8] = b"0";
+/// What the message of the end of a write says: all readers may go on.
+pub(super) const READ_MESSAGE: &[u8] = b"1";
+
+/// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, `:write` behind it for a write lock.
+#[inline]
+pub(super) fn is_owner(field: &[u8]) -> bool {
+    let Some((uuid, thread)) = field.split_first_chunk::<UUID>() else { return false };
+    if [uuid[8], uuid[13], uuid[18], uuid[23], uuid[36]] != *b"----:" {
+        return false;
+    }
+    let thread = thread.strip_suffix(WRITE_SUFFIX).unwrap_or(thread);
+    !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
+}
+
+/// The owners that a hash names, in the order in which they came, while it is small.
+pub(super) fn owners(hash: &Hash) -> impl Iterator<Item = &[u8]> {
+    hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD)
+}
+
+/// Looks at the owner that came first, if there is one.
+#[inline(always)]
+pub(super) fn with_first_owner<T>(value: &Value, look: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    match value {
+        Value::Hash(hash) => match hash.first() {
+            Some((owner, _)) if owner != MODE_FIELD => Some(look(owner)),
+            _ => later_owner(hash).map(look),
+        },
+        Value::Str(text) => Some(look(&text.text())),
+        _ => None,
+    }
+}
+
+/// The first owner of a hash that begins with something else.
+#[cold]
+fn later_owner(hash: &Hash) -> Option<&[u8]> {
+    owners(hash).next()
+}
+
+/// What kind of lock a value is.
+pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
+    match value {
+        Value::Hash(hash) => match hash.get(MODE_FIELD) {
+            None => (LockMode::Exclusive, LockLayout::Hash),
+            Some(READ) => (LockMode::Shared, LockLayout::ReadWrite),
+            Some(_) => (LockMode::Exclusive, LockLayout::ReadWrite),
+        },
+        Value::Str(_) => (LockMode::Exclusive, LockLayout::String),
+        _ => (LockMode::None, LockLayout::None),
+    }
+}
+
+/// A name as it stands in those of what belongs to it: in braces, unless it has some of its own.
+fn braced(key: &[u8]) -> Vec<u8> {
+    if key.contains(&b'{') { key.to_vec() } else { [b"{", key, b"}"].concat() }
+}
+
+/// The channel on which those are told that wait for a plain lock.
+pub(super) fn lock_channel(key: &[u8]) -> Vec<u8> {
+    [CHANNEL, &braced(key)].concat()
+}
+
+/// The channel on which those are told that wait for a read-write lock.
+pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
+    [READ_WRITE_CHANNEL, &braced(key)].concat()
+}
+
+/// The key of the list of those who wait for a fair lock.
+pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
+    [QUEUE, &braced(key)].concat()
+}
+
+/// The key that holds the lease of an owner's `n`th read hold.
+pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
+    [&*braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
+}
+
+/// The channels that Redisson's clients listen to while they wait for what `key` is.
+#[derive(Debug)]
+pub(crate) struct Channels {
+    /// Of a lock, a read-write lock, a semaphore and a latch.
+    pub(crate) all: [Vec<u8>; 4],
+    /// What those of a fair lock begin with, one for each waiter; the waiter's name stands behind.
+    pub(crate) fair: Vec<u8>,
+}
+
+impl Channels {
+    /// The channels of a key.
+    pub(crate) fn of(key: &[u8]) -> Self {
+        let lock = lock_channel(key);
+        let fair = [&*lock, b":"].concat();
+        let semaphore = [SEMAPHORE_CHANNEL, &braced(key)].concat();
+        Channels {
+            all: [lock, read_write_channel(key), semaphore, [LATCH_CHANNEL, key, b"}"].concat()],
+            fair,
+        }
+    }
+}
+
+/// The channels on which those are told that wait for a lock that has become free, and what they are told: `value` was
+/// the lock's hash, `queue` is the list of those who wait for it, if it is fair.
+pub(super) fn wake_messages(
+    key: &[u8],
+    value: &Hash,
+    queue: Option<&Value>,
+) -> impl Iterator<Item = (Vec<u8>, &'static [u8])> {
+    let Channels { all: [lock, read_write, ..], fair } = Channels::of(key);
+    let head = match queue {
+        Some(Value::List(queue)) => queue.get(0).map(|owner| ([&*fair, owner].concat(), UNLOCK_MESSAGE)),
+        _ => None,
+    };
+    let mode = value.get(MODE_FIELD);
+    let message = if mode == Some(WRITE) { READ_MESSAGE } else { UNLOCK_MESSAGE };
+    let read_write = mode.map(|_| (read_write, message));
+    [Some((lock, UNLOCK_MESSAGE)), read_write, head].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_are_known_by_their_form() {
+        let uuid = "8743c9c0-0795-4907-87fd-6c719a6b4586";
+        for tail in [":1", ":4711", ":1:write"] {
+            assert!(is_owner(format!("{uuid}{tail}").as_bytes()), "{tail}");
+        }
+        for field in ["", "mode", "a:1", uuid] {
+            assert!(!is_owner(field.as_bytes()), "{field}");
+        }
+        for tail in ["", ":", ":x", ":1x", "1", ":write", ":1:read"] {
+            assert!(!is_owner(format!("{uuid}{tail}").as_bytes()), "{tail}");
+        }
+        assert!(!is_owner(b"8743c9c0x0795-4907-87fd-6c719a6b4586:1"));
+    }
+}

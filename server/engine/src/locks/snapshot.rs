@@ -1,0 +1,156 @@
+//! A lock at one instant: what LOCK.INFO and the server's own interface tell.
+
+use lockwheel_resp::Reply;
+
+/// A lock at one instant: what LOCK.INFO tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockSnapshot {
+    /// Who may hold it now.
+    pub mode: LockMode,
+    /// How the key keeps it.
+    pub layout: LockLayout,
+    /// Milliseconds until the lease runs out; `None` without one, and of a lock that nobody holds.
+    pub ttl_ms: Option<i64>,
+    /// Who holds it, in order of arrival.
+    pub holders: Vec<LockHolder>,
+    /// Who waits for it: by LOCK.ACQUIRE in order of arrival, then by Redisson's means.
+    pub waiters: Vec<LockWaiter>,
+}
+
+/// Who may hold a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Nobody does: there is no such key.
+    Free,
+    /// One owner does.
+    Exclusive,
+    /// Readers do.
+    Shared,
+    /// The key is something else than a lock.
+    None,
+}
+
+/// How a key keeps a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockLayout {
+    /// There is no lock.
+    None,
+    /// A hash of owners, as Redisson's plain lock and LOCK.ACQUIRE have it.
+    Hash,
+    /// The hash of Redisson's read-write lock.
+    ReadWrite,
+    /// A string with its owner, as `SET key owner NX` makes it.
+    String,
+}
+
+/// One who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockHolder {
+    /// In whose name.
+    pub owner: Vec<u8>,
+    /// How often.
+    pub holds: i64,
+    /// Whether a LOCK command took it.
+    pub is_native: bool,
+    /// The number of the grant, above that of every earlier one of the server, if the server saw it taken.
+    pub grant: Option<u64>,
+}
+
+/// One who waits for a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockWaiter {
+    /// In whose name, where that is known.
+    pub owner: Option<Vec<u8>>,
+    /// Whether by LOCK.ACQUIRE; otherwise by listening to the lock's channel, as Redisson does.
+    pub is_native: bool,
+    /// The client, as CLIENT ID tells it.
+    pub client: u64,
+}
+
+impl LockMode {
+    /// As LOCK.INFO spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LockMode::Free => "free",
+            LockMode::Exclusive => "exclusive",
+            LockMode::Shared => "shared",
+            LockMode::None => "none",
+        }
+    }
+}
+
+impl LockLayout {
+    /// As LOCK.INFO spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LockLayout::None => "none",
+            LockLayout::Hash => "hash",
+            LockLayout::ReadWrite => "rwlock",
+            LockLayout::String => "string",
+        }
+    }
+}
+
+impl LockSnapshot {
+    /// Writes the reply of LOCK.INFO.
+    pub(crate) fn write(&self, reply: &mut dyn Reply) {
+        reply.map(5);
+        field(reply, "mode", self.mode.name().as_bytes());
+        field(reply, "layout", self.layout.name().as_bytes());
+        reply.bulk(b"ttl");
+        // As PTTL tells it of a key without a deadline, and of none.
+        reply.integer(self.ttl_ms.unwrap_or(if self.holders.is_empty() { -2 } else { -1 }));
+        reply.bulk(b"holders");
+        reply.array(self.holders.len());
+        self.holders.iter().for_each(|holder| holder.write(reply));
+        reply.bulk(b"waiters");
+        reply.array(self.waiters.len());
+        self.waiters.iter().for_each(|waiter| waiter.write(reply));
+    }
+}
+
+impl LockHolder {
+    /// The fencing token: the number of the grant, if a LOCK command took the lock.
+    pub fn token(&self) -> Option<u64> {
+        self.grant.filter(|_| self.is_native)
+    }
+
+    fn write(&self, reply: &mut dyn Reply) {
+        reply.map(5);
+        field(reply, "owner", &self.owner);
+        reply.bulk(b"holds");
+        reply.integer(self.holds);
+        field(reply, "kind", kind(self.is_native));
+        number_or_null(reply, "token", self.token());
+        number_or_null(reply, "grant", self.grant);
+    }
+}
+
+impl LockWaiter {
+    fn write(&self, reply: &mut dyn Reply) {
+        reply.map(3);
+        match &self.owner {
+            Some(owner) => field(reply, "owner", owner),
+            None => number_or_null(reply, "owner", None),
+        }
+        field(reply, "kind", kind(self.is_native));
+        number_or_null(reply, "client", Some(self.client));
+    }
+}
+
+fn kind(is_native: bool) -> &'static [u8] {
+    if is_native { b"native" } else { b"foreign" }
+}
+
+fn number_or_null(reply: &mut dyn Reply, name: &str, number: Option<u64>) {
+    reply.bulk(name.as_bytes());
+    match number {
+        Some(number) => reply.integer(number as i64),
+        None => reply.null(),
+    }
+}
+
+fn field(reply: &mut dyn Reply, name: &str, value: &[u8]) {
+    reply.bulk(name.as_bytes());
+    reply.bulk(value);
+}

@@ -1,0 +1,26 @@
+//! TIME.
+
+use crate::core::{Call, Engine, Handler, Origin};
+use crate::spec::{Args, Flags, Outcome, Row};
+use lockwheel_resp::{Reply, number};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("time", 1, Handler::Engine(time))
+    .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
+    .about("server", "2.6.0", "O(1)")
+    .summary("The server's time: Unix seconds, and microseconds of the second.")
+    .tips(&["nondeterministic_output"])];
+
+/// Within a script time stands, as it does for everything that a command asks of it; but a script that waits for it
+/// would never end, and so it goes on once the script is slow.
+fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let goes_on = call.origin == Origin::Script && engine.scripts.control().is_slow();
+    let now = if goes_on { engine.time.clock.read(engine.system_now()) } else { engine.time.now };
+    reply.array(2);
+    for part in [now.wall_us.div_euclid(1_000_000), now.wall_us.rem_euclid(1_000_000)] {
+        let mut digits = Vec::with_capacity(20);
+        number::write_i64(part, &mut digits);
+        reply.bulk(&digits);
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Why a server cannot be started.
+
+use crate::net::BindError;
+use std::{fmt, io};
+
+/// A server cannot be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// An address cannot be listened on.
+    Bind(BindError),
+    /// The system refuses threads, sockets or signals.
+    System(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Bind(error) => error.fmt(f),
+            StartError::System(error) => write!(f, "Could not start: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<BindError> for StartError {
+    fn from(error: BindError) -> Self {
+        StartError::Bind(error)
+    }
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        StartError::System(error)
+    }
+}

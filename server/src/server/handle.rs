@@ -1,0 +1,181 @@
+//! What can be done with a running server from anywhere in its process.
+
+use crate::net::Shared;
+use lockwheel_engine::Engine;
+use lockwheel_engine::core::RedissonWaiters;
+use lockwheel_engine::locks::LockSnapshot;
+use lockwheel_engine::time::ClockError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A running server's clock and locks, for any thread: a copy costs next to nothing.
+///
+/// Each call is one batch of the server, as the requests of a client are: it waits for the commands that run, also for a
+/// slow script. A handle does not keep the server running. It can outlive the server, and then shows the state that was
+/// left.
+///
+/// ```
+/// use lockwheel::{Server, Time};
+/// use std::thread;
+/// use std::time::Duration;
+///
+/// let server = Server::builder().port(0).time(Time::Manual).start()?;
+/// let handle = server.handle();
+/// let turning = thread::spawn(move || handle.advance(Duration::from_secs(30)));
+/// assert_eq!(turning.join().expect("it does not panic")?, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Handle {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Handle { shared }
+    }
+
+    /// Runs `work` on the engine, as a batch of its own.
+    fn with<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
+        self.shared.with_engine(work)
+    }
+
+    /// Stops both hands of the clock. The wall hand, in milliseconds since the epoch.
+    ///
+    /// ```
+    /// # let server = lockwheel::Server::builder().port(0).start()?;
+    /// let stopped_at = server.handle().freeze();
+    /// assert_eq!(server.handle().wall_ms(), stopped_at);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn freeze(&self) -> i64 {
+        self.with(Engine::freeze)
+    }
+
+    /// Lets both hands run again from where they stand. The wall hand, in milliseconds since the epoch.
+    ///
+    /// ```
+    /// # let server = lockwheel::Server::builder().port(0).start()?;
+    /// let stopped_at = server.handle().freeze();
+    /// assert!(server.handle().resume() >= stopped_at);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resume(&self) -> i64 {
+        self.with(Engine::resume)
+    }
+
+    /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
+    ///
+    /// What that causes for clients is in their sockets' way when this returns.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// let before = server.handle().wall_ms();
+    /// server.handle().advance(Duration::from_secs(1))?;
+    /// assert_eq!(server.handle().wall_ms(), before + 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a hand would leave its range, some 146,000 years; then nothing has moved.
+    pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
+        let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        self.with(|engine| engine.advance(ms, RedissonWaiters::Woken))
+    }
+
+    /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
+    /// pending.
+    ///
+    /// ```
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// assert_eq!(server.handle().next(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next(&self) -> Option<u64> {
+        self.with(|engine| engine.advance_to_next(RedissonWaiters::Woken))
+    }
+
+    /// Moves the wall hand alone by `ms` milliseconds, as when the system's clock is set; negative: backward. The wall
+    /// hand, in milliseconds since the epoch.
+    ///
+    /// ```
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// let before = server.handle().wall_ms();
+    /// assert_eq!(server.handle().step(-5000)?, before - 5000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the hand would leave its range.
+    pub fn step(&self, ms: i64) -> Result<i64, ClockError> {
+        self.with(|engine| engine.step_wall(ms))
+    }
+
+    /// The wall hand, in milliseconds since the epoch.
+    pub fn wall_ms(&self) -> i64 {
+        self.with(|engine| engine.now().wall_ms())
+    }
+
+    /// A lock of database 0 as it is now: who holds it, natively or by Redisson, for how long yet, and who waits. What
+    /// LOCK.INFO tells.
+    ///
+    /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+    ///
+    /// ```
+    /// use lockwheel::LockMode;
+    ///
+    /// # let server = lockwheel::Server::builder().port(0).start()?;
+    /// let lock = server.handle().lock("orders");
+    /// assert_eq!((lock.mode, lock.holders.len(), lock.waiters.len()), (LockMode::Free, 0, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lock(&self, name: impl AsRef<[u8]>) -> LockSnapshot {
+        self.with(|engine| engine.lock_snapshot(0, name.as_ref()))
+    }
+
+    /// The same of another database; `None` when the server has no such.
+    ///
+    /// ```
+    /// # let server = lockwheel::Server::builder().port(0).start()?;
+    /// assert!(server.handle().lock_in(15, "orders").is_some());
+    /// assert!(server.handle().lock_in(16, "orders").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lock_in(&self, database: usize, name: impl AsRef<[u8]>) -> Option<LockSnapshot> {
+        self.with(|engine| {
+            let exists = database < engine.config.databases;
+            exists.then(|| engine.lock_snapshot(database, name.as_ref()))
+        })
+    }
+
+    /// How many waiting clients have been woken since the start: by keys, not by timeouts.
+    pub fn unblocked_clients(&self) -> u64 {
+        self.with(|engine| engine.unblocked_clients())
+    }
+
+    /// How often a timer has woken the process since the start: never before a deadline.
+    pub fn timer_wakes(&self) -> u64 {
+        self.shared.timer_wakes()
+    }
+
+    /// Asks the server to end, as SHUTDOWN does, and does not wait for it: [`Server::wait`](crate::Server::wait) returns,
+    /// and so does [`Builder::serve`](crate::Builder::serve).
+    ///
+    /// ```
+    /// # let server = lockwheel::Server::builder().port(0).start()?;
+    /// server.handle().shutdown();
+    /// server.wait();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown(&self) {
+        self.shared.end();
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}

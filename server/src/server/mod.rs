@@ -1,0 +1,13 @@
+//! The embedding API: servers in this process, their clocks and their locks.
+
+mod error;
+mod handle;
+mod instance;
+mod serve;
+
+pub use error::StartError;
+pub use handle::Handle;
+pub use instance::{Builder, Server};
+pub use lockwheel_engine::config::TimeMode as Time;
+pub use lockwheel_engine::statistics::AllocatorUsage;
+pub use serve::Stage;

@@ -1,0 +1,49 @@
+//! A server that is a process of its own.
+
+use super::error::StartError;
+use super::instance::{Builder, Server};
+use std::time::Duration;
+
+/// How long the end waits for commands that run: supervisors expect a process to end within a second.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What [`Builder::serve`] tells of the server's life.
+#[derive(Debug)]
+pub enum Stage<'a> {
+    /// It accepts connections.
+    Ready(&'a Server),
+    /// It was asked to end, and will.
+    Stopping,
+}
+
+impl Builder {
+    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it: what the
+    /// program `lockwheel` does once it has read its configuration. `tell` is called at each stage, on this thread.
+    ///
+    /// ```
+    /// use lockwheel::{Server, Stage, StartError};
+    ///
+    /// Server::builder().port(0).serve(|stage| {
+    ///     if let Stage::Ready(server) = stage {
+    ///         println!("connect to {}", server.url());
+    ///         # server.handle().shutdown();
+    ///     }
+    ///     Ok::<(), StartError>(())
+    /// })?;
+    /// # Ok::<(), StartError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the server cannot be started, or what `tell` gives: then the server ends.
+    pub fn serve<E: From<StartError>>(
+        self,
+        mut tell: impl FnMut(Stage<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let server = self.signals(true).start()?;
+        tell(Stage::Ready(&server))?;
+        server.wait();
+        let told = tell(Stage::Stopping);
+        server.stop(PATIENCE);
+        told
+    }
+}
