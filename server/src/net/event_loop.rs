@@ -4,8 +4,8 @@
 //! writes: the caches serve one thing at a time, and clients that wait for different connections are answered
 //! together. Connections never change their loop.
 //!
-//! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn, with
-//! the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
+//! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn,
+//! with the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
 //! while a connection runs, the connection itself is taken out of the table, and what is still to be done in this turn
 //! stands in a queue that the inner turn goes on with.
 
