@@ -12,8 +12,8 @@ use std::time::Duration;
 /// A running server's clock and locks, for any thread: a copy costs next to nothing.
 ///
 /// Each call is one batch of the server, as the requests of a client are: it waits for the commands that run, also for
-/// a slow script. A handle does not keep the server running. It can outlive the server, and then shows the state that was
-/// left.
+/// a slow script. A handle does not keep the server running. It can outlive the server, and then shows the state that
+/// was left.
 ///
 /// ```
 /// use lockwheel::{Server, Time};
