@@ -1,10 +1,5 @@
 //! What a library function may do, and what becomes of it.
 
-#![expect(
-    clippy::disallowed_macros,
-    reason = "what no handle reaches is counted by thread, which is by test"
-)]
-
 use super::buffer::Buffer;
 use super::raise::Raise;
 use super::{Frame, Library, Value};

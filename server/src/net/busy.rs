@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Something to be done with the engine that does not disturb a running script: it touches sessions only. It tells
 /// the one who waits for it, if somebody does.
 pub(super) struct Job {
-    /// Whose it is: it is not done when that session has gone.
+    /// The session that it is for: without that it is not done.
     session: Option<Slot>,
     work: Box<dyn FnOnce(&mut Engine) + Send>,
 }

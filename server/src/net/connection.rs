@@ -293,7 +293,7 @@ impl Connection {
         let SessionStatus { user, in_transaction, muted, .. } = self.status;
         let way =
             self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, user, in_transaction));
-        // Who wants no replies has the engine leave them out.
+        // The engine knows which replies a client does not want.
         if muted || way == WhileBusy::Queue {
             return match lent {
                 Some(engine) => {

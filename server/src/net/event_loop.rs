@@ -4,10 +4,10 @@
 //! writes: the caches serve one thing at a time, and clients that wait for different connections are answered
 //! together. Connections never change their loop.
 //!
-//! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn, with
-//! the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
+//! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn,
+//! with the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
 //! while a connection runs, the connection itself is taken out of the table, and what is still to be done in this turn
-//! stands in a queue that the inner turn goes on with.
+//! waits in a queue that the inner turn goes on with.
 
 use super::busy::Job;
 use super::connection::{Connection, Next};
@@ -41,7 +41,7 @@ const EVENTS: usize = 1024;
 const READ: usize = 64 * 1024;
 /// Connections whose keys are fetched together: all that they need stays in the caches until they have run.
 const PREFETCHED: usize = 128;
-/// How often a loop looks whether the engine is free again, in case nobody could tell it.
+/// How often a loop that waits for the engine tries again, in case it was not woken.
 const RETRY_ENGINE: Duration = Duration::from_millis(50);
 
 /// Something to be done in a turn.
@@ -106,7 +106,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         this.turn(&events, EngineAccess::Lock);
     }
     current_loop::set(None);
-    // The sockets close with the loop, whoever knows of them.
+    // Other threads know of the sockets too: they close with the loop.
     this.shared.clients.retain(|_, client| client.address.index != index);
 }
 

@@ -239,8 +239,8 @@ impl Shared {
         })
     }
 
-    /// What every holder of the engine ends with: what the engine wants done is done, or noted in `notices`; and so is
-    /// what others have deferred meanwhile.
+    /// Unlocks the engine. What it wants done is done before, or put into `notices`; so is what others have deferred
+    /// meanwhile.
     #[inline]
     pub(super) fn unlock(&self, engine: MutexGuard<'_, Engine>, notices: &mut Notices) {
         self.engine.unlock(engine, |engine| self.before_unlock(engine, notices));
@@ -332,7 +332,7 @@ impl Shared {
     }
 }
 
-/// Frees what takes long, on a thread that ends with it: it is rare, and nobody is to wait for it.
+/// Frees what takes long, on a thread of its own: it is rare, and no client should wait for it.
 fn free_elsewhere(garbage: Garbage) {
     let thread = std::thread::Builder::new().name("lockwheel-free".to_owned());
     // Without a thread it is freed here, as the closure is dropped.

@@ -22,8 +22,8 @@ use tokio::runtime;
 /// Stack of a loop's thread: scripts run on it, and Lua recurses deeply before it refuses.
 const STACK: usize = 16 << 20;
 
-/// What accepts connections and catches signals, made before the server listens: nobody must find one that listens and
-/// yet dies of a signal.
+/// What accepts connections and catches signals, made before the server listens: one that listens must not die of a
+/// signal.
 pub(crate) struct AcceptRuntime {
     runtime: runtime::Runtime,
     signals: Option<Signals>,

@@ -23,7 +23,7 @@ impl Timer {
         self.at.set(None);
     }
 
-    /// Has a wait end at the instant `at`, which is `left()` from now. What the wait's own timeout must be, if it is needed.
+    /// Has a wait end at the instant `at`, which is `left()` from now. The timeout that the wait needs, if it does.
     pub(super) fn set(&self, at: u64, left: impl FnOnce() -> Duration) -> Option<Duration> {
         if self.at.get() == Some(at) && alarm::ENDS_WAITS {
             return None;

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// A running server's clock and locks, for any thread: a copy costs next to nothing.
 ///
-/// Each call is one batch of the server, as the requests of a client are: it waits for the commands that run, also for a
-/// slow script. A handle does not keep the server running. It can outlive the server, and then shows the state that was
-/// left.
+/// Each call is one batch of the server, as the requests of a client are: it waits for the commands that run, even for
+/// a slow script. A handle does not keep the server running. It can outlive the server, and then shows the state that
+/// was left.
 ///
 /// ```
 /// use lockwheel::{Server, Time};
@@ -160,8 +160,8 @@ impl Handle {
         self.shared.timer_wakes()
     }
 
-    /// Asks the server to end, as SHUTDOWN does, and does not wait for it: [`Server::wait`](crate::Server::wait) returns,
-    /// and so does [`Builder::serve`](crate::Builder::serve).
+    /// Asks the server to end, as SHUTDOWN does, and does not wait for it: [`Server::wait`](crate::Server::wait) and
+    /// [`Builder::serve`](crate::Builder::serve) return.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;

@@ -17,8 +17,8 @@ pub enum Stage<'a> {
 }
 
 impl Builder {
-    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it: what the
-    /// program `lockwheel` does once it has read its configuration. `tell` is called at each stage, on this thread.
+    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it: what
+    /// the program `lockwheel` does once it has read its configuration. `tell` is called at each stage, on this thread.
     ///
     /// ```
     /// use lockwheel::{Server, Stage, StartError};

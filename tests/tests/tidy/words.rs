@@ -21,12 +21,17 @@ fn is_below_net(path: &str) -> bool {
 /// No global state in the engine and below it.
 pub(crate) fn global_state(sources: &[Source]) -> Vec<Finding> {
     let below = sources.iter().filter(|source| is_below_net(&source.path));
-    below.flat_map(mutable_statics).collect()
+    below.flat_map(|source| [mutable_statics(source), thread_locals(source)].concat()).collect()
 }
 
 /// Whether the word at this offset is the name of a lifetime.
 fn is_lifetime(code: &str, at: usize) -> bool {
     at > 0 && code.as_bytes()[at - 1] == b'\''
+}
+
+fn thread_locals(source: &Source) -> Vec<Finding> {
+    let found = |at| source.finding(at, "`thread_local`: no state beside the engine".to_string());
+    occurrences(&source.shipped, "thread_local").into_iter().map(found).collect()
 }
 
 /// Statics that can change.
@@ -110,6 +115,8 @@ fn global_state_is_found_below_net_only() {
             assert_eq!(crate::findings(global_state, path, code), [""; 0]);
         }
     }
+    let found = crate::findings(global_state, "resp/src/x.rs", "thread_local! {}");
+    assert_eq!(found, ["1: `thread_local`: no state beside the engine"]);
     let good = "fn f(_: &'static mut u8) {}\n\
                 const A: &'static str = \"Mutex\"; static T: [u8; 2] = [1, 2];\n\
                 #[cfg(test)]\nmod tests { static N: AtomicU64 = AtomicU64::new(0); }";
