@@ -1,6 +1,7 @@
 //! Clients: what the server knows of each, where it is kept, and what it is still to be sent.
 
 mod buffers;
+mod delivery;
 mod name;
 mod outbox;
 mod request;
@@ -10,6 +11,7 @@ mod slot;
 mod user;
 
 pub use buffers::ClientBuffers;
+pub(crate) use delivery::Verdict;
 pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;

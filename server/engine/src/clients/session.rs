@@ -1,7 +1,6 @@
 //! What the engine knows of one client.
 
-use super::buffers::ClientBuffers;
-use super::outbox::Outbox;
+use super::delivery::{Delivery, Verdict};
 use super::request::Request;
 use super::slot::Slot;
 use super::user::User;
@@ -12,7 +11,6 @@ use crate::timers::TimerKey;
 use lockwheel_resp::Protocol;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 /// Where a client comes from, as CLIENT LIST shows it.
 #[derive(Clone, Debug, Default)]
@@ -36,51 +34,6 @@ impl Peer {
 
 /// The most bytes of replies that a client may leave unread before it has authenticated.
 const UNAUTHENTICATED_MAX: usize = 1024;
-
-/// What CLIENT REPLY has asked for. Messages and the confirmations of subscriptions are sent in any case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Replies {
-    /// No reply is sent.
-    off: bool,
-    /// That of the present request is not.
-    skip: bool,
-    /// That of the next request will not be.
-    skip_next: bool,
-}
-
-impl Replies {
-    /// Whether what is answered now is not to be sent.
-    #[inline]
-    pub(crate) fn are_muted(self) -> bool {
-        self.off || self.skip
-    }
-
-    /// The request has been answered, at once or after a wait.
-    #[inline]
-    pub(crate) fn next_request(&mut self) {
-        self.skip = std::mem::take(&mut self.skip_next);
-    }
-
-    /// CLIENT REPLY ON. One that is to be skipped still is.
-    pub(crate) fn turn_on(&mut self) {
-        (self.off, self.skip) = (false, false);
-    }
-
-    /// CLIENT REPLY OFF.
-    pub(crate) fn turn_off(&mut self) {
-        self.off = true;
-    }
-
-    /// CLIENT REPLY SKIP; skipping one of no replies leaves none.
-    pub(crate) fn skip_next(&mut self) {
-        self.skip_next |= !self.off;
-    }
-
-    /// RESET, whose own reply may be one that is skipped.
-    pub(crate) fn reset(&mut self) {
-        (self.off, self.skip_next) = (false, false);
-    }
-}
 
 /// A transaction between MULTI and EXEC.
 #[derive(Debug, Default)]
@@ -125,7 +78,6 @@ pub struct Session {
     /// How much output it had not read when it was last looked at for being idle.
     pub(crate) unread_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
-    pub(crate) replies: Replies,
     pub(crate) multi: Option<Multi>,
     /// The keys it watches.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
@@ -137,13 +89,8 @@ pub struct Session {
     pub(crate) blocked: bool,
     /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
     pub(crate) closing: Option<Closing>,
-    /// Replies and messages not yet taken for writing.
-    pub(crate) out: Outbox,
-    /// A reply is being written: its buffer is away, and what comes for the client meanwhile goes behind it.
-    pub(crate) replying: bool,
-    pub(crate) behind_reply: Option<Box<Outbox>>,
-    /// What the connection holds, as it tells: of the output that was taken, whoever writes it counts it down.
-    pub(crate) buffers: Arc<ClientBuffers>,
+    /// What it is to be sent.
+    pub(crate) delivery: Delivery,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
     /// Looks whether it is beyond it for too long.
@@ -187,7 +134,6 @@ impl Session {
             idle_timer: None,
             unread_when_idle: 0,
             last_command: None,
-            replies: Replies::default(),
             multi: None,
             watched: Vec::new(),
             watch_broken: false,
@@ -195,10 +141,7 @@ impl Session {
             patterns: BTreeSet::new(),
             blocked: false,
             closing: None,
-            out: Outbox::default(),
-            replying: false,
-            behind_reply: None,
-            buffers: Arc::new(ClientBuffers::new(account.clone())),
+            delivery: Delivery::new(account),
             over_soft_since: None,
             output_timer: None,
             woken: false,
@@ -211,71 +154,21 @@ impl Session {
         self.channels.len() + self.patterns.len()
     }
 
-    /// Bytes of output that the client has not been sent.
-    #[inline]
-    pub(crate) fn pending_output(&self) -> usize {
-        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.len());
-        self.out.len() + behind + self.buffers.unwritten()
-    }
-
     /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
-        let keeps_up = self.pending_output() <= UNAUTHENTICATED_MAX;
+        let keeps_up = self.delivery.pending() <= UNAUTHENTICATED_MAX;
         if keeps_up {
             self.over_soft_since = None;
         }
         keeps_up
     }
 
-    /// Takes the buffer that a reply is written to.
-    #[inline]
-    pub(crate) fn begin_reply(&mut self) -> Vec<u8> {
-        self.replying = true;
-        self.out.take_tail()
-    }
-
-    /// Gives it back, and puts behind it what came meanwhile.
-    #[inline]
-    pub(crate) fn end_reply(&mut self, reply: Vec<u8>) {
-        self.replying = false;
-        self.out.put_tail(reply);
-        if self.behind_reply.is_some() {
-            self.append_behind_reply();
-        }
-    }
-
-    #[cold]
-    fn append_behind_reply(&mut self) {
-        if let Some(mut behind) = self.behind_reply.take() {
-            self.out.append(&mut behind);
-        }
-    }
-
-    /// Where something goes that the client did not ask for just now.
-    pub(crate) fn incoming(&mut self) -> &mut Outbox {
-        if self.replying { self.behind_reply.get_or_insert_default() } else { &mut self.out }
-    }
-
-    /// Forgets what has not been sent.
-    pub(crate) fn drop_output(&mut self) {
-        self.out = Outbox::default();
-        self.behind_reply = None;
-        self.count_output();
-    }
-
-    /// Tells the account what the output takes that has not been taken. O(1).
-    #[inline]
-    pub(crate) fn count_output(&self) {
-        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.memory());
-        self.buffers.tell_untaken(self.out.memory() + behind);
-    }
-
     /// Whether its replies are to be written before more are made.
     pub fn has_much_output(&self) -> bool {
         /// Bytes.
         const MUCH: usize = 256 * 1024;
-        self.out.len() > MUCH
+        self.delivery.out().len() > MUCH
     }
 
     /// Whether it waits for a key or a state.
@@ -290,7 +183,7 @@ impl Session {
 
     /// Whether it has asked not to be sent what is answered now.
     pub fn is_muted(&self) -> bool {
-        self.replies.are_muted()
+        self.delivery.mode.verdict() == Verdict::Drop
     }
 
     /// Whether and how its connection is to be closed.

@@ -8,7 +8,7 @@ use crate::clients::{Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass};
 use crate::timers::{Timer, TimerKind};
-use lockwheel_resp::{Reply, Writer};
+use lockwheel_resp::Reply;
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -125,16 +125,6 @@ impl Engine {
         }
     }
 
-    /// Whether a client that waits can still be given something. One that has closed its connection is cut off, though
-    /// nobody has read that far yet: what it would be given would be lost.
-    fn is_still_there(&mut self, id: u64) -> bool {
-        let gone = self.host.as_ref().is_some_and(|host| host.is_gone(id));
-        if gone && let Some(slot) = self.sessions.find(id) {
-            self.cut_off(slot);
-        }
-        !gone
-    }
-
     /// Asks clients that wait for a state of the server.
     pub(crate) fn serve_state_watchers(&mut self) {
         for id in self.keyspace.waiters.unkeyed().to_vec() {
@@ -147,25 +137,21 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         // It stays in its queues meanwhile, so that its place is its own; only the request is away.
         let Some(blocked) = self.parked.remove(id) else { return false };
-        let mut out = self.sessions.get_mut(slot).begin_reply();
+        let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.time.reading_ns();
         // A mistake in a command costs the client that waits by it, not the one whose request has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
-            let session = self.sessions.get(slot);
-            let mut writer = Writer::new(&mut out, session.protocol);
-            writer.mute(session.replies.are_muted());
-            let outcome = self.attempt(slot, &blocked, Args::new(&argv), &mut writer);
-            writer.mute(false);
-            outcome
+            let protocol = self.sessions.get(slot).protocol;
+            open.write(protocol, |reply| self.attempt(slot, &blocked, Args::new(&argv), reply))
         }));
         let command = blocked.command;
-        let session = self.sessions.get_mut(slot);
-        session.end_reply(out);
+        let is_answered = matches!(asked, Ok(Ok(true)));
+        self.sessions.get_mut(slot).delivery.end(open, !is_answered);
         self.parked.insert(id, blocked);
         match asked {
             Ok(Ok(false)) => return false,
-            Ok(Ok(true)) => session.replies.next_request(),
+            Ok(Ok(true)) => {}
             Ok(Err(error)) => {
                 self.stats.failed(command, error.as_bytes());
                 self.answer(slot, |reply| reply.error(error.as_bytes()));

@@ -6,7 +6,7 @@ use super::permit::{Caller, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, Request, Session, Slot};
 use crate::spec::{Args, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
-use lockwheel_resp::{Protocol, Reply, Writer};
+use lockwheel_resp::{Protocol, Reply};
 
 /// Bytes of a reply that takes long to write.
 const LONG_REPLY: usize = 128 * 1024;
@@ -60,27 +60,17 @@ impl Engine {
             return Progress::Stop;
         }
         session.last_active = self.time.now;
-        let (protocol, muted) = (session.protocol, session.replies.are_muted());
-        // The buffer is away while the command writes to it; what the command causes for its own session comes after.
-        let mut out = session.begin_reply();
-        let before = out.len();
-        let mut writer = Writer::new(&mut out, protocol);
-        if muted {
-            writer.mute(true);
-        }
-        let progress = self.dispatch(slot, args, &mut writer);
-        writer.mute(false);
+        let protocol = session.protocol;
+        let mut open = session.delivery.begin();
+        let progress = open.write(protocol, |reply| self.dispatch(slot, args, reply));
         let session = self.sessions.get_mut(slot);
-        if session.closing == Some(Closing::Now) {
-            out = Vec::new();
-            session.drop_output();
-        }
-        if out.len().saturating_sub(before) > LONG_REPLY {
+        if open.len() > LONG_REPLY {
             self.time.grow_stale();
         }
-        session.end_reply(out);
-        if progress != Progress::Blocked {
-            session.replies.next_request();
+        if session.closing == Some(Closing::Now) {
+            session.delivery.cut_reply();
+        } else {
+            session.delivery.end(open, progress == Progress::Blocked);
         }
         if !session.keeps_up() {
             self.check_much_output(slot);

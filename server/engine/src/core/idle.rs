@@ -93,12 +93,12 @@ impl Engine {
         let now = self.time.now;
         let session = self.sessions.get_mut(slot);
         session.idle_timer = None;
-        let unread = session.buffers.unwritten();
+        let unread = session.delivery.buffers().unwritten();
         if unread > 0 && unread != session.unread_when_idle {
             session.unread_when_idle = unread;
             session.last_active = now;
             self.arm_idle(slot);
-        } else if unread == 0 && !session.out.is_empty() {
+        } else if unread == 0 && !session.delivery.out().is_empty() {
             session.close(Closing::AfterOutput);
             self.wake(slot);
         } else {

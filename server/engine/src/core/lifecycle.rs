@@ -111,7 +111,7 @@ impl Engine {
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
         let session = self.sessions.get_mut(slot);
-        session.replying = false;
+        session.delivery.cut_reply();
         self.cut_off(slot);
         self.commit();
     }
@@ -133,7 +133,7 @@ impl Engine {
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);
         session.multi = None;
-        session.drop_output();
+        session.delivery.cut();
         session.close(Closing::Now);
         self.watch_idle(slot);
         self.wake(slot);
@@ -157,9 +157,7 @@ impl Engine {
     /// swap.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
-        into.append(&mut session.out);
-        session.buffers.tell_taken(into);
-        session.count_output();
+        session.delivery.take(into);
         session.woken = false;
     }
 
@@ -170,7 +168,7 @@ impl Engine {
 
     /// Where the connection tells what its buffers hold.
     pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
-        self.sessions.get(slot).buffers.clone()
+        self.sessions.get(slot).delivery.buffers().clone()
     }
 
     /// The system's instant at which the batch began, or was read again.

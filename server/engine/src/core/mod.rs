@@ -8,6 +8,7 @@ mod blocking;
 mod call;
 mod commit;
 mod deadlines;
+mod delivery;
 mod dispatch;
 mod engine;
 mod engine_time;

@@ -200,14 +200,14 @@ fn no_touch(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut d
 
 fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(2, "on") {
-        session.replies.turn_on();
+        session.delivery.mode.turn_on();
         reply.mute(false);
         reply.ok();
     } else if args.is(2, "off") {
-        session.replies.turn_off();
+        session.delivery.mode.turn_off();
         reply.mute(true);
     } else if args.is(2, "skip") {
-        session.replies.skip_next();
+        session.delivery.mode.skip_next();
     } else {
         return Err(errors::SYNTAX);
     }

@@ -110,20 +110,20 @@ impl Engine {
         let seconds = |since: crate::time::Now| {
             self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000
         };
-        let pending = session.pending_output();
-        let unwritten = pending - session.out.len();
+        let pending = session.delivery.pending();
+        let unwritten = pending - session.delivery.out().len();
         let multi = session.multi.as_ref();
         let multi_bytes: usize =
             multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
         let parked = self.parked.size(session.id);
-        let room = session.out.buffer_capacity();
-        let (query, query_free) = session.buffers.query();
-        let (taken, taken_bytes, taken_memory) = session.buffers.pieces();
+        let room = session.delivery.out().buffer_capacity();
+        let (query, query_free) = session.delivery.buffers().query();
+        let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
         // Replies that wait in pieces are what Redis has in its list; the others are in the buffer.
-        let list = taken + session.out.pieces();
-        let list_memory = taken_memory + session.out.piece_memory();
-        let buffered = pending.saturating_sub(taken_bytes + session.out.piece_bytes());
-        let total = size_of::<Session>() + multi_bytes + parked + session.buffers.memory();
+        let list = taken + session.delivery.out().pieces();
+        let list_memory = taken_memory + session.delivery.out().piece_memory();
+        let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
+        let total = size_of::<Session>() + multi_bytes + parked + session.delivery.buffers().memory();
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
         // Who has not authenticated is listed as the default user.
         let user = session.user.unwrap_or_default().name();

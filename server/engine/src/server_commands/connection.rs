@@ -233,10 +233,10 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     reply.speak(session.protocol);
     session.user = user;
     session.name = Box::default();
-    session.replies.reset();
+    session.delivery.mode.reset();
     session.no_evict = false;
     session.no_touch = false;
-    reply.mute(session.replies.are_muted());
+    reply.mute(session.is_muted());
     reply.status(b"RESET");
     Ok(())
 }

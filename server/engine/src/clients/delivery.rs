@@ -1,0 +1,286 @@
+//! The gate through which leaves what a client is sent.
+//!
+//! It knows where a reply begins and ends, and decides for each whether it is sent or dropped: the client has said so by
+//! CLIENT REPLY. What the client did not ask for (messages, the confirmations of subscriptions) is sent in any case, and
+//! goes behind a reply that is being written.
+
+use super::buffers::ClientBuffers;
+use super::outbox::{Message, Outbox};
+use crate::memory::BufferBytes;
+use lockwheel_resp::{Protocol, Reply, Writer};
+use std::sync::Arc;
+
+/// What CLIENT REPLY has asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReplyMode {
+    /// No reply is sent.
+    off: bool,
+    /// That of the present request is not.
+    skip: bool,
+    /// That of the next request will not be.
+    skip_next: bool,
+}
+
+impl ReplyMode {
+    /// CLIENT REPLY ON. One that is to be skipped still is.
+    pub(crate) fn turn_on(&mut self) {
+        (self.off, self.skip) = (false, false);
+    }
+
+    /// CLIENT REPLY OFF.
+    pub(crate) fn turn_off(&mut self) {
+        self.off = true;
+    }
+
+    /// CLIENT REPLY SKIP; skipping one of no replies leaves none.
+    pub(crate) fn skip_next(&mut self) {
+        self.skip_next |= !self.off;
+    }
+
+    /// RESET, whose own reply may be one that is skipped.
+    pub(crate) fn reset(&mut self) {
+        (self.off, self.skip_next) = (false, false);
+    }
+
+    /// What becomes of the reply to the present request.
+    #[inline]
+    pub(crate) fn verdict(self) -> Verdict {
+        if self.off || self.skip { Verdict::Drop } else { Verdict::Send }
+    }
+}
+
+/// What becomes of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is sent.
+    Send,
+    /// It is not.
+    Drop,
+}
+
+/// A reply from its beginning to its end.
+#[derive(Debug)]
+pub(crate) struct OpenReply {
+    buffer: Vec<u8>,
+    /// Where it begins.
+    start: usize,
+    verdict: Verdict,
+}
+
+impl OpenReply {
+    /// Lets the reply be written.
+    #[inline(always)]
+    pub(crate) fn write<T>(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply) -> T) -> T {
+        let mut writer = Writer::new(&mut self.buffer, protocol);
+        if self.verdict == Verdict::Drop {
+            writer.mute(true);
+        }
+        let written = write(&mut writer);
+        writer.mute(false);
+        written
+    }
+
+    /// Bytes written so far.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.buffer.len().saturating_sub(self.start)
+    }
+}
+
+/// What a client is to be sent, and whether it is.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    /// What CLIENT REPLY has asked for.
+    pub(crate) mode: ReplyMode,
+    /// Replies and messages not yet taken for writing.
+    out: Outbox,
+    /// A reply is being written: its buffer is away, and what comes for the client meanwhile goes behind it.
+    replying: bool,
+    behind_reply: Option<Box<Outbox>>,
+    /// What the connection holds, as it tells: of the output that was taken, whoever writes it counts it down.
+    buffers: Arc<ClientBuffers>,
+}
+
+impl Delivery {
+    pub(crate) fn new(account: &BufferBytes) -> Self {
+        Delivery {
+            mode: ReplyMode::default(),
+            out: Outbox::default(),
+            replying: false,
+            behind_reply: None,
+            buffers: Arc::new(ClientBuffers::new(account.clone())),
+        }
+    }
+
+    /// A reply begins.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> OpenReply {
+        self.replying = true;
+        let buffer = self.out.take_tail();
+        OpenReply { start: buffer.len(), buffer, verdict: self.mode.verdict() }
+    }
+
+    /// A reply ends, and leaves; behind it what came meanwhile. One that `is_left_open` will be answered later: nothing
+    /// of it has been written.
+    #[inline]
+    pub(crate) fn end(&mut self, reply: OpenReply, is_left_open: bool) {
+        self.replying = false;
+        self.out.put_tail(reply.buffer);
+        if self.behind_reply.is_some() {
+            self.append_behind_reply();
+        }
+        if !is_left_open {
+            self.next_request();
+        }
+    }
+
+    #[cold]
+    fn append_behind_reply(&mut self) {
+        if let Some(mut behind) = self.behind_reply.take() {
+            self.out.append(&mut behind);
+        }
+    }
+
+    /// The request has been answered: CLIENT REPLY SKIP has its turn.
+    #[inline]
+    fn next_request(&mut self) {
+        self.mode.skip = std::mem::take(&mut self.mode.skip_next);
+    }
+
+    /// Answers a request that was left open, by a whole reply. What becomes of it.
+    pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> Verdict {
+        let verdict = self.mode.verdict();
+        self.next_request();
+        if verdict == Verdict::Send {
+            self.push(protocol, write);
+        }
+        verdict
+    }
+
+    /// Sends something that the client did not ask for just now.
+    pub(crate) fn push(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
+        self.incoming().reply(protocol, write);
+        self.count();
+    }
+
+    /// Sends a message.
+    pub(crate) fn push_message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
+        self.incoming().message(message, protocol);
+        self.count();
+    }
+
+    fn incoming(&mut self) -> &mut Outbox {
+        if self.replying { self.behind_reply.get_or_insert_default() } else { &mut self.out }
+    }
+
+    /// Takes what has left, behind what `into` holds and has not been written yet.
+    pub(crate) fn take(&mut self, into: &mut Outbox) {
+        into.append(&mut self.out);
+        self.buffers.tell_taken(into);
+        self.count();
+    }
+
+    /// Cuts off: forgets what has not been taken. A reply that is being written is not to be ended, but cut too.
+    pub(crate) fn cut(&mut self) {
+        self.out = Outbox::default();
+        self.behind_reply = None;
+        self.count();
+    }
+
+    /// Cuts off a reply that was begun, and all that has not been taken.
+    pub(crate) fn cut_reply(&mut self) {
+        self.replying = false;
+        self.cut();
+    }
+
+    /// Bytes that the client has not been sent.
+    #[inline]
+    pub(crate) fn pending(&self) -> usize {
+        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.len());
+        self.out.len() + behind + self.buffers.unwritten()
+    }
+
+    /// What has left and has not been taken.
+    #[inline]
+    pub(crate) fn out(&self) -> &Outbox {
+        &self.out
+    }
+
+    /// What its connection tells of its buffers.
+    pub(crate) fn buffers(&self) -> &Arc<ClientBuffers> {
+        &self.buffers
+    }
+
+    /// Tells the account what the output takes that has not been taken. O(1).
+    #[inline]
+    pub(crate) fn count(&self) {
+        let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.memory());
+        self.buffers.tell_untaken(self.out.memory() + behind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(delivery: &mut Delivery, text: &[u8]) {
+        let mut reply = delivery.begin();
+        reply.write(Protocol::Resp2, |reply| reply.status(text));
+        delivery.end(reply, false);
+    }
+
+    fn sent(delivery: &mut Delivery) -> String {
+        let mut sent = Outbox::default();
+        delivery.take(&mut sent);
+        String::from_utf8_lossy(sent.bytes()).into_owned()
+    }
+
+    #[test]
+    fn what_comes_during_a_reply_leaves_behind_it() {
+        let mut delivery = Delivery::new(&BufferBytes::default());
+        let mut reply = delivery.begin();
+        delivery.push(Protocol::Resp2, |push| push.status(b"message"));
+        reply.write(Protocol::Resp2, |reply| reply.status(b"reply"));
+        assert_eq!(reply.len(), "+reply\r\n".len());
+        delivery.end(reply, false);
+        assert_eq!(sent(&mut delivery), "+reply\r\n+message\r\n");
+    }
+
+    #[test]
+    fn replies_are_dropped_as_asked_and_messages_are_not() {
+        let mut delivery = Delivery::new(&BufferBytes::default());
+        delivery.mode.skip_next();
+        status(&mut delivery, b"one");
+        status(&mut delivery, b"skipped");
+        status(&mut delivery, b"two");
+        delivery.mode.turn_off();
+        status(&mut delivery, b"off");
+        delivery.push(Protocol::Resp2, |push| push.status(b"message"));
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"later")), Verdict::Drop);
+        delivery.mode.turn_on();
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"three")), Verdict::Send);
+        assert_eq!(sent(&mut delivery), "+one\r\n+two\r\n+message\r\n+three\r\n");
+    }
+
+    #[test]
+    fn a_reply_that_is_left_open_keeps_its_verdict() {
+        let mut delivery = Delivery::new(&BufferBytes::default());
+        delivery.mode.skip_next();
+        status(&mut delivery, b"one");
+        let open = delivery.begin();
+        delivery.end(open, true);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"skipped")), Verdict::Drop);
+        status(&mut delivery, b"two");
+        assert_eq!(sent(&mut delivery), "+one\r\n+two\r\n");
+    }
+
+    #[test]
+    fn what_is_cut_off_is_forgotten() {
+        let mut delivery = Delivery::new(&BufferBytes::default());
+        status(&mut delivery, b"one");
+        let _open = delivery.begin();
+        delivery.push(Protocol::Resp2, |push| push.status(b"message"));
+        delivery.cut_reply();
+        assert_eq!((delivery.pending(), sent(&mut delivery)), (0, String::new()));
+    }
+}

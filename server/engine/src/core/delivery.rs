@@ -1,0 +1,81 @@
+//! What the engine sends its clients beside the replies to their own requests, and how much they may leave unread.
+
+use super::engine::Engine;
+use crate::clients::{Closing, Message, Slot, Verdict};
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Whether a client that waits can still be given something. One that has closed its connection is cut off, though
+    /// nobody has read that far yet: what it would be given would be lost.
+    pub(super) fn is_still_there(&mut self, id: u64) -> bool {
+        let gone = self.host.as_ref().is_some_and(|host| host.is_gone(id));
+        if gone && let Some(slot) = self.sessions.find(id) {
+            self.cut_off(slot);
+        }
+        !gone
+    }
+
+    /// Answers the request that a session has been waiting with, unless it wants no reply.
+    pub(crate) fn answer(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
+        let protocol = session.protocol;
+        if session.delivery.answer(protocol, write) == Verdict::Send {
+            self.check_output_limit(slot);
+        }
+        self.wake(slot);
+    }
+
+    /// Appends a message to the output of a session, and sees to it that it is written. A session that is being cut
+    /// off gets none, so that what one command sends is bounded by what its receivers may leave unread.
+    pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
+        let protocol = session.protocol;
+        session.delivery.push_message(message, protocol);
+        self.check_output_limit(slot);
+        self.wake(slot);
+    }
+
+    /// Sees to it that the connection looks after the session.
+    pub(crate) fn wake(&mut self, slot: Slot) {
+        self.sessions.wake(slot);
+    }
+
+    /// Cuts off a client that does not read what it is sent: a subscriber, or one that is not authenticated.
+    pub(crate) fn check_output_limit(&mut self, slot: Slot) {
+        if !self.sessions.get_mut(slot).keeps_up() {
+            self.check_much_output(slot);
+        }
+    }
+
+    /// The same of a client that does not keep up, if it is not being closed already.
+    #[inline(never)]
+    pub(crate) fn check_much_output(&mut self, slot: Slot) {
+        let now_ms = self.time.system.monotonic_ms();
+        let session = self.sessions.get_mut(slot);
+        session.delivery.count();
+        if session.closing.is_some() {
+            session.over_soft_since = None;
+            return;
+        }
+        let pending = session.delivery.pending();
+        let limit = self.config.output_limit(session.subscriptions() > 0);
+        let over_hard = (limit.hard > 0 && pending >= limit.hard) || session.user.is_none();
+        let over_soft = limit.soft > 0 && pending >= limit.soft;
+        let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };
+        session.over_soft_since = since;
+        let over_soft_long = since.is_some_and(|since| now_ms - since > limit.soft_seconds * 1000);
+        if over_hard || over_soft_long {
+            session.delivery.cut();
+            session.close(Closing::Now);
+            self.stats.output_limit_disconnections += 1;
+        } else if let Some(since) = since {
+            self.watch_output(slot, since + limit.soft_seconds * 1000);
+        }
+    }
+}
