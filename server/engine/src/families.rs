@@ -48,7 +48,7 @@ mod tests {
     fn a_command_has_a_handler_or_is_answered_by_rows() {
         let (table, handlers) = all().finish(&[]).expect("no new names");
         for command in table.iter_all() {
-            let is_run = handlers[command.id.index()].is_some();
+            let is_run = handlers[command.id].is_some();
             assert_ne!(is_run, is_help(command) || is_only_container(command), "{}", command.name);
         }
     }

@@ -4,6 +4,9 @@ use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot, Verdict};
 use lockwheel_resp::Reply;
 
+/// Bytes of output from which on it is counted while it grows; less is counted when it is taken.
+const COUNTED: usize = 16 * 1024;
+
 impl Engine {
     /// Whether a client that waits can still be given something. One that has closed its connection is cut off, though
     /// nobody has read that far yet: what it would be given would be lost.
@@ -58,12 +61,14 @@ impl Engine {
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.time.system.monotonic_ms();
         let session = self.sessions.get_mut(slot);
-        session.delivery.count();
+        let pending = session.delivery.pending();
+        if pending >= COUNTED {
+            session.delivery.count();
+        }
         if session.closing.is_some() {
             session.over_soft_since = None;
             return;
         }
-        let pending = session.delivery.pending();
         let limit = self.config.output_limit(session.subscriptions() > 0);
         let over_hard = (limit.hard > 0 && pending >= limit.hard) || session.user.is_none();
         let over_soft = limit.soft > 0 && pending >= limit.soft;

@@ -157,7 +157,7 @@ impl Engine {
     ) -> Option<Unfinished> {
         let began_ns = self.time.reading_ns();
         let mut waits = None;
-        let outcome = match self.handlers[command.index()] {
+        let outcome = match self.handlers[command] {
             Some(handler) => self.invoke(call, handler, args, reply, &mut waits),
             None => self.answer_by_rows(command, reply),
         };

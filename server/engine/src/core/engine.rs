@@ -17,7 +17,7 @@ use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
 use crate::spec::{
-    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, Handlers, OnKeys, Outcome,
+    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome, PerCommand,
     Registration,
 };
 use crate::statistics::{Identity, Stats};
@@ -82,7 +82,7 @@ pub struct Engine {
     /// Every command.
     pub table: Arc<CommandTable>,
     /// What runs each command, by its number.
-    pub(super) handlers: Handlers<Handler>,
+    pub(super) handlers: PerCommand<Option<Handler>>,
     /// The clients.
     pub(crate) sessions: Sessions,
     /// Who listens to which channel.
@@ -122,13 +122,12 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         keyspace.subscribe(Box::new(LockLedger::new(seed)));
-        let stats = Stats::new(table.iter_all().len());
         let mut engine = Engine {
             identity: Identity::new(keyspace.rng()),
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
-            stats,
+            stats: Stats::default(),
             slow_log: SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len),
             table: Arc::new(table),
             handlers,

@@ -61,7 +61,6 @@ impl EngineTime {
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.reading_ns = reading_ns;
-        self.stale |= reading_ns.wrapping_sub(self.instant_ns) >= FRESH_NS;
         reading_ns.saturating_sub(began_ns) + std::mem::take(&mut self.sleep_ns)
     }
 
@@ -78,6 +77,6 @@ impl EngineTime {
     /// Whether the next command is to begin at an instant that is read anew.
     #[inline]
     pub(crate) fn take_stale(&mut self) -> bool {
-        std::mem::take(&mut self.stale)
+        std::mem::take(&mut self.stale) || self.reading_ns.wrapping_sub(self.instant_ns) >= FRESH_NS
     }
 }

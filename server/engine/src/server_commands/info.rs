@@ -230,7 +230,7 @@ fn persistence(engine: &Engine, lines: &mut Lines) {
 fn stats(engine: &Engine, lines: &mut Lines) {
     let (stats, counters) = (&engine.stats, &engine.keyspace.counters);
     lines.field("total_connections_received", stats.connections_received);
-    lines.field("total_commands_processed", stats.commands_processed);
+    lines.field("total_commands_processed", stats.commands_processed());
     lines.field("rejected_connections", stats.rejected_connections);
     lines.zeros(&["sync_full", "sync_partial_ok", "sync_partial_err"]);
     lines.field("expired_keys", counters.expired_keys);

@@ -1,4 +1,7 @@
-//! The numbers of commands.
+//! The numbers of commands, and what is kept for each by its number.
+
+use std::fmt;
+use std::ops::{Index, IndexMut};
 
 /// A command or subcommand, by its number: as good as the [`Command`](super::Command) to whoever has the registry,
 /// and cheap to keep.
@@ -6,14 +9,63 @@
 pub struct CommandId(u16);
 
 impl CommandId {
+    /// How many commands there may be, a power of two: what is kept for each is found without a check of bounds.
+    const MAX: usize = 1024;
+
     /// # Panics
-    /// When there would be more than 65,536 commands.
+    /// When there would be more than 1,024 commands.
     pub(crate) fn new(index: usize) -> Self {
-        CommandId(u16::try_from(index).expect("there are some hundred commands"))
+        assert!(index < Self::MAX, "there are some hundred commands");
+        CommandId(index as u16)
     }
 
     /// The number: from 0, without gaps.
     pub fn index(self) -> usize {
-        self.0.into()
+        usize::from(self.0)
+    }
+}
+
+/// A value for each command.
+pub(crate) struct PerCommand<T>(Box<[T; CommandId::MAX]>);
+
+impl<T: Clone> PerCommand<T> {
+    /// `value` for all commands.
+    pub(crate) fn new(value: T) -> Self {
+        let all: Box<[T]> = vec![value; CommandId::MAX].into();
+        PerCommand(all.try_into().unwrap_or_else(|_| unreachable!("it has the length of the array")))
+    }
+
+    /// The values in the order of the commands' numbers, `rest` for numbers that no command has.
+    pub(crate) fn from_values(values: impl IntoIterator<Item = T>, rest: T) -> Self {
+        let mut all = Self::new(rest);
+        values.into_iter().zip(all.0.iter_mut()).for_each(|(value, place)| *place = value);
+        all
+    }
+
+    /// All values, in the order of the commands' numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
+impl<T> Index<CommandId> for PerCommand<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, command: CommandId) -> &T {
+        &self.0[command.index() & (CommandId::MAX - 1)]
+    }
+}
+
+impl<T> IndexMut<CommandId> for PerCommand<T> {
+    #[inline]
+    fn index_mut(&mut self, command: CommandId) -> &mut T {
+        &mut self.0[command.index() & (CommandId::MAX - 1)]
+    }
+}
+
+impl<T> fmt::Debug for PerCommand<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PerCommand")
     }
 }

@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::flags::Flags;
-use super::id::CommandId;
+use super::id::{CommandId, PerCommand};
 use super::keys::KeySpec;
 use super::names::Names;
 use super::row::{Row, Spec};
@@ -94,7 +94,7 @@ impl CommandTable {
 }
 
 /// What runs each command, by its number; none for a row without a handler.
-pub type Handlers<H> = Box<[Option<H>]>;
+type Handlers<H> = PerCommand<Option<H>>;
 
 /// A registry in the making. Each command gets the number of its place; `H` is what runs one.
 #[derive(Debug)]
@@ -149,7 +149,13 @@ impl<H> Registration<H> {
     ///
     /// # Panics
     /// When a name stands twice: a mistake that the first test finds.
-    pub fn finish(self, renames: &[(String, String)]) -> Result<(CommandTable, Handlers<H>), &'static str> {
+    pub(crate) fn finish(
+        self,
+        renames: &[(String, String)],
+    ) -> Result<(CommandTable, Handlers<H>), &'static str>
+    where
+        H: Clone,
+    {
         let Registration { all, mut commands, handlers } = self;
         let named = commands.iter().map(|command| (command.spec.name.to_owned(), command.id));
         let mut names: Vec<_> = named.collect();
@@ -158,7 +164,10 @@ impl<H> Registration<H> {
         }
         commands.retain(|command| names.iter().any(|(_, id)| *id == command.id));
         let all = all.into_iter().flatten().collect();
-        Ok((CommandTable { all, commands, names: Names::new(&names) }, handlers.into()))
+        Ok((
+            CommandTable { all, commands, names: Names::new(&names) },
+            PerCommand::from_values(handlers, None),
+        ))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counters that INFO shows.
 
-use crate::spec::CommandId;
+use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
 
 /// More kinds of errors than this are not told apart: a script may make up any.
@@ -9,17 +9,16 @@ const ERROR_KINDS_MAX: usize = 128;
 const CODE_MAX: usize = 30;
 
 /// Counters since the start or the last CONFIG RESETSTAT.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Stats {
     pub(crate) connections_received: u64,
-    pub(crate) commands_processed: u64,
     pub(crate) rejected_connections: u64,
     pub(crate) error_replies: u64,
     pub(crate) output_limit_disconnections: u64,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
     /// How often each command was run and refused, by [`CommandId`].
-    commands: Vec<CommandStats>,
+    commands: PerCommand<CommandStats>,
     /// How many replies began with each error code.
     errors: BTreeMap<Box<[u8]>, u64>,
 }
@@ -37,43 +36,51 @@ pub(crate) struct CommandStats {
     pub(crate) failed: u64,
 }
 
-impl Stats {
-    /// For a table of so many commands and subcommands.
-    pub(crate) fn new(commands: usize) -> Self {
-        Stats { commands: vec![CommandStats::default(); commands], ..Stats::default() }
+impl Default for Stats {
+    fn default() -> Self {
+        Stats {
+            connections_received: 0,
+            rejected_connections: 0,
+            error_replies: 0,
+            output_limit_disconnections: 0,
+            unblocked_clients: 0,
+            commands: PerCommand::new(CommandStats::default()),
+            errors: BTreeMap::new(),
+        }
     }
+}
 
+impl Stats {
     /// A command was run, or has begun to wait.
     #[inline]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
-        self.commands_processed += 1;
-        let stats = &mut self.commands[command.index()];
+        let stats = &mut self.commands[command];
         stats.calls += 1;
         stats.took_ns += took_ns;
     }
 
     /// A command that has begun to wait took so much longer when it was served.
     pub(crate) fn served(&mut self, command: CommandId, took_ns: u64) {
-        self.commands[command.index()].took_ns += took_ns;
+        self.commands[command].took_ns += took_ns;
     }
 
     /// A command was refused before its handler saw it, or was none at all.
     pub(crate) fn rejected(&mut self, command: Option<CommandId>, error: &[u8]) {
         if let Some(command) = command {
-            self.commands[command.index()].rejected += 1;
+            self.commands[command].rejected += 1;
         }
         self.answered_error(error);
     }
 
     /// A command was answered with an error.
     pub(crate) fn failed(&mut self, command: CommandId, error: &[u8]) {
-        self.commands[command.index()].failed += 1;
+        self.commands[command].failed += 1;
         self.answered_error(error);
     }
 
     /// Errors stand in the answer of a command whose handler could not know.
     pub(crate) fn failed_late(&mut self, command: CommandId, times: u64) {
-        self.commands[command.index()].failed += times;
+        self.commands[command].failed += times;
     }
 
     /// An error was answered.
@@ -93,9 +100,14 @@ impl Stats {
         }
     }
 
+    /// How many commands were run.
+    pub(crate) fn commands_processed(&self) -> u64 {
+        self.commands.iter().map(|command| command.calls).sum()
+    }
+
     /// The counters of a command.
     pub(crate) fn of(&self, command: CommandId) -> CommandStats {
-        self.commands[command.index()]
+        self.commands[command]
     }
 
     /// How many replies began with each error code, in the order of the codes.
@@ -117,7 +129,7 @@ mod tests {
 
     #[test]
     fn errors_are_counted_by_their_code_up_to_a_limit() {
-        let mut stats = Stats::new(2);
+        let mut stats = Stats::default();
         stats.called(NUMBER(1), 1500);
         stats.failed(NUMBER(1), b"WRONGTYPE Operation against a key");
         stats.rejected(Some(NUMBER(0)), b"ERR x");
@@ -140,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_reset_forgets_all() {
-        let mut stats = Stats::new(1);
+        let mut stats = Stats::default();
         stats.called(NUMBER(0), 1);
         stats.reset();
-        assert_eq!(stats.commands_processed, 0);
+        assert_eq!(stats.commands_processed(), 0);
         assert_eq!(stats.of(NUMBER(0)), CommandStats::default());
     }
 }
