@@ -211,12 +211,6 @@ impl Engine {
                 let (db, actor) = (self.sessions.get(call.slot).db, call.actor(args));
                 run(&mut self.keyspace.tx_by(&actor, db, self.time.now), args, reply)
             }
-            Handler::Session(run) => {
-                let session = self.sessions.get_mut(call.slot);
-                let mut tx = self.keyspace.tx(session.db, self.time.now);
-                run(&mut tx, session, args, reply)
-            }
-            Handler::Engine(run) => run(self, call, args, reply),
             Handler::BlockingData(run) => {
                 let (db, actor) = (self.sessions.get(call.slot).db, call.actor(args));
                 match run(&mut self.keyspace.tx_by(&actor, db, self.time.now), args, reply)? {
@@ -225,6 +219,18 @@ impl Engine {
                 }
                 Ok(())
             }
+            Handler::Stateless(run) => run(args, reply),
+            Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),
+            Handler::ConfiguredSession(run) => {
+                run(self.sessions.get_mut(call.slot), &self.config, args, reply)
+            }
+            Handler::Config(run) => run(&self.config, args, reply),
+            Handler::Statistics(run) => run(&mut self.stats, &mut self.keyspace.counters, args, reply),
+            Handler::Commands(run) => run(&self.table, args, reply),
+            Handler::PubSub(run) => run(&self.pubsub, args, reply),
+            Handler::SlowLog(run) => run(&mut self.slow_log, args, reply),
+            Handler::Scripts(run) => run(&mut self.scripts, args, reply),
+            Handler::Engine(run) => run(self, call, args, reply),
             Handler::BlockingEngine(run) => {
                 match run(self, call, args, reply)? {
                     Flow::Done => {}

@@ -10,7 +10,7 @@ use super::parked::Parked;
 use super::progress::Stop;
 use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
-use crate::keyspace::{Keyspace, Tx};
+use crate::keyspace::{Counters, Keyspace};
 use crate::locks::LockLedger;
 use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
@@ -27,8 +27,14 @@ use lockwheel_resp::Reply;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The handler of a command that also sees its session.
-pub(crate) type SessionHandler = fn(&mut Tx<'_>, &mut Session, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that reads one part of the engine.
+pub(crate) type ReadingHandler<Part> = fn(&Part, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that changes one part of the engine.
+pub(crate) type ChangingHandler<Part> = fn(&mut Part, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command that changes its session as the parameters allow.
+pub(crate) type ConfiguredSessionHandler = fn(&mut Session, &Config, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command on the counters of INFO: those of commands and clients, and those of keys.
+pub(crate) type StatisticsHandler = fn(&mut Stats, &mut Counters, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine and may wait.
@@ -36,14 +42,14 @@ pub(crate) type BlockingEngineHandler =
     fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
 
 /// What a request on the engine was resolved to when it came.
-pub trait EngineAttempt: Debug + Send {
+pub(crate) trait EngineAttempt: Debug + Send {
     /// Answers if what is waited for is so now; whether it is.
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
 }
 
 /// What is tried again for a client that waits, and when.
 #[derive(Debug)]
-pub enum Retry {
+pub(crate) enum Retry {
     /// When one of its keys is signalled.
     OnKeys(OnKeys),
     /// After whatever happens, as no key stands for what is waited for.
@@ -58,17 +64,33 @@ impl From<OnKeys> for Retry {
     }
 }
 
-/// What runs a command.
+/// What runs a command: each kind sees what its function is given and nothing else of the engine.
 #[derive(Clone, Copy, Debug)]
-pub enum Handler {
+pub(crate) enum Handler {
     /// It sees keys.
     Data(DataHandler),
-    /// It sees keys and its session.
-    Session(SessionHandler),
-    /// It sees the engine.
-    Engine(EngineHandler),
     /// It sees keys, and may wait.
     BlockingData(BlockingHandler),
+    /// It sees its arguments alone.
+    Stateless(fn(Args<'_>, &mut dyn Reply) -> Outcome),
+    /// It sees its session.
+    Session(ChangingHandler<Session>),
+    /// It sees its session, and the parameters in force.
+    ConfiguredSession(ConfiguredSessionHandler),
+    /// It sees the parameters in force.
+    Config(ReadingHandler<Config>),
+    /// It sees what INFO counts.
+    Statistics(StatisticsHandler),
+    /// It sees the rows of all commands.
+    Commands(ReadingHandler<CommandTable>),
+    /// It sees who listens to which channel.
+    PubSub(ReadingHandler<PubSub>),
+    /// It sees the calls that took long.
+    SlowLog(ChangingHandler<SlowLog>),
+    /// It sees the interpreter.
+    Scripts(ChangingHandler<Scripts>),
+    /// It sees the engine, for what concerns several of its parts.
+    Engine(EngineHandler),
     /// It sees the engine, and may wait.
     BlockingEngine(BlockingEngineHandler),
 }

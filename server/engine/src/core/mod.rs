@@ -27,8 +27,10 @@ mod simulation;
 mod turning;
 
 pub use call::{Call, Origin};
-pub(crate) use engine::{BlockingEngineHandler, EngineAttempt, EngineHandler, Retry};
-pub use engine::{Engine, Handler, Host};
+pub(crate) use engine::{
+    BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
+};
+pub use engine::{Engine, Host};
 pub use output::Output;
 pub use progress::Progress;
 pub(crate) use progress::Stop;

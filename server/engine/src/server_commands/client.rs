@@ -3,7 +3,6 @@
 use super::client_filter::Filter;
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::core::{Call, Engine, Handler};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
@@ -139,7 +138,7 @@ const CLIENT: &[Row<Handler>] = &[
         ]),
 ];
 
-fn getname(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn getname(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     match session.name.is_empty() {
         true => reply.null(),
         false => reply.bulk(&session.name),
@@ -147,14 +146,14 @@ fn getname(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn setname(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn setname(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     check_client_name(&args[2])?;
     session.name = args[2].into();
     reply.ok();
     Ok(())
 }
 
-fn setinfo(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn setinfo(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (option, value) = (&args[2], &args[3]);
     let field = if args.is(2, "lib-name") {
         &mut session.lib_name
@@ -172,7 +171,7 @@ fn setinfo(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dy
     Ok(())
 }
 
-fn id(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn id(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(session.id as i64);
     Ok(())
 }
@@ -186,19 +185,19 @@ fn switch(args: Args<'_>) -> Result<bool, CommandError> {
     }
 }
 
-fn no_evict(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn no_evict(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     session.no_evict = switch(args)?;
     reply.ok();
     Ok(())
 }
 
-fn no_touch(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn no_touch(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     session.no_touch = switch(args)?;
     reply.ok();
     Ok(())
 }
 
-fn reply_mode(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn reply_mode(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(2, "on") {
         session.delivery.mode.turn_on();
         reply.mute(false);

@@ -1,9 +1,11 @@
 //! COMMAND: what the table says of commands, and where a request's keys are.
 
 use super::command_info;
-use crate::core::{Call, Engine, Handler};
+use crate::core::{Handler, ReadingHandler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Begin, Command, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, Begin, Command, CommandError, CommandTable, Flags, KeyFlags, KeySpec, Outcome, Row, errors,
+};
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ const ORDER: &[&str] = &["nondeterministic_output_order"];
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row {
-    handler: Some(Handler::Engine(all)),
+    handler: Some(Handler::Commands(all)),
     ..Row::container("command", -1, COMMAND)
         .flags(&[FLAGS])
         .categories(&["connection"])
@@ -22,8 +24,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row {
         .tips(ORDER)
 }];
 
-const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["connection"])
+const fn row(name: &'static str, arity: i32, handler: ReadingHandler<CommandTable>) -> Row<Handler> {
+    Row::new(name, arity, Handler::Commands(handler)).flags(&[FLAGS]).categories(&["connection"])
 }
 
 const KEYS_ERRORS: &[&str] = &[
@@ -80,31 +82,31 @@ const COMMAND: &[Row<Handler>] = &[
         .errors(&["ERR syntax error"]),
 ];
 
-fn all(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn all(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(args.len(), 1, "an unknown subcommand is refused before");
-    write_all(engine, reply);
+    write_all(table, reply);
     Ok(())
 }
 
-fn write_all(engine: &Engine, reply: &mut dyn Reply) {
-    reply.array(engine.table.iter().len());
-    engine.table.iter().for_each(|command| command_info::write(command, reply));
+fn write_all(table: &CommandTable, reply: &mut dyn Reply) {
+    reply.array(table.iter().len());
+    table.iter().for_each(|command| command_info::write(command, reply));
 }
 
-fn count(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.integer(engine.table.iter().len() as i64);
+fn count(table: &CommandTable, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(table.iter().len() as i64);
     Ok(())
 }
 
-fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names = args.from(2);
     if names.is_empty() {
-        write_all(engine, reply);
+        write_all(table, reply);
         return Ok(());
     }
     reply.array(names.len());
     for name in names {
-        match engine.table.find_full(name) {
+        match table.find_full(name) {
             Some(command) => command_info::write(command, reply),
             None => reply.null(),
         }
@@ -112,13 +114,13 @@ fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wanted = match args.len() {
         2 => None,
         5 if args.is(2, "filterby") => Some(&args[4]),
         _ => return Err(errors::SYNTAX),
     };
-    let commands = engine.table.iter_all();
+    let commands = table.iter_all();
     let names: Vec<&str> = match wanted {
         None => commands.map(|command| &*command.name).collect(),
         // Nothing is loaded, so no module has commands.
@@ -139,16 +141,16 @@ fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-fn getkeys(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (_, keys) = named_keys(engine, args)?;
+fn getkeys(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (_, keys) = named_keys(table, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     keys.iter().for_each(|&(key, _)| reply.bulk(&request[key]));
     Ok(())
 }
 
-fn getkeysandflags(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (command, keys) = named_keys(engine, args)?;
+fn getkeysandflags(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (command, keys) = named_keys(table, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     for (key, flags) in keys {
@@ -164,9 +166,9 @@ fn getkeysandflags(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut
 type Key = (usize, KeyFlags);
 
 /// The keys of the request that follows `COMMAND GETKEYS`.
-fn named_keys(engine: &Engine, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
+fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
     let request = Args::new(args.from(2));
-    let command = engine.table.resolve(request).filter(|command| is_whole(command, request));
+    let command = table.resolve(request).filter(|command| is_whole(command, request));
     let command = command.ok_or(CommandError::text("ERR Invalid command specified"))?.clone();
     if command.spec.keys.is_empty() {
         return Err(CommandError::text("ERR The command has no key arguments"));

@@ -1,8 +1,10 @@
 //! CONFIG: the parameters of the server.
 
 use crate::config::Config;
-use crate::core::{Call, Engine, EngineHandler, Handler};
+use crate::core::{Call, Engine, Handler};
+use crate::keyspace::Counters;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
+use crate::statistics::Stats;
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
@@ -12,12 +14,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("config", -2, CONFIG)
     .about("server", "2.0.0", "Depends on the subcommand.")
     .summary("Reads and changes the server's parameters.")];
 
-const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Handler> {
-    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS])
+const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
+    Row::new(name, arity, handler).flags(&[FLAGS])
 }
 
 const CONFIG: &[Row<Handler>] = &[
-    row("get", -3, get)
+    row("get", -3, Handler::Config(get))
         .about("server", "2.0.0", "O(N), N the named parameters and patterns")
         .summary("Gives the values of parameters.")
         .help(&["GET <pattern>", "    Return parameters matching the glob-like <pattern> and their values."])
@@ -26,12 +28,12 @@ const CONFIG: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
-    row("resetstat", 2, resetstat)
+    row("resetstat", 2, Handler::Statistics(resetstat))
         .about("server", "2.0.0", "O(N), N the commands")
         .summary("Begins the counters of INFO anew.")
         .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
-    row("set", -4, set)
+    row("set", -4, Handler::Engine(set))
         .secrets(secrets_of_set)
         .about("server", "2.0.0", "O(N), N the named parameters")
         .summary("Changes parameters, all that are named or none.")
@@ -46,8 +48,8 @@ const CONFIG: &[Row<Handler>] = &[
         ]),
 ];
 
-fn get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let pairs = engine.config.get(args.from(2));
+fn get(config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let pairs = config.get(args.from(2));
     reply.map(pairs.len());
     for (name, value) in pairs {
         reply.bulk(&name);
@@ -83,10 +85,9 @@ fn secrets_of_set(args: Args<'_>) -> Vec<usize> {
     (3..args.len()).step_by(2).filter(is_secret).collect()
 }
 
-fn resetstat(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.stats.reset();
-    let dirty = engine.keyspace.counters.dirty;
-    engine.keyspace.counters = crate::keyspace::Counters { dirty, ..Default::default() };
+fn resetstat(stats: &mut Stats, counters: &mut Counters, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    stats.reset();
+    *counters = Counters { dirty: counters.dirty, ..Default::default() };
     reply.ok();
     Ok(())
 }

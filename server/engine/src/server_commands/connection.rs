@@ -1,14 +1,14 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
 use crate::clients::{Closing, Session, User, check_client_name};
+use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, Flags, Outcome, REDIS_VERSION, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("auth", -2, Handler::Engine(auth))
+    Row::new("auth", -2, Handler::ConfiguredSession(auth))
         .secrets(|args| (1..args.len()).collect())
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
@@ -21,13 +21,13 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "WRONGPASS invalid username-password pair or user is disabled.",
             "ERR syntax error",
         ]),
-    Row::new("echo", 2, Handler::Session(echo))
+    Row::new("echo", 2, Handler::Stateless(echo))
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Gives back its argument.")
         .syntax("message"),
-    Row::new("hello", -1, Handler::Engine(hello))
+    Row::new("hello", -1, Handler::ConfiguredSession(hello))
         .secrets(hello_secrets)
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
         .summary("Makes the connection as if it were new."),
-    Row::new("select", 2, Handler::Session(select))
+    Row::new("select", 2, Handler::ConfiguredSession(select))
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
@@ -76,34 +76,37 @@ fn hello_secrets(args: Args<'_>) -> Vec<usize> {
     auth.map_or_else(Vec::new, |auth| (auth + 1..args.len().min(auth + 3)).collect())
 }
 
-fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn auth(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (name, password) = match args.len() {
         2 => (User::Default.name().as_bytes(), &args[1]),
         3 => (&args[1], &args[2]),
         _ => return Err(errors::SYNTAX),
     };
-    if args.len() == 2 && engine.config.requirepass.is_empty() {
+    if args.len() == 2 && config.requirepass.is_empty() {
         return Err(CommandError::text(
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
         ));
     }
-    engine.authenticate(call, name, password)?;
+    authenticate(session, config, name, password)?;
     reply.ok();
     Ok(())
 }
 
-impl Engine {
-    fn authenticate(&mut self, call: Call<'_>, name: &[u8], password: &[u8]) -> Result<(), CommandError> {
-        let user = User::named(name).ok_or(WRONG_PASSWORD)?;
-        let expected = self.config.requirepass.as_slice();
-        // Without a password the default user accepts any, as Redis' `nopass` user does.
-        if !(expected.is_empty() || same_secret(expected, password)) {
-            return Err(WRONG_PASSWORD);
-        }
-        self.sessions.get_mut(call.slot).user = Some(user);
-        Ok(())
+fn authenticate(
+    session: &mut Session,
+    config: &Config,
+    name: &[u8],
+    password: &[u8],
+) -> Result<(), CommandError> {
+    let user = User::named(name).ok_or(WRONG_PASSWORD)?;
+    let expected = config.requirepass.as_slice();
+    // Without a password the default user accepts any, as Redis' `nopass` user does.
+    if !(expected.is_empty() || same_secret(expected, password)) {
+        return Err(WRONG_PASSWORD);
     }
+    session.user = Some(user);
+    Ok(())
 }
 
 /// Compares in a time that depends on the lengths only.
@@ -114,7 +117,7 @@ fn same_secret(expected: &[u8], given: &[u8]) -> bool {
     differing == 0 && expected.len() == given.len()
 }
 
-fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn hello(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let protocol = match args.get(1) {
         None => None,
         Some(version) => match number::parse_i64(version) {
@@ -126,9 +129,8 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     };
     let options = HelloOptions::parse(args)?;
     if let Some((name, password)) = options.auth {
-        engine.authenticate(call, name, password)?;
+        authenticate(session, config, name, password)?;
     }
-    let session = engine.sessions.get_mut(call.slot);
     if session.user.is_none() {
         return Err(CommandError::text(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
@@ -192,12 +194,12 @@ impl<'a> HelloOptions<'a> {
     }
 }
 
-fn echo(_: &mut Tx<'_>, _: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn echo(args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.bulk(&args[1]);
     Ok(())
 }
 
-fn ping(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn ping(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 2 {
         return Err(CommandError::arity("ping"));
     }
@@ -215,7 +217,7 @@ fn ping(_: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn R
     Ok(())
 }
 
-fn quit(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn quit(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     session.close(Closing::AfterOutput);
     reply.ok();
     Ok(())
@@ -241,9 +243,10 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     Ok(())
 }
 
-fn select(tx: &mut Tx<'_>, session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn select(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
-    let db = usize::try_from(index).ok().filter(|&db| db < tx.databases()).ok_or(errors::DB_OUT_OF_RANGE)?;
+    let db =
+        usize::try_from(index).ok().filter(|&db| db < config.databases).ok_or(errors::DB_OUT_OF_RANGE)?;
     session.db = db;
     reply.ok();
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
+use crate::pubsub::PubSub;
 use crate::spec::{Args, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
@@ -41,7 +42,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 ];
 
 const PUBSUB: &[Row<Handler>] = &[
-    Row::new("channels", -2, Handler::Engine(pubsub_channels))
+    Row::new("channels", -2, Handler::PubSub(channels))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Lists the channels that somebody listens to.")
@@ -55,12 +56,12 @@ const PUBSUB: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("pubsub", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
-    Row::new("numpat", 2, Handler::Engine(pubsub_numpat))
+    Row::new("numpat", 2, Handler::PubSub(numpat))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(1)")
         .summary("Counts the patterns that somebody listens to.")
         .help(&["NUMPAT", "    Return number of subscriptions to patterns."]),
-    Row::new("numsub", -2, Handler::Engine(pubsub_numsub))
+    Row::new("numsub", -2, Handler::PubSub(numsub))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(N), N the channels")
         .summary("Counts the subscribers of channels.")
@@ -163,12 +164,12 @@ fn punsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut
     Ok(())
 }
 
-fn pubsub_channels(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn channels(pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
     }
     let pattern = args.get(2);
-    let channels = engine.pubsub.with_prefix(b"").map(|(channel, _)| channel);
+    let channels = pubsub.with_prefix(b"").map(|(channel, _)| channel);
     let listed = |channel: &&[u8]| pattern.is_none_or(|pattern| glob::matches(pattern, channel, false));
     let channels: Vec<&[u8]> = channels.filter(listed).collect();
     reply.array(channels.len());
@@ -176,18 +177,18 @@ fn pubsub_channels(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut
     Ok(())
 }
 
-fn pubsub_numpat(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.integer(engine.pubsub.patterns() as i64);
+fn numpat(pubsub: &PubSub, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(pubsub.patterns() as i64);
     Ok(())
 }
 
-fn pubsub_numsub(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn numsub(pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let channels = args.from(2);
     // Flat in RESP3 too.
     reply.array(channels.len() * 2);
     for channel in channels {
         reply.bulk(channel);
-        reply.integer(engine.pubsub.subscribers(channel) as i64);
+        reply.integer(pubsub.subscribers(channel) as i64);
     }
     Ok(())
 }

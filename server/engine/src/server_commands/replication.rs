@@ -6,7 +6,7 @@ use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("role", 1, Handler::Engine(role))
+    Row::new("role", 1, Handler::Stateless(role))
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "2.8.12", "O(1)")
@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ]),
 ];
 
-fn role(_: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn role(_: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(3);
     reply.bulk(b"master");
     reply.integer(0);

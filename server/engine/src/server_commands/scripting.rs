@@ -3,7 +3,7 @@
 use crate::core::permit::{Caller, decide};
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::keyspace::ScriptInputs;
-use crate::scripts::kill_error;
+use crate::scripts::{Scripts, kill_error};
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{Host, Runtime, ScriptId};
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 ];
 
 const SCRIPT: &[Row<Handler>] = &[
-    Row::new("exists", -3, Handler::Engine(script_exists))
+    Row::new("exists", -3, Handler::Scripts(script_exists))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the digests")
@@ -84,7 +84,7 @@ const SCRIPT: &[Row<Handler>] = &[
         ])
         .syntax("sha1 [sha1 ...]")
         .tips(&["request_policy:all_shards", "response_policy:agg_logical_and"]),
-    Row::new("flush", -2, Handler::Engine(script_flush))
+    Row::new("flush", -2, Handler::Scripts(script_flush))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the cached scripts")
@@ -105,7 +105,7 @@ const SCRIPT: &[Row<Handler>] = &[
         .categories(&["scripting"])
         .about("scripting", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
-    Row::new("kill", 2, Handler::Engine(script_kill))
+    Row::new("kill", 2, Handler::Scripts(script_kill))
         .flags(&[Flags::NOSCRIPT, Flags::ALLOW_BUSY])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(1)")
@@ -113,7 +113,7 @@ const SCRIPT: &[Row<Handler>] = &[
         .help(&["KILL", "    Kill the currently executing Lua script."])
         .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
         .errors(&["NOTBUSY No scripts in execution right now."]),
-    Row::new("load", 3, Handler::Engine(script_load))
+    Row::new("load", 3, Handler::Scripts(script_load))
         .flags(&[Flags::NOSCRIPT, Flags::STALE])
         .categories(&["scripting"])
         .about("scripting", "2.6.0", "O(N), N the length of the script")
@@ -271,17 +271,17 @@ impl Host for ScriptHost<'_> {
     }
 }
 
-fn script_load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let mut runtime = engine.scripts.take()?;
+fn script_load(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let mut runtime = scripts.take()?;
     let loaded = runtime.load(&args[2]);
-    engine.scripts.put_back(runtime);
+    scripts.put_back(runtime);
     let sha = loaded.map_err(|error| CommandError::new(error.into_bytes()))?;
     reply.bulk(sha.as_bytes());
     Ok(())
 }
 
-fn script_exists(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let runtime = engine.scripts.idle()?;
+fn script_exists(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let runtime = scripts.idle()?;
     reply.array(args.len() - 2);
     for sha in args.from(2) {
         reply.integer(i64::from(runtime.exists(sha)));
@@ -289,20 +289,20 @@ fn script_exists(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut d
     Ok(())
 }
 
-fn script_flush(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn script_flush(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let known = args.len() == 2 || (args.len() == 3 && (args.is(2, "sync") || args.is(2, "async")));
     if !known {
         return Err(CommandError::text("ERR SCRIPT FLUSH only support SYNC|ASYNC option"));
     }
-    engine.scripts.idle()?.flush();
+    scripts.idle()?.flush();
     reply.ok();
     Ok(())
 }
 
 /// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
 /// the engine's host, without waiting for the engine.
-fn script_kill(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.scripts.control().kill().map_err(kill_error)?;
+fn script_kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    scripts.control().kill().map_err(kill_error)?;
     reply.ok();
     Ok(())
 }

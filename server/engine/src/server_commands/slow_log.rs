@@ -1,7 +1,7 @@
 //! SLOWLOG: the calls that took long.
 
-use crate::core::{Call, Engine, Handler};
-use crate::slow_log::Entry;
+use crate::core::Handler;
+use crate::slow_log::{Entry, SlowLog};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG
     .summary("Tells of the calls that took long.")];
 
 const SLOWLOG: &[Row<Handler>] = &[
-    Row::new("get", -2, Handler::Engine(get))
+    Row::new("get", -2, Handler::SlowLog(get))
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries returned")
         .summary("Gives the calls that took long, the latest first.")
@@ -36,13 +36,13 @@ const SLOWLOG: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
         .summary("Explains the subcommands."),
-    Row::new("len", 2, Handler::Engine(len))
+    Row::new("len", 2, Handler::SlowLog(len))
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(1)")
         .summary("Counts the entries.")
         .help(&["LEN", "    Return the length of the slowlog."])
         .tips(&["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"]),
-    Row::new("reset", 2, Handler::Engine(reset))
+    Row::new("reset", 2, Handler::SlowLog(reset))
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries in the slowlog")
         .summary("Forgets all entries.")
@@ -50,7 +50,7 @@ const SLOWLOG: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-fn get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn get(log: &mut SlowLog, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     const WRONG_COUNT: CommandError = CommandError::text("ERR count should be greater than or equal to -1");
     let count = match args.len() {
         2 => COUNT,
@@ -60,8 +60,8 @@ fn get(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
         },
         _ => return Err(unknown_or_arity(args)),
     };
-    reply.array(engine.slow_log.len().min(count));
-    engine.slow_log.iter().take(count).for_each(|entry| write(entry, reply));
+    reply.array(log.len().min(count));
+    log.iter().take(count).for_each(|entry| write(entry, reply));
     Ok(())
 }
 
@@ -76,13 +76,13 @@ fn write(entry: &Entry, reply: &mut dyn Reply) {
     reply.bulk(&entry.name);
 }
 
-fn len(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    reply.integer(engine.slow_log.len() as i64);
+fn len(log: &mut SlowLog, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(log.len() as i64);
     Ok(())
 }
 
-fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.slow_log.reset();
+fn reset(log: &mut SlowLog, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    log.reset();
     reply.ok();
     Ok(())
 }

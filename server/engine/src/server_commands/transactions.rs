@@ -3,7 +3,6 @@
 use crate::clients::{Multi, Request, Session, Slot, User};
 use crate::core::permit::{Caller, permit};
 use crate::core::{Call, Engine, Handler, Origin};
-use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
@@ -45,7 +44,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Forgets the watched keys."),
 ];
 
-fn multi(_: &mut Tx<'_>, session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn multi(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if session.multi.is_some() {
         return Err(CommandError::text("ERR MULTI calls can not be nested"));
     }
