@@ -38,7 +38,7 @@ impl Engine {
             };
             let timer = Timer { kind, client: id, order: self.keyspace.next_order() };
             // The furthest there is when it overflows.
-            self.timers.insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
+            self.time.timers.insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
         });
         let since_ms = self.time.now.monotonic_ms();
         let Wait { retry, null, .. } = *wait;
@@ -62,7 +62,7 @@ impl Engine {
             Retry::Never => {}
         }
         if let Some(timer) = blocked.timeout {
-            self.timers.cancel(timer);
+            self.time.timers.cancel(timer);
         }
         self.sessions.get_mut(slot).last_active = self.time.now;
         self.watch_idle(slot);
@@ -153,7 +153,7 @@ impl Engine {
             Ok(Ok(false)) => return false,
             Ok(Ok(true)) => {}
             Ok(Err(error)) => {
-                self.stats.failed(command, error.as_bytes());
+                self.observers.stats.failed(command, error.as_bytes());
                 self.answer(slot, |reply| reply.error(error.as_bytes()));
             }
             Err(_) => {
@@ -164,7 +164,7 @@ impl Engine {
         if let Some(blocked) = self.unblock(slot) {
             self.observe_served(slot, &blocked, began_ns);
         }
-        self.stats.unblocked_clients += 1;
+        self.observers.stats.unblocked_clients += 1;
         self.wake(slot);
         self.deliver();
         true
@@ -173,9 +173,9 @@ impl Engine {
     /// Counts what a request took that has been served after a wait: the time in which it ran, not that of the wait.
     fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
         let took_ns = self.lap(began_ns);
-        self.stats.served(blocked.command, took_ns);
+        self.observers.stats.served(blocked.command, took_ns);
         let took_ns = took_ns + blocked.took_ns;
-        if self.slow_log.wants(took_ns) {
+        if self.observers.want_more(took_ns) {
             let call = Call::by(self.sessions.get(slot), Origin::Client);
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
         }
@@ -216,7 +216,7 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         let Some(blocked) = self.unblock(slot) else { return false };
         if with_error {
-            self.stats.failed(blocked.command, crate::spec::errors::UNBLOCKED.as_bytes());
+            self.observers.stats.failed(blocked.command, crate::spec::errors::UNBLOCKED.as_bytes());
         }
         self.answer(slot, |reply| match with_error {
             true => reply.error(crate::spec::errors::UNBLOCKED.as_bytes()),
@@ -238,12 +238,12 @@ impl Engine {
 
     /// How many clients wait for no longer than a time.
     pub(crate) fn waits_with_timeout(&self) -> usize {
-        self.timers.count(TimerKind::Wait) + self.timers.count(TimerKind::RealWait)
+        self.time.timers.count(TimerKind::Wait) + self.time.timers.count(TimerKind::RealWait)
     }
 
     /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.
     pub fn unblocked_clients(&self) -> u64 {
-        self.stats.unblocked_clients
+        self.observers.stats.unblocked_clients
     }
 }
 

@@ -22,10 +22,10 @@ impl Engine {
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         let deadlines = Deadlines {
             wall_ms: self.keyspace.next_deadline(),
-            monotonic_ms: self.timers.next_deadline(false),
+            monotonic_ms: self.time.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
-        let real = Deadlines { wall_ms: None, monotonic_ms: self.timers.next_deadline(true) };
+        let real = Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(true) };
         let first = virtual_us.into_iter().chain(self.time.system.us_until(real, Over::Past)).min()?;
         Some(self.time.system.monotonic_us.saturating_add(first))
     }
@@ -55,7 +55,7 @@ impl Engine {
         }
         self.keyspace.set_expiry_backlog(due.map(|_| over.until_ms(self.time.now.wall_ms())));
         let real_ms = Over::Past.until_ms(self.time.system.monotonic_ms());
-        while let Some(timer) = self.timers.pop_due(true, real_ms) {
+        while let Some(timer) = self.time.timers.pop_due(true, real_ms) {
             self.fire_timer(timer);
         }
     }
@@ -84,7 +84,7 @@ impl Engine {
             Due::Key => drop(self.keyspace.expire_next(self.time.now, over)),
             Due::Timer => {
                 let until_ms = over.until_ms(self.time.now.monotonic_ms());
-                if let Some(timer) = self.timers.pop_due(false, until_ms) {
+                if let Some(timer) = self.time.timers.pop_due(false, until_ms) {
                     self.fire_timer(timer);
                 }
             }
@@ -121,7 +121,7 @@ impl Engine {
     /// The first timer on the monotonic hand; up to `until_ms` those are put off first that are set too early.
     fn first_timer(&mut self, until_ms: i64) -> Option<(i64, Timer)> {
         loop {
-            let (at_ms, timer) = self.timers.first()?;
+            let (at_ms, timer) = self.time.timers.first()?;
             if at_ms > until_ms || !self.put_off_idle(at_ms, timer) {
                 return Some((at_ms, timer));
             }

@@ -78,7 +78,7 @@ impl Engine {
         if over_hard || over_soft_long {
             session.delivery.cut();
             session.close(Closing::Now);
-            self.stats.output_limit_disconnections += 1;
+            self.observers.stats.output_limit_disconnections += 1;
         } else if let Some(since) = since {
             self.watch_output(slot, since + limit.soft_seconds * 1000);
         }

@@ -125,10 +125,10 @@ impl Engine {
             let reason = error.as_bytes();
             let reason = reason.strip_prefix(b"ERR ").unwrap_or(reason);
             let text = [b"EXECABORT Transaction discarded because of: ", reason].concat();
-            self.stats.rejected(refusal.command, &text);
+            self.observers.stats.rejected(refusal.command, &text);
             return reply.error(&text);
         }
-        self.stats.rejected(refusal.command, error.as_bytes());
+        self.observers.stats.rejected(refusal.command, error.as_bytes());
         if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
             multi.aborted = true;
         }
@@ -139,7 +139,7 @@ impl Engine {
     #[cold]
     pub(crate) fn refuse_call(&mut self, refusal: Refusal, args: Args<'_>, reply: &mut dyn Reply) {
         let error = refusal.error(&self.table, args);
-        self.stats.rejected(refusal.command, error.as_bytes());
+        self.observers.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
     }
 
@@ -166,14 +166,14 @@ impl Engine {
         }
         // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
         let took_ns = self.lap(began_ns);
-        self.stats.called(command, took_ns);
+        self.observers.called(command, took_ns);
         if let Err(error) = outcome {
             self.fail(command, &error, reply);
         }
         if let Some(wait) = waits {
             return Some(Unfinished { wait, took_ns });
         }
-        if self.slow_log.wants(took_ns) {
+        if self.observers.want_more(took_ns) {
             self.log_slow(call, command, args, took_ns);
         }
         None
@@ -192,7 +192,7 @@ impl Engine {
     /// Answers a command whose handler gave an error.
     #[cold]
     fn fail(&mut self, command: CommandId, error: &CommandError, reply: &mut dyn Reply) {
-        self.stats.failed(command, error.as_bytes());
+        self.observers.stats.failed(command, error.as_bytes());
         reply.error(error.as_bytes());
     }
 
@@ -225,10 +225,12 @@ impl Engine {
                 run(self.sessions.get_mut(call.slot), &self.config, args, reply)
             }
             Handler::Config(run) => run(&self.config, args, reply),
-            Handler::Statistics(run) => run(&mut self.stats, &mut self.keyspace.counters, args, reply),
+            Handler::Statistics(run) => {
+                run(&mut self.observers.stats, &mut self.keyspace.counters, args, reply)
+            }
             Handler::Commands(run) => run(&self.table, args, reply),
             Handler::PubSub(run) => run(&self.pubsub, args, reply),
-            Handler::SlowLog(run) => run(&mut self.slow_log, args, reply),
+            Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),
             Handler::Engine(run) => run(self, call, args, reply),
             Handler::BlockingEngine(run) => {

@@ -6,6 +6,7 @@
 
 use super::call::Call;
 use super::engine_time::EngineTime;
+use super::observers::Observers;
 use super::parked::Parked;
 use super::progress::Stop;
 use crate::clients::{Session, Sessions};
@@ -22,7 +23,6 @@ use crate::spec::{
 };
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
-use crate::timers::Timers;
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -109,16 +109,12 @@ pub struct Engine {
     pub(crate) sessions: Sessions,
     /// Who listens to which channel.
     pub(crate) pubsub: PubSub,
-    /// What INFO counts.
-    pub(crate) stats: Stats,
-    /// The calls that took long.
-    pub(crate) slow_log: SlowLog,
-    /// The instant, and the clock that a test turns.
+    /// Those who are told of each call.
+    pub(crate) observers: Observers,
+    /// The instant, the clock that a test turns, and the engine's own timers.
     pub(crate) time: EngineTime,
     /// The requests of clients that wait.
     pub(crate) parked: Parked<Retry>,
-    /// What ends waits.
-    pub(crate) timers: Timers,
     /// What the engine takes, and the most that it took.
     pub(crate) memory: MemoryAccount,
     /// The interpreter.
@@ -149,13 +145,11 @@ impl Engine {
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
-            stats: Stats::default(),
-            slow_log: SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len),
+            observers: Observers::new(&config),
             table: Arc::new(table),
             handlers,
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
-            timers: Timers::default(),
             memory: MemoryAccount::default(),
             scripts: Scripts::new(&config, seed),
             host: None,

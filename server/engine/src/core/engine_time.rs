@@ -1,6 +1,7 @@
 //! The instant at which the engine is.
 
 use crate::time::{Clock, Now};
+use crate::timers::Timers;
 
 /// How old the instant of a batch may grow, in nanoseconds: with what a command takes, it is less than a millisecond.
 const FRESH_NS: u64 = 500_000;
@@ -16,6 +17,8 @@ pub(crate) struct EngineTime {
     pub(crate) system: Now,
     /// The system's instant at the start.
     pub(crate) started: Now,
+    /// The engine's own timers.
+    pub(crate) timers: Timers,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
     instant_ns: u64,
     reading_ns: u64,
@@ -34,6 +37,7 @@ impl EngineTime {
             now,
             system,
             started: system,
+            timers: Timers::default(),
             instant_ns: 0,
             reading_ns: 0,
             sleep_ns: 0,

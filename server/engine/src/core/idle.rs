@@ -44,12 +44,12 @@ impl Engine {
         let order = self.keyspace.next_order();
         let session = self.sessions.get_mut(slot);
         let timer = Timer { kind: TimerKind::Idle, client: session.id, order };
-        session.idle_timer = Some(self.timers.insert(timer, deadline_ms));
+        session.idle_timer = Some(self.time.timers.insert(timer, deadline_ms));
     }
 
     fn cancel_idle(&mut self, slot: Slot) {
         if let Some(timer) = self.sessions.get_mut(slot).idle_timer.take() {
-            self.timers.cancel(timer);
+            self.time.timers.cancel(timer);
         }
     }
 
@@ -115,7 +115,7 @@ impl Engine {
         let order = self.keyspace.next_order();
         let session = self.sessions.get_mut(slot);
         let timer = Timer { kind: TimerKind::Output, client: session.id, order };
-        session.output_timer = Some(self.timers.insert(timer, deadline_ms));
+        session.output_timer = Some(self.time.timers.insert(timer, deadline_ms));
     }
 
     /// The timer of a client's output has fired.
@@ -132,7 +132,7 @@ impl Engine {
     pub(crate) fn output_limits_changed(&mut self) {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             if let Some(timer) = self.sessions.get_mut(slot).output_timer.take() {
-                self.timers.cancel(timer);
+                self.time.timers.cancel(timer);
                 self.check_output_now(slot);
             }
         }
@@ -149,7 +149,7 @@ impl Engine {
     pub(super) fn cancel_timers(&mut self, slot: Slot) {
         self.cancel_idle(slot);
         if let Some(timer) = self.sessions.get_mut(slot).output_timer.take() {
-            self.timers.cancel(timer);
+            self.time.timers.cancel(timer);
         }
     }
 }

@@ -30,30 +30,30 @@ impl Engine {
             self.output_limits_changed();
         }
         self.config.apply_to(&mut self.keyspace);
-        self.slow_log.configure(self.config.slowlog_log_slower_than, self.config.slowlog_max_len);
+        self.observers.configure(&self.config);
     }
 
     /// A client was turned away, because there are too many.
     pub fn reject_connection(&mut self) {
-        self.stats.rejected_connections += 1;
-        self.stats.answered_error(b"ERR max number of clients reached");
+        self.observers.stats.rejected_connections += 1;
+        self.observers.stats.answered_error(b"ERR max number of clients reached");
     }
 
     /// So many requests of a command were answered `BUSY` while a script was slow.
     pub fn refused_as_busy(&mut self, command: CommandId, count: u64) {
-        (0..count).for_each(|_| self.stats.rejected(Some(command), errors::BUSY.as_bytes()));
+        (0..count).for_each(|_| self.observers.stats.rejected(Some(command), errors::BUSY.as_bytes()));
     }
 
     /// A client was answered an error of the protocol, for what is no request.
     pub fn count_protocol_error(&mut self) {
-        self.stats.answered_error(b"ERR Protocol error");
+        self.observers.stats.answered_error(b"ERR Protocol error");
     }
 
     /// SCRIPT KILL was answered while the engine was with the script.
     pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
-        self.stats.called(command, 0);
+        self.observers.stats.called(command, 0);
         if let Err(error) = killed {
-            self.stats.failed(command, kill_error(error).as_bytes());
+            self.observers.stats.failed(command, kill_error(error).as_bytes());
         }
     }
 
@@ -87,7 +87,7 @@ impl Engine {
 
     /// A new client with a number that no other has had. Who accepts connections knows their order.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
-        self.stats.connections_received += 1;
+        self.observers.stats.connections_received += 1;
         let user = self.first_user();
         let (now, account) = (self.time.now, &self.memory.buffers);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, user, now, account));

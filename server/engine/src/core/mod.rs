@@ -17,6 +17,7 @@ mod idle;
 mod lifecycle;
 mod memory;
 mod observe;
+mod observers;
 mod output;
 mod parked;
 pub mod permit;

@@ -25,6 +25,6 @@ impl Engine {
             _ => (session.peer.addr.as_str(), &*session.name),
         };
         let unix_time = self.system_now().wall_us.div_euclid(1_000_000);
-        self.slow_log.add(unix_time, took_ns, &argv, addr, name);
+        self.observers.slow_log.add(unix_time, took_ns, &argv, addr, name);
     }
 }

@@ -58,7 +58,7 @@ impl Engine {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
-            Due::Timer => Deadlines { wall_ms: None, monotonic_ms: self.timers.next_deadline(false) },
+            Due::Timer => Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(false) },
         };
         let in_us = self.time.now.us_until(deadlines, Over::Reached)?;
         self.time.clock.reaches_us(self.time.system, in_us).then_some((due, in_us))
@@ -123,6 +123,6 @@ impl Engine {
 
     /// How many deadlines are pending on either hand.
     pub(crate) fn pending_timers(&self) -> usize {
-        self.keyspace.timers() + self.timers.on_monotonic()
+        self.keyspace.timers() + self.time.timers.on_monotonic()
     }
 }

@@ -228,7 +228,7 @@ fn persistence(engine: &Engine, lines: &mut Lines) {
 }
 
 fn stats(engine: &Engine, lines: &mut Lines) {
-    let (stats, counters) = (&engine.stats, &engine.keyspace.counters);
+    let (stats, counters) = (&engine.observers.stats, &engine.keyspace.counters);
     lines.field("total_connections_received", stats.connections_received);
     lines.field("total_commands_processed", stats.commands_processed());
     lines.field("rejected_connections", stats.rejected_connections);
@@ -275,7 +275,7 @@ fn modules(_: &Engine, _: &mut Lines) {}
 /// How often commands ran and how long they took, those that never did left out.
 fn commandstats(engine: &Engine, lines: &mut Lines) {
     for command in engine.table.iter_all() {
-        let stats = engine.stats.of(command.id);
+        let stats = engine.observers.stats.of(command.id);
         if stats.calls + stats.rejected + stats.failed == 0 {
             continue;
         }
@@ -294,7 +294,7 @@ fn commandstats(engine: &Engine, lines: &mut Lines) {
 }
 
 fn errorstats(engine: &Engine, lines: &mut Lines) {
-    for (code, count) in engine.stats.errors() {
+    for (code, count) in engine.observers.stats.errors() {
         let code = String::from_utf8_lossy(code);
         lines.field(&format!("errorstat_{code}"), format_args!("count={count}"));
     }

@@ -188,7 +188,7 @@ fn run(
     if failed > 0
         && let Some(command) = engine.table.resolve(args)
     {
-        engine.stats.failed_late(command.id, failed);
+        engine.observers.stats.failed_late(command.id, failed);
     }
     engine.sessions.get_mut(call.slot).db = db;
     engine.scripts.put_back(runtime);
@@ -260,7 +260,7 @@ impl Host for ScriptHost<'_> {
     fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64) {
         if is_new {
             self.new_errors = true;
-            self.engine.stats.answered_errors(text, times);
+            self.engine.observers.stats.answered_errors(text, times);
         } else {
             self.old_errors += times;
         }

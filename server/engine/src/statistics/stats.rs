@@ -117,7 +117,7 @@ impl Stats {
 
     /// CONFIG RESETSTAT: all begin anew.
     pub(crate) fn reset(&mut self) {
-        *self = Stats::new(self.commands.len());
+        *self = Stats::default();
     }
 }
 
