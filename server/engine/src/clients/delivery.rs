@@ -1,8 +1,8 @@
 //! The gate through which leaves what a client is sent.
 //!
 //! It knows where a reply begins and ends, and decides for each whether it is sent or dropped, as CLIENT REPLY asked.
-//! What the client did not ask for (messages, the confirmations of subscriptions) is sent in any case, and goes behind a
-//! reply that is being written.
+//! What the client did not ask for (messages, the confirmations of subscriptions) is sent in any case, and goes behind
+//! a reply that is being written.
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};

@@ -1,6 +1,6 @@
 //! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
 
-use super::call::{Call, Origin};
+use super::call::Call;
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
@@ -176,7 +176,7 @@ impl Engine {
         self.observers.stats.served(blocked.command, took_ns);
         let took_ns = took_ns + blocked.took_ns;
         if self.observers.want_more(took_ns) {
-            let call = Call::by(self.sessions.get(slot), Origin::Client);
+            let call = Call::by(self.sessions.get(slot));
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
         }
     }
@@ -191,7 +191,7 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => {
                 let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-                let actor = Call::by(self.sessions.get(slot), Origin::Client).actor(args);
+                let actor = Call::by(self.sessions.get(slot)).actor(args);
                 let mut tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }

@@ -25,32 +25,42 @@ pub struct Call<'a> {
     pub session: u64,
     /// Whom the session acts as, unless it has not authenticated.
     pub user: Option<User>,
-    /// How the command came to run.
-    pub origin: Origin,
-    /// What the script was called with that calls it, if one does.
-    pub script: Option<&'a ScriptInputs<'a>>,
+    /// How the command came to run; of a script, what that was called with.
+    pub called_by: CalledBy<'a>,
 }
 
 impl<'a> Call<'a> {
-    /// A call by a session, of a request that its client has sent or of one from its transaction.
+    /// A call by a session, of a request that its client has sent.
     #[inline]
-    pub(crate) fn by(session: &Session, origin: Origin) -> Self {
-        Call { slot: session.slot, session: session.id, user: session.user, origin, script: None }
+    pub(crate) fn by(session: &Session) -> Self {
+        let called_by = CalledBy::Client;
+        Call { slot: session.slot, session: session.id, user: session.user, called_by }
+    }
+
+    /// The calls of the transaction that this call runs.
+    pub(crate) fn of_transaction(self) -> Self {
+        Call { called_by: CalledBy::Transaction, ..self }
     }
 
     /// The calls of a script that this call runs, with these keys and arguments.
     pub(crate) fn of_script(self, inputs: &'a ScriptInputs<'a>) -> Self {
-        Call { origin: Origin::Script, script: Some(inputs), ..self }
+        Call { called_by: CalledBy::Script(inputs), ..self }
     }
 
     /// Who acts, as the keyspace is told.
     #[inline]
     pub(super) fn actor(self, args: Args<'a>) -> Actor<'a> {
-        let called_by = match (self.script, self.origin) {
-            (Some(inputs), _) => CalledBy::Script(inputs),
-            (None, Origin::Transaction) => CalledBy::Transaction,
-            (None, _) => CalledBy::Client,
-        };
-        Actor { session: NonZeroU64::new(self.session), called_by, command: args.all() }
+        let session = NonZeroU64::new(self.session);
+        Actor { session, called_by: self.called_by, command: args.all() }
+    }
+
+    /// How the command came to run.
+    #[inline]
+    pub(crate) fn origin(self) -> Origin {
+        match self.called_by {
+            CalledBy::Client | CalledBy::Engine => Origin::Client,
+            CalledBy::Transaction => Origin::Transaction,
+            CalledBy::Script(_) => Origin::Script,
+        }
     }
 }

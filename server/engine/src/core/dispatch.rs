@@ -100,7 +100,7 @@ impl Engine {
             return Progress::Continue;
         }
         session.last_command = Some(command);
-        let call = Call::by(session, Origin::Client);
+        let call = Call::by(session);
         match self.run(call, command, args, reply) {
             None if self.stop.is_some() => Progress::Stop,
             None => Progress::Continue,
@@ -263,7 +263,7 @@ fn not_yet<R: Into<Retry>>(
     waits: &mut Option<Box<Wait<Retry>>>,
 ) {
     let Wait { retry, timeout_ms, real_time, null, null_at_once } = wait;
-    if call.origin == Origin::Client {
+    if call.origin() == Origin::Client {
         *waits = Some(Box::new(Wait { retry: retry.into(), timeout_ms, real_time, null, null_at_once }));
     } else {
         null_at_once.write(reply);

@@ -20,7 +20,7 @@ impl Engine {
             argv[secret] = b"(redacted)";
         }
         let session = self.sessions.get(call.slot);
-        let (addr, name) = match call.origin {
+        let (addr, name) = match call.origin() {
             Origin::Script => (SCRIPT_ADDR, &b""[..]),
             _ => (session.peer.addr.as_str(), &*session.name),
         };

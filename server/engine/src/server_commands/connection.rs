@@ -224,7 +224,7 @@ fn quit(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    debug_assert_eq!(call.origin, Origin::Client, "RESET is never queued");
+    debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
     engine.unwatch(call.slot);
     engine.unsubscribe_all(call.slot);
     let user = engine.first_user();

@@ -177,7 +177,7 @@ fn run(
     // SELECT in a script is the script's own.
     let db = engine.session(call.slot).db;
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
-    let began = if call.origin == Origin::Transaction { engine.system_now() } else { engine.time.system };
+    let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
     let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
     let inputs = ScriptInputs { keys, arguments: rest };
     let inner = call.of_script(&inputs);
@@ -321,8 +321,7 @@ mod tests {
         let mut engine = Engine::new(Config::default(), 7, at);
         engine.begin(at);
         let slot = engine.connect(Peer::default());
-        let call = Call::by(engine.session(slot), Origin::Client)
-            .of_script(&ScriptInputs { keys: &[], arguments: &[] });
+        let call = Call::by(engine.session(slot)).of_script(&ScriptInputs { keys: &[], arguments: &[] });
         let mut set = |killed: bool| {
             let mut runtime = engine.scripts.take().unwrap();
             let id = runtime.intern(b"return 1").unwrap();

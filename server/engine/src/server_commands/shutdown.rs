@@ -59,7 +59,7 @@ fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Rep
     if engine.scripts.is_running() && !options.nosave {
         return Err(errors::BUSY);
     }
-    debug_assert_eq!(call.origin, Origin::Client, "SHUTDOWN is refused in transactions and scripts");
+    debug_assert_eq!(call.origin(), Origin::Client, "SHUTDOWN is refused in transactions and scripts");
     engine.stop = Some(Stop::Shutdown);
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("time", 1, Handler::Engine(t
 /// Within a script time stands, as it does for everything that a command asks of it; but a script that waits for it
 /// would never end, and so it goes on once the script is slow.
 fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let goes_on = call.origin == Origin::Script && engine.scripts.control().is_slow();
+    let goes_on = call.origin() == Origin::Script && engine.scripts.control().is_slow();
     let now = if goes_on { engine.time.clock.read(engine.system_now()) } else { engine.time.now };
     reply.array(2);
     for part in [now.wall_us.div_euclid(1_000_000), now.wall_us.rem_euclid(1_000_000)] {

@@ -90,7 +90,7 @@ impl Caller for Transaction {
 
 /// Runs a queued request. Whether the client may run it is asked again: it may act as somebody else by now.
 fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Request, reply: &mut dyn Reply) {
-    let call = Call::by(engine.session(slot), Origin::Transaction);
+    let call = Call::by(engine.session(slot)).of_transaction();
     let argv = request.argv();
     let args = Args::new(&argv);
     match permit(&Transaction(call.user), engine.table.get(command)) {
