@@ -23,6 +23,8 @@ pub struct Call<'a> {
     pub slot: Slot,
     /// Its number.
     pub session: u64,
+    /// The database that it has selected.
+    pub db: usize,
     /// Whom the session acts as, unless it has not authenticated.
     pub user: Option<User>,
     /// How the command came to run; of a script, what that was called with.
@@ -34,7 +36,7 @@ impl<'a> Call<'a> {
     #[inline]
     pub(crate) fn by(session: &Session) -> Self {
         let called_by = CalledBy::Client;
-        Call { slot: session.slot, session: session.id, user: session.user, called_by }
+        Call { slot: session.slot, session: session.id, db: session.db, user: session.user, called_by }
     }
 
     /// The calls of the transaction that this call runs.

@@ -208,12 +208,10 @@ impl Engine {
     ) -> Outcome {
         match handler {
             Handler::Data(run) => {
-                let (db, actor) = (self.sessions.get(call.slot).db, call.actor(args));
-                run(&mut self.keyspace.tx_by(&actor, db, self.time.now), args, reply)
+                run(&mut self.keyspace.tx_by(&call.actor(args), call.db, self.time.now), args, reply)
             }
             Handler::BlockingData(run) => {
-                let (db, actor) = (self.sessions.get(call.slot).db, call.actor(args));
-                match run(&mut self.keyspace.tx_by(&actor, db, self.time.now), args, reply)? {
+                match run(&mut self.keyspace.tx_by(&call.actor(args), call.db, self.time.now), args, reply)? {
                     Flow::Done => {}
                     Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }

@@ -233,6 +233,8 @@ impl Host for ScriptHost<'_> {
             // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
             return reply.null();
         }
+        // What it called before may have been SELECT.
+        self.call.db = self.engine.session(self.call.slot).db;
         self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
     }
