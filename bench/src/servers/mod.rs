@@ -8,5 +8,5 @@ pub mod memory;
 mod process;
 
 pub use client::Client;
-pub use find::{Candidate, Place, find};
+pub use find::{Candidate, Located, find};
 pub use process::Server;

@@ -2,7 +2,7 @@
 
 use super::affinity::{Layout, Pinned};
 use super::client::Client;
-use super::find::{Candidate, Place};
+use super::find::{Candidate, Located};
 use super::{cpu, memory};
 use crate::error::{Error, Result};
 use std::fs;
@@ -58,9 +58,9 @@ impl Server {
     /// When it does not start within 20 seconds, or says nothing that a server says.
     pub fn start(candidate: &Candidate, threads: usize, layout: &Layout) -> Result<Server> {
         let (addr, process, startup) = match &candidate.place {
-            Place::Running(addr) => (*addr, None, None),
-            Place::Lockwheel(path) => launch(path, &own_options(threads), layout)?,
-            Place::Redis(path) => launch(path, &redis_options(threads), layout)?,
+            Located::Running(addr) => (*addr, None, None),
+            Located::Lockwheel(path) => launch(path, &own_options(threads), layout)?,
+            Located::Redis(path) => launch(path, &redis_options(threads), layout)?,
         };
         let pid = match &process {
             Some(process) => Some(process.child.id()),

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const EVENTS: usize = 256;
 
 /// Which connection of a crowd.
-pub type Place = usize;
+pub type WaiterIndex = usize;
 
 /// The connections.
 #[derive(Debug)]
@@ -27,11 +27,11 @@ pub struct Crowd {
     events: Events,
     sockets: Vec<Socket>,
     /// Replies that have been read and not yet been taken, in the order in which they were read.
-    arrived: VecDeque<(Place, Reply)>,
+    arrived: VecDeque<(WaiterIndex, Reply)>,
     /// Connections that the system says something about, and that have not been looked at.
-    awake: VecDeque<Place>,
+    awake: VecDeque<WaiterIndex>,
     /// Looked at again before each other connection.
-    first: Option<Place>,
+    first: Option<WaiterIndex>,
     requests: u64,
 }
 
@@ -80,7 +80,7 @@ impl Crowd {
     ///
     /// # Errors
     /// When the connection fails.
-    pub fn send(&mut self, place: Place, arguments: &[&[u8]]) -> io::Result<()> {
+    pub fn send(&mut self, place: WaiterIndex, arguments: &[&[u8]]) -> io::Result<()> {
         self.requests += 1;
         let socket = &mut self.sockets[place];
         write_request(arguments, &mut socket.outgoing);
@@ -89,7 +89,7 @@ impl Crowd {
 
     /// Has this connection looked at before each of the others: the one whose reply ends a measured time, which in
     /// life would not stand behind all others in one thread.
-    pub fn look_first_at(&mut self, place: Option<Place>) {
+    pub fn look_first_at(&mut self, place: Option<WaiterIndex>) {
         self.first = place;
     }
 
@@ -97,7 +97,7 @@ impl Crowd {
     ///
     /// # Errors
     /// When a connection fails or ends, or none says anything for a minute.
-    pub fn hear(&mut self) -> io::Result<(Place, Reply)> {
+    pub fn hear(&mut self) -> io::Result<(WaiterIndex, Reply)> {
         loop {
             if let Some(arrived) = self.arrived.pop_front() {
                 return Ok(arrived);
@@ -130,7 +130,7 @@ impl Crowd {
         Ok(())
     }
 
-    fn read(&mut self, place: Place) -> io::Result<()> {
+    fn read(&mut self, place: WaiterIndex) -> io::Result<()> {
         let socket = &mut self.sockets[place];
         socket.fill()?;
         while let Some(reply) = wire::take(&mut socket.incoming)? {

@@ -15,6 +15,7 @@ fn all() -> Registration<Handler> {
     for family in [commands::BLOCKING_ROWS, locks::BLOCKING_ROWS] {
         all.add(family, Handler::BlockingData);
     }
+    all.add(locks::LISTENING_ROWS, Handler::Listening);
     all.add(server_commands::ROWS, |handler| handler);
     all
 }

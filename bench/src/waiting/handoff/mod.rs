@@ -11,7 +11,7 @@ pub(crate) mod scripts;
 
 use super::Target;
 use super::client::Client;
-use super::crowd::{Crowd, Place};
+use super::crowd::{Crowd, WaiterIndex};
 use super::results::{Handoff, LockKind};
 use super::samples::Samples;
 use super::wire::Reply;
@@ -66,7 +66,7 @@ trait Locking {
     fn acknowledge_wake(
         &mut self,
         crowd: &mut Crowd,
-        place: Place,
+        place: WaiterIndex,
         reply: &Reply,
     ) -> io::Result<Option<usize>>;
 }

@@ -1,7 +1,7 @@
 //! Waiters on a native lock: one connection, one blocking command.
 
 use super::Locking;
-use crate::waiting::crowd::{Crowd, Place};
+use crate::waiting::crowd::{Crowd, WaiterIndex};
 use crate::waiting::wire::Reply;
 use std::io;
 
@@ -75,7 +75,12 @@ impl Locking for Native {
         crowd.send(who, &[b"LOCK.RELEASE", LOCK, &self.parties[who].owner])
     }
 
-    fn acknowledge_wake(&mut self, _: &mut Crowd, place: Place, reply: &Reply) -> io::Result<Option<usize>> {
+    fn acknowledge_wake(
+        &mut self,
+        _: &mut Crowd,
+        place: WaiterIndex,
+        reply: &Reply,
+    ) -> io::Result<Option<usize>> {
         let party = &mut self.parties[place];
         match (party.step, reply) {
             (Step::Waiting, Reply::Array(_)) => {

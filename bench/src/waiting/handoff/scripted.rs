@@ -4,7 +4,7 @@
 use super::Locking;
 use super::scripts::{FAIR_TRY, FAIR_UNLOCK, TRY, UNLOCK};
 use crate::waiting::client::Client;
-use crate::waiting::crowd::{Crowd, Place};
+use crate::waiting::crowd::{Crowd, WaiterIndex};
 use crate::waiting::wire::Reply;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -213,7 +213,7 @@ impl Locking for Scripted {
     fn acknowledge_wake(
         &mut self,
         crowd: &mut Crowd,
-        place: Place,
+        place: WaiterIndex,
         reply: &Reply,
     ) -> io::Result<Option<usize>> {
         let who = place / 2;
@@ -237,12 +237,12 @@ impl Locking for Scripted {
 }
 
 /// The connection for commands.
-fn commands(who: usize) -> Place {
+fn commands(who: usize) -> WaiterIndex {
     2 * who
 }
 
 /// The connection for messages.
-fn messages(who: usize) -> Place {
+fn messages(who: usize) -> WaiterIndex {
     2 * who + 1
 }
 

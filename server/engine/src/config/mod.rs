@@ -231,7 +231,7 @@ pub fn is_secret(name: &[u8]) -> bool {
 
 impl Config {
     /// The clock that `time` asks for, started at the system's time.
-    pub fn clock(&self, system: Now) -> Clock {
+    pub(crate) fn clock(&self, system: Now) -> Clock {
         match self.time {
             TimeMode::Real => Clock::new(Mode::Real, system),
             TimeMode::Manual => Clock::new(Mode::Manual, system),
@@ -245,7 +245,7 @@ impl Config {
     }
 
     /// Hands the keyspace the parameters that it uses: after the start and after each CONFIG SET.
-    pub fn apply_to(&self, keyspace: &mut Keyspace) {
+    pub(crate) fn apply_to(&self, keyspace: &mut Keyspace) {
         keyspace.encodings = Encodings {
             hash_max_listpack_entries: self.hash_max_listpack_entries,
             hash_max_listpack_value: self.hash_max_listpack_value,
@@ -284,7 +284,7 @@ impl Config {
     }
 
     /// The limit of a client's pending replies; another one holds for subscribers.
-    pub fn output_limit(&self, pubsub: bool) -> OutputLimit {
+    pub(crate) fn output_limit(&self, pubsub: bool) -> OutputLimit {
         let limits = &self.client_output_buffer_limit;
         if pubsub { limits.pubsub } else { limits.normal }
     }

@@ -236,9 +236,9 @@ impl Engine {
         }
     }
 
-    /// How many clients wait for no longer than a time.
+    /// How many clients wait for no longer than a time; observers (AWAIT), whose time is real, are not counted.
     pub(crate) fn waits_with_timeout(&self) -> usize {
-        self.time.timers.count(TimerKind::Wait) + self.time.timers.count(TimerKind::RealWait)
+        self.time.timers.count(TimerKind::Wait)
     }
 
     /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.

@@ -217,6 +217,10 @@ impl Engine {
                 }
                 Ok(())
             }
+            Handler::Listening(run) => {
+                let actor = call.actor(args);
+                run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), &self.pubsub, args, reply)
+            }
             Handler::Stateless(run) => run(args, reply),
             Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),
             Handler::ConfiguredSession(run) => {

@@ -12,7 +12,7 @@ use super::progress::Stop;
 use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Counters, Keyspace};
-use crate::locks::LockLedger;
+use crate::locks::{ListeningHandler, LockLedger};
 use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
@@ -71,6 +71,8 @@ pub(crate) enum Handler {
     Data(DataHandler),
     /// It sees keys, and may wait.
     BlockingData(BlockingHandler),
+    /// It sees keys, and who listens to which channel.
+    Listening(ListeningHandler),
     /// It sees its arguments alone.
     Stateless(fn(Args<'_>, &mut dyn Reply) -> Outcome),
     /// It sees its session.

@@ -25,6 +25,7 @@ mod prefetch;
 mod progress;
 mod publish;
 mod simulation;
+mod snapshots;
 mod turning;
 
 pub use call::{Call, Origin};

@@ -2,10 +2,10 @@
 
 use super::actor::Actor;
 use super::database::Database;
+use super::db_key::hash_of;
 use super::event::Event;
 use super::interests::Interests;
 use super::mark::Mark;
-use super::place::hash_of;
 use crate::time::Now;
 use crate::values::Value;
 use foldhash::quality::FixedState;
@@ -147,9 +147,8 @@ impl What<'_> {
         match self {
             What::Changed { .. } => Interests::KEYS,
             What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Copied { .. } => Interests::ADDED,
-            What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) | What::Flushed(_) => {
-                Interests::VALUES
-            }
+            What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
+            What::Flushed(_) => Interests::KEYS.with(Interests::VALUES),
         }
     }
 }

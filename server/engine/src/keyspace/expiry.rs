@@ -3,11 +3,11 @@
 use super::actor::Actor;
 use super::change::{Cause, Change, Removal, What};
 use super::database::{Database, Removed};
+use super::db_key::hash_of;
 use super::event::events;
 use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::order::Order;
-use super::place::hash_of;
 use crate::time::{Now, Over};
 
 impl Keyspace {

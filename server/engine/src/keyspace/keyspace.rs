@@ -1,12 +1,12 @@
 //! All databases of an engine, and what belongs to all of them.
 
 use super::database::{Database, DatabaseBytes};
+use super::db_key::hash_of;
 use super::effects::Effect;
 use super::event::EventClasses;
 use super::garbage::Garbage;
 use super::interests::Interests;
 use super::order::Order;
-use super::place::hash_of;
 use super::prefetch::Prefetch;
 use super::rng::Rng;
 use super::subscriber::Subscription;

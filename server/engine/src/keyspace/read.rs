@@ -1,11 +1,11 @@
 //! How a transaction reads keys.
 
+use super::db_key::hash_of;
 use super::effects;
 use super::entry::Entry;
 use super::event::events;
 use super::keyspace::Keyspace;
 use super::mark::Mark;
-use super::place::hash_of;
 use super::tx::{Tx, WrongType};
 use super::typed::Typed;
 use crate::values::Value;

@@ -2,10 +2,10 @@
 
 use super::change::{Change, EntryId};
 use super::database::Database;
+use super::db_key::hash_of;
 use super::effects::Effect;
 use super::interests::Interests;
 use super::mark::Mark;
-use super::place::hash_of;
 use super::waiters::Waiters;
 use crate::values::Value;
 use foldhash::quality::FixedState;

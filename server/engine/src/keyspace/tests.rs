@@ -179,6 +179,41 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     assert!(told(&mut keyspace).is_empty());
 }
 
+/// Wants to know of keys that change, as a cache of a client's would.
+#[derive(Debug, Default)]
+struct Cache(Vec<String>);
+
+impl Subscriber for Cache {
+    fn interests(&self) -> Interests {
+        Interests::KEYS
+    }
+
+    fn changed(&mut self, change: &Change<'_>, _: &mut Context<'_>) {
+        let key = String::from_utf8_lossy(change.key).into_owned();
+        self.0.push(match change.what {
+            What::Changed { event } => format!("{} {key}", event.map_or("touched", |event| event.name)),
+            What::Flushed(_) => format!("flushed {}", change.db),
+            what => format!("not asked for: {what:?}"),
+        });
+    }
+}
+
+#[test]
+fn a_subscriber_of_keys_is_told_of_each_way_in_which_they_change() {
+    let mut keyspace = keyspace();
+    keyspace.subscribe(Box::<Cache>::default());
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).changed(b"k", events::SET);
+    keyspace.tx(0, at(0)).delete(b"k");
+    put(&mut keyspace, b"k");
+    keyspace.tx(0, at(0)).set_deadline(b"k", 10);
+    assert!(keyspace.expire_next(at(10), Over::Reached));
+    keyspace.tx(0, at(10)).touched(b"k");
+    keyspace.tx(1, at(10)).flush();
+    let told = &keyspace.subscriber::<Cache>().unwrap().0;
+    assert_eq!(told[..], ["set k", "del k", "expired k", "touched k", "flushed 1"]);
+}
+
 #[test]
 fn a_subscriber_is_told_of_each_deadline_that_a_turn_has_brought_unless_it_was_quiet() {
     let mut keyspace = keyspace();

@@ -2,9 +2,9 @@
 
 use super::actor::Actor;
 use super::database::Database;
+use super::db_key::hash_of;
 use super::effects::Effect;
 use super::keyspace::Keyspace;
-use super::place::hash_of;
 use super::rng::Rng;
 use super::subscriber::{Context, Subscriber};
 use super::waiters::{Waiter, WaiterId};

@@ -1,6 +1,6 @@
 //! Who waits for which keys, in order of arrival, and which of those keys have been signalled.
 
-use super::place::{At, Place};
+use super::db_key::{DbKey, DbKeyRef};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -31,13 +31,13 @@ pub struct Waiter {
 /// The queues of all waited-for keys.
 #[derive(Debug)]
 pub struct Waiters {
-    queues: HashMap<Place, Queue, FixedState>,
+    queues: HashMap<DbKey, Queue, FixedState>,
     /// Who waits for what no key stands for, and is asked after whatever happens.
     unkeyed: Vec<WaiterId>,
     arrivals: u64,
     ready: VecDeque<ReadyKey>,
     /// What `ready` holds, so that a key signalled often is asked once.
-    ready_set: HashSet<Place, FixedState>,
+    ready_set: HashSet<DbKey, FixedState>,
 }
 
 /// Who waits for one key: a line for each class, so that a class that cannot be served is passed over at once,
@@ -143,22 +143,22 @@ impl Waiters {
 
     /// Takes it out again. O(log n).
     pub(super) fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
-        if let Some(queue) = self.queues.get_mut(&At(db, key)) {
+        if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
             queue.remove(arrival);
             if queue.lines.is_empty() {
-                self.queues.remove(&At(db, key));
+                self.queues.remove(&DbKeyRef(db, key));
             }
         }
     }
 
     /// Whether anybody waits for the key.
     pub(super) fn waits_for(&self, db: usize, key: &[u8]) -> bool {
-        !self.queues.is_empty() && self.queues.contains_key(&At(db, key))
+        !self.queues.is_empty() && self.queues.contains_key(&DbKeyRef(db, key))
     }
 
     /// The queue of a key, in order of arrival.
     pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (u64, &Waiter)> {
-        let queue = if self.queues.is_empty() { None } else { self.queues.get(&At(db, key)) };
+        let queue = if self.queues.is_empty() { None } else { self.queues.get(&DbKeyRef(db, key)) };
         queue.into_iter().flat_map(Queue::iter)
     }
 
@@ -169,13 +169,13 @@ impl Waiters {
         arrival: u64,
         asked: impl Fn(&str) -> bool,
     ) -> Option<(u64, &Waiter)> {
-        self.queues.get(&At(ready.db, &ready.key))?.next_after(arrival, asked)
+        self.queues.get(&DbKeyRef(ready.db, &ready.key))?.next_after(arrival, asked)
     }
 
     /// The labels that a key is waited for under, in no particular order, and how many there are.
     pub(super) fn labels(&self, db: usize, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
         self.queues
-            .get(&At(db, key))
+            .get(&DbKeyRef(db, key))
             .map(|queue| queue.labelled.keys())
             .unwrap_or_default()
             .map(|label| &**label)
@@ -188,7 +188,7 @@ impl Waiters {
         key: &[u8],
         label: &[u8],
     ) -> impl Iterator<Item = (u64, WaiterId)> {
-        let queue = self.queues.get(&At(db, key));
+        let queue = self.queues.get(&DbKeyRef(db, key));
         let arrivals = queue.and_then(|queue| queue.labelled.get(label)).into_iter().flatten();
         let waiter = move |&arrival: &u64| {
             let found = queue?.lines.iter().find_map(|(_, line)| line.get(&arrival));
@@ -207,7 +207,7 @@ impl Waiters {
 
     #[inline(never)]
     fn signal_waiters(&mut self, db: usize, key: &[u8]) {
-        if self.queues.contains_key(&At(db, key)) && self.ready_set.insert((db, key.into())) {
+        if self.queues.contains_key(&DbKeyRef(db, key)) && self.ready_set.insert((db, key.into())) {
             self.ready.push_back(ReadyKey { db, key: key.into() });
         }
     }
@@ -232,7 +232,7 @@ impl Waiters {
     /// The key that was signalled first, each once until it is taken.
     pub fn next_ready(&mut self) -> Option<ReadyKey> {
         let ready = self.ready.pop_front()?;
-        self.ready_set.remove(&At(ready.db, &ready.key));
+        self.ready_set.remove(&DbKeyRef(ready.db, &ready.key));
         Some(ready)
     }
 }
@@ -281,7 +281,7 @@ mod tests {
     fn the_seed_decides_the_hash_of_keys() {
         let hashes = [1, 1, 2].map(|seed| {
             let waiters = Waiters::new(seed);
-            let place: Place = (0, (*b"key").into());
+            let place: DbKey = (0, (*b"key").into());
             (waiters.queues.hasher().hash_one(&place), waiters.ready_set.hasher().hash_one(&place))
         });
         assert_eq!(hashes[0], hashes[1]);

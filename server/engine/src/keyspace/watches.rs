@@ -1,6 +1,6 @@
 //! Who watches which keys: the base of optimistic transactions.
 
-use super::place::{At, Place};
+use super::db_key::{DbKey, DbKeyRef};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// Watched keys by database and name, and the watchers whose keys have changed.
 #[derive(Debug)]
 pub struct Watches {
-    by_key: HashMap<Place, BTreeSet<u64>, FixedState>,
+    by_key: HashMap<DbKey, BTreeSet<u64>, FixedState>,
     broken: Vec<u64>,
 }
 
@@ -25,10 +25,10 @@ impl Watches {
 
     /// It no longer does.
     pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
-        if let Some(watchers) = self.by_key.get_mut(&At(db, key)) {
+        if let Some(watchers) = self.by_key.get_mut(&DbKeyRef(db, key)) {
             watchers.remove(&watcher);
             if watchers.is_empty() {
-                self.by_key.remove(&At(db, key));
+                self.by_key.remove(&DbKeyRef(db, key));
             }
         }
     }
@@ -43,7 +43,7 @@ impl Watches {
 
     #[inline(never)]
     fn break_watchers(&mut self, db: usize, key: &[u8]) {
-        if let Some(watchers) = self.by_key.get(&At(db, key)) {
+        if let Some(watchers) = self.by_key.get(&DbKeyRef(db, key)) {
             self.broken.extend(watchers);
         }
     }
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_seed_decides_the_hash_of_keys() {
-        let place: Place = (0, (*b"key").into());
+        let place: DbKey = (0, (*b"key").into());
         let [first, same, other] = [1, 1, 2].map(|seed| Watches::new(seed).by_key.hasher().hash_one(&place));
         assert_eq!(first, same);
         assert_ne!(first, other);

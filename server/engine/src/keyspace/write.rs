@@ -2,11 +2,11 @@
 
 use super::change::{Cause, EntryId};
 use super::database::Removed;
+use super::db_key::hash_of;
 use super::effects;
 use super::event::events;
 use super::interests::Interests;
 use super::keyspace::Keyspace;
-use super::place::hash_of;
 use super::rng::Rng;
 use super::tx::{Tx, WrongType};
 use super::typed::Typed;

@@ -1,12 +1,37 @@
 //! What `LOCK.INFO` tells, who holds a lock and who waits for it; and `LOCK.HELP`.
 
+use super::channel_waiters::channel_waiters;
 use super::ledger;
 use super::redisson::{self, MODE_FIELD};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 use crate::keyspace::Tx;
-use crate::spec::{DataHandler, Flags, Row};
+use crate::pubsub::PubSub;
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::Value;
-use lockwheel_resp::number;
+use lockwheel_resp::{Reply, number};
+
+/// The rows of the command that sees subscriptions too.
+pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
+    &[Row::new("lock.info", 2, info as ListeningHandler)
+        .flags(&[Flags::READONLY])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
+        .about(
+            "lock",
+            "7.2.0",
+            "O(N), N the holders, the waiters and the patterns that clients are subscribed to",
+        )
+        .summary("Tells who holds a lock, natively or by Redisson, for how long yet, and who waits.")
+        .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
+        .syntax("key")];
+
+/// The handler of a command that sees keys and who listens to which channel.
+pub(crate) type ListeningHandler = fn(&mut Tx<'_>, &PubSub, Args<'_>, &mut dyn Reply) -> Outcome;
+
+fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    snapshot(tx, pubsub, &args[1]).write(reply);
+    Ok(())
+}
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
@@ -15,21 +40,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
     .about("lock", "7.2.0", "O(1)")
     .summary("Explains the lock commands.")];
 
-/// One who waits for a lock by Redisson's means: it listens to its channel.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ChannelWaiter {
-    /// The client.
-    pub(crate) client: u64,
-    /// In whose name, where the channel tells it.
-    pub(crate) owner: Option<Box<[u8]>>,
-}
-
 /// What keys tell of a lock, and who waits for it; the subscribers after those who wait natively.
-pub(crate) fn snapshot(
-    tx: &mut Tx<'_>,
-    key: &[u8],
-    subscribers: impl IntoIterator<Item = ChannelWaiter>,
-) -> LockSnapshot {
+///
+/// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnapshot {
     let (mode, layout) = tx.peek(key).map_or((LockMode::Free, LockLayout::None), redisson::kind);
     let owners = tx.peek(key).map_or_else(Vec::new, owners);
     let ttl_ms = tx.deadline(key).map(|deadline| deadline - tx.now().wall_ms());
@@ -41,7 +55,7 @@ pub(crate) fn snapshot(
     let holders = holders.collect();
     let native = tx.waiting(key).filter(|waiter| !waiter.label.is_empty());
     let native = native.map(|waiter| (Some(waiter.label.to_vec()), true, waiter.id));
-    let listening = subscribers.into_iter();
+    let listening = channel_waiters(pubsub, key).into_iter();
     let listening = listening.map(|waiter| (waiter.owner.map(<[u8]>::into_vec), false, waiter.client));
     let waiters = native.chain(listening);
     let waiters = waiters.map(|(owner, is_native, client)| LockWaiter { owner, is_native, client });

@@ -6,6 +6,7 @@
 //! first served. What Redisson calls things stands in `redisson` alone.
 
 mod acquire;
+mod channel_waiters;
 mod channels;
 mod held;
 mod info;
@@ -20,13 +21,16 @@ mod snapshot;
 
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
-pub(crate) use info::{ChannelWaiter, snapshot};
+pub(crate) use channel_waiters::channel_waiters;
+pub(crate) use info::{ListeningHandler, snapshot};
 pub(crate) use ledger::LockLedger;
-pub(crate) use redisson::Channels;
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, a slice a file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];
+
+/// The rows of those that see subscriptions.
+pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] = &[info::LISTENING_ROWS];
 
 /// The rows of those that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[acquire::ROWS];

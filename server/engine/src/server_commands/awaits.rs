@@ -1,8 +1,8 @@
 //! `AWAIT.*`: a test waits for a state of the server, or of a key, instead of sleeping.
 
-use super::lock_info::redisson_waiters;
 use crate::core::{BlockingEngineHandler, Call, Engine, EngineAttempt, Handler, Retry};
 use crate::keyspace::Tx;
+use crate::locks::channel_waiters;
 use crate::spec::{
     Args, Asking, Attempt, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row, Wait,
     WaitClass, errors,
@@ -114,7 +114,7 @@ impl EngineAttempt for AtLeast {
         let count = match &self.of {
             Counted::Blocked(key) => engine.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
             Counted::Waiters(db, key) => {
-                engine.blocked_clients(Some((*db, key))) + redisson_waiters(&engine.pubsub, key).len()
+                engine.blocked_clients(Some((*db, key))) + channel_waiters(&engine.pubsub, key).len()
             }
             Counted::Subscribers(channel) => engine.pubsub.subscribers(channel),
         };

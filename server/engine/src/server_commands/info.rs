@@ -179,8 +179,10 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.field("allocator_resident", allocator.resident);
     lines.bytes("total_system_memory", usage.machine);
     if let Some(scripts) = engine.scripts.runtime() {
-        lines.bytes("used_memory_lua", scripts.memory_used() as u64);
-        lines.field("used_memory_vm_eval", scripts.memory_used());
+        let used = scripts.memory_used();
+        lines.field("used_memory_lua", used);
+        lines.field("used_memory_vm_eval", used);
+        lines.field("used_memory_lua_human", human(used as u64));
         lines.field("number_of_cached_scripts", scripts.len());
     }
     lines.zeros(&["number_of_functions", "number_of_libraries"]);
@@ -279,15 +281,13 @@ fn commandstats(engine: &Engine, lines: &mut Lines) {
         if stats.calls + stats.rejected + stats.failed == 0 {
             continue;
         }
-        let per_call = stats.took_ns as f64 / 1000.0 / stats.calls.max(1) as f64;
+        let usec = stats.took_ns / 1000;
+        let per_call = usec as f64 / stats.calls.max(1) as f64;
         lines.field(
             &format!("cmdstat_{}", command.name),
             format_args!(
                 "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
-                stats.calls,
-                stats.took_ns / 1000,
-                stats.rejected,
-                stats.failed
+                stats.calls, usec, stats.rejected, stats.failed
             ),
         );
     }

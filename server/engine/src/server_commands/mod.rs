@@ -10,7 +10,6 @@ mod config;
 mod connection;
 mod debug;
 mod info;
-mod lock_info;
 mod pubsub;
 mod replication;
 mod scripting;
@@ -30,7 +29,6 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     command::ROWS,
     connection::ROWS,
     info::ROWS,
-    lock_info::ROWS,
     pubsub::ROWS,
     scripting::ROWS,
     config::ROWS,

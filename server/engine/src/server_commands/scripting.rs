@@ -165,37 +165,40 @@ fn run(
     let keys =
         usize::try_from(keys).map_err(|_| CommandError::text("ERR Number of keys can't be negative"))?;
     let (keys, rest) = args.from(3).split_at(keys);
-    let mut runtime = engine.scripts.take()?;
-    let id = match lookup(&mut runtime, &args[1]) {
-        Ok(id) => id,
-        Err(error) => {
-            engine.scripts.put_back(runtime);
-            return Err(error);
-        }
-    };
+    let runtime = engine.scripts.idle()?;
+    let id = lookup(runtime, &args[1])?;
     let read_only = read_only || runtime.flags(id).no_writes;
     // SELECT in a script is the script's own.
     let db = engine.session(call.slot).db;
     // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
     let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
-    let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
     let inputs = ScriptInputs { keys, arguments: rest };
     let inner = call.of_script(&inputs);
-    let mut host = ScriptHost { engine, call: inner, read_only, new_errors: false, old_errors: 0 };
-    // A mistake in a command costs the client that called it, not everybody the interpreter.
-    let ran = catch_unwind(AssertUnwindSafe(|| script.run(keys, rest, &mut host, reply)));
-    let failed = host.old_errors + u64::from(host.new_errors);
+    let failed = with_runtime(engine, |engine, runtime| {
+        let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
+        let mut host = ScriptHost { engine, call: inner, read_only, new_errors: false, old_errors: 0 };
+        script.run(keys, rest, &mut host, reply);
+        host.old_errors + u64::from(host.new_errors)
+    })?;
     if failed > 0
         && let Some(command) = engine.table.resolve(args)
     {
         engine.observers.stats.failed_late(command.id, failed);
     }
     engine.sessions.get_mut(call.slot).db = db;
-    engine.scripts.put_back(runtime);
-    if let Err(panic) = ran {
-        resume_unwind(panic);
-    }
     Ok(())
+}
+
+/// Takes the interpreter while something is done with it, and puts it back whatever comes of that: a mistake in a
+/// command costs the client that called it, not everybody the interpreter.
+fn with_runtime<T>(
+    engine: &mut Engine,
+    run: impl FnOnce(&mut Engine, &mut Runtime) -> T,
+) -> Result<T, CommandError> {
+    let mut runtime = engine.scripts.take()?;
+    let ran = catch_unwind(AssertUnwindSafe(|| run(engine, &mut runtime)));
+    engine.scripts.put_back(runtime);
+    Ok(ran.unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 /// A script that calls a command. Whoever runs one has authenticated.
@@ -274,10 +277,7 @@ impl Host for ScriptHost<'_> {
 }
 
 fn script_load(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let mut runtime = scripts.take()?;
-    let loaded = runtime.load(&args[2]);
-    scripts.put_back(runtime);
-    let sha = loaded.map_err(|error| CommandError::new(error.into_bytes()))?;
+    let sha = scripts.idle()?.load(&args[2]).map_err(|error| CommandError::new(error.into_bytes()))?;
     reply.bulk(sha.as_bytes());
     Ok(())
 }

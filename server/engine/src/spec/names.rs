@@ -4,9 +4,9 @@ use super::id::CommandId;
 
 /// Names up to this long are held in two words and found by one probe; the few longer ones one by one.
 const SHORT: usize = 16;
-/// Places for names, a power of two. At most half of them are taken.
-const PLACES: usize = 1 << PLACE_BITS;
-const PLACE_BITS: u32 = 10;
+/// Buckets for names, a power of two. At most half of them are taken.
+const BUCKETS: usize = 1 << BUCKET_BITS;
+const BUCKET_BITS: u32 = 10;
 /// The bit by which the two cases of a letter differ, in each byte of a word.
 const CASE: u64 = 0x2020_2020_2020_2020;
 
@@ -34,15 +34,15 @@ fn words(name: &[u8]) -> Option<[u64; 2]> {
 
 /// Where a name is looked for first, whatever the case of its letters.
 #[inline(always)]
-fn first_place([first, last]: [u64; 2]) -> usize {
+fn first_bucket([first, last]: [u64; 2]) -> usize {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let hash = ((first | CASE).wrapping_mul(SPREAD) ^ (last | CASE)).wrapping_mul(SPREAD);
-    (hash >> (u64::BITS - PLACE_BITS)) as usize
+    (hash >> (u64::BITS - BUCKET_BITS)) as usize
 }
 
-/// One place of the table of short names.
+/// One bucket of the table of short names.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct Bucket {
     words: [u64; 2],
     /// The bits that must be those of `words`: all but the case of letters.
     fixed: [u64; 2],
@@ -51,13 +51,13 @@ struct Place {
     id: CommandId,
 }
 
-impl Place {
+impl Bucket {
     fn new(name: &str, words: [u64; 2], id: CommandId) -> Self {
         let fixed = words.map(|word| {
             let letters = word.to_le_bytes().map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
             !u64::from_le_bytes(letters)
         });
-        Place { words, fixed, len: name.len() as u16, id }
+        Bucket { words, fixed, len: name.len() as u16, id }
     }
 
     #[inline(always)]
@@ -70,7 +70,7 @@ impl Place {
 /// The names of commands.
 #[derive(Debug)]
 pub(super) struct Names {
-    places: Box<[Place; PLACES]>,
+    buckets: Box<[Bucket; BUCKETS]>,
     long: Vec<(Box<str>, CommandId)>,
 }
 
@@ -80,19 +80,19 @@ impl Names {
     /// # Panics
     /// When two are the same, or they are too many.
     pub(super) fn new<N: AsRef<str>>(names: &[(N, CommandId)]) -> Self {
-        assert!(names.len() <= PLACES / 2, "there are places for {} commands", PLACES / 2);
-        let mut table = Names { places: Box::new([Place::default(); PLACES]), long: Vec::new() };
+        assert!(names.len() <= BUCKETS / 2, "there are buckets for {} commands", BUCKETS / 2);
+        let mut table = Names { buckets: Box::new([Bucket::default(); BUCKETS]), long: Vec::new() };
         for (name, id) in names {
             let (name, id) = (name.as_ref(), *id);
             assert!(table.find(name.as_bytes()).is_none(), "the command '{name}' has two rows");
             match words(name.as_bytes()) {
                 None => table.long.push((name.into(), id)),
                 Some(words) => {
-                    let mut index = first_place(words);
-                    while table.places[index].len > 0 {
-                        index = (index + 1) % PLACES;
+                    let mut index = first_bucket(words);
+                    while table.buckets[index].len > 0 {
+                        index = (index + 1) % BUCKETS;
                     }
-                    table.places[index] = Place::new(name, words, id);
+                    table.buckets[index] = Bucket::new(name, words, id);
                 }
             }
         }
@@ -103,16 +103,16 @@ impl Names {
     #[inline]
     pub(super) fn find(&self, name: &[u8]) -> Option<CommandId> {
         let Some(words) = words(name) else { return self.find_long(name) };
-        let mut index = first_place(words);
+        let mut index = first_bucket(words);
         loop {
-            let place = &self.places[index];
-            if place.has(words, name.len()) {
-                return Some(place.id);
+            let bucket = &self.buckets[index];
+            if bucket.has(words, name.len()) {
+                return Some(bucket.id);
             }
-            if place.len == 0 {
+            if bucket.len == 0 {
                 return None;
             }
-            index = (index + 1) % PLACES;
+            index = (index + 1) % BUCKETS;
         }
     }
 
@@ -156,7 +156,7 @@ mod tests {
             }
         }
         assert_eq!(names.find(b""), None);
-        assert_eq!(names.find(b"\0"), None, "what is nowhere is not taken for an empty place");
+        assert_eq!(names.find(b"\0"), None, "what is nowhere is not taken for an empty bucket");
         assert_eq!(names.find(b"lock\x0eacquire"), None, "only letters have cases");
     }
 

@@ -36,7 +36,7 @@ impl Keyed for Box<[u8]> {
 #[derive(Clone, Debug)]
 pub(super) struct Table<E> {
     entries: Vec<E>,
-    index: HashTable<Slot>,
+    index: HashTable<IndexEntry>,
     seed: u64,
     /// Bytes of heap that the entries hold.
     held: usize,
@@ -44,12 +44,12 @@ pub(super) struct Table<E> {
 
 /// Where an entry is, with enough of its hash to grow the index without touching the entries.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct IndexEntry {
     hash: u32,
     position: u32,
 }
 
-impl Slot {
+impl IndexEntry {
     /// The hash as the index wants it: good bits at both ends.
     fn wide(hash: u32) -> u64 {
         u64::from(hash) << 32 | u64::from(hash)
@@ -86,8 +86,8 @@ impl<E: Keyed> Table<E> {
     /// The position of `key`.
     pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
         let hash = self.hash(key);
-        let slot = self.index.find(Slot::wide(hash), |slot| self.is_at(*slot, hash, key))?;
-        Some(slot.position as usize)
+        let indexed = self.index.find(IndexEntry::wide(hash), |indexed| self.is_at(*indexed, hash, key))?;
+        Some(indexed.position as usize)
     }
 
     /// The entry of `key`.
@@ -106,14 +106,18 @@ impl<E: Keyed> Table<E> {
     /// Adds the entry that `make` makes of `key` unless there is one; returns the position if it was added.
     pub(super) fn insert_with(&mut self, key: &[u8], make: impl FnOnce() -> E) -> Result<usize, usize> {
         let hash = self.hash(key);
-        if let Some(slot) = self.index.find(Slot::wide(hash), |slot| self.is_at(*slot, hash, key)) {
-            return Err(slot.position as usize);
+        if let Some(indexed) =
+            self.index.find(IndexEntry::wide(hash), |indexed| self.is_at(*indexed, hash, key))
+        {
+            return Err(indexed.position as usize);
         }
         let position = self.entries.len();
         // Redis has the same bound; the entries of 2^32 members would take some hundred gigabytes first.
-        let slot =
-            Slot { hash, position: u32::try_from(position).expect("fewer than 2^32 elements fit in memory") };
-        self.index.insert_unique(Slot::wide(hash), slot, Slot::rehash);
+        let indexed = IndexEntry {
+            hash,
+            position: u32::try_from(position).expect("fewer than 2^32 elements fit in memory"),
+        };
+        self.index.insert_unique(IndexEntry::wide(hash), indexed, IndexEntry::rehash);
         let entry = make();
         self.held += entry.heap_bytes();
         self.entries.push(entry);
@@ -131,8 +135,10 @@ impl<E: Keyed> Table<E> {
         self.unlink(position);
         if position != last {
             let hash = self.hash(self.entries[last].key());
-            if let Some(slot) = self.index.find_mut(Slot::wide(hash), |slot| slot.position as usize == last) {
-                slot.position = position as u32;
+            if let Some(indexed) =
+                self.index.find_mut(IndexEntry::wide(hash), |indexed| indexed.position as usize == last)
+            {
+                indexed.position = position as u32;
             }
         }
         let entry = self.entries.swap_remove(position);
@@ -173,15 +179,17 @@ impl<E: Keyed> Table<E> {
         (FixedState::with_seed(self.seed).hash_one(key) >> 32) as u32
     }
 
-    fn is_at(&self, slot: Slot, hash: u32, key: &[u8]) -> bool {
-        slot.hash == hash && self.entries[slot.position as usize].key() == key
+    fn is_at(&self, indexed: IndexEntry, hash: u32, key: &[u8]) -> bool {
+        indexed.hash == hash && self.entries[indexed.position as usize].key() == key
     }
 
-    /// Takes the slot of the entry at `position` out of the index.
+    /// Takes the indexed of the entry at `position` out of the index.
     fn unlink(&mut self, position: usize) {
         let hash = self.hash(self.entries[position].key());
-        if let Ok(slot) = self.index.find_entry(Slot::wide(hash), |slot| slot.position as usize == position) {
-            slot.remove();
+        if let Ok(indexed) =
+            self.index.find_entry(IndexEntry::wide(hash), |indexed| indexed.position as usize == position)
+        {
+            indexed.remove();
         }
     }
 
@@ -191,7 +199,7 @@ impl<E: Keyed> Table<E> {
         if self.entries.capacity() > SMALLEST && len < self.entries.capacity() / 4 {
             let room = (len * 2).max(SMALLEST / 2);
             self.entries.shrink_to(room);
-            self.index.shrink_to(room, Slot::rehash);
+            self.index.shrink_to(room, IndexEntry::rehash);
         }
     }
 }

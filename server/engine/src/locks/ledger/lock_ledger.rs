@@ -4,7 +4,7 @@ use super::super::redisson;
 use super::grant::{Grant, Marked};
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
-use crate::keyspace::{At, Change, Context, EntryId, Mark, Place, Removal};
+use crate::keyspace::{Change, Context, DbKey, DbKeyRef, EntryId, Mark, Removal};
 use crate::values::Value;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -19,7 +19,7 @@ pub(crate) struct LockLedger {
     /// The number of the last grant. Nothing takes it back, also when all keys go.
     last_grant: u64,
     /// Of locks with several owners.
-    owners: HashMap<Place, LockOwners, FixedState>,
+    owners: HashMap<DbKey, LockOwners, FixedState>,
     /// How the last hold of a key ended, as far as it is remembered.
     causes: RecentReleases<ReleaseCause>,
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
@@ -53,7 +53,7 @@ impl LockLedger {
     pub(super) fn current_grant(&self, db: usize, key: &[u8], mark: Mark) -> Option<u64> {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
-            Marked::Several => self.owners.get(&At(db, key))?.values().map(|grant| grant.number).max(),
+            Marked::Several => self.owners.get(&DbKeyRef(db, key))?.values().map(|grant| grant.number).max(),
         }
     }
 
@@ -71,7 +71,7 @@ impl LockLedger {
                 let is_first = redisson::with_first_owner(value, |first| first == owner);
                 (is_first == Some(true)).then_some(grant)
             }
-            Marked::Several => self.owners.get(&At(db, key))?.get(owner).copied(),
+            Marked::Several => self.owners.get(&DbKeyRef(db, key))?.get(owner).copied(),
         }
     }
 
@@ -146,7 +146,7 @@ impl LockLedger {
         let &Change { db, key, actor, .. } = change;
         let Some(mark) = context.mark(at) else { return };
         let Some(grant) = self.grant_of(db, key, (context.value(at), mark), owner) else { return };
-        let place = At(db, key);
+        let place = DbKeyRef(db, key);
         let left = self.owners.get_mut(&place).is_some_and(|owners| {
             owners.remove(owner);
             !owners.is_empty()
@@ -171,7 +171,7 @@ impl LockLedger {
                 });
             }
             Some(Marked::Several) => {
-                for (owner, grant) in self.owners.remove(&At(db, key)).into_iter().flatten() {
+                for (owner, grant) in self.owners.remove(&DbKeyRef(db, key)).into_iter().flatten() {
                     self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
                 }
             }

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::num::NonZeroU32;
 
 use crate::pages::{Slab, Sparse, Store};
-use ring::{Content, LIST_MAX, Place, ROOT_LEVEL, Ring, digit, level_apart};
+use ring::{Content, LIST_MAX, Position, ROOT_LEVEL, Ring, digit, level_apart};
 
 /// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so
 /// that a slot does not open and close by turns.
@@ -18,7 +18,7 @@ const FOLD_MAX: u8 = LIST_MAX / 2;
 const HEAD: u32 = u32::MAX;
 
 /// The slot above all rings.
-const ROOT: Place = Place { ring: 0, digit: 0 };
+const ROOT: Position = Position { ring: 0, digit: 0 };
 
 /// The name of a timer in its [`Wheel`], from its insertion until it is cancelled or popped; then it may name another.
 /// `Option<TimerId>` is 4 bytes.
@@ -296,21 +296,21 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
 
     /// The slot for `key` in the ring `finer`, which `place` holds; where its span leaves the key out, in a ring
     /// between the two.
-    fn descend(&mut self, place: Place, finer: u32, key: u64) -> Place {
+    fn descend(&mut self, place: Position, finer: u32, key: u64) -> Position {
         let ring = self.rings.get(finer);
         if ring.covers(key) {
-            return Place { ring: finer, digit: ring.digit(key) };
+            return Position { ring: finer, digit: ring.digit(key) };
         }
         let inside = ring.key;
         let level = level_apart(inside, key);
         let between = self.rings.insert(Ring::new(key, level, place));
-        self.hold(Place { ring: between, digit: digit(inside, level) }, finer);
+        self.hold(Position { ring: between, digit: digit(inside, level) }, finer);
         self.rings.get_mut(place.ring).put(place.digit, Content::Ring(between));
-        Place { ring: between, digit: digit(key, level) }
+        Position { ring: between, digit: digit(key, level) }
     }
 
     /// Puts a ring into a slot.
-    fn hold(&mut self, place: Place, ring: u32) {
+    fn hold(&mut self, place: Position, ring: u32) {
         self.rings.get_mut(place.ring).put(place.digit, Content::Ring(ring));
         self.rings.get_mut(ring).home = place;
     }
@@ -318,7 +318,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// Opens a slot: its list goes into a new ring, of the level that tells its timers apart, in order. Returns the
     /// slot that holds the new ring: the one opened or, where that was alone in its ring, the one that held this
     /// ring.
-    fn open(&mut self, mut place: Place, tail: u32) -> Place {
+    fn open(&mut self, mut place: Position, tail: u32) -> Position {
         let around = self.rings.get(place.ring);
         if place.ring != ROOT.ring && around.occupied() == 1 {
             let home = around.home;
@@ -334,7 +334,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
             let node = self.node(id);
             let (key, next) = (node.key(), node.next);
             let digit = self.rings.get(ring).digit(key);
-            self.append(Place { ring, digit }, id);
+            self.append(Position { ring, digit }, id);
             if id == tail {
                 return place;
             }
@@ -343,7 +343,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     }
 
     /// Adds a node at the end of the list of a slot that holds no ring and has room.
-    fn append(&mut self, place: Place, id: u32) {
+    fn append(&mut self, place: Position, id: u32) {
         let (next, prev) = match self.rings.get_mut(place.ring).append(place.digit, id) {
             Some(tail) => (std::mem::replace(&mut self.node_mut(tail).next, id), tail),
             None => (id, HEAD),
@@ -362,7 +362,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
             let ring = self.rings.get_mut(place.ring);
             match ring.content(place.digit) {
                 Content::Ring(finer) => {
-                    place = Place { ring: finer, digit: self.rings.get(finer).digit(key) };
+                    place = Position { ring: finer, digit: self.rings.get(finer).digit(key) };
                 }
                 Content::List(tail) => {
                     let Node { next, prev, .. } = *self.nodes.get(id - 1);
@@ -383,7 +383,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     }
 
     /// Empties a slot, and removes or folds the rings that this leaves without use.
-    fn vacate(&mut self, mut place: Place) {
+    fn vacate(&mut self, mut place: Position) {
         loop {
             let ring = self.rings.get_mut(place.ring);
             ring.put(place.digit, Content::Empty);

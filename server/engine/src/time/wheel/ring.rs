@@ -32,7 +32,7 @@ impl Slot {
 
 /// Where a slot is: its ring, by index, and its number in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) ring: u32,
     pub(super) digit: u8,
 }
@@ -45,7 +45,7 @@ pub(super) struct Ring {
     /// One bit a slot that is not empty.
     occupied: u64,
     /// The slot that holds this ring.
-    pub(super) home: Place,
+    pub(super) home: Position,
     pub(super) level: u8,
     /// Length of the list in each slot that holds one.
     lengths: [u8; 64],
@@ -54,13 +54,13 @@ pub(super) struct Ring {
 
 impl Default for Ring {
     fn default() -> Self {
-        Ring::new(0, 0, Place { ring: 0, digit: 0 })
+        Ring::new(0, 0, Position { ring: 0, digit: 0 })
     }
 }
 
 impl Ring {
     /// An empty ring of `level` for the span around `key`.
-    pub(super) fn new(key: u64, level: u8, home: Place) -> Ring {
+    pub(super) fn new(key: u64, level: u8, home: Position) -> Ring {
         Ring { key, occupied: 0, home, level, lengths: [0; 64], slots: [Slot::EMPTY; 64] }
     }
 
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_slot_holds_what_was_put() {
-        let mut ring = Ring::new(0, 0, Place { ring: 0, digit: 0 });
+        let mut ring = Ring::new(0, 0, Position { ring: 0, digit: 0 });
         assert_eq!((ring.first(), ring.occupied()), (None, 0));
         for content in [Content::List(1), Content::Ring(0), Content::List(Slot::RING - 1), Content::Ring(7)] {
             ring.put(63, content);

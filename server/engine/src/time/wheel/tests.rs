@@ -30,7 +30,7 @@ fn check<T: Copy + Default>(wheel: &Wheel<T>) {
                     "a ring of no use"
                 );
                 let used = (0..64).filter(|&digit| finer_ring.content(digit) != Content::Empty);
-                slots.extend(used.map(|digit| Place { ring: finer, digit }));
+                slots.extend(used.map(|digit| Position { ring: finer, digit }));
             }
             Content::List(tail) => {
                 let list: Vec<_> = wheel.list(tail).collect();

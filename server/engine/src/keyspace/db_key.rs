@@ -5,14 +5,14 @@ use hashbrown::Equivalent;
 use std::hash::{BuildHasher, Hasher};
 
 /// A database and a key in it.
-pub type Place = (usize, Box<[u8]>);
+pub type DbKey = (usize, Box<[u8]>);
 
-/// The same, borrowed: it hashes as a [`Place`] does.
+/// The same, borrowed: it hashes as a [`DbKey`] does.
 #[derive(Clone, Copy, Debug, Hash)]
-pub struct At<'a>(pub usize, pub &'a [u8]);
+pub struct DbKeyRef<'a>(pub usize, pub &'a [u8]);
 
-impl Equivalent<Place> for At<'_> {
-    fn equivalent(&self, place: &Place) -> bool {
+impl Equivalent<DbKey> for DbKeyRef<'_> {
+    fn equivalent(&self, place: &DbKey) -> bool {
         self.0 == place.0 && *self.1 == *place.1
     }
 }

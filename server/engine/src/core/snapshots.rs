@@ -1,0 +1,16 @@
+//! What the engine shows of itself to others than its clients.
+
+use super::engine::Engine;
+use crate::locks::{self, LockSnapshot};
+
+impl Engine {
+    /// A lock of database `db` as LOCK.INFO tells of it.
+    ///
+    /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+    ///
+    /// # Panics
+    /// When there is no such database.
+    pub fn lock_snapshot(&mut self, db: usize, key: &[u8]) -> LockSnapshot {
+        locks::snapshot(&mut self.keyspace.tx(db, self.time.now), &self.pubsub, key)
+    }
+}

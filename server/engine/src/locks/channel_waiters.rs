@@ -1,0 +1,34 @@
+//! Clients that wait for a lock by Redisson's means: they listen to its channels.
+
+use super::redisson::Channels;
+use crate::keyspace::glob;
+use crate::pubsub::PubSub;
+use std::collections::BTreeSet;
+
+/// One who waits for a lock by Redisson's means: it listens to its channel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ChannelWaiter {
+    /// The client.
+    pub(crate) client: u64,
+    /// In whose name, where the channel tells it.
+    pub(crate) owner: Option<Box<[u8]>>,
+}
+
+/// Clients that wait for a key the way Redisson does: subscribed to the channels that its name stands in, or to
+/// patterns that these match.
+pub(crate) fn channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
+    let Channels { all, fair } = Channels::of(key);
+    let of_waiters: Vec<_> = pubsub.with_prefix(&fair).collect();
+    let named = of_waiters.iter().flat_map(|(channel, ids)| {
+        let owner = Some(Box::from(&channel[fair.len()..]));
+        ids.iter().map(move |&client| ChannelWaiter { client, owner: owner.clone() })
+    });
+    let listened: Vec<&[u8]> = all.iter().map(Vec::as_slice).chain([&*fair]).collect();
+    let by_channel = all.iter().flat_map(|channel| pubsub.listening_to(channel));
+    let by_pattern = pubsub.all_patterns().filter(|(pattern, _)| {
+        let mut heard = listened.iter().copied().chain(of_waiters.iter().map(|(channel, _)| *channel));
+        heard.any(|channel| glob::matches(pattern, channel, false))
+    });
+    let unnamed = by_channel.chain(by_pattern.flat_map(|(_, ids)| ids.iter().copied()));
+    named.chain(unnamed.map(|client| ChannelWaiter { client, owner: None })).collect()
+}
