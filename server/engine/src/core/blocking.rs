@@ -170,17 +170,6 @@ impl Engine {
         true
     }
 
-    /// Counts what a request took that has been served after a wait: the time in which it ran, not that of the wait.
-    fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
-        let took_ns = self.lap(began_ns);
-        self.observers.stats.served(blocked.command, took_ns);
-        let took_ns = took_ns + blocked.took_ns;
-        if self.observers.want_more(took_ns) {
-            let call = Call::by(self.sessions.get(slot));
-            self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
-        }
-    }
-
     fn attempt(
         &mut self,
         slot: Slot,

@@ -1,13 +1,26 @@
 //! What is told of a call when it has ended, to those who listen.
 
 use super::call::{Call, Origin};
-use super::engine::Engine;
+use super::engine::{Engine, Retry};
+use super::parked::Blocked;
+use crate::clients::Slot;
 use crate::spec::{Args, CommandId, Flags};
 
 /// The address of the client that calls for a script, as Redis shows it.
 const SCRIPT_ADDR: &str = "?:0";
 
 impl Engine {
+    /// Counts what a request took that has been served after a wait: the time in which it ran, not that of the wait.
+    pub(super) fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
+        let took_ns = self.lap(began_ns);
+        self.observers.stats.served(blocked.command, took_ns);
+        let took_ns = took_ns + blocked.took_ns;
+        if self.observers.want_more(took_ns) {
+            let call = Call::by(self.sessions.get(slot));
+            self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
+        }
+    }
+
     /// Adds a call that took long to SLOWLOG, now that it has ended.
     #[cold]
     pub(super) fn log_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {

@@ -55,7 +55,7 @@ fn connected(client: &mut Client) -> usize {
 }
 
 #[test]
-fn a_panic_with_news_mail_or_writing_ends_nothing() {
+fn a_panic_with_status_message_or_writing_ends_nothing() {
     for point in [Point::Refresh, Point::LoopMessage, Point::Write, Point::Run] {
         for threads in [1, 2, 4] {
             let server = server(threads);
