@@ -22,3 +22,24 @@ fn connections_of_idle_clients_are_closed() {
     assert_eq!(blocked.read_reply().to_string(), "[\"list\", \"x\"]");
     assert_eq!(main.line("PUBLISH channel m").to_string(), ":1");
 }
+
+/// Who sends a request piece by piece is not idle, however long it takes.
+#[test]
+fn a_client_that_sends_parts_of_a_request_is_not_idle() {
+    let server = ours::manual_server();
+    let [mut test, mut slow] = [0; 2].map(|_| Client::connect(server.addr()));
+    let id = slow.line("CLIENT ID").as_int().expect("a number");
+    test.line("CONFIG SET timeout 10");
+    let mut sent = 0;
+    for piece in ["*2\r\n", "$3\r\n", "GET\r\n", "$1\r\n"] {
+        slow.send_raw(piece.as_bytes());
+        sent += piece.len();
+        let read = format!(" qbuf={sent} ");
+        while !test.line(&format!("CLIENT LIST ID {id}")).to_string().contains(&read) {}
+        test.line("CLOCK.ADVANCE 9000");
+    }
+    slow.send_raw(b"k\r\n");
+    assert_eq!(slow.read_reply().to_string(), "(nil)");
+    test.line("CLOCK.ADVANCE 10000");
+    assert_eq!(slow.read_to_close(), b"");
+}

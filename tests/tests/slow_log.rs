@@ -205,3 +205,16 @@ fn help_explains_the_subcommands() {
     assert!(ours.contains("GET [<count>]") && ours.contains("Print this help"), "{ours}");
     helps.for_each(|real| assert_eq!(real, ours));
 }
+
+#[test]
+fn the_sleeps_of_a_transaction_add_up() {
+    for server in servers() {
+        let mut client = Client::connect(server.addr());
+        for line in ["MULTI", "DEBUG SLEEP 0.02", "DEBUG SLEEP 0.03"] {
+            client.line(line);
+        }
+        let began = std::time::Instant::now();
+        client.line("EXEC");
+        assert!(began.elapsed().as_millis() >= 50, "{:?}", began.elapsed());
+    }
+}

@@ -7,7 +7,8 @@
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
-use lockwheel_engine::clients::{Slot, User};
+use super::session_status::SessionStatus;
+use lockwheel_engine::clients::Slot;
 use lockwheel_engine::core::Origin;
 use lockwheel_engine::core::permit::{Caller, Reason, Refusal, decide};
 use lockwheel_engine::spec::{Args, CommandId, CommandTable};
@@ -58,19 +59,26 @@ pub(super) enum WhileBusy {
 
 /// A client that makes a request while a script is slow: what its connection knows of it.
 struct Waiting {
-    user: Option<User>,
-    in_transaction: bool,
+    status: SessionStatus,
 }
 
 impl Caller for Waiting {
     const ORIGIN: Origin = Origin::Client;
 
     fn is_authenticated(&self) -> bool {
-        self.user.is_some()
+        self.status.user.is_some()
     }
 
     fn is_in_transaction(&self) -> bool {
-        self.in_transaction
+        self.status.in_transaction
+    }
+
+    fn has_control(&self) -> bool {
+        self.status.has_control
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.status.is_subscribed
     }
 
     fn is_busy(&self) -> bool {
@@ -78,18 +86,12 @@ impl Caller for Waiting {
     }
 }
 
-/// How a request is answered while a script is slow, of a session that acts as this user, and is within a transaction
-/// or not.
-pub(super) fn answer(
-    table: &CommandTable,
-    argv: &[&[u8]],
-    user: Option<User>,
-    in_transaction: bool,
-) -> WhileBusy {
+/// How a request is answered while a script is slow, of a session in this state.
+pub(super) fn answer(table: &CommandTable, argv: &[&[u8]], status: SessionStatus) -> WhileBusy {
     let args = Args::new(argv);
-    match decide(&Waiting { user, in_transaction }, table, args) {
+    match decide(&Waiting { status }, table, args) {
         // Within a transaction it is queued, as everything that is allowed now.
-        Ok(_) if in_transaction => WhileBusy::Queue,
+        Ok(_) if status.in_transaction => WhileBusy::Queue,
         Ok(command) if command.name == "script|kill" => WhileBusy::Kill(command.id),
         Ok(command) if command.name == "shutdown" && ends_unsaved(args) => WhileBusy::Shutdown,
         Ok(_) => WhileBusy::Queue,

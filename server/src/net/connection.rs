@@ -123,10 +123,16 @@ impl Connection {
     pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
         self.input.tell();
+        let mut has_run = false;
         while self.may_run() && self.input.len() > 0 && !turn.shared.shutdown.is_requested() {
             match self.input.parse() {
-                Ok(0) => break,
-                Ok(_) => {}
+                Ok(0) => {
+                    if !has_run {
+                        self.input.tell_partial();
+                    }
+                    break;
+                }
+                Ok(_) => has_run = true,
                 Err(error) => {
                     self.protocol_error(&error, turn);
                     break;
@@ -290,11 +296,10 @@ impl Connection {
     /// Answers the first request while a slow script runs: itself, or with the engine that the script lends, or by that
     /// script's thread.
     fn run_while_busy(&mut self, shared: &Arc<Shared>, index: usize, lent: Option<&mut Engine>) {
-        let SessionStatus { user, in_transaction, muted, .. } = self.status;
-        let way =
-            self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, user, in_transaction));
+        let status = self.status;
+        let way = self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status));
         // The engine knows which replies a client does not want.
-        if muted || way == WhileBusy::Queue {
+        if status.muted || way == WhileBusy::Queue {
             return match lent {
                 Some(engine) => {
                     let refused = std::mem::take(&mut self.refused);
@@ -319,7 +324,7 @@ impl Connection {
                 }
             }
             WhileBusy::Refuse(command) => {
-                self.refused = in_transaction;
+                self.refused = status.in_transaction;
                 shared.refuse(command);
                 self.reply(|writer| writer.error(errors::BUSY.as_bytes()));
             }

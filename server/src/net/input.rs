@@ -52,7 +52,12 @@ impl Input {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Tells the session how much is there.
+    /// Tells that something was read that completes no request.
+    pub(super) fn tell_partial(&self) {
+        self.buffers.tell_partial_read();
+    }
+
+    /// Tells how much it holds.
     pub(super) fn tell(&self) {
         self.buffers.tell_query(self.len(), self.bytes.capacity());
     }

@@ -2,6 +2,7 @@
 
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Closing, Slot, User};
+use lockwheel_resp::Protocol;
 
 /// What a connection must know of its session after something was run or has happened.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,10 @@ pub(super) struct SessionStatus {
     /// Who it is; nobody before it has authenticated.
     pub(super) user: Option<User>,
     pub(super) in_transaction: bool,
+    /// It is subscribed, and speaks RESP2.
+    pub(super) is_subscribed: bool,
+    /// The server has commands to control it by.
+    pub(super) has_control: bool,
     /// The client has asked not to be sent the next reply, or any.
     pub(super) muted: bool,
     /// `proto-max-bulk-len`, in bytes.
@@ -30,6 +35,8 @@ impl SessionStatus {
             closing: session.closing(),
             user: session.user,
             in_transaction: session.is_in_transaction(),
+            is_subscribed: session.subscriptions() > 0 && session.protocol == Protocol::Resp2,
+            has_control: engine.config.control,
             muted: session.is_muted(),
             max_bulk: engine.config.proto_max_bulk_len,
             query_buffer_limit: engine.config.client_query_buffer_limit,

@@ -18,6 +18,8 @@ pub struct ClientBuffers {
     query_memory: AtomicUsize,
     /// Bytes in the query buffer.
     query: AtomicUsize,
+    /// How often the client has sent a part of a request, wrapping around.
+    partial_reads: AtomicUsize,
     /// Pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
     pieces: AtomicUsize,
     piece_bytes: AtomicUsize,
@@ -29,6 +31,7 @@ impl ClientBuffers {
         ClientBuffers {
             all,
             unwritten: AtomicUsize::new(0),
+            partial_reads: AtomicUsize::new(0),
             untaken_memory: AtomicUsize::new(0),
             taken_memory: AtomicUsize::new(0),
             query_memory: AtomicUsize::new(0),
@@ -63,6 +66,17 @@ impl ClientBuffers {
         }
     }
 
+    /// Tells that the client has sent something that completes no request: it is not idle.
+    #[inline]
+    pub fn tell_partial_read(&self) {
+        self.partial_reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it has, wrapping around.
+    pub(crate) fn partial_reads(&self) -> usize {
+        self.partial_reads.load(Ordering::Relaxed)
+    }
+
     /// Tells of the query buffer: the bytes in it, and those that it has room for. O(1).
     #[inline]
     pub fn tell_query(&self, bytes: usize, capacity: usize) {
@@ -78,9 +92,8 @@ impl ClientBuffers {
 
     #[inline]
     fn change(&self, counter: &AtomicUsize, bytes: usize) {
-        let before = counter.load(Ordering::Relaxed);
-        if before != bytes {
-            counter.store(bytes, Ordering::Relaxed);
+        if counter.load(Ordering::Relaxed) != bytes {
+            let before = counter.swap(bytes, Ordering::Relaxed);
             self.all.change(before, bytes);
         }
     }

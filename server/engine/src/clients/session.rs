@@ -77,6 +77,8 @@ pub struct Session {
     pub(crate) idle_timer: Option<TimerKey>,
     /// How much output it had not read when it was last looked at for being idle.
     pub(crate) unread_when_idle: usize,
+    /// How often it had sent a part of a request when it was last looked at for being idle.
+    pub(crate) partial_reads_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) multi: Option<Multi>,
     /// The keys it watches.
@@ -133,6 +135,7 @@ impl Session {
             last_active: now,
             idle_timer: None,
             unread_when_idle: 0,
+            partial_reads_when_idle: 0,
             last_command: None,
             multi: None,
             watched: Vec::new(),

@@ -165,6 +165,7 @@ impl Engine {
             self.observe_served(slot, &blocked, began_ns);
         }
         self.observers.stats.unblocked_clients += 1;
+        self.check_output_limit(slot);
         self.wake(slot);
         self.deliver();
         true

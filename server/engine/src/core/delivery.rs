@@ -65,7 +65,7 @@ impl Engine {
         if pending >= COUNTED {
             session.delivery.count();
         }
-        if session.closing.is_some() {
+        if session.closing == Some(Closing::Now) {
             session.over_soft_since = None;
             return;
         }
@@ -82,5 +82,23 @@ impl Engine {
         } else if let Some(since) = since {
             self.watch_output(slot, since + limit.soft_seconds * 1000);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+    use crate::core::Simulation;
+
+    #[test]
+    fn the_answer_after_a_wait_is_held_against_the_limits_too() {
+        let mut server = Simulation::new(Config::default(), 7);
+        let [pusher, waiter] = [server.connect(), server.connect()];
+        server.send(pusher, "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"");
+        server.send(waiter, "BLPOP list 0");
+        server.send(pusher, &format!("RPUSH list {}", "x".repeat(2 << 20)));
+        server.send(pusher, "PING");
+        assert!(server.read(pusher).ends_with("+PONG\r\n"));
+        assert!(!server.is_connected(waiter));
     }
 }

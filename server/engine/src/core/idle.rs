@@ -86,16 +86,19 @@ impl Engine {
         true
     }
 
-    /// A client has been idle for too long; its timer has fired. One that has been reading a long reply meanwhile was
-    /// not idle, and what nobody has begun to write yet, the answer after a wait, is written first.
+    /// A client has been idle for too long; its timer has fired. One that has been reading a long reply or
+    /// sending a long request meanwhile was not idle, and what nobody has begun to write yet, the answer after a wait, is written first.
     pub(super) fn close_idle(&mut self, client: u64) {
         let Some(slot) = self.sessions.find(client) else { return };
         let now = self.time.now;
         let session = self.sessions.get_mut(slot);
         session.idle_timer = None;
         let unread = session.delivery.buffers().unwritten();
-        if unread > 0 && unread != session.unread_when_idle {
+        let partial_reads = session.delivery.buffers().partial_reads();
+        let is_sending = partial_reads != session.partial_reads_when_idle;
+        if is_sending || (unread > 0 && unread != session.unread_when_idle) {
             session.unread_when_idle = unread;
+            session.partial_reads_when_idle = partial_reads;
             session.last_active = now;
             self.arm_idle(slot);
         } else if unread == 0 && !session.delivery.out().is_empty() {
@@ -133,8 +136,8 @@ impl Engine {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             if let Some(timer) = self.sessions.get_mut(slot).output_timer.take() {
                 self.time.timers.cancel(timer);
-                self.check_output_now(slot);
             }
+            self.check_output_now(slot);
         }
     }
 

@@ -41,7 +41,11 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     // A cast from a float stays within the range of the integer.
     let us = (seconds * 1e6) as u64;
     engine.time.sleep(us);
-    engine.stop = Some(Stop::Sleep(Duration::from_micros(us)));
+    let asked_before = match engine.stop {
+        Some(Stop::Sleep(time)) => time,
+        _ => Duration::ZERO,
+    };
+    engine.stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
     reply.ok();
     Ok(())
 }
