@@ -153,6 +153,64 @@ fn what_a_transaction_has_queued_and_who_waits_is_counted() {
 }
 
 #[test]
+fn each_queued_request_counts_with_its_place_in_the_queue() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut other = Client::connect(server.addr());
+    let other_id = id(&mut other);
+    other.line("INCR k");
+    let start = used(&mut client);
+    for end in ["DISCARD", "EXEC", "RESET", "QUIT"] {
+        other.line("MULTI");
+        for _ in 0..10 {
+            other.send_raw(&encode(&["INCR", "k"]).repeat(200));
+            (0..200).for_each(|_| assert_eq!(other.read_reply().to_string(), "+QUEUED"));
+        }
+        let queued = of_client(&mut client, other_id, "multi-mem");
+        // Two blocks for each request, and its place.
+        assert!((2000 * 60..2000 * 200).contains(&queued), "{queued}");
+        let taken = used(&mut client) - start;
+        assert!((queued..queued + 100_000).contains(&taken), "{taken} {queued}");
+        assert!(of_client(&mut client, other_id, "tot-mem") > queued);
+        other.line(end);
+        until(|| used(&mut client) < start + 50_000);
+    }
+}
+
+#[test]
+fn clients_take_together_what_each_takes_in_its_line() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut others: Vec<Client> = (0..6).map(|_| Client::connect(server.addr())).collect();
+    others[0].line("SUBSCRIBE one two three");
+    others[1].line("WATCH one two three");
+    others[2].line("MULTI");
+    others[2].line("SET key value");
+    others[3].send_raw(&encode(&["BLPOP", "list", "other", "0"]));
+    others[4].send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\nhalf of it");
+    until(|| info(&mut client, "clients", "blocked_clients") == 1);
+    // Both at one instant: no other request lies between them.
+    let text = |client: &mut Client| {
+        ["MULTI", "INFO memory", "CLIENT LIST"].map(|line| drop(client.line(line)));
+        client.line("EXEC").to_string()
+    };
+    let sums = |text: &str| {
+        let after = |name| text.split(name).skip(1).map(leading_number);
+        let of_all = after("mem_clients_normal:").sum::<usize>();
+        (of_all, after("tot-mem=").sum::<usize>(), after("tot-mem=").count())
+    };
+    let text = text(&mut client);
+    let (of_all, sum, count) = sums(&text);
+    assert_eq!((of_all, count), (sum, 7), "{text}");
+}
+
+/// The number at the beginning of a text.
+fn leading_number(text: &str) -> usize {
+    let end = text.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().expect("a number")
+}
+
+#[test]
 fn scripts_see_the_account_too() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());

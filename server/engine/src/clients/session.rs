@@ -1,10 +1,11 @@
 //! What the engine knows of one client.
 
+use super::buffers::ClientBuffers;
 use super::delivery::{Delivery, Verdict};
-use super::request::Request;
+use super::multi::Multi;
 use super::slot::Slot;
 use super::user::User;
-use crate::memory::BufferBytes;
+use crate::memory::{BufferBytes, block};
 use crate::spec::CommandId;
 use crate::time::Now;
 use crate::timers::TimerKey;
@@ -34,15 +35,6 @@ impl Peer {
 
 /// The most bytes of replies that a client may leave unread before it has authenticated.
 const UNAUTHENTICATED_MAX: usize = 1024;
-
-/// A transaction between MULTI and EXEC.
-#[derive(Debug, Default)]
-pub(crate) struct Multi {
-    /// The queued requests, each with its command.
-    pub(crate) queue: Vec<(CommandId, Request)>,
-    /// A request could not be queued: EXEC will refuse.
-    pub(crate) aborted: bool,
-}
 
 /// One client.
 #[derive(Debug)]
@@ -146,6 +138,15 @@ impl Session {
             output_timer: None,
             woken: false,
         }
+    }
+
+    /// Bytes of memory of a session itself, with the counters of its buffers.
+    pub(super) const OWN_MEMORY: usize =
+        block(size_of::<Session>()) + block(size_of::<ClientBuffers>() + 2 * size_of::<usize>());
+
+    /// Bytes of memory of the session and of all that is its own, but for messages that it shares. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        Session::OWN_MEMORY + self.delivery.buffers().memory()
     }
 
     /// How many channels and patterns it is subscribed to.

@@ -13,9 +13,9 @@ impl Engine {
         MemoryUsage {
             data: databases.data,
             tables: databases.overhead,
-            clients: self.memory.buffers.get() + self.sessions.memory(),
+            clients: self.memory.clients.get() + self.sessions.memory(),
             scripts,
-            engine: size_of::<Engine>(),
+            engine: size_of::<Engine>() + self.sessions.overhead() + self.memory.messages.get(),
         }
     }
 

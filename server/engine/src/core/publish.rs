@@ -33,7 +33,7 @@ impl Engine {
 
     /// Sends a message with texts of `len` bytes in all to some sessions.
     fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
-        let account = self.memory.buffers.clone();
+        let account = self.memory.messages.clone();
         let mut message = Message::new(&account, len, ids.len(), write);
         for &id in ids {
             if let Some(slot) = self.sessions.find(id) {
