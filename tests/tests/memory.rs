@@ -191,7 +191,9 @@ fn clients_take_together_what_each_takes_in_its_line() {
     until(|| info(&mut client, "clients", "blocked_clients") == 1);
     // Both at one instant: no other request lies between them.
     let text = |client: &mut Client| {
-        ["MULTI", "INFO memory", "CLIENT LIST"].map(|line| drop(client.line(line)));
+        for line in ["MULTI", "INFO memory", "CLIENT LIST"] {
+            client.line(line);
+        }
         client.line("EXEC").to_string()
     };
     let sums = |text: &str| {
@@ -202,6 +204,65 @@ fn clients_take_together_what_each_takes_in_its_line() {
     let text = text(&mut client);
     let (of_all, sum, count) = sums(&text);
     assert_eq!((of_all, count), (sum, 7), "{text}");
+}
+
+/// Names of a client's own choice.
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("a:rather:long:name:{n:06}")).collect()
+}
+
+/// Some command on many names at once, and what takes it back: what is taken lies in these bounds for each name.
+#[track_caller]
+fn takes_for_each_name(
+    command: &str,
+    last: Option<&str>,
+    end: impl Fn(Client),
+    bounds: std::ops::Range<usize>,
+) {
+    /// How many names.
+    const COUNT: usize = 4000;
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut other = Client::connect(server.addr());
+    let start = used(&mut client);
+    let names = names(COUNT);
+    let words = std::iter::once(command).chain(names.iter().map(String::as_str)).chain(last);
+    other.send_raw(&encode(&words.collect::<Vec<_>>()));
+    until(|| used(&mut client) > start + COUNT * bounds.start);
+    // What comes and goes with the request has gone.
+    until(|| used(&mut client) < start + COUNT * bounds.end);
+    assert!(used(&mut client) > start + COUNT * bounds.start);
+    end(other);
+    until(|| used(&mut client) < start + 50_000);
+}
+
+#[test]
+fn names_that_are_listened_to_are_counted_until_nobody_listens() {
+    for (command, end) in [("SUBSCRIBE", "UNSUBSCRIBE"), ("PSUBSCRIBE", "PUNSUBSCRIBE")] {
+        let ends = |mut other: Client| {
+            other.send_raw(&encode(&[end]));
+            std::mem::forget(other);
+        };
+        takes_for_each_name(command, None, ends, 200..700);
+        takes_for_each_name(command, None, drop, 200..700);
+    }
+}
+
+#[test]
+fn keys_that_are_watched_are_counted_until_they_are_forgotten() {
+    for end in ["UNWATCH", "RESET"] {
+        let ends = |mut other: Client| {
+            other.line(end);
+            std::mem::forget(other);
+        };
+        takes_for_each_name("WATCH", None, ends, 150..600);
+    }
+    takes_for_each_name("WATCH", None, drop, 150..600);
+}
+
+#[test]
+fn keys_that_are_waited_for_are_counted_until_nobody_waits() {
+    takes_for_each_name("BLPOP", Some("0"), drop, 700..1300);
 }
 
 /// The number at the beginning of a text.

@@ -9,6 +9,7 @@ mod request;
 mod session;
 mod sessions;
 mod slot;
+mod subscribed;
 mod user;
 
 pub use buffers::ClientBuffers;

@@ -142,8 +142,7 @@ impl Engine {
     /// Forgets the watched keys of a session, and that one has changed.
     pub(crate) fn unwatch(&mut self, slot: Slot) {
         let session = self.sessions.get_mut(slot);
-        session.watch_broken = false;
-        for (db, key) in std::mem::take(&mut session.watched) {
+        for (db, key) in session.unwatch() {
             self.keyspace.unwatch(db, &key, session.id);
         }
     }

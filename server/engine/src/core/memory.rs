@@ -15,7 +15,10 @@ impl Engine {
             tables: databases.overhead,
             clients: self.memory.clients.get() + self.sessions.memory(),
             scripts,
-            engine: size_of::<Engine>() + self.sessions.overhead() + self.memory.messages.get(),
+            engine: size_of::<Engine>()
+                + self.sessions.overhead()
+                + self.pubsub.memory()
+                + self.memory.messages.get(),
         }
     }
 

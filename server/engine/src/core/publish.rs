@@ -50,12 +50,18 @@ impl Engine {
         let id = session.id;
         channels.iter().for_each(|channel| self.pubsub.unsubscribe(channel, id));
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
+        self.subscriptions_changed(slot);
+    }
+
+    /// The subscriptions of a session have changed: counts them, and sees to what depends on there being any.
+    pub(crate) fn subscriptions_changed(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).count_subscriptions();
         self.note_audience();
         self.watch_idle(slot);
     }
 
     /// Lets those who would send messages know whether there is anybody to receive them.
-    pub(crate) fn note_audience(&mut self) {
+    fn note_audience(&mut self) {
         self.keyspace.audience = self.pubsub.has_audience();
     }
 }

@@ -7,7 +7,7 @@ use super::BufferBytes;
 pub struct MemoryUsage {
     /// Keys and values.
     pub data: usize,
-    /// What finds keys and knows their deadlines.
+    /// What finds keys and knows their deadlines, and who waits for them or watches them.
     pub tables: usize,
     /// Sessions with what is their own: query buffers, output, requests that wait.
     pub clients: usize,

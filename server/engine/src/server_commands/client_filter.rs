@@ -113,7 +113,7 @@ impl Engine {
         let pending = session.delivery.pending();
         let unwritten = pending - session.delivery.out().len();
         let multi = session.multi.as_ref();
-        let multi_bytes = multi.map_or(0, Multi::memory);
+        let multi_bytes = multi.map_or(0, Multi::memory) + session.watched_memory();
         let parked = self.parked.memory(session.id);
         let room = session.delivery.out().buffer_capacity();
         let (query, query_free) = session.delivery.buffers().query();

@@ -127,7 +127,7 @@ fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         let place = (session.db, Box::from(key));
         if !session.watched.contains(&place) {
             engine.keyspace.watch(session.db, key, session.id);
-            session.watched.push(place);
+            session.watch(place.0, key);
         }
     }
     reply.ok();
