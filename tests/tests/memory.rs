@@ -153,6 +153,125 @@ fn what_a_transaction_has_queued_and_who_waits_is_counted() {
 }
 
 #[test]
+fn each_queued_request_counts_with_its_place_in_the_queue() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut other = Client::connect(server.addr());
+    let other_id = id(&mut other);
+    other.line("INCR k");
+    let start = used(&mut client);
+    for end in ["DISCARD", "EXEC", "RESET", "QUIT"] {
+        other.line("MULTI");
+        for _ in 0..10 {
+            other.send_raw(&encode(&["INCR", "k"]).repeat(200));
+            (0..200).for_each(|_| assert_eq!(other.read_reply().to_string(), "+QUEUED"));
+        }
+        let queued = of_client(&mut client, other_id, "multi-mem");
+        // Two blocks for each request, and its place.
+        assert!((2000 * 60..2000 * 200).contains(&queued), "{queued}");
+        let taken = used(&mut client) - start;
+        assert!((queued..queued + 100_000).contains(&taken), "{taken} {queued}");
+        assert!(of_client(&mut client, other_id, "tot-mem") > queued);
+        other.line(end);
+        until(|| used(&mut client) < start + 50_000);
+    }
+}
+
+#[test]
+fn clients_take_together_what_each_takes_in_its_line() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut others: Vec<Client> = (0..6).map(|_| Client::connect(server.addr())).collect();
+    others[0].line("SUBSCRIBE one two three");
+    others[1].line("WATCH one two three");
+    others[2].line("MULTI");
+    others[2].line("SET key value");
+    others[3].send_raw(&encode(&["BLPOP", "list", "other", "0"]));
+    others[4].send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\nhalf of it");
+    until(|| info(&mut client, "clients", "blocked_clients") == 1);
+    // Both at one instant: no other request lies between them.
+    let text = |client: &mut Client| {
+        for line in ["MULTI", "INFO memory", "CLIENT LIST"] {
+            client.line(line);
+        }
+        client.line("EXEC").to_string()
+    };
+    let sums = |text: &str| {
+        let after = |name| text.split(name).skip(1).map(leading_number);
+        let of_all = after("mem_clients_normal:").sum::<usize>();
+        (of_all, after("tot-mem=").sum::<usize>(), after("tot-mem=").count())
+    };
+    let text = text(&mut client);
+    let (of_all, sum, count) = sums(&text);
+    assert_eq!((of_all, count), (sum, 7), "{text}");
+}
+
+/// Names of a client's own choice.
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("a:rather:long:name:{n:06}")).collect()
+}
+
+/// Some command on many names at once, and what takes it back: what is taken lies in these bounds for each name.
+#[track_caller]
+fn takes_for_each_name(
+    command: &str,
+    last: Option<&str>,
+    end: impl Fn(Client),
+    bounds: std::ops::Range<usize>,
+) {
+    /// How many names.
+    const COUNT: usize = 4000;
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let mut other = Client::connect(server.addr());
+    let start = used(&mut client);
+    let names = names(COUNT);
+    let words = std::iter::once(command).chain(names.iter().map(String::as_str)).chain(last);
+    other.send_raw(&encode(&words.collect::<Vec<_>>()));
+    until(|| used(&mut client) > start + COUNT * bounds.start);
+    // What comes and goes with the request has gone.
+    until(|| used(&mut client) < start + COUNT * bounds.end);
+    assert!(used(&mut client) > start + COUNT * bounds.start);
+    end(other);
+    until(|| used(&mut client) < start + 50_000);
+}
+
+#[test]
+fn names_that_are_listened_to_are_counted_until_nobody_listens() {
+    for (command, end) in [("SUBSCRIBE", "UNSUBSCRIBE"), ("PSUBSCRIBE", "PUNSUBSCRIBE")] {
+        let ends = |mut other: Client| {
+            other.send_raw(&encode(&[end]));
+            std::mem::forget(other);
+        };
+        takes_for_each_name(command, None, ends, 200..700);
+        takes_for_each_name(command, None, drop, 200..700);
+    }
+}
+
+#[test]
+fn keys_that_are_watched_are_counted_until_they_are_forgotten() {
+    for end in ["UNWATCH", "RESET"] {
+        let ends = |mut other: Client| {
+            other.line(end);
+            std::mem::forget(other);
+        };
+        takes_for_each_name("WATCH", None, ends, 150..600);
+    }
+    takes_for_each_name("WATCH", None, drop, 150..600);
+}
+
+#[test]
+fn keys_that_are_waited_for_are_counted_until_nobody_waits() {
+    takes_for_each_name("BLPOP", Some("0"), drop, 700..1300);
+}
+
+/// The number at the beginning of a text.
+fn leading_number(text: &str) -> usize {
+    let end = text.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().expect("a number")
+}
+
+#[test]
 fn scripts_see_the_account_too() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());

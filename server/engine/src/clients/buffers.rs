@@ -1,12 +1,13 @@
-//! What the buffers of a client hold, on both sides of the engine's lock.
+//! What a client holds besides its session: its buffers, on both sides of the engine's lock, and its state.
 
 use super::outbox::Outbox;
 use crate::memory::{BufferBytes, block};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counters of a client's buffers. Its connection tells of what it has read and of the output that it has taken,
 /// whoever has the engine tells of the output that has not been taken; each counter is written by one of them at a
-/// time. What is told changes the count of all buffers of the engine, until this is dropped.
+/// time. What is told changes the count of all clients of the engine, until this is dropped.
 #[derive(Debug)]
 pub struct ClientBuffers {
     all: BufferBytes,
@@ -16,6 +17,8 @@ pub struct ClientBuffers {
     untaken_memory: AtomicUsize,
     taken_memory: AtomicUsize,
     query_memory: AtomicUsize,
+    /// Bytes of memory of what the client has asked the engine to keep: queued requests, names of channels and keys.
+    state_memory: AtomicUsize,
     /// Bytes in the query buffer.
     query: AtomicUsize,
     /// How often the client has sent a part of a request, wrapping around.
@@ -35,6 +38,7 @@ impl ClientBuffers {
             untaken_memory: AtomicUsize::new(0),
             taken_memory: AtomicUsize::new(0),
             query_memory: AtomicUsize::new(0),
+            state_memory: AtomicUsize::new(0),
             query: AtomicUsize::new(0),
             pieces: AtomicUsize::new(0),
             piece_bytes: AtomicUsize::new(0),
@@ -90,6 +94,13 @@ impl ClientBuffers {
         self.change(&self.untaken_memory, memory);
     }
 
+    /// What the engine keeps for the client took `before` bytes of memory, and takes `after` now. Told only by whoever
+    /// has the engine. O(1).
+    pub(crate) fn change_state(&self, before: usize, after: usize) {
+        let sum = load(&self.state_memory).wrapping_sub(before).wrapping_add(after);
+        self.change(&self.state_memory, sum);
+    }
+
     #[inline]
     fn change(&self, counter: &AtomicUsize, bytes: usize) {
         if counter.load(Ordering::Relaxed) != bytes {
@@ -100,7 +111,8 @@ impl ClientBuffers {
 
     /// Bytes of memory of all of them, but for what is shared. O(1).
     pub(crate) fn memory(&self) -> usize {
-        [&self.untaken_memory, &self.taken_memory, &self.query_memory].map(load).into_iter().sum()
+        let own = [&self.untaken_memory, &self.taken_memory, &self.query_memory, &self.state_memory];
+        own.map(load).into_iter().sum()
     }
 
     /// Bytes in the query buffer, and those that it has room for besides.
@@ -125,6 +137,37 @@ impl Drop for ClientBuffers {
     }
 }
 
+/// Bytes of a client's state that are counted as long as this is there.
+#[derive(Debug)]
+pub(crate) struct HeldState {
+    buffers: Arc<ClientBuffers>,
+    bytes: usize,
+}
+
+impl HeldState {
+    /// None yet.
+    pub(crate) fn new(buffers: &Arc<ClientBuffers>) -> Self {
+        HeldState { buffers: buffers.clone(), bytes: 0 }
+    }
+
+    /// So many from now on. O(1).
+    pub(crate) fn set(&mut self, bytes: usize) {
+        self.buffers.change_state(self.bytes, bytes);
+        self.bytes = bytes;
+    }
+
+    /// How many there are.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for HeldState {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +189,14 @@ mod tests {
         buffers.tell_taken(&output);
         assert_eq!((buffers.unwritten(), buffers.pieces().0), (0, 0));
         assert_eq!(all.get(), output.memory() + 1024 + 64);
+        let buffers = Arc::new(buffers);
+        let mut state = HeldState::new(&buffers);
+        let before = buffers.memory();
+        state.set(100);
+        state.set(60);
+        assert_eq!((all.get(), buffers.memory(), state.bytes()), (before + 60, before + 60, 60));
+        drop(state);
+        assert_eq!(buffers.memory(), before);
         drop(buffers);
         assert_eq!(all.get(), 0);
     }

@@ -2,21 +2,24 @@
 
 mod buffers;
 mod delivery;
+mod multi;
 mod name;
 mod outbox;
 mod request;
 mod session;
 mod sessions;
 mod slot;
+mod subscribed;
 mod user;
 
 pub use buffers::ClientBuffers;
+pub(crate) use buffers::HeldState;
 pub(crate) use delivery::Verdict;
+pub(crate) use multi::Multi;
 pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;
-pub(crate) use session::Multi;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;

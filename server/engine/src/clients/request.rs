@@ -1,18 +1,17 @@
 //! A request kept for later: queued by MULTI, or parked until a key is ready.
 
-use crate::memory::{BufferBytes, HeldBytes, block};
+use crate::memory::block;
 
 /// An owned request: one allocation for its bytes, one for where each argument ends.
 #[derive(Debug)]
 pub(crate) struct Request {
     bytes: Box<[u8]>,
     ends: Box<[usize]>,
-    _held: HeldBytes,
 }
 
 impl Request {
-    /// A copy of these arguments, counted in the account as long as it is there.
-    pub(crate) fn new(argv: &[&[u8]], account: &BufferBytes) -> Self {
+    /// A copy of these arguments.
+    pub(crate) fn new(argv: &[&[u8]]) -> Self {
         let ends: Box<[usize]> = argv
             .iter()
             .scan(0, |end, arg| {
@@ -20,9 +19,7 @@ impl Request {
                 Some(*end)
             })
             .collect();
-        let bytes: Box<[u8]> = argv.concat().into();
-        let held = account.hold(block(bytes.len()) + block(size_of_val(&*ends)));
-        Request { bytes, ends, _held: held }
+        Request { bytes: argv.concat().into(), ends }
     }
 
     /// The arguments, for [`crate::spec::Args`].
@@ -31,8 +28,9 @@ impl Request {
         starts.zip(self.ends.iter()).map(|(start, &end)| &self.bytes[start..end]).collect()
     }
 
-    /// Bytes held.
-    pub(crate) fn size(&self) -> usize {
-        self.bytes.len() + self.ends.len() * size_of::<usize>()
+    /// Bytes of memory of both allocations. O(1).
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        block(self.bytes.len()) + block(size_of_val(&*self.ends))
     }
 }

@@ -1,15 +1,16 @@
 //! What the engine knows of one client.
 
+use super::buffers::ClientBuffers;
 use super::delivery::{Delivery, Verdict};
-use super::request::Request;
+use super::multi::Multi;
 use super::slot::Slot;
+use super::subscribed::Subscribed;
 use super::user::User;
-use crate::memory::BufferBytes;
+use crate::memory::{BufferBytes, block, of_vec};
 use crate::spec::CommandId;
 use crate::time::Now;
 use crate::timers::TimerKey;
 use lockwheel_resp::Protocol;
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 /// Where a client comes from, as CLIENT LIST shows it.
@@ -34,15 +35,6 @@ impl Peer {
 
 /// The most bytes of replies that a client may leave unread before it has authenticated.
 const UNAUTHENTICATED_MAX: usize = 1024;
-
-/// A transaction between MULTI and EXEC.
-#[derive(Debug, Default)]
-pub(crate) struct Multi {
-    /// The queued requests, each with its command.
-    pub(crate) queue: Vec<(CommandId, Request)>,
-    /// A request could not be queued: EXEC will refuse.
-    pub(crate) aborted: bool,
-}
 
 /// One client.
 #[derive(Debug)]
@@ -83,10 +75,14 @@ pub struct Session {
     pub(crate) multi: Option<Multi>,
     /// The keys it watches.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
+    /// Bytes of memory of their names and places that are counted.
+    watched_memory: usize,
     /// A watched key has changed.
     pub(crate) watch_broken: bool,
-    pub(crate) channels: BTreeSet<Box<[u8]>>,
-    pub(crate) patterns: BTreeSet<Box<[u8]>>,
+    pub(crate) channels: Subscribed,
+    pub(crate) patterns: Subscribed,
+    /// Bytes of memory of both that are counted.
+    subscribed_memory: usize,
     /// It waits; its request is parked.
     pub(crate) blocked: bool,
     /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
@@ -139,9 +135,11 @@ impl Session {
             last_command: None,
             multi: None,
             watched: Vec::new(),
+            watched_memory: 0,
             watch_broken: false,
-            channels: BTreeSet::new(),
-            patterns: BTreeSet::new(),
+            channels: Subscribed::default(),
+            patterns: Subscribed::default(),
+            subscribed_memory: 0,
             blocked: false,
             closing: None,
             delivery: Delivery::new(account),
@@ -151,10 +149,53 @@ impl Session {
         }
     }
 
+    /// Bytes of memory of a session itself, with the counters of its buffers.
+    pub(super) const OWN_MEMORY: usize =
+        block(size_of::<Session>()) + block(size_of::<ClientBuffers>() + 2 * size_of::<usize>());
+
+    /// Bytes of memory of the session and of all that is its own, but for messages that it shares. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        Session::OWN_MEMORY + self.delivery.buffers().memory()
+    }
+
     /// How many channels and patterns it is subscribed to.
     #[inline]
     pub fn subscriptions(&self) -> usize {
         self.channels.len() + self.patterns.len()
+    }
+
+    /// Watches one more key. O(1).
+    pub(crate) fn watch(&mut self, db: usize, key: &[u8]) {
+        let before = of_vec(&self.watched);
+        self.watched.push((db, key.into()));
+        let memory = self.watched_memory + block(key.len()) + of_vec(&self.watched) - before;
+        self.count_watched(memory);
+    }
+
+    /// Watches nothing any more; the keys that it has watched.
+    pub(crate) fn unwatch(&mut self) -> Vec<(usize, Box<[u8]>)> {
+        self.watch_broken = false;
+        if !self.watched.is_empty() {
+            self.count_watched(0);
+        }
+        std::mem::take(&mut self.watched)
+    }
+
+    fn count_watched(&mut self, memory: usize) {
+        self.delivery.buffers().change_state(self.watched_memory, memory);
+        self.watched_memory = memory;
+    }
+
+    /// Bytes of memory of the keys that it watches. O(1).
+    pub(crate) fn watched_memory(&self) -> usize {
+        self.watched_memory
+    }
+
+    /// Counts what its channels and patterns take, after they have changed. O(1).
+    pub(crate) fn count_subscriptions(&mut self) {
+        let memory = self.channels.memory() + self.patterns.memory();
+        self.delivery.buffers().change_state(self.subscribed_memory, memory);
+        self.subscribed_memory = memory;
     }
 
     /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.

@@ -1,9 +1,8 @@
 //! All sessions, by slot and by id.
 
-use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
-use crate::memory::{block, of_vec};
+use crate::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The sessions of an engine.
@@ -87,10 +86,15 @@ impl Sessions {
         self.woken.pop_front()
     }
 
-    /// Bytes of memory of the sessions themselves. O(1).
+    /// Bytes of memory of the sessions themselves, without what [`ClientBuffers`](super::ClientBuffers) count. O(1).
     pub(crate) fn memory(&self) -> usize {
-        let each = block(size_of::<Session>()) + block(size_of::<ClientBuffers>());
-        self.by_id.len() * each + of_vec(&self.slots)
+        self.by_id.len() * Session::OWN_MEMORY
+    }
+
+    /// Bytes of memory of what finds them. O(1).
+    pub(crate) fn overhead(&self) -> usize {
+        let trees = usize::from(!self.by_id.is_empty());
+        of_vec(&self.slots) + of_trees(trees, self.by_id.len(), size_of::<(u64, Slot)>())
     }
 
     /// The slot of a client's id. O(log n).

@@ -4,7 +4,7 @@ use super::call::Call;
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
-use crate::clients::{Request, Slot};
+use crate::clients::{HeldState, Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass};
 use crate::timers::{Timer, TimerKind};
@@ -19,6 +19,8 @@ impl Engine {
         let arrival = self.keyspace.waiters.next_ticket();
         let session = self.sessions.get_mut(slot);
         let (id, db) = (session.id, session.db);
+        let mut held = HeldState::new(session.delivery.buffers());
+        held.set(request.memory());
         match &wait.retry {
             Retry::OnKeys(on) => {
                 let argv = request.argv();
@@ -42,7 +44,8 @@ impl Engine {
         });
         let since_ms = self.time.now.monotonic_ms();
         let Wait { retry, null, .. } = *wait;
-        let blocked = Blocked { command, request, retry, null, timeout, arrival, db, since_ms, took_ns };
+        let blocked =
+            Blocked { command, request, held, retry, null, timeout, arrival, db, since_ms, took_ns };
         self.parked.insert(id, blocked);
         self.sessions.get_mut(slot).blocked = true;
         self.watch_idle(slot);

@@ -95,7 +95,7 @@ impl Engine {
         if let Some(multi) = &mut session.multi
             && is_queued
         {
-            multi.queue.push((command, Request::new(args.all(), &self.memory.buffers)));
+            multi.push(command, Request::new(args.all()));
             reply.status(b"QUEUED");
             return Progress::Continue;
         }
@@ -105,7 +105,7 @@ impl Engine {
             None if self.stop.is_some() => Progress::Stop,
             None => Progress::Continue,
             Some(parked) => {
-                self.block(slot, command, Request::new(args.all(), &self.memory.buffers), parked);
+                self.block(slot, command, Request::new(args.all()), parked);
                 Progress::Blocked
             }
         }

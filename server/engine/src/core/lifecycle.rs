@@ -89,7 +89,7 @@ impl Engine {
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
         let user = self.first_user();
-        let (now, account) = (self.time.now, &self.memory.buffers);
+        let (now, account) = (self.time.now, &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, user, now, account));
         self.watch_idle(slot);
         slot
@@ -142,8 +142,7 @@ impl Engine {
     /// Forgets the watched keys of a session, and that one has changed.
     pub(crate) fn unwatch(&mut self, slot: Slot) {
         let session = self.sessions.get_mut(slot);
-        session.watch_broken = false;
-        for (db, key) in std::mem::take(&mut session.watched) {
+        for (db, key) in session.unwatch() {
             self.keyspace.unwatch(db, &key, session.id);
         }
     }

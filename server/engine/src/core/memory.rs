@@ -13,9 +13,12 @@ impl Engine {
         MemoryUsage {
             data: databases.data,
             tables: databases.overhead,
-            clients: self.memory.buffers.get() + self.sessions.memory(),
+            clients: self.memory.clients.get() + self.sessions.memory(),
             scripts,
-            engine: size_of::<Engine>(),
+            engine: size_of::<Engine>()
+                + self.sessions.overhead()
+                + self.pubsub.memory()
+                + self.memory.messages.get(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The requests of clients that wait.
 
-use crate::clients::Request;
+use crate::clients::{HeldState, Request};
 use crate::spec::{CommandId, Null};
 use crate::timers::TimerKey;
 use std::collections::BTreeMap;
@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Blocked<R> {
     pub(super) command: CommandId,
     pub(super) request: Request,
+    /// Counts it among the client's memory.
+    pub(super) held: HeldState,
     pub(super) retry: R,
     /// The answer when the time is over.
     pub(super) null: Null,
@@ -62,8 +64,8 @@ impl<R> Parked<R> {
         self.requests.values().map(|blocked| &blocked.retry)
     }
 
-    /// Bytes of the request of a client that waits, 0 of any other. O(log n).
-    pub(crate) fn size(&self, client: u64) -> usize {
-        self.get(client).map_or(0, |blocked| blocked.request.size())
+    /// Bytes of memory of the request of a client that waits, 0 of any other. O(log n).
+    pub(crate) fn memory(&self, client: u64) -> usize {
+        self.get(client).map_or(0, |blocked| blocked.held.bytes())
     }
 }

@@ -33,7 +33,7 @@ impl Engine {
 
     /// Sends a message with texts of `len` bytes in all to some sessions.
     fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
-        let account = self.memory.buffers.clone();
+        let account = self.memory.messages.clone();
         let mut message = Message::new(&account, len, ids.len(), write);
         for &id in ids {
             if let Some(slot) = self.sessions.find(id) {
@@ -50,12 +50,18 @@ impl Engine {
         let id = session.id;
         channels.iter().for_each(|channel| self.pubsub.unsubscribe(channel, id));
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
+        self.subscriptions_changed(slot);
+    }
+
+    /// The subscriptions of a session have changed: counts them, and sees to what depends on there being any.
+    pub(crate) fn subscriptions_changed(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).count_subscriptions();
         self.note_audience();
         self.watch_idle(slot);
     }
 
     /// Lets those who would send messages know whether there is anybody to receive them.
-    pub(crate) fn note_audience(&mut self) {
+    fn note_audience(&mut self) {
         self.keyspace.audience = self.pubsub.has_audience();
     }
 }

@@ -148,10 +148,11 @@ impl Keyspace {
         self.prefetch.fetch(&self.databases);
     }
 
-    /// What the keys and values of all databases take; what waits to be freed is none of them any more.
-    /// O(databases).
+    /// What the keys and values of all databases take, and those who watch and wait for keys; what waits to be freed is
+    /// none of them any more. O(databases).
     pub fn bytes(&self) -> DatabaseBytes {
-        self.databases.iter().map(Database::bytes).fold(DatabaseBytes::default(), |sum, one| DatabaseBytes {
+        let queues = DatabaseBytes { data: 0, overhead: self.waiters.memory() + self.watches.memory() };
+        self.databases.iter().map(Database::bytes).fold(queues, |sum, one| DatabaseBytes {
             data: sum.data + one.data,
             overhead: sum.overhead + one.overhead,
         })

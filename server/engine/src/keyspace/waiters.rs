@@ -1,6 +1,7 @@
 //! Who waits for which keys, in order of arrival, and which of those keys have been signalled.
 
-use super::db_key::{DbKey, DbKeyRef};
+use super::db_key::{DbKey, DbKeyRef, give_back};
+use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -32,6 +33,8 @@ pub struct Waiter {
 #[derive(Debug)]
 pub struct Waiters {
     queues: HashMap<DbKey, Queue, FixedState>,
+    /// Bytes of memory of the queues and of the names of their keys.
+    queue_bytes: usize,
     /// Who waits for what no key stands for, and is asked after whatever happens.
     unkeyed: Vec<WaiterId>,
     arrivals: u64,
@@ -47,11 +50,14 @@ struct Queue {
     lines: Vec<(&'static str, BTreeMap<u64, Waiter>)>,
     /// The arrivals of those who have a label, by label.
     labelled: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
+    /// Bytes of memory of the labels of all who wait.
+    label_bytes: usize,
 }
 
 impl Queue {
     fn insert(&mut self, arrival: u64, waiter: Waiter) {
         if !waiter.label.is_empty() {
+            self.label_bytes += block(waiter.label.len());
             self.labelled.entry(waiter.label.clone()).or_default().insert(arrival);
         }
         match self.lines.iter_mut().find(|(class, _)| *class == waiter.class) {
@@ -63,6 +69,7 @@ impl Queue {
     fn remove(&mut self, arrival: u64) {
         let removed = self.lines.iter_mut().filter_map(|(_, line)| line.remove(&arrival));
         for waiter in removed {
+            self.label_bytes -= block(waiter.label.len());
             if let Some(arrivals) = self.labelled.get_mut(&waiter.label) {
                 arrivals.remove(&arrival);
                 if arrivals.is_empty() {
@@ -71,6 +78,18 @@ impl Queue {
             }
         }
         self.lines.retain(|(_, line)| !line.is_empty());
+    }
+
+    /// Bytes of memory of all of it: of the nodes of its trees about, as if each waiter with a label had the only one
+    /// like it. O(classes).
+    fn memory(&self) -> usize {
+        let line =
+            |(_, line): &(_, BTreeMap<u64, Waiter>)| of_trees(1, line.len(), size_of::<(u64, Waiter)>());
+        let labels = self.labelled.len();
+        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
+        let labelled = of_trees(usize::from(labels > 0), labels, entry_bytes)
+            + of_trees(labels, labels, size_of::<u64>());
+        of_vec(&self.lines) + self.lines.iter().map(line).sum::<usize>() + labelled + 2 * self.label_bytes
     }
 
     /// The first after `arrival` in the lines of classes that are asked for.
@@ -97,6 +116,7 @@ impl Waiters {
         let hasher = FixedState::with_seed(seed);
         Waiters {
             queues: HashMap::with_hasher(hasher.clone()),
+            queue_bytes: 0,
             unkeyed: Vec::new(),
             arrivals: 0,
             ready: VecDeque::new(),
@@ -125,6 +145,11 @@ impl Waiters {
         !self.unkeyed.is_empty()
     }
 
+    /// Bytes of memory of all queues. O(1).
+    pub(super) fn memory(&self) -> usize {
+        self.queue_bytes + block(self.queues.allocation_size()) + of_vec(&self.unkeyed)
+    }
+
     /// How many keys are waited for.
     pub fn keys(&self) -> usize {
         self.queues.len()
@@ -138,15 +163,23 @@ impl Waiters {
 
     /// Puts a waiter at its place in the queue of a key. O(log n).
     pub(super) fn add(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
-        self.queues.entry((db, key.into())).or_default().insert(arrival, waiter);
+        let queue = self.queues.entry((db, key.into())).or_default();
+        let before = if queue.lines.is_empty() { 0 } else { block(key.len()) + queue.memory() };
+        queue.insert(arrival, waiter);
+        self.queue_bytes = self.queue_bytes - before + block(key.len()) + queue.memory();
     }
 
     /// Takes it out again. O(log n).
     pub(super) fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
         if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
+            self.queue_bytes -= queue.memory();
             queue.remove(arrival);
             if queue.lines.is_empty() {
+                self.queue_bytes -= block(key.len());
                 self.queues.remove(&DbKeyRef(db, key));
+                give_back(&mut self.queues);
+            } else {
+                self.queue_bytes += queue.memory();
             }
         }
     }
@@ -274,7 +307,7 @@ mod tests {
         for arrival in 1..=6 {
             waiters.remove(0, b"key", arrival);
         }
-        assert_eq!((ids(&waiters), waiters.keys()), (Vec::new(), 0));
+        assert_eq!((ids(&waiters), waiters.keys(), waiters.queue_bytes), (Vec::new(), 0, 0));
     }
 
     #[test]

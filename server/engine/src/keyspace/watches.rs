@@ -1,6 +1,7 @@
 //! Who watches which keys: the base of optimistic transactions.
 
-use super::db_key::{DbKey, DbKeyRef};
+use super::db_key::{DbKey, DbKeyRef, give_back};
+use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -10,25 +11,35 @@ use std::collections::BTreeSet;
 pub struct Watches {
     by_key: HashMap<DbKey, BTreeSet<u64>, FixedState>,
     broken: Vec<u64>,
+    /// Bytes of memory of the names of the keys.
+    names: usize,
+    /// How many watchers all keys have together.
+    watchers: usize,
 }
 
 impl Watches {
     /// Nobody watches. The seed decides the hash of keys: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
-        Watches { by_key: HashMap::with_hasher(FixedState::with_seed(seed)), broken: Vec::new() }
+        let by_key = HashMap::with_hasher(FixedState::with_seed(seed));
+        Watches { by_key, broken: Vec::new(), names: 0, watchers: 0 }
     }
 
     /// `watcher` watches `key` of database `db`. O(log watchers).
     pub(super) fn add(&mut self, db: usize, key: &[u8], watcher: u64) {
-        self.by_key.entry((db, key.into())).or_default().insert(watcher);
+        let watchers = self.by_key.entry((db, key.into())).or_default();
+        let (is_first, is_new) = (watchers.is_empty(), watchers.insert(watcher));
+        self.names += if is_first { block(key.len()) } else { 0 };
+        self.watchers += usize::from(is_new);
     }
 
     /// It no longer does.
     pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
         if let Some(watchers) = self.by_key.get_mut(&DbKeyRef(db, key)) {
-            watchers.remove(&watcher);
+            self.watchers -= usize::from(watchers.remove(&watcher));
             if watchers.is_empty() {
+                self.names -= block(key.len());
                 self.by_key.remove(&DbKeyRef(db, key));
+                give_back(&mut self.by_key);
             }
         }
     }
@@ -51,6 +62,12 @@ impl Watches {
     /// The watched keys of a database.
     pub(super) fn keys(&self, db: usize) -> Vec<Box<[u8]>> {
         self.by_key.keys().filter(|(of, _)| *of == db).map(|(_, key)| key.clone()).collect()
+    }
+
+    /// Bytes of memory of all of it; of the nodes of its trees about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let sets = of_trees(self.by_key.len(), self.watchers, size_of::<u64>());
+        block(self.by_key.allocation_size()) + self.names + sets + of_vec(&self.broken)
     }
 
     /// How many keys are watched.

@@ -7,13 +7,13 @@ use super::BufferBytes;
 pub struct MemoryUsage {
     /// Keys and values.
     pub data: usize,
-    /// What finds keys and knows their deadlines.
+    /// What finds keys and knows their deadlines, and who waits for them or watches them.
     pub tables: usize,
-    /// Sessions, query buffers, output, and requests that wait.
+    /// Sessions with what is their own: query buffers, output, requests that wait.
     pub clients: usize,
     /// The interpreter with its scripts.
     pub scripts: usize,
-    /// The engine itself.
+    /// The engine itself, what finds clients and subscribers, and messages that receivers share.
     pub engine: usize,
 }
 
@@ -28,8 +28,10 @@ impl MemoryUsage {
 /// The memory account of one engine: what is not counted by those who hold it.
 #[derive(Debug, Default)]
 pub struct MemoryAccount {
-    /// The buffers of clients.
-    pub buffers: BufferBytes,
+    /// What clients hold, but for their sessions.
+    pub clients: BufferBytes,
+    /// Messages that their receivers share.
+    pub messages: BufferBytes,
     /// What the engine took when it was made.
     pub at_start: MemoryUsage,
     /// What it took when it was last looked at.

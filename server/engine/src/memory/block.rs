@@ -24,6 +24,17 @@ pub const fn of_vec<T>(vec: &Vec<T>) -> usize {
     block(vec.capacity() * size_of::<T>())
 }
 
+/// The bytes that so many B-trees with `entries` entries of `entry_bytes` bytes in all take, about: a node has room for
+/// eleven and is half full, as it is where keys come in order, and a tree has one at least. O(1).
+#[must_use]
+pub const fn of_trees(trees: usize, entries: usize, entry_bytes: usize) -> usize {
+    let more = entries.saturating_sub(trees * HALF_FULL).div_ceil(HALF_FULL);
+    (trees + more) * block(16 + 11 * entry_bytes)
+}
+
+/// Entries of a node of a B-tree that is half full.
+const HALF_FULL: usize = 6;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +46,12 @@ mod tests {
         let classes = [0, 8, 8, 16, 32, 128, 160, 160, 192, 256, 320, 1280, 10_240];
         assert_eq!(sizes, classes);
         assert_eq!([14_336, 14_337, 16_385, 5_000_000].map(block), [14_336, 16_384, 20_480, 5_001_216]);
+    }
+
+    #[test]
+    fn a_tree_takes_a_node_for_each_six_entries_and_one_at_least() {
+        assert_eq!((of_trees(0, 0, 8), of_trees(1, 1, 8), of_trees(1, 6, 8)), (0, 112, 112));
+        assert_eq!((of_trees(1, 7, 8), of_trees(5, 5, 8), of_trees(1, 600, 8)), (224, 560, 11_200));
     }
 
     #[test]

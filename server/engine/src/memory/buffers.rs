@@ -1,9 +1,9 @@
-//! Bytes of buffers that connections hold: counted where threads meet.
+//! Bytes that clients hold: counted where threads meet.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The bytes of all buffers of an engine's clients, whichever thread holds them.
+/// A number of bytes that several threads change.
 #[derive(Clone, Debug, Default)]
 pub struct BufferBytes(Arc<AtomicUsize>);
 

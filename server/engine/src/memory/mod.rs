@@ -6,5 +6,5 @@ mod block;
 mod buffers;
 
 pub use account::{MemoryAccount, MemoryUsage};
-pub use block::{block, of_vec};
+pub use block::{block, of_trees, of_vec};
 pub use buffers::{BufferBytes, HeldBytes};

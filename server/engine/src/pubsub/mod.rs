@@ -1,13 +1,21 @@
 //! Publish/subscribe: who listens to which channel and pattern.
 
 use crate::keyspace::glob;
+use crate::memory::{block, of_trees};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Who listens, by the name of a channel or a pattern.
+type Subscribers = BTreeMap<Box<[u8]>, BTreeSet<u64>>;
 
 /// The subscribers of channels and patterns. Ordered, so that deliveries are the same in every run.
 #[derive(Debug, Default)]
 pub(crate) struct PubSub {
-    channels: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
-    patterns: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
+    channels: Subscribers,
+    patterns: Subscribers,
+    /// Bytes of memory of the names of both.
+    names: usize,
+    /// How many subscriptions there are to both.
+    subscriptions: usize,
 }
 
 impl PubSub {
@@ -57,22 +65,22 @@ impl PubSub {
 
     /// A client listens to a channel. O(log n).
     pub(crate) fn subscribe(&mut self, channel: &[u8], id: u64) {
-        self.channels.entry(channel.into()).or_default().insert(id);
+        self.join(channel, id, |all| &mut all.channels);
     }
 
     /// A client listens to all channels that match a pattern. O(log n).
     pub(crate) fn subscribe_pattern(&mut self, pattern: &[u8], id: u64) {
-        self.patterns.entry(pattern.into()).or_default().insert(id);
+        self.join(pattern, id, |all| &mut all.patterns);
     }
 
     /// A client no longer listens to a channel. O(log n).
     pub(crate) fn unsubscribe(&mut self, channel: &[u8], id: u64) {
-        leave(&mut self.channels, channel, id);
+        self.leave(channel, id, |all| &mut all.channels);
     }
 
     /// A client no longer listens to a pattern. O(log n).
     pub(crate) fn unsubscribe_pattern(&mut self, pattern: &[u8], id: u64) {
-        leave(&mut self.patterns, pattern, id);
+        self.leave(pattern, id, |all| &mut all.patterns);
     }
 
     /// The patterns that match a channel, in order, each with its subscribers.
@@ -80,13 +88,30 @@ impl PubSub {
         let matching = self.patterns.iter().filter(|(pattern, _)| glob::matches(pattern, channel, false));
         matching.map(|(pattern, ids)| (&**pattern, ids))
     }
-}
 
-fn leave(channels: &mut BTreeMap<Box<[u8]>, BTreeSet<u64>>, channel: &[u8], id: u64) {
-    if let Some(ids) = channels.get_mut(channel) {
-        ids.remove(&id);
-        if ids.is_empty() {
-            channels.remove(channel);
+    /// Bytes of memory of all of it; of the nodes of its trees about. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        let names = self.channels.len() + self.patterns.len();
+        let trees = usize::from(!self.channels.is_empty()) + usize::from(!self.patterns.is_empty());
+        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
+        let sets = of_trees(names, self.subscriptions, size_of::<u64>());
+        self.names + of_trees(trees, names, entry_bytes) + sets
+    }
+
+    fn join(&mut self, name: &[u8], id: u64, of: impl Fn(&mut PubSub) -> &mut Subscribers) {
+        let ids = of(self).entry(name.into()).or_default();
+        let (is_first, is_new) = (ids.is_empty(), ids.insert(id));
+        self.names += if is_first { block(name.len()) } else { 0 };
+        self.subscriptions += usize::from(is_new);
+    }
+
+    fn leave(&mut self, name: &[u8], id: u64, of: impl Fn(&mut PubSub) -> &mut Subscribers) {
+        let Some(ids) = of(self).get_mut(name) else { return };
+        let (was_there, is_last) = (ids.remove(&id), ids.is_empty());
+        self.subscriptions -= usize::from(was_there);
+        if is_last {
+            of(self).remove(name);
+            self.names -= block(name.len());
         }
     }
 }

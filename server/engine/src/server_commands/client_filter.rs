@@ -1,6 +1,6 @@
 //! Which clients CLIENT KILL and CLIENT LIST mean, and the line that shows one.
 
-use crate::clients::{Closing, Session, User};
+use crate::clients::{Closing, Multi, Session, User};
 use crate::core::Engine;
 use crate::spec::{Args, CommandError, errors, quotable};
 use lockwheel_resp::Protocol;
@@ -113,9 +113,8 @@ impl Engine {
         let pending = session.delivery.pending();
         let unwritten = pending - session.delivery.out().len();
         let multi = session.multi.as_ref();
-        let multi_bytes: usize =
-            multi.map_or(0, |multi| multi.queue.iter().map(|(_, request)| request.size()).sum());
-        let parked = self.parked.size(session.id);
+        let multi_bytes = multi.map_or(0, Multi::memory) + session.watched_memory();
+        let parked = self.parked.memory(session.id);
         let room = session.delivery.out().buffer_capacity();
         let (query, query_free) = session.delivery.buffers().query();
         let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
@@ -123,7 +122,7 @@ impl Engine {
         let list = taken + session.delivery.out().pieces();
         let list_memory = taken_memory + session.delivery.out().piece_memory();
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
-        let total = size_of::<Session>() + multi_bytes + parked + session.delivery.buffers().memory();
+        let total = session.memory();
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
         // Who has not authenticated is listed as the default user.
         let user = session.user.unwrap_or_default().name();
@@ -143,7 +142,7 @@ impl Engine {
             session.db,
             session.channels.len(),
             session.patterns.len(),
-            multi.map_or(-1, |multi| multi.queue.len() as i64),
+            multi.map_or(-1, |multi| multi.queue().len() as i64),
             if unwritten > 0 { "rw" } else { "r" },
         );
         let (name, library, version) = (&*session.name, &*session.lib_name, &*session.lib_ver);

@@ -98,26 +98,24 @@ fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize
 fn subscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for &channel in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
-        if session.channels.insert(channel.into()) {
+        if session.channels.insert(channel) {
             engine.pubsub.subscribe(channel, session.id);
         }
         confirm(reply, b"subscribe", Some(channel), session.subscriptions());
     }
-    engine.note_audience();
-    engine.watch_idle(call.slot);
+    engine.subscriptions_changed(call.slot);
     Ok(())
 }
 
 fn psubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for &pattern in args.from(1) {
         let session = engine.sessions.get_mut(call.slot);
-        if session.patterns.insert(pattern.into()) {
+        if session.patterns.insert(pattern) {
             engine.pubsub.subscribe_pattern(pattern, session.id);
         }
         confirm(reply, b"psubscribe", Some(pattern), session.subscriptions());
     }
-    engine.note_audience();
-    engine.watch_idle(call.slot);
+    engine.subscriptions_changed(call.slot);
     Ok(())
 }
 
@@ -138,8 +136,7 @@ fn unsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut 
         }
         confirm(reply, b"unsubscribe", Some(&channel), session.subscriptions());
     }
-    engine.note_audience();
-    engine.watch_idle(call.slot);
+    engine.subscriptions_changed(call.slot);
     Ok(())
 }
 
@@ -159,8 +156,7 @@ fn punsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut
         }
         confirm(reply, b"punsubscribe", Some(&pattern), engine.session(call.slot).subscriptions());
     }
-    engine.note_audience();
-    engine.watch_idle(call.slot);
+    engine.subscriptions_changed(call.slot);
     Ok(())
 }
 

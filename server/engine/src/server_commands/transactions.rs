@@ -48,7 +48,7 @@ fn multi(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if session.multi.is_some() {
         return Err(CommandError::text("ERR MULTI calls can not be nested"));
     }
-    session.multi = Some(Multi::default());
+    session.multi = Some(Multi::new(session.delivery.buffers()));
     reply.ok();
     Ok(())
 }
@@ -65,12 +65,12 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
         reply.null_array();
         return Ok(());
     }
-    reply.array(multi.queue.len());
-    for (at, (command, request)) in multi.queue.iter().enumerate() {
+    reply.array(multi.queue().len());
+    for (at, (command, request)) in multi.queue().iter().enumerate() {
         run_queued(engine, call.slot, *command, request, reply);
         engine.deliver_messages();
         if engine.session(call.slot).closing().is_some() {
-            run_unanswered(engine, call.slot, &multi.queue[at + 1..], reply.protocol());
+            run_unanswered(engine, call.slot, &multi.queue()[at + 1..], reply.protocol());
             break;
         }
     }
@@ -127,7 +127,7 @@ fn watch(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         let place = (session.db, Box::from(key));
         if !session.watched.contains(&place) {
             engine.keyspace.watch(session.db, key, session.id);
-            session.watched.push(place);
+            session.watch(place.0, key);
         }
     }
     reply.ok();

@@ -1,0 +1,41 @@
+//! A transaction between MULTI and EXEC.
+
+use super::buffers::{ClientBuffers, HeldState};
+use super::request::Request;
+use crate::memory::of_vec;
+use crate::spec::CommandId;
+use std::sync::Arc;
+
+/// What a client has queued since MULTI, counted among its memory as long as it is there.
+#[derive(Debug)]
+pub(crate) struct Multi {
+    queue: Vec<(CommandId, Request)>,
+    held: HeldState,
+    /// A request could not be queued: EXEC will refuse.
+    pub(crate) aborted: bool,
+}
+
+impl Multi {
+    /// An empty one, of the client with these buffers.
+    pub(crate) fn new(buffers: &Arc<ClientBuffers>) -> Self {
+        Multi { queue: Vec::new(), held: HeldState::new(buffers), aborted: false }
+    }
+
+    /// Queues a request with its command. O(1).
+    pub(crate) fn push(&mut self, command: CommandId, request: Request) {
+        let before = of_vec(&self.queue);
+        let bytes = self.held.bytes() + request.memory();
+        self.queue.push((command, request));
+        self.held.set(bytes + of_vec(&self.queue) - before);
+    }
+
+    /// The queued requests, each with its command.
+    pub(crate) fn queue(&self) -> &[(CommandId, Request)] {
+        &self.queue
+    }
+
+    /// Bytes of memory of all that is queued. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        self.held.bytes()
+    }
+}

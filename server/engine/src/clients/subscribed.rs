@@ -1,0 +1,45 @@
+//! The names that a client has subscribed to.
+
+use crate::memory::{block, of_trees};
+use std::collections::BTreeSet;
+
+/// The channels of a client, or its patterns.
+#[derive(Debug, Default)]
+pub(crate) struct Subscribed {
+    names: BTreeSet<Box<[u8]>>,
+    /// Bytes of memory of the names.
+    bytes: usize,
+}
+
+impl Subscribed {
+    /// Adds a name; whether it is new. O(log n).
+    pub(crate) fn insert(&mut self, name: &[u8]) -> bool {
+        let is_new = self.names.insert(name.into());
+        self.bytes += if is_new { block(name.len()) } else { 0 };
+        is_new
+    }
+
+    /// Takes a name out; whether it was there. O(log n).
+    pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
+        let was_there = self.names.remove(name);
+        self.bytes -= if was_there { block(name.len()) } else { 0 };
+        was_there
+    }
+
+    /// How many there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// All, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Box<[u8]>> {
+        self.names.iter()
+    }
+
+    /// Bytes of memory; of the nodes of the tree about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let trees = usize::from(!self.names.is_empty());
+        self.bytes + of_trees(trees, self.names.len(), size_of::<Box<[u8]>>())
+    }
+}
