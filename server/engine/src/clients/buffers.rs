@@ -1,24 +1,24 @@
-//! What the buffers of a client hold, on both sides of the engine's lock.
+//! The sizes of a client's buffers, on both sides of the engine's lock.
 
 use super::outbox::Outbox;
 use crate::memory::{BufferBytes, block};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counters of a client's buffers. Its connection tells of what it has read and of the output that it has taken,
-/// whoever has the engine tells of the output that has not been taken; each counter is written by one of them at a
-/// time. What is told changes the count of all buffers of the engine, until this is dropped.
+/// Counters of a client's buffers. The connection updates input and unwritten output; the engine updates untaken
+/// output; each counter has one writer at a time. Updates change the engine's total of all buffers, until this is
+/// dropped.
 #[derive(Debug)]
 pub struct ClientBuffers {
     all: BufferBytes,
     /// Bytes of output that were taken and are not yet written.
     unwritten: AtomicUsize,
-    /// Bytes of memory of the output that was not taken, of that which was, and of the query buffer.
+    /// Bytes of memory of untaken output, of taken output, and of the query buffer.
     untaken_memory: AtomicUsize,
     taken_memory: AtomicUsize,
     query_memory: AtomicUsize,
     /// Bytes in the query buffer.
     query: AtomicUsize,
-    /// Pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
+    /// Pieces of the taken output: how many, their bytes, and their memory as if nothing were shared.
     pieces: AtomicUsize,
     piece_bytes: AtomicUsize,
     piece_memory: AtomicUsize,
@@ -39,19 +39,19 @@ impl ClientBuffers {
         }
     }
 
-    /// How many bytes of what was taken are not yet written.
+    /// Bytes that were taken and are not yet written.
     #[inline]
     pub(crate) fn unwritten(&self) -> usize {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// Tells how many bytes of what was taken are not yet written.
+    /// Records how many of the taken bytes are not yet written.
     #[inline]
     pub fn tell_unwritten(&self, bytes: usize) {
         self.unwritten.store(bytes, Ordering::Relaxed);
     }
 
-    /// Tells of the output that was taken and is not yet written. O(1).
+    /// Records the output that was taken and is not yet written. O(1).
     #[inline]
     pub fn tell_taken(&self, output: &Outbox) {
         self.tell_unwritten(output.len());
@@ -63,14 +63,14 @@ impl ClientBuffers {
         }
     }
 
-    /// Tells of the query buffer: the bytes in it, and those that it has room for. O(1).
+    /// Records the query buffer: the bytes in it, and its capacity. O(1).
     #[inline]
     pub fn tell_query(&self, bytes: usize, capacity: usize) {
         self.query.store(bytes, Ordering::Relaxed);
         self.change(&self.query_memory, block(capacity));
     }
 
-    /// Tells of the output that has not been taken. O(1).
+    /// Records the memory of the output that has not been taken. O(1).
     #[inline]
     pub(crate) fn tell_untaken(&self, memory: usize) {
         self.change(&self.untaken_memory, memory);
@@ -85,12 +85,12 @@ impl ClientBuffers {
         }
     }
 
-    /// Bytes of memory of all of them, but for what is shared. O(1).
+    /// Bytes of memory of all of them, without what is shared. O(1).
     pub(crate) fn memory(&self) -> usize {
         [&self.untaken_memory, &self.taken_memory, &self.query_memory].map(load).into_iter().sum()
     }
 
-    /// Bytes in the query buffer, and those that it has room for besides.
+    /// Bytes in the query buffer, and its free space.
     pub(crate) fn query(&self) -> (usize, usize) {
         let bytes = load(&self.query);
         (bytes, load(&self.query_memory).saturating_sub(bytes))

@@ -1,4 +1,4 @@
-//! What the engine knows of one client.
+//! What the engine knows of a client.
 
 use super::delivery::{Delivery, Verdict};
 use super::request::Request;
@@ -57,7 +57,7 @@ pub struct Session {
     pub db: usize,
     /// The protocol of its replies.
     pub protocol: Protocol,
-    /// Whom it acts as; nobody until it has authenticated, if it must.
+    /// The authenticated user, if any; the default user needs no authentication without a password.
     pub user: Option<User>,
     /// CLIENT SETNAME's.
     pub name: Box<[u8]>,
@@ -75,7 +75,7 @@ pub struct Session {
     pub(crate) last_active: Now,
     /// Closes it when it has been idle for too long.
     pub(crate) idle_timer: Option<TimerKey>,
-    /// How much output it had not read when it was last looked at for being idle.
+    /// How much unread output it had at the last idle check.
     pub(crate) unread_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) multi: Option<Multi>,
@@ -85,17 +85,17 @@ pub struct Session {
     pub(crate) watch_broken: bool,
     pub(crate) channels: BTreeSet<Box<[u8]>>,
     pub(crate) patterns: BTreeSet<Box<[u8]>>,
-    /// It waits; its request is parked.
+    /// It is blocked; its request is parked.
     pub(crate) blocked: bool,
-    /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
+    /// The connection is to be closed: once its output is written, or at once.
     pub(crate) closing: Option<Closing>,
-    /// What it is to be sent.
+    /// Its output.
     pub(crate) delivery: Delivery,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
-    /// Looks whether it is beyond it for too long.
+    /// The timer that checks whether it has been over the soft limit for too long.
     pub(crate) output_timer: Option<TimerKey>,
-    /// It is already among those to be woken.
+    /// It is already queued to be woken.
     pub(crate) woken: bool,
 }
 
@@ -154,7 +154,7 @@ impl Session {
         self.channels.len() + self.patterns.len()
     }
 
-    /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit.
+    /// Whether pending output is below every limit, also that before authentication.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
         let keeps_up = self.delivery.pending() <= UNAUTHENTICATED_MAX;
@@ -181,7 +181,7 @@ impl Session {
         self.multi.is_some()
     }
 
-    /// Whether it has asked not to be sent what is answered now.
+    /// Whether it has asked for no reply to the present request.
     pub fn is_muted(&self) -> bool {
         self.delivery.mode.verdict() == Verdict::Drop
     }
@@ -191,7 +191,7 @@ impl Session {
         self.closing
     }
 
-    /// Asks for the connection to be closed; the harder way wins.
+    /// Asks for the connection to be closed; `Now` overrides `AfterOutput`.
     pub(crate) fn close(&mut self, how: Closing) {
         if self.closing != Some(Closing::Now) {
             self.closing = Some(how);
