@@ -1,19 +1,19 @@
-//! What a connection must know of its session, without the engine.
+//! What a connection needs to know of its session without the engine.
 
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Closing, Slot, User};
 
-/// What a connection must know of its session after something was run or has happened.
+/// What a connection needs to know of its session after it ran or changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionStatus {
-    /// It waits for a key or a state: what has been read stays unread.
+    /// It is blocked: input is not run.
     pub(super) blocked: bool,
     /// Whether and how the connection is to be closed.
     pub(super) closing: Option<Closing>,
-    /// Who it is; nobody before it has authenticated.
+    /// The authenticated user, if any.
     pub(super) user: Option<User>,
     pub(super) in_transaction: bool,
-    /// The client has asked not to be sent the next reply, or any.
+    /// The client has asked for no reply to the next request, or to any.
     pub(super) muted: bool,
     /// `proto-max-bulk-len`, in bytes.
     pub(super) max_bulk: usize,
