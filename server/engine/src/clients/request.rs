@@ -11,7 +11,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A copy of these arguments, counted in the account as long as it is there.
+    /// A copy of these arguments, counted in the account as long as it exists.
     pub(crate) fn new(argv: &[&[u8]], account: &BufferBytes) -> Self {
         let ends: Box<[usize]> = argv
             .iter()
