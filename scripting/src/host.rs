@@ -4,7 +4,7 @@ use lockwheel_resp::Reply;
 
 /// The commands, as a script may call them, and what else it may ask of the server.
 ///
-/// A panic of the host ends the script and goes on from [`Invocation::run`](crate::Invocation::run).
+/// A panic of the host ends the script and resumes from [`Invocation::run`](crate::Invocation::run).
 pub trait Host {
     /// Runs one command; `argv[0]` is its name, and there is at least that. The reply, errors included, goes into the
     /// sink: exactly one. All checks are the host's (unknown command, arity, flags, permissions), and so are their
@@ -15,11 +15,10 @@ pub trait Host {
     fn log(&mut self, level: u8, message: &[u8]);
 
     /// Called from time to time, about once in a millisecond of [`clock_us`](Host::clock_us), once the script has been
-    /// declared slow by [`ScriptControl::arm`](crate::ScriptControl::arm): lets the host serve what must be served
-    /// meanwhile.
+    /// declared slow by [`ScriptControl::arm`](crate::ScriptControl::arm): lets the host serve other clients.
     fn on_slow(&mut self) {}
 
-    /// Microseconds of a clock that never turns back. Asked only of a slow script.
+    /// Microseconds of a monotonic clock. Read only for a slow script.
     fn clock_us(&self) -> u64;
 
     /// The script is answered with an error, alone or within its result, `times` over: `text` is its beginning up to

@@ -83,7 +83,7 @@ impl Tx<'_> {
         self.keyspace.expiry_backlog.is_none_or(|until| deadline > until).then_some(deadline)
     }
 
-    /// The number of keys. O(1), but O(keys with a deadline) while some that are due are left for later.
+    /// The number of keys. O(1), but O(keys with a deadline) while some that are due remain for later.
     pub fn len(&self) -> usize {
         self.database().len() - self.database().count_due(self.keyspace.expiry_backlog)
     }
@@ -100,7 +100,7 @@ impl Tx<'_> {
 
     /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
     ///
-    /// Every key that is there from a scan's start to its end is visited. O(count + keys / 1024).
+    /// Every key that exists from a scan's start to its end is visited. O(count + keys / 1024).
     pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {
         let hasher = &self.keyspace.hasher;
         self.database().scan(

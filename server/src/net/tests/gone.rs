@@ -1,4 +1,4 @@
-//! Nothing is given to a client that has closed its connection, whoever has read that far.
+//! A client that has closed its connection is given nothing, even before the server reads EOF.
 
 use super::*;
 use parking_lot::Mutex;
@@ -24,7 +24,7 @@ fn a_waiter_whose_close_has_reached_the_host_is_not_served() {
         let id = loops.clients.iter().map(|client| *client.key()).max().expect("two clients");
         let address = loops.address(id).expect("it waits");
         assert_ne!(address.index, 0, "it has a loop to itself");
-        // Its loop stands before it reads the close, until the sender goes.
+        // Its loop pauses before it reads the close, until the sender is dropped.
         let (go_on, stand) = mpsc::channel::<()>();
         let stand = Mutex::new(stand);
         loops.hooks.set(move |point| {

@@ -1,4 +1,4 @@
-//! Tests of closing by the passing of time, on a clock that stands still.
+//! Tests of closing clients as time passes, on a frozen clock.
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::Config;
@@ -15,7 +15,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     read(engine, slot)
 }
 
-/// All that a client has been sent.
+/// The whole output of a client.
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
@@ -23,7 +23,7 @@ fn read(engine: &mut Engine, slot: Slot) -> String {
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
-/// An engine whose clock stands still, and the client that turns it.
+/// An engine with a frozen clock, and the client that turns it.
 fn frozen() -> (Engine, Slot) {
     let mut engine = Engine::new(Config::default(), 7, at(0));
     engine.begin(at(0));
@@ -39,7 +39,7 @@ fn advance(engine: &mut Engine, main: Slot, ms: u64) -> u64 {
     fired.and_then(|fired| fired.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
 }
 
-/// The clients that have news, in order.
+/// The woken clients, in order.
 fn woken(engine: &mut Engine) -> Vec<u64> {
     let next = || match engine.poll_output() {
         Output::Session(id) => Some(id),
