@@ -47,7 +47,7 @@ const HOUSES: &[House] = &[
             ("keyspace", AllBelowBut(&[])),
             ("spec", These(&["time", "values", "keyspace"])),
             ("commands", These(&["time", "values", "keyspace", "spec"])),
-            ("pubsub", These(&["keyspace"])),
+            ("pubsub", These(&["memory", "keyspace"])),
             ("locks", These(&["time", "values", "keyspace", "spec", "pubsub"])),
             ("config", These(&["time", "values", "keyspace", "spec"])),
             ("timers", These(&["time", "keyspace"])),
