@@ -1,4 +1,4 @@
-//! Clients that wait: parked with their request, asked again when a key is signalled, or told that time is over.
+//! Blocked clients: parked with their request, retried when a key is signalled, or answered when they time out.
 
 use super::call::Call;
 use super::dispatch::Unfinished;
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Parks a request until one of its keys is ready or its time is over.
+    /// Parks a request until one of its keys is ready or its timeout passes.
     pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, unfinished: Unfinished) {
         let Unfinished { wait, took_ns } = unfinished;
         let arrival = self.keyspace.waiters.next_ticket();
@@ -39,7 +39,7 @@ impl Engine {
                 false => (TimerKind::Wait, self.time.now),
             };
             let timer = Timer { kind, client: id, order: self.keyspace.next_order() };
-            // The furthest there is when it overflows.
+            // Saturates on overflow.
             self.time.timers.insert(timer, now.monotonic_ms().saturating_add_unsigned(ms))
         });
         let since_ms = self.time.now.monotonic_ms();
@@ -76,14 +76,14 @@ impl Engine {
         let argv = blocked.request.argv();
         for &key in &on.keys {
             self.keyspace.remove_waiter(blocked.db, argv[key], blocked.arrival);
-            // Who stood behind may have been kept waiting by this one alone.
+            // Waiters behind it may now be served.
             if on.class.asking == Asking::InOrder {
                 self.keyspace.waiters.signal(blocked.db, argv[key]);
             }
         }
     }
 
-    /// Asks who waits for a signalled key, in order of arrival, until nobody is served any more.
+    /// Retries the waiters of signalled keys, in order of arrival, until none is served.
     pub(crate) fn serve_ready(&mut self) {
         while let Some(ready) = self.keyspace.waiters.next_ready() {
             self.serve_key(&ready);
@@ -91,7 +91,7 @@ impl Engine {
     }
 
     fn serve_key(&mut self, ready: &ReadyKey) {
-        // The classes that are not asked any more: the key is not what they wait for, or has not served the first.
+        // The classes that are skipped: the key is not of their type, or did not serve their first waiter.
         let mut passed_over: SmallVec<[&str; 4]> = SmallVec::new();
         let mut out_of_turn = None;
         let mut after = 0;
@@ -101,7 +101,7 @@ impl Engine {
             after = arrival;
             let id = waiter.id;
             let Some(class) = self.class_of(id) else { continue };
-            // The key may be gone again, or something else: it is signalled once more when that changes.
+            // The key may be gone again, or of another type: it is signalled once more when that changes.
             if !(class.accepts)(self.keyspace.tx(ready.db, self.time.now).peek(&ready.key)) {
                 passed_over.push(class.name);
                 continue;
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// What a client waits for on its keys.
+    /// The class of the keys that a client waits for.
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
@@ -128,21 +128,21 @@ impl Engine {
         }
     }
 
-    /// Asks clients that wait for a state of the server.
+    /// Retries clients that wait for a state of the server.
     pub(crate) fn serve_state_watchers(&mut self) {
         for id in self.keyspace.waiters.unkeyed().to_vec() {
             self.retry(id);
         }
     }
 
-    /// Tries a waiting request again; whether it is done.
+    /// Retries a waiting request; whether it is done.
     fn retry(&mut self, id: u64) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
-        // It stays in its queues meanwhile, so that its place is its own; only the request is away.
+        // It stays in its queues meanwhile and so keeps its place; only the request is taken out.
         let Some(blocked) = self.parked.remove(id) else { return false };
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.time.reading_ns();
-        // A mistake in a command costs the client that waits by it, not the one whose request has woken it.
+        // A panic in a command disconnects the client that waits with it, not the one whose request woke it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
             let protocol = self.sessions.get(slot).protocol;
@@ -193,7 +193,7 @@ impl Engine {
         }
     }
 
-    /// Tells a client that its time is over; its timer has fired.
+    /// Answers a client whose timeout has passed; its timer has fired.
     pub(crate) fn time_out(&mut self, id: u64) {
         let Some(slot) = self.sessions.find(id) else { return };
         if let Some(blocked) = self.parked.get_mut(id) {
@@ -204,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// CLIENT UNBLOCK: ends a wait as if its time were over, or with an error. Whether the client was waiting.
+    /// CLIENT UNBLOCK: ends a wait as if it had timed out, or with an error. Whether the client was waiting.
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
         let Some(blocked) = self.unblock(slot) else { return false };
@@ -218,7 +218,7 @@ impl Engine {
         true
     }
 
-    /// How many clients wait; with a key (of database `db`), how many wait for that. Who only looks on is not counted.
+    /// How many clients wait; with a key (of database `db`), how many wait for that. Observers (AWAIT) are not counted.
     pub(crate) fn blocked_clients(&self, key: Option<(usize, &[u8])>) -> usize {
         match key {
             None => self.parked.retries().filter(|retry| counts(retry)).count(),
@@ -240,7 +240,7 @@ impl Engine {
     }
 }
 
-/// Whether who waits so counts as a blocked client.
+/// Whether such a wait counts as a blocked client.
 fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts,

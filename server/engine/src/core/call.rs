@@ -1,4 +1,4 @@
-//! Who runs a command, and how it came to run.
+//! The session that runs a command, and how the command came to run.
 
 use crate::clients::{Session, Slot, User};
 use crate::keyspace::{Actor, CalledBy, ScriptInputs};
@@ -16,7 +16,7 @@ pub enum Origin {
     Script,
 }
 
-/// Who runs a command, and how.
+/// The session that runs a command, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The session.
@@ -25,14 +25,14 @@ pub struct Call<'a> {
     pub session: u64,
     /// The database that it has selected.
     pub db: usize,
-    /// Whom the session acts as, unless it has not authenticated.
+    /// The user the session acts as, unless it has not authenticated.
     pub user: Option<User>,
-    /// How the command came to run; of a script, what that was called with.
+    /// How the command came to run; for a script, its keys and arguments.
     pub called_by: CalledBy<'a>,
 }
 
 impl<'a> Call<'a> {
-    /// A call by a session, of a request that its client has sent.
+    /// A call by a session, for a request that its client has sent.
     #[inline]
     pub(crate) fn by(session: &Session) -> Self {
         let called_by = CalledBy::Client;
@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
         Call { called_by: CalledBy::Script(inputs), ..self }
     }
 
-    /// Who acts, as the keyspace is told.
+    /// The actor, as the keyspace sees it.
     #[inline]
     pub(super) fn actor(self, args: Args<'a>) -> Actor<'a> {
         let session = NonZeroU64::new(self.session);

@@ -1,12 +1,12 @@
-//! What follows from a command once it has ended: broken transactions, notifications, messages, woken waiters.
+//! What follows a command: broken transactions, notifications, messages, woken waiters.
 
 use super::engine::Engine;
 use crate::keyspace::{Effect, EventClasses};
 
 impl Engine {
-    /// Delivers what commands have caused, if they have caused anything, until nothing is left to cause more.
+    /// Delivers the effects of commands, if there are any, until nothing causes more.
     ///
-    /// Nothing while a script runs: what other clients do to their sessions meanwhile must not let its effects out.
+    /// Does nothing while a script runs: session commands of other clients must not release the script's effects early.
     #[inline]
     pub(crate) fn commit(&mut self) {
         if self.scripts.is_running() {
@@ -17,7 +17,7 @@ impl Engine {
         }
     }
 
-    /// By itself, so that the question whether there is anything to do stands in line.
+    /// Out of line, so the emptiness check inlines.
     #[inline(never)]
     fn commit_effects(&mut self) {
         while self.keyspace.has_effects() {
@@ -27,8 +27,8 @@ impl Engine {
         self.serve_state_watchers();
     }
 
-    /// Delivers what a part of a script or a transaction has caused, so that the whole is not collected: a client that
-    /// may not be sent so much is cut off on the way.
+    /// Delivers what a part of a script or a transaction has caused, so that effects do not pile up: a client over its
+    /// output limit is disconnected on the way.
     #[inline]
     pub(crate) fn deliver_messages(&mut self) {
         if self.keyspace.has_messages() {
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// Delivers effects, without waking who waits for keys.
+    /// Delivers effects, without serving waiters on keys.
     pub(crate) fn deliver(&mut self) {
         while let Some(id) = self.keyspace.watches.next_broken() {
             if let Some(slot) = self.sessions.find(id) {

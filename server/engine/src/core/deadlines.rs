@@ -5,8 +5,8 @@ use crate::clients::Slot;
 use crate::time::{Deadlines, Mode, Over};
 use crate::timers::{Timer, TimerKind};
 
-/// The most deadlines that fire before one batch while time runs: less than a millisecond's work. The rest fires before
-/// the next ones, which follow at once. Who turns the clock has all of them fired.
+/// The most deadlines that fire before one batch while time runs: less than a millisecond's work. The rest fire before
+/// the next batches, which follow at once. Turning the clock fires all of them.
 const PIECE: usize = 1000;
 
 /// What is due first.
@@ -36,15 +36,15 @@ impl Engine {
         self.fire_due(most, self.time.clock.over());
     }
 
-    /// Leaves all that is over at the present instant for the next batch.
+    /// Leaves everything due at the present instant for the next batch.
     pub(crate) fn hide_due(&mut self) {
         if self.time.clock.mode() == Mode::Real {
             self.fire_due(0, self.time.clock.over());
         }
     }
 
-    /// Fires what is over at the present instant, in order, but no more than `most`. What is left is hidden until it
-    /// has its turn, and [`Engine::next_deadline`] is past.
+    /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it
+    /// fires, and [`Engine::next_deadline`] is in the past until then.
     pub(super) fn fire_due(&mut self, most: usize, over: Over) {
         let mut left = most;
         let mut due = self.earliest_due(over);
@@ -64,8 +64,8 @@ impl Engine {
         self.earliest(over.until_ms(0)).and_then(|(due, in_ms)| (in_ms <= over.until_ms(0)).then_some(due))
     }
 
-    /// Has keys that were left for later gone before a request that names them, or a transaction that watches them; and
-    /// has those served that wait for them, so that nobody comes first who came later.
+    /// Expires backlog keys that this request names or its transaction watches, and serves their waiters first, so
+    /// arrival order holds.
     #[cold]
     pub(crate) fn fire_named(&mut self, slot: Slot, argv: &[&[u8]]) {
         let session = self.sessions.get(slot);
@@ -118,7 +118,7 @@ impl Engine {
         }
     }
 
-    /// The first timer on the monotonic hand; up to `until_ms` those are put off first that are set too early.
+    /// The first timer on the monotonic hand; timers up to `until_ms` that are set too early are put off first.
     fn first_timer(&mut self, until_ms: i64) -> Option<(i64, Timer)> {
         loop {
             let (at_ms, timer) = self.time.timers.first()?;

@@ -1,15 +1,15 @@
-//! What the engine sends its clients beside the replies to their own requests, and how much they may leave unread.
+//! What the engine sends clients besides the replies to their own requests, and the limits of unread output.
 
 use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot, Verdict};
 use lockwheel_resp::Reply;
 
-/// Bytes of output from which on it is counted while it grows; less is counted when it is taken.
+/// Output from this many bytes on is counted as it grows; less is counted when it is taken.
 const COUNTED: usize = 16 * 1024;
 
 impl Engine {
-    /// Whether a client that waits can still be given something. One that has closed its connection is cut off, though
-    /// nobody has read that far yet: what it would be given would be lost.
+    /// Whether a waiting client can still be given something. One that has closed its connection is disconnected, even
+    /// before its connection reads EOF: what it was given would be lost.
     pub(super) fn is_still_there(&mut self, id: u64) -> bool {
         let gone = self.host.as_ref().is_some_and(|host| host.is_gone(id));
         if gone && let Some(slot) = self.sessions.find(id) {
@@ -31,8 +31,8 @@ impl Engine {
         self.wake(slot);
     }
 
-    /// Appends a message to the output of a session, and sees to it that it is written. A session that is being cut
-    /// off gets none, so that what one command sends is bounded by what its receivers may leave unread.
+    /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
+    /// one command is bounded by the limits of its receivers.
     pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
@@ -44,19 +44,19 @@ impl Engine {
         self.wake(slot);
     }
 
-    /// Sees to it that the connection looks after the session.
+    /// Wakes the session's connection.
     pub(crate) fn wake(&mut self, slot: Slot) {
         self.sessions.wake(slot);
     }
 
-    /// Cuts off a client that does not read what it is sent: a subscriber, or one that is not authenticated.
+    /// Disconnects a client over its output limit: a subscriber, or one that is not authenticated.
     pub(crate) fn check_output_limit(&mut self, slot: Slot) {
         if !self.sessions.get_mut(slot).keeps_up() {
             self.check_much_output(slot);
         }
     }
 
-    /// The same of a client that does not keep up, if it is not being closed already.
+    /// The same for a client that does not keep up, if it is not being closed already.
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.time.system.monotonic_ms();

@@ -1,4 +1,4 @@
-//! A request's way through the engine: the checks in Redis' order, then the handler, then what it caused.
+//! A request's way through the engine: the checks in Redis' order, then the handler, then its effects.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Handler, Retry};
@@ -43,7 +43,7 @@ impl Caller for Client<'_> {
     }
 
     fn is_busy(&self) -> bool {
-        // The interpreter is away only while a script runs; this request came in from within it.
+        // The runtime is taken only while a script runs; this request came in through the script's hook.
         self.engine.scripts.is_running()
     }
 }
@@ -111,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// Answers a request that is not run. An open transaction will not run without it; an EXEC that is refused itself
+    /// Answers a request that is not run. An open transaction will then fail as a whole; an EXEC that is refused itself
     /// discards the transaction.
     #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: Refusal, reply: &mut dyn Reply) {
@@ -143,10 +143,9 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Runs a command that has passed the checks. Comes back with what it waits for, when it is not done and may wait.
+    /// Runs a command that has passed the checks. Returns what it waits for, when it is not done and may wait.
     ///
-    /// Made a part of each of its callers: to hand over so many arguments would take some thirty instructions a
-    /// command.
+    /// Inlined: passing these arguments costs about 30 instructions.
     #[inline(always)]
     pub(crate) fn run(
         &mut self,
@@ -164,7 +163,7 @@ impl Engine {
         if self.keyspace.has_overdue() {
             self.keyspace.expire_overdue(self.time.now, self.time.clock.over());
         }
-        // After its handler, as Redis does: INFO does not tell of itself, and CONFIG RESETSTAT counts.
+        // After its handler, as in Redis: INFO does not count itself, and CONFIG RESETSTAT does.
         let took_ns = self.lap(began_ns);
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
@@ -179,7 +178,7 @@ impl Engine {
         None
     }
 
-    /// Answers a command without a handler: HELP tells what the rows say; a container wants a subcommand.
+    /// Answers a command without a handler from the rows: HELP lists the subcommands; a container wants a subcommand.
     #[cold]
     fn answer_by_rows(&self, command: CommandId, reply: &mut dyn Reply) -> Outcome {
         let command = self.table.get(command);
@@ -196,7 +195,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Calls a handler; one that may wait says in `waits` what for.
+    /// Calls a handler; one that may wait puts what for into `waits`.
     #[inline(always)]
     fn invoke(
         &mut self,
@@ -247,7 +246,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// A request of the session was refused without the engine; an open transaction must not run without it.
+    /// A request of the session was refused without the engine; an open transaction must fail at EXEC.
     pub fn refuse_transaction(&mut self, slot: Slot) {
         if let Some(multi) = &mut self.sessions.get_mut(slot).multi {
             multi.aborted = true;

@@ -1,8 +1,4 @@
-//! The engine: what a server is but for its sockets, who calls a command, and what runs one.
-//!
-//! [`Engine`] is a plain struct. Bytes, the time and the seed come from outside; replies, wake-ups and the next
-//! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
-//! one instant, and the same inputs give the same bytes out.
+//! The [`Engine`] struct, the kinds of command handler, and the [`Host`] that an engine asks for the time.
 
 use super::call::Call;
 use super::engine_time::EngineTime;
@@ -43,7 +39,7 @@ pub(crate) type BlockingEngineHandler =
 
 /// What a request on the engine was resolved to when it came.
 pub(crate) trait EngineAttempt: Debug + Send {
-    /// Answers if what is waited for is so now; whether it is.
+    /// Answers if the state waited for has been reached; whether it has.
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
 }
 
@@ -52,9 +48,9 @@ pub(crate) trait EngineAttempt: Debug + Send {
 pub(crate) enum Retry {
     /// When one of its keys is signalled.
     OnKeys(OnKeys),
-    /// After whatever happens, as no key stands for what is waited for.
+    /// After every command, because no key stands for the state.
     Always(Box<dyn EngineAttempt>),
-    /// Never: only time ends the wait.
+    /// Never: only the timeout ends the wait.
     Never,
 }
 
@@ -85,9 +81,9 @@ pub(crate) enum Handler {
     Statistics(StatisticsHandler),
     /// It sees the rows of all commands.
     Commands(ReadingHandler<CommandTable>),
-    /// It sees who listens to which channel.
+    /// It sees the subscriptions of channels.
     PubSub(ReadingHandler<PubSub>),
-    /// It sees the calls that took long.
+    /// It sees the slow log.
     SlowLog(ChangingHandler<SlowLog>),
     /// It sees the interpreter.
     Scripts(ChangingHandler<Scripts>),
@@ -105,26 +101,26 @@ pub struct Engine {
     pub keyspace: Keyspace,
     /// Every command.
     pub table: Arc<CommandTable>,
-    /// What runs each command, by its number.
+    /// The handler of each command, by its number.
     pub(super) handlers: PerCommand<Option<Handler>>,
     /// The clients.
     pub(crate) sessions: Sessions,
-    /// Who listens to which channel.
+    /// The subscriptions of channels and patterns.
     pub(crate) pubsub: PubSub,
-    /// Those who are told of each call.
+    /// What is notified of each call.
     pub(crate) observers: Observers,
     /// The instant, the clock that a test turns, and the engine's own timers.
     pub(crate) time: EngineTime,
     /// The requests of clients that wait.
     pub(crate) parked: Parked<Retry>,
-    /// What the engine takes, and the most that it took.
+    /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
     /// The interpreter.
     pub(crate) scripts: Scripts,
     /// What the server calls itself, and the process that it is in.
     pub(crate) identity: Identity,
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// What a command has asked for that stops the whole server, until it comes out of the drain.
+    /// What a command has asked for that stops the whole server, until [`Engine::poll_output`] hands it out.
     pub(crate) stop: Option<Stop>,
 }
 
@@ -163,8 +159,8 @@ impl Engine {
     }
 }
 
-/// The world around an engine. An engine without one knows the instants that it is given, and no client ever goes by
-/// itself.
+/// The environment of an engine. Without one, the engine knows only the instants it is given, and clients never
+/// disconnect on their own.
 pub trait Host: Send + Sync {
     /// The system's clocks, now: for what must not wait until the next batch begins.
     fn now(&self) -> Now;
@@ -173,14 +169,14 @@ pub trait Host: Send + Sync {
     /// It may drift away from [`Host::now`] in the long run.
     fn stopwatch_ns(&self) -> u64;
 
-    /// Called from time to time while a script is slow: runs what other clients ask for meanwhile.
+    /// Called from time to time while a script is slow: runs what other clients ask for in the meantime.
     fn serve_while_slow(&self, engine: &mut Engine);
 
-    /// Listens for clients of the network on these addresses from now on, and on no others; port 0: on none. False when
-    /// that cannot be: then all stays as it is.
+    /// Listens for network clients on these addresses from now on, and on no others; port 0: on none. False when that
+    /// fails: then nothing changes.
     fn listen(&self, addresses: &[BindAddress], port: u16) -> bool;
 
-    /// Whether the client of this session has closed its connection, even if nobody has read so far yet. Asked when
-    /// something is about to be given to a client that waits, never on the way of a request.
+    /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet. Asked
+    /// before something is given to a waiting client, never on a request's path.
     fn is_gone(&self, session: u64) -> bool;
 }

@@ -22,9 +22,9 @@ pub(crate) struct EngineTime {
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
     instant_ns: u64,
     reading_ns: u64,
-    /// Nanoseconds that the running command has asked the whole server to sleep for, when it has ended.
+    /// Nanoseconds that the running command has asked the whole server to sleep for, after it ends.
     sleep_ns: u64,
-    /// The instant has grown old, or may have.
+    /// The instant is stale, or may be.
     stale: bool,
 }
 
@@ -68,17 +68,17 @@ impl EngineTime {
         reading_ns.saturating_sub(began_ns) + std::mem::take(&mut self.sleep_ns)
     }
 
-    /// The running command has the whole server sleep: that is counted as its own time.
+    /// The running command makes the whole server sleep: that counts as its own time.
     pub(crate) fn sleep(&mut self, us: u64) {
         self.sleep_ns = us.saturating_mul(1000);
     }
 
-    /// What was done may have taken long, though no reading tells yet.
+    /// The last step may have taken long, though no reading shows it yet.
     pub(crate) fn grow_stale(&mut self) {
         self.stale = true;
     }
 
-    /// Whether the next command is to begin at an instant that is read anew.
+    /// Whether the instant is to be read again before the next command.
     #[inline]
     pub(crate) fn take_stale(&mut self) -> bool {
         std::mem::take(&mut self.stale) || self.reading_ns.wrapping_sub(self.instant_ns) >= FRESH_NS

@@ -1,30 +1,30 @@
-//! What the engine asks of the world around it.
+//! What the engine asks of its host.
 
 use super::engine::{Engine, Host};
 use crate::time::Now;
 use std::sync::Arc;
 
 impl Engine {
-    /// Names the world around the engine.
+    /// Sets the host.
     pub fn set_host(&mut self, host: Arc<dyn Host>) {
         self.host = Some(host);
     }
 
-    /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`, a
-    /// reading before.
+    /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,
+    /// an earlier reading.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64) -> u64 {
         let reading_ns = self.stopwatch_ns();
         self.time.lap(began_ns, reading_ns)
     }
 
-    /// What the stopwatch shows; it stands still where nobody has one.
+    /// The stopwatch's reading; it stands still without a host.
     #[inline]
     pub(crate) fn stopwatch_ns(&self) -> u64 {
         self.host.as_ref().map_or(0, |host| host.stopwatch_ns())
     }
 
-    /// The system's clocks now, or at the start of the batch when nobody can tell.
+    /// The system's clocks now, or at the start of the batch without a host.
     pub(crate) fn system_now(&self) -> Now {
         self.host.as_ref().map_or(self.time.system, |host| host.now())
     }

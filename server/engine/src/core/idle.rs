@@ -1,15 +1,15 @@
-//! Clients that are closed by the passing of time: those that are idle, and those that leave their output unread.
+//! Clients that are closed as time passes: those that are idle, and those that leave their output unread.
 //!
-//! A client that is neither blocked nor subscribed has one timer while `timeout` is set. It is not moved with each
-//! request: when it comes first and the client has been active since, it is put off.
+//! A client that is neither blocked nor subscribed has one timer while `timeout` is set. Requests do not move it: when
+//! it fires and the client has been active since, it is set again.
 
 use super::engine::Engine;
 use crate::clients::{Closing, Slot};
 use crate::timers::{Timer, TimerKind};
 
 impl Engine {
-    /// Sees to it that a client has a timer exactly while it is to be closed for being idle. Called when it begins or
-    /// ends to wait or to be subscribed.
+    /// Gives a client a timer exactly while it can be closed for being idle. Called when it starts or stops being
+    /// blocked or subscribed.
     #[inline]
     pub(crate) fn watch_idle(&mut self, slot: Slot) {
         if self.config.timeout > 0 {
@@ -70,8 +70,7 @@ impl Engine {
         result
     }
 
-    /// Puts off the timer that comes first, if it is that of a client which has been active since it was set. Whether
-    /// it was.
+    /// Sets the first timer again, if it is that of a client which has been active since it was set. Whether it was.
     pub(super) fn put_off_idle(&mut self, at_ms: i64, timer: Timer) -> bool {
         if timer.kind != TimerKind::Idle {
             return false;
@@ -110,7 +109,7 @@ impl Engine {
     }
 
     /// A client has left so much unread that it is closed when that has not changed at this instant of real time, in
-    /// milliseconds. One timer at a time is enough: when it fires, what is so then is looked at.
+    /// milliseconds. One timer at a time is enough: the output is checked again when it fires.
     pub(super) fn watch_output(&mut self, slot: Slot, deadline_ms: i64) {
         if self.sessions.get(slot).output_timer.is_some() {
             return;
@@ -148,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Takes back the timers of a client that goes.
+    /// Cancels the timers of a client that disconnects.
     pub(super) fn cancel_timers(&mut self, slot: Slot) {
         self.cancel_idle(slot);
         if let Some(timer) = self.sessions.get_mut(slot).output_timer.take() {

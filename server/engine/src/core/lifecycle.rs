@@ -1,4 +1,4 @@
-//! The life of an engine and of its clients: a batch begins, a client comes and goes, its output is taken.
+//! The life of an engine and of its clients: batches begin, clients come and go, their output is taken.
 
 use super::engine::Engine;
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot, User};
@@ -16,12 +16,12 @@ impl Engine {
         self.scripts.control()
     }
 
-    /// What INFO tells of the process around the engine.
+    /// Sets what INFO shows of the process around the engine.
     pub fn set_process(&mut self, process: Process) {
         self.identity.process = process;
     }
 
-    /// Hands the parameters to those who use them: after each CONFIG SET, `before` which they were these.
+    /// Passes changed parameters on, after each CONFIG SET; `before` holds the old ones.
     pub(crate) fn apply_config(&mut self, before: &Config) {
         if self.config.timeout != before.timeout {
             self.idle_timeout_changed();
@@ -44,12 +44,12 @@ impl Engine {
         (0..count).for_each(|_| self.observers.stats.rejected(Some(command), errors::BUSY.as_bytes()));
     }
 
-    /// A client was answered an error of the protocol, for what is no request.
+    /// A client was answered a protocol error.
     pub fn count_protocol_error(&mut self) {
         self.observers.stats.answered_error(b"ERR Protocol error");
     }
 
-    /// SCRIPT KILL was answered while the engine was with the script.
+    /// SCRIPT KILL was answered while a script held the engine.
     pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
         self.observers.stats.called(command, 0);
         if let Err(error) = killed {
@@ -73,8 +73,8 @@ impl Engine {
         self.hide_due();
     }
 
-    /// Whether what was run since the batch began, or since this was asked last, has taken long or written much: then
-    /// the instant is to be read again before the next request.
+    /// Whether what has run since the batch began, or since the last call, has taken long or written much: then the
+    /// instant is to be read again before the next request.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
         self.time.take_stale()
@@ -85,7 +85,8 @@ impl Engine {
         self.connect_as(self.sessions.next_id(), peer)
     }
 
-    /// A new client with a number that no other has had. Who accepts connections knows their order.
+    /// A new client with a number that no other has had, chosen by the caller, which knows the order of accepted
+    /// connections.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
         let user = self.first_user();
@@ -95,19 +96,19 @@ impl Engine {
         slot
     }
 
-    /// Whom a client acts as that has not authenticated: the default user, unless it has a password.
+    /// The user of a client that has not authenticated: the default user, unless it has a password.
     pub(crate) fn first_user(&self) -> Option<User> {
         self.config.requirepass.is_empty().then_some(User::Default)
     }
 
-    /// Whether the client of this slot is there: what was left to be done for one that is gone is not done for the
-    /// next in its place.
+    /// Whether the client of this slot is connected. False once disconnected; stops deferred work running for the
+    /// slot's next client.
     pub fn is_connected(&self, slot: Slot) -> bool {
         self.sessions.is_connected(slot)
     }
 
-    /// Goes on after a command of this client has panicked: the client is cut off, and what the command has caused so
-    /// far takes its course.
+    /// Recovers from a panic in a command of this client: disconnects the client and commits what the command already
+    /// did.
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
         let session = self.sessions.get_mut(slot);
@@ -116,7 +117,7 @@ impl Engine {
         self.commit();
     }
 
-    /// The client is gone: everything that was its own goes too.
+    /// The client is gone: frees everything that belongs to it.
     pub fn disconnect(&mut self, slot: Slot) {
         self.unblock(slot);
         self.unwatch(slot);
@@ -126,7 +127,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Cuts a client off at once: nothing more is done for it, and nothing given to it.
+    /// Disconnects a client at once: nothing more is done for it or sent to it.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
         self.unblock(slot);
         self.unwatch(slot);
@@ -152,8 +153,7 @@ impl Engine {
         self.sessions.remove(slot);
     }
 
-    /// Takes the output of a session, behind what `into` holds and has not been written yet: into an empty buffer by a
-    /// swap.
+    /// Takes the output of a session, and appends it to what `into` holds unwritten; into an empty buffer by a swap.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
         session.delivery.take(into);
@@ -165,7 +165,7 @@ impl Engine {
         self.sessions.get_mut(slot).woken = false;
     }
 
-    /// Where the connection tells what its buffers hold.
+    /// The counters that the connection keeps up to date.
     pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
         self.sessions.get(slot).delivery.buffers().clone()
     }

@@ -1,13 +1,13 @@
-//! What the engine takes of memory, summed up from those who count it.
+//! The memory that the engine takes, summed up over its parts.
 
 use super::engine::Engine;
 use crate::memory::MemoryUsage;
 
 impl Engine {
-    /// What it takes now, by its own account. What waits to be freed is not counted any more. O(databases).
+    /// What it takes now, by its own account, without what waits to be freed. O(databases).
     pub fn memory_usage(&self) -> MemoryUsage {
         let databases = self.keyspace.bytes();
-        // The interpreter is away while a script runs: then it takes about what it took before.
+        // The runtime is taken while a script runs: the last figure is close enough.
         let scripts =
             self.scripts.runtime().map_or(self.memory.last.scripts, |runtime| runtime.memory_used());
         MemoryUsage {
@@ -22,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of what it takes now, for the peak.
+    /// Updates the peak with what it takes now.
     #[cold]
     pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {
         let usage = self.memory_usage();

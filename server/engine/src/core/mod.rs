@@ -1,8 +1,4 @@
-//! How a request goes through the engine: the checks, the handler, what it causes, who waits, and time.
-//!
-//! [`Engine`] is a plain struct. Bytes, the time and the seed come from outside; replies, wake-ups and the next
-//! deadline are asked for. It is single-threaded by type, so that every command, script and transaction takes effect at
-//! one instant, and the same inputs give the same bytes out.
+//! How a request goes through the engine: the checks, the handler, its effects, blocked clients, and time.
 
 mod blocking;
 mod call;

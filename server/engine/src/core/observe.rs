@@ -1,4 +1,4 @@
-//! What is told of a call when it has ended, to those who listen.
+//! What observers get to know of a call that has ended.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Retry};

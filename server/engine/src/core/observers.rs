@@ -1,16 +1,16 @@
-//! Those who are told of each call when it has ended.
+//! The observers of calls.
 
 use crate::config::Config;
 use crate::slow_log::SlowLog;
 use crate::spec::CommandId;
 use crate::statistics::Stats;
 
-/// The observers of calls. While none wants to know more, only the counters are changed.
+/// The observers of calls. While none wants details, only the counters are changed.
 #[derive(Debug)]
 pub(crate) struct Observers {
     /// What INFO counts.
     pub(crate) stats: Stats,
-    /// The calls that took long.
+    /// The slow log.
     pub(crate) slow_log: SlowLog,
 }
 
@@ -21,7 +21,7 @@ impl Observers {
         Observers { stats: Stats::default(), slow_log }
     }
 
-    /// Goes on with these parameters.
+    /// Applies changed parameters.
     pub(crate) fn configure(&mut self, config: &Config) {
         self.slow_log.configure(config.slowlog_log_slower_than, config.slowlog_max_len);
     }
@@ -32,7 +32,7 @@ impl Observers {
         self.stats.called(command, took_ns);
     }
 
-    /// Whether somebody wants to know more of a call that took so many nanoseconds.
+    /// Whether an observer wants details of a call that took so many nanoseconds.
     #[inline]
     pub(crate) fn want_more(&self, took_ns: u64) -> bool {
         self.slow_log.wants(took_ns)

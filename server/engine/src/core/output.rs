@@ -5,20 +5,20 @@ use super::progress::Stop;
 use crate::keyspace::Garbage;
 use std::time::Duration;
 
-/// Something that the engine wants done, by whoever drives it.
+/// Something that the engine wants its driver to do.
 #[derive(Debug)]
 pub enum Output {
-    /// The whole server sleeps for so long before anybody sees what the batch has done: DEBUG SLEEP.
+    /// The whole server sleeps for so long before the effects of the batch show: DEBUG SLEEP.
     Sleep(Duration),
-    /// The session of this id has output that its own requests did not cause, or its state has changed: it waits no
-    /// longer, or is to be closed. Its connection calls [`Engine::take_output`], now or later, and looks at
+    /// The session of this id has output that its own requests did not cause, or its state has changed: it is
+    /// unblocked, or to be closed. Its connection calls [`Engine::take_output`], now or later, and checks
     /// [`Engine::session`].
     Session(u64),
-    /// What takes long to free: to be dropped where nobody waits for it.
+    /// What takes long to free: to be dropped on another thread.
     Garbage(Garbage),
     /// The server ends: SHUTDOWN.
     Shutdown,
-    /// Nothing more for now. [`Engine::begin`] is to be called at this instant at the latest, in microseconds of the
+    /// Nothing more for now. [`Engine::begin`] must be called at this instant at the latest, in microseconds of the
     /// system's monotonic clock; `None`: not before there is a request.
     Idle {
         /// The instant.
@@ -29,10 +29,9 @@ pub enum Output {
 impl Engine {
     /// The next thing that the engine wants done. To be called after a batch until it gives [`Output::Idle`].
     ///
-    /// Whoever runs requests of a session takes what those were answered by [`Engine::take_output`] when they have run:
-    /// that is no news to its connection. All else that a batch has caused comes from here, in the order in which it is
-    /// to be done. While a script runs only [`Output::Shutdown`] comes: what the script has caused is not seen before
-    /// its end.
+    /// The replies to a session's own requests are not announced here: its connection calls [`Engine::take_output`]
+    /// after running them. All other effects of a batch come from here, in the order in which they are to be done.
+    /// While a script runs only [`Output::Shutdown`] comes: the script's effects show when it ends.
     #[inline]
     pub fn poll_output(&mut self) -> Output {
         if self.stop.is_some() || self.scripts.is_running() {
@@ -41,7 +40,7 @@ impl Engine {
         self.poll_effects().unwrap_or_else(|| Output::Idle { deadline_us: self.next_deadline() })
     }
 
-    /// What sessions have been sent and what is to be freed.
+    /// The sessions with output, and what is to be freed.
     fn poll_effects(&mut self) -> Option<Output> {
         let session = self.sessions.next_woken().map(Output::Session);
         session.or_else(|| self.keyspace.take_garbage().map(Output::Garbage))
@@ -109,7 +108,7 @@ mod tests {
         );
         engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
         assert_eq!(engine.execute(main, &[b"SHUTDOWN"]), Progress::Stop);
-        // Neither has come back for what it was sent before: it is not told again.
+        // Neither has come back for its earlier output: it is not announced again.
         assert_eq!(drain(&mut engine), ["Shutdown", "Idle { deadline_us: Some(11000) }"]);
     }
 

@@ -1,11 +1,11 @@
-//! The requests of clients that wait.
+//! The requests of blocked clients.
 
 use crate::clients::{HeldState, Request};
 use crate::spec::{CommandId, Null};
 use crate::timers::TimerKey;
 use std::collections::BTreeMap;
 
-/// A request that waits; `R` says what is tried again, and when.
+/// A request that waits; `R` says what is retried, and when.
 #[derive(Debug)]
 pub(crate) struct Blocked<R> {
     pub(super) command: CommandId,
@@ -13,7 +13,7 @@ pub(crate) struct Blocked<R> {
     /// Counts it among the client's memory.
     pub(super) held: HeldState,
     pub(super) retry: R,
-    /// The answer when the time is over.
+    /// The answer on timeout.
     pub(super) null: Null,
     pub(super) timeout: Option<TimerKey>,
     /// Its place in the order of arrival.

@@ -1,16 +1,16 @@
-//! Which requests are run: the one decision for clients, for transactions, for scripts, and for clients while a script
-//! is slow.
+//! Which requests are run: the one decision for clients, transactions and scripts, and for clients while a script is
+//! slow.
 //!
-//! A request must name a command, have the right number of arguments, and be permitted to who makes it. The checks and
-//! their order are those of Redis' `processCommand` and of its scripts, the texts those of each origin. What a user may
-//! do with which keys and channels belongs into [`permit`] too.
+//! A request must name a command, have the right number of arguments, and be permitted to its caller. The checks and
+//! their order are those of Redis' `processCommand` and of its scripts, the texts those of each origin. Checks of a
+//! user's keys and channels belong into [`permit`] too.
 
 use super::call::Origin;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
 use crate::spec::{errors, unknown_command, unknown_subcommand};
 
-/// Who makes a request, as far as it decides what is run. What a caller does not say of itself stands in no command's
-/// way. Each question is asked only where the answer matters.
+/// The caller of a request, as far as it decides what is run. Defaults permit everything. Each question is asked only
+/// where the answer matters.
 pub trait Caller {
     /// How its requests come to run.
     const ORIGIN: Origin;
@@ -30,7 +30,7 @@ pub trait Caller {
         false
     }
 
-    /// Whether the server has commands to control it by.
+    /// Whether the server has commands that control it.
     fn has_control(&self) -> bool {
         true
     }
@@ -40,7 +40,7 @@ pub trait Caller {
         false
     }
 
-    /// Whether a script is slow meanwhile.
+    /// Whether a script is slow.
     fn is_busy(&self) -> bool {
         false
     }
@@ -99,7 +99,7 @@ pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a read-only script may not have.
+/// What a read-only script may not do.
 const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
 
 /// Why a request is not run.
@@ -119,7 +119,7 @@ pub enum Reason {
     ReadOnlyScript,
     /// It cannot be queued.
     InTransaction,
-    /// The server has no commands to control it by.
+    /// The server has no commands that control it.
     NoControl,
     /// The client is subscribed, and speaks RESP2.
     Subscribed,

@@ -1,19 +1,19 @@
-//! What a batch of requests is about to touch, fetched into the caches before it runs.
+//! Fetches what a batch of requests is about to touch into the caches before it runs.
 //!
 //! Beyond some ten thousand keys a look-up is spent waiting for memory, three or four times one after another. The keys
-//! of different requests do not depend on each other: looked up in a row beforehand, they are waited for together.
+//! of different requests are independent: when they are looked up together beforehand, their waits overlap.
 
 use super::engine::Engine;
 use crate::clients::Slot;
 use crate::spec::Args;
 
 impl Engine {
-    /// Whether fetching the keys of a batch is worth its while: they may lie outside the processor's caches. O(1).
+    /// Whether fetching the keys of a batch is worthwhile: they may lie outside the processor's caches. O(1).
     pub fn is_large(&self, slot: Slot) -> bool {
         self.keyspace.is_large(self.sessions.get(slot).db)
     }
 
-    /// Notes the first key of a request that the session is about to run; of scripts too. Changes nothing.
+    /// Notes the first key of a request that the session is about to run; of scripts too. No side effects.
     #[inline]
     pub fn prefetch(&mut self, slot: Slot, argv: &[&[u8]]) {
         let args = Args::new(argv);

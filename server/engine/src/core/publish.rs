@@ -1,11 +1,11 @@
-//! Messages on their way to those who listen.
+//! Messages on their way to subscribers.
 
 use super::engine::Engine;
 use crate::clients::{Message, Slot};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Hands a message to everyone who listens: subscribers of the channel first, then of patterns.
+    /// Sends a message to its subscribers: those of the channel first, then those of patterns.
     pub(crate) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
         let direct: Vec<u64> = self.pubsub.listening_to(channel).collect();
         let matching: Vec<(Box<[u8]>, Vec<u64>)> = self

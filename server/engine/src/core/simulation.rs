@@ -1,4 +1,4 @@
-//! Clients of an engine in this process: no socket, no thread, and time that passes when it is told to.
+//! Clients of an engine in this process: no socket, no thread, and time that passes only on request.
 
 use super::engine::{Engine, Host};
 use super::output::Output;
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// An engine and its clients, driven step by step: the same steps, configuration and seed give the same bytes.
 ///
-/// It treats the engine as a server does. Requests that a client sends while it is blocked wait until it is served;
-/// what [`Engine::poll_output`] gives is done after each batch; a deadline is met at its own instant.
+/// It treats the engine as a server does. Requests that a client sends while it is blocked wait until it is served; the
+/// output of [`Engine::poll_output`] is handled after each batch; a deadline fires at its own instant.
 ///
 /// ```
 /// use lockwheel_engine::config::Config;
@@ -33,7 +33,7 @@ pub struct Simulation {
     /// The system's clocks.
     now: Now,
     clients: BTreeMap<u64, Client>,
-    /// Clients that have closed their connection, which nobody has read yet.
+    /// Clients that have closed their connection, while the server has not read EOF yet.
     gone: BTreeSet<u64>,
     deadline_us: Option<u64>,
     has_ended: bool,
@@ -110,17 +110,17 @@ impl Simulation {
     /// is blocked.
     ///
     /// # Panics
-    /// When nobody has this number, or a quote is left open.
+    /// When there is no such client, or a quote is left open.
     pub fn send(&mut self, client: u64, line: &str) {
         let words = split_words(line.as_bytes()).expect("each quote is closed");
         self.client(client).requests.push_back(words);
         self.run_batches(VecDeque::from([client]));
     }
 
-    /// What a client was sent and has not read. One that was cut off reads what it was sent before.
+    /// What a client was sent and has not read. A disconnected client still reads what it was sent before.
     ///
     /// # Panics
-    /// When nobody has this number.
+    /// When there is no such client.
     pub fn read(&mut self, client: u64) -> String {
         let received = std::mem::take(&mut self.client(client).received);
         String::from_utf8_lossy(&received).into_owned()
@@ -135,17 +135,18 @@ impl Simulation {
         self.read(client)
     }
 
-    /// A client closes its connection. The server can find that out, but does not look before [`Simulation::notice`].
+    /// A client closes its connection. The server can find that out, but does not read EOF before
+    /// [`Simulation::notice`].
     ///
     /// # Panics
-    /// When nobody has this number.
+    /// When there is no such client.
     pub fn close(&mut self, client: u64) {
         self.client(client);
         self.gone.insert(client);
         self.tell_world();
     }
 
-    /// The server reads that clients have closed their connections, and ends their sessions.
+    /// The server reads EOF from clients that have closed their connections, and ends their sessions.
     pub fn notice(&mut self) {
         for id in std::mem::take(&mut self.gone) {
             self.disconnect(id);
@@ -157,7 +158,7 @@ impl Simulation {
     /// Whether the server has not closed a client's connection.
     ///
     /// # Panics
-    /// When nobody has this number.
+    /// When there is no such client.
     pub fn is_connected(&self, client: u64) -> bool {
         self.clients[&client].slot.is_some()
     }
@@ -197,7 +198,8 @@ impl Simulation {
         self.clients.get_mut(&id).expect("a client that has connected")
     }
 
-    /// Runs a batch of each of these clients, and of those that may go on because of it; at least one of nobody.
+    /// Runs a batch of each of these clients, and of those that it unblocks; at least one batch, if need be without a
+    /// client.
     fn run_batches(&mut self, mut ready: VecDeque<u64>) {
         while !self.has_ended {
             self.engine.begin(self.now);
@@ -211,7 +213,7 @@ impl Simulation {
         }
     }
 
-    /// Runs what a client has sent, as far as it may go; it has another batch when it was stopped by something else
+    /// Runs what a client has sent, as far as it may go; it gets another batch when it was stopped by something other
     /// than a wait.
     fn run(&mut self, id: u64, ready: &mut VecDeque<u64>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
@@ -247,7 +249,7 @@ impl Simulation {
         }
     }
 
-    /// Sends a client what its session holds for it, and closes its connection when that is to be.
+    /// Sends a client what its session holds for it, and closes its connection when the session asks for that.
     fn collect(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };

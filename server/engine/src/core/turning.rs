@@ -4,18 +4,18 @@ use super::deadlines::Due;
 use super::engine::Engine;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
 
-/// Those who wait by Redisson's means, when a turn of the clock ends the lease that they wait for: they count its time
-/// on their own machine.
+/// Whether Redisson waiters get an unlock message when turning the clock ends their lease: they count its time on their
+/// own machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedissonWaiters {
-    /// They are told, by the message of an unlock.
+    /// They get the message of an unlock.
     Woken,
-    /// They are not.
+    /// They get none.
     LeftAsleep,
 }
 
 impl Engine {
-    /// Moves both hands by `ms`, stopping at each deadline on the way: what fires, fires at its own instant.
+    /// Moves both hands by `ms`, stopping at each deadline on the way, so that each fires at its own instant.
     /// How many deadlines fired.
     ///
     /// # Errors
@@ -70,14 +70,14 @@ impl Engine {
     }
 
     fn turn(&mut self, us: u64) {
-        // The target was within the range, and so is all on the way to it.
+        // The target was within the range, and so is everything on the way to it.
         if us > 0 && self.time.clock.advance_us(self.time.system, us).is_ok() {
             self.time.now = self.time.clock.read(self.time.system);
             self.keyspace.note_turn();
         }
     }
 
-    /// Does something to the clock, then fires what is over by the new time.
+    /// Changes the clock, then fires what is due by the new time.
     pub(crate) fn turn_clock<T>(&mut self, over: Over, verb: impl FnOnce(&mut Clock, Now) -> T) -> T {
         let before = self.time.now;
         let result = verb(&mut self.time.clock, self.time.system);
@@ -106,7 +106,7 @@ impl Engine {
         self.time.now.wall_ms()
     }
 
-    /// Moves the wall hand alone; keys now past their deadline go at once, and none comes back. The wall hand.
+    /// Moves the wall hand alone; keys now past their deadline expire at once, and none comes back. The wall hand.
     ///
     /// # Errors
     /// When the hand would leave its range.
