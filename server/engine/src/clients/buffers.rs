@@ -13,7 +13,7 @@ pub struct ClientBuffers {
     all: BufferBytes,
     /// Bytes of output that were taken and are not yet written.
     unwritten: AtomicUsize,
-    /// Bytes of memory of the output that was not taken, of that which was, and of the query buffer.
+    /// Bytes of memory of untaken output, of taken output, and of the query buffer.
     untaken_memory: AtomicUsize,
     taken_memory: AtomicUsize,
     query_memory: AtomicUsize,
@@ -46,19 +46,19 @@ impl ClientBuffers {
         }
     }
 
-    /// How many bytes of what was taken are not yet written.
+    /// Bytes that were taken and are not yet written.
     #[inline]
     pub(crate) fn unwritten(&self) -> usize {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// Tells how many bytes of what was taken are not yet written.
+    /// Records how many of the taken bytes are not yet written.
     #[inline]
     pub fn tell_unwritten(&self, bytes: usize) {
         self.unwritten.store(bytes, Ordering::Relaxed);
     }
 
-    /// Tells of the output that was taken and is not yet written. O(1).
+    /// Records the output that was taken and is not yet written. O(1).
     #[inline]
     pub fn tell_taken(&self, output: &Outbox) {
         self.tell_unwritten(output.len());
@@ -88,7 +88,7 @@ impl ClientBuffers {
         self.change(&self.query_memory, block(capacity));
     }
 
-    /// Tells of the output that has not been taken. O(1).
+    /// Records the memory of the output that has not been taken. O(1).
     #[inline]
     pub(crate) fn tell_untaken(&self, memory: usize) {
         self.change(&self.untaken_memory, memory);
@@ -109,13 +109,13 @@ impl ClientBuffers {
         }
     }
 
-    /// Bytes of memory of all of them, but for what is shared. O(1).
+    /// Bytes of memory of all of them, without what is shared. O(1).
     pub(crate) fn memory(&self) -> usize {
         let own = [&self.untaken_memory, &self.taken_memory, &self.query_memory, &self.state_memory];
         own.map(load).into_iter().sum()
     }
 
-    /// Bytes in the query buffer, and those that it has room for besides.
+    /// Bytes in the query buffer, and its free space.
     pub(crate) fn query(&self) -> (usize, usize) {
         let bytes = load(&self.query);
         (bytes, load(&self.query_memory).saturating_sub(bytes))

@@ -1,8 +1,8 @@
-//! The gate through which leaves what a client is sent.
+//! The gate for a client's output.
 //!
 //! It knows where a reply begins and ends, and decides for each whether it is sent or dropped, as CLIENT REPLY asked.
-//! What the client did not ask for (messages, the confirmations of subscriptions) is sent in any case, and goes behind
-//! a reply that is being written.
+//! What the client did not ask for (messages, the confirmations of subscriptions) is always sent, and goes behind a
+//! reply that is being written.
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
@@ -10,19 +10,19 @@ use crate::memory::BufferBytes;
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
-/// What CLIENT REPLY has asked for.
+/// The mode set by CLIENT REPLY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplyMode {
     /// No reply is sent.
     off: bool,
-    /// That of the present request is not.
+    /// The reply to the present request is skipped.
     skip: bool,
-    /// That of the next request will not be.
+    /// The reply to the next request will be skipped.
     skip_next: bool,
 }
 
 impl ReplyMode {
-    /// CLIENT REPLY ON. One that is to be skipped still is.
+    /// CLIENT REPLY ON. A reply that is to be skipped still is.
     pub(crate) fn turn_on(&mut self) {
         (self.off, self.skip) = (false, false);
     }
@@ -42,14 +42,14 @@ impl ReplyMode {
         (self.off, self.skip_next) = (false, false);
     }
 
-    /// What becomes of the reply to the present request.
+    /// Whether the reply to the present request is sent.
     #[inline]
     pub(crate) fn verdict(self) -> Verdict {
         if self.off || self.skip { Verdict::Drop } else { Verdict::Send }
     }
 }
 
-/// What becomes of a reply.
+/// Whether a reply is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is sent.
@@ -87,17 +87,17 @@ impl OpenReply {
     }
 }
 
-/// What a client is to be sent, and whether it is.
+/// The output of a client, and whether it is sent.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    /// What CLIENT REPLY has asked for.
+    /// The mode set by CLIENT REPLY.
     pub(crate) mode: ReplyMode,
     /// Replies and messages not yet taken for writing.
     out: Outbox,
-    /// A reply is being written: its buffer is away, and what comes for the client meanwhile goes behind it.
+    /// A reply is being written: its buffer is taken, and pushes go behind it.
     replying: bool,
     behind_reply: Option<Box<Outbox>>,
-    /// What the connection holds, as it tells: of the output that was taken, whoever writes it counts it down.
+    /// The sizes that the connection reports; writing reduces the count of taken output.
     buffers: Arc<ClientBuffers>,
 }
 
@@ -120,8 +120,8 @@ impl Delivery {
         OpenReply { start: buffer.len(), buffer, verdict: self.mode.verdict() }
     }
 
-    /// A reply ends, and leaves; behind it what came meanwhile. One that `is_left_open` will be answered later: nothing
-    /// of it has been written.
+    /// A reply ends, and is queued, followed by what came meanwhile. One that `is_left_open` will be answered later:
+    /// nothing of it has been written.
     #[inline]
     pub(crate) fn end(&mut self, reply: OpenReply, is_left_open: bool) {
         self.replying = false;
@@ -141,13 +141,13 @@ impl Delivery {
         }
     }
 
-    /// The request has been answered: CLIENT REPLY SKIP has its turn.
+    /// The request has been answered: CLIENT REPLY SKIP now applies to the next.
     #[inline]
     fn next_request(&mut self) {
         self.mode.skip = std::mem::take(&mut self.mode.skip_next);
     }
 
-    /// Answers a request that was left open, by a whole reply. What becomes of it.
+    /// Answers a request that was left open, with a whole reply. Whether it is sent.
     pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> Verdict {
         let verdict = self.mode.verdict();
         self.next_request();
@@ -157,7 +157,7 @@ impl Delivery {
         verdict
     }
 
-    /// Sends something that the client did not ask for just now.
+    /// Sends something that the client's request did not ask for.
     pub(crate) fn push(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
         self.incoming().reply(protocol, write);
         self.count();
@@ -173,21 +173,21 @@ impl Delivery {
         if self.replying { self.behind_reply.get_or_insert_default() } else { &mut self.out }
     }
 
-    /// Takes what has left, behind what `into` holds and has not been written yet.
+    /// Takes the queued output, and appends it to what `into` holds unwritten.
     pub(crate) fn take(&mut self, into: &mut Outbox) {
         into.append(&mut self.out);
         self.buffers.tell_taken(into);
         self.count();
     }
 
-    /// Cuts off: forgets what has not been taken. A reply that is being written is not to be ended, but cut too.
+    /// Drops what has not been taken. A reply that is being written must then be cut, not ended.
     pub(crate) fn cut(&mut self) {
         self.out = Outbox::default();
         self.behind_reply = None;
         self.count();
     }
 
-    /// Cuts off a reply that was begun, and all that has not been taken.
+    /// Drops a reply that was begun, and all that has not been taken.
     pub(crate) fn cut_reply(&mut self) {
         self.replying = false;
         self.cut();
@@ -200,18 +200,18 @@ impl Delivery {
         self.out.len() + behind + self.buffers.unwritten()
     }
 
-    /// What has left and has not been taken.
+    /// The output that is queued and not taken.
     #[inline]
     pub(crate) fn out(&self) -> &Outbox {
         &self.out
     }
 
-    /// What its connection tells of its buffers.
+    /// The buffer sizes, shared with the connection.
     pub(crate) fn buffers(&self) -> &Arc<ClientBuffers> {
         &self.buffers
     }
 
-    /// Tells the account what the output takes that has not been taken. O(1).
+    /// Updates the account with the memory of untaken output. O(1).
     #[inline]
     pub(crate) fn count(&self) {
         let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.memory());

@@ -1,4 +1,4 @@
-//! Clients: what the server knows of each, where it is kept, and what it is still to be sent.
+//! Clients: what the server knows of each, where it is kept, and its pending output.
 
 mod buffers;
 mod delivery;

@@ -1,4 +1,4 @@
-//! The names that clients give themselves.
+//! Client names.
 
 use crate::spec::CommandError;
 

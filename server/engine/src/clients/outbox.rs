@@ -1,7 +1,7 @@
-//! What a client is to be sent and has not been yet.
+//! Pending output of a client.
 //!
 //! Replies are written to one buffer, which is all there is while the client reads. What stays longer is kept in pieces
-//! of one size that are filled to the last byte, so that it takes little more memory than its bytes; a message to many
+//! of one size, filled to the last byte, so that it takes little more memory than its bytes; a message to many clients
 //! is kept once for all of them.
 
 use crate::memory::{BufferBytes, HeldBytes, block, of_vec};
@@ -42,7 +42,7 @@ enum Piece {
     Shared(Arc<SharedMessage>),
 }
 
-/// A message that its receivers share. The last of them to drop it takes it out of the account.
+/// A message that its receivers share. The last of them to drop it removes it from the account.
 struct SharedMessage {
     bytes: Box<[u8]>,
     _held: HeldBytes,
@@ -78,7 +78,7 @@ impl Outbox {
         self.pieces.is_empty() && self.tail.len() == self.taken
     }
 
-    /// Bytes of memory that it takes, but for what it shares. O(1).
+    /// Bytes of memory that it takes, without what it shares. O(1).
     #[inline]
     pub fn memory(&self) -> usize {
         self.own + of_vec(&self.tail) + self.queue_memory()
@@ -102,7 +102,7 @@ impl Outbox {
         self.in_pieces - self.taken.min(self.in_pieces)
     }
 
-    /// Bytes of memory of the pieces, each counted as if it were not shared: what the client makes necessary. O(1).
+    /// Bytes of memory of the pieces, each counted as if it were not shared: the memory this client needs. O(1).
     pub fn piece_memory(&self) -> usize {
         self.own + self.shared + self.queue_memory()
     }
@@ -117,7 +117,7 @@ impl Outbox {
         (self.in_pieces, self.own, self.shared) = (0, 0, 0);
     }
 
-    /// Forgets all, but keeps the buffer unless it is large.
+    /// Drops everything, but keeps the buffer unless it is large.
     pub fn clear(&mut self) {
         self.clear_pieces();
         self.taken = 0;
@@ -127,7 +127,7 @@ impl Outbox {
         }
     }
 
-    /// The buffer that replies are appended to, to be given back by [`Outbox::put_tail`].
+    /// Takes the buffer that replies are appended to, to be given back by [`Outbox::put_tail`].
     #[inline]
     pub(crate) fn take_tail(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.tail)
@@ -139,7 +139,7 @@ impl Outbox {
         self.tail = tail;
     }
 
-    /// Writes a reply behind what is there.
+    /// Appends a reply.
     pub fn reply(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
         write(&mut Writer::new(&mut self.tail, protocol));
         if self.tail.len() > PIECE {
@@ -166,7 +166,7 @@ impl Outbox {
         self.fill(&bytes);
     }
 
-    /// Moves all that `other` has behind what is here.
+    /// Moves all of `other` behind what is here.
     #[inline]
     pub fn append(&mut self, other: &mut Outbox) {
         if self.is_empty() && self.taken == 0 {
@@ -182,7 +182,7 @@ impl Outbox {
         self.settle();
         other.settle();
         self.in_pieces += other.in_pieces - other.taken;
-        // What others have taken of it is not to be sent.
+        // What was already taken of it is not to be sent.
         if let Some(first) = other.pieces.front_mut().filter(|_| other.taken > 0) {
             *first = Piece::Own(first.bytes()[other.taken..].to_vec());
         }
@@ -199,7 +199,7 @@ impl Outbox {
         }
     }
 
-    /// Makes pieces of the buffer: what is here will stay for a while.
+    /// Turns the buffer into pieces: what is here will stay for a while.
     pub fn settle(&mut self) {
         if self.tail.is_empty() {
             return;
@@ -221,7 +221,7 @@ impl Outbox {
         }
     }
 
-    /// Puts a piece behind the others, of which the last is not filled up any more.
+    /// Adds a piece behind the others; the last of those is not filled up any more.
     fn push(&mut self, piece: Piece) {
         if let Some(Piece::Own(last)) = self.pieces.back_mut() {
             self.own -= of_vec(last);
@@ -265,13 +265,13 @@ impl Outbox {
         count
     }
 
-    /// The bytes when they are all in the buffer, as they are while the client reads.
+    /// The bytes, if they are all in the buffer, as they are while the client reads.
     #[inline]
     pub fn only_part(&self) -> Option<&[u8]> {
         self.pieces.is_empty().then(|| &self.tail[self.taken..])
     }
 
-    /// Takes away the first `count` bytes, of which there are so many.
+    /// Removes the first `count` bytes, of which there must be so many.
     pub fn take(&mut self, count: usize) {
         self.taken += count;
         while let Some(first) = self.pieces.front() {
@@ -310,20 +310,20 @@ impl fmt::Debug for Outbox {
     }
 }
 
-/// A message to one client or many, written once for all who share a protocol.
+/// A message to one client or many, written once for each protocol.
 pub(crate) struct Message<'a> {
     write: &'a dyn Fn(&mut dyn Reply),
-    /// Bytes of its texts, and more than what is written around them.
+    /// Bytes of its texts, plus a bound of the headers around them.
     size: usize,
     receivers: usize,
     /// In RESP2, in RESP3.
     shared: [Option<Arc<SharedMessage>>; 2],
-    /// Where shared ones are counted.
+    /// The account of shared messages.
     account: &'a BufferBytes,
 }
 
 impl<'a> Message<'a> {
-    /// A message with texts of `len` bytes in all, to so many clients. One that they share is counted once.
+    /// A message with texts of `len` bytes in all, to so many clients. If they share it, it is counted once.
     pub(crate) fn new(
         account: &'a BufferBytes,
         len: usize,

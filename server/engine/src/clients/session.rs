@@ -1,4 +1,4 @@
-//! What the engine knows of one client.
+//! What the engine knows of a client.
 
 use super::buffers::ClientBuffers;
 use super::delivery::{Delivery, Verdict};
@@ -49,7 +49,7 @@ pub struct Session {
     pub db: usize,
     /// The protocol of its replies.
     pub protocol: Protocol,
-    /// Whom it acts as; nobody until it has authenticated, if it must.
+    /// The authenticated user, if any; the default user needs no authentication without a password.
     pub user: Option<User>,
     /// CLIENT SETNAME's.
     pub name: Box<[u8]>,
@@ -67,7 +67,7 @@ pub struct Session {
     pub(crate) last_active: Now,
     /// Closes it when it has been idle for too long.
     pub(crate) idle_timer: Option<TimerKey>,
-    /// How much output it had not read when it was last looked at for being idle.
+    /// How much unread output it had at the last idle check.
     pub(crate) unread_when_idle: usize,
     /// How often it had sent a part of a request when it was last looked at for being idle.
     pub(crate) partial_reads_when_idle: usize,
@@ -85,15 +85,15 @@ pub struct Session {
     subscribed_memory: usize,
     /// It waits; its request is parked.
     pub(crate) blocked: bool,
-    /// The connection is to be closed once its output is written, or at once when it is not to be waited for.
+    /// The connection is to be closed: once its output is written, or at once.
     pub(crate) closing: Option<Closing>,
-    /// What it is to be sent.
+    /// Its output.
     pub(crate) delivery: Delivery,
     /// When the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
-    /// Looks whether it is beyond it for too long.
+    /// The timer that checks whether it has been over the soft limit for too long.
     pub(crate) output_timer: Option<TimerKey>,
-    /// It is already among those to be woken.
+    /// It is already queued to be woken.
     pub(crate) woken: bool,
 }
 
@@ -225,7 +225,7 @@ impl Session {
         self.multi.is_some()
     }
 
-    /// Whether it has asked not to be sent what is answered now.
+    /// Whether it has asked for no reply to the present request.
     pub fn is_muted(&self) -> bool {
         self.delivery.mode.verdict() == Verdict::Drop
     }
@@ -235,7 +235,7 @@ impl Session {
         self.closing
     }
 
-    /// Asks for the connection to be closed; the harder way wins.
+    /// Asks for the connection to be closed; `Now` overrides `AfterOutput`.
     pub(crate) fn close(&mut self, how: Closing) {
         if self.closing != Some(Closing::Now) {
             self.closing = Some(how);

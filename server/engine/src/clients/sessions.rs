@@ -46,7 +46,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the session of this slot is there.
+    /// Whether this slot has a session.
     pub(crate) fn is_connected(&self, slot: Slot) -> bool {
         let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
         session.is_some_and(|session| session.slot == slot)
@@ -70,7 +70,7 @@ impl Sessions {
         session
     }
 
-    /// Notes that a session has output that its own request did not cause, or that its state has changed.
+    /// Queues a session to be woken: it has output that its own request did not cause, or its state has changed.
     pub(crate) fn wake(&mut self, slot: Slot) {
         let session = self.get_mut(slot);
         if !session.woken {
@@ -107,7 +107,7 @@ impl Sessions {
         self.by_id.values().copied()
     }
 
-    /// All clients but those that are being cut off, oldest first.
+    /// All clients except those that are being disconnected, oldest first.
     pub(crate) fn live(&self) -> impl Iterator<Item = &Session> {
         self.slots().map(|slot| self.get(slot)).filter(|session| session.closing != Some(Closing::Now))
     }

@@ -1,6 +1,6 @@
-//! Where a session is kept.
+//! The place of a session.
 
-/// Where a session is kept: its handle from connect to disconnect. Another session in the same place has another slot.
+/// The place of a session: its handle from connect to disconnect. A later session in the same place has another slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     pub(super) index: u32,

@@ -1,9 +1,9 @@
-//! Whom a session acts as.
+//! The user a session acts as.
 
 /// A user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum User {
-    /// The one that there always is, and who may do everything.
+    /// The one that always exists and may do everything.
     #[default]
     Default,
 }

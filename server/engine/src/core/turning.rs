@@ -4,8 +4,8 @@ use super::deadlines::Due;
 use super::engine::Engine;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
 
-/// Whether Redisson waiters get an unlock message when turning the clock ends their lease: they count its time on their
-/// own machine.
+/// Whether Redisson waiters get an unlock message when turning the clock ends the lease they wait for: they
+/// count its time on their own machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedissonWaiters {
     /// They get the message of an unlock.

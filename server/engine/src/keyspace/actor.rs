@@ -1,17 +1,17 @@
-//! Who changes keys.
+//! The cause of a change of keys: a client, a transaction, a script, or the engine itself.
 
 use std::num::NonZeroU64;
 
-/// Who calls a command.
+/// The caller of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum CalledBy<'a> {
     /// A client, which has sent it.
     Client,
     /// EXEC.
     Transaction,
-    /// A script, which was called with these.
+    /// A script, with these keys and arguments.
     Script(&'a ScriptInputs<'a>),
-    /// Nobody: a deadline is over, or the engine looks at a key for itself.
+    /// No caller: a deadline has passed, or the engine reads a key for itself.
     Engine,
 }
 
@@ -29,7 +29,7 @@ pub struct ScriptInputs<'a> {
 pub struct Actor<'a> {
     /// The number of the session; `None` when time acts, or the engine itself.
     pub session: Option<NonZeroU64>,
-    /// Who calls the command.
+    /// The caller of the command.
     pub called_by: CalledBy<'a>,
     /// The command with its arguments, its name first; empty when time acts.
     pub command: &'a [&'a [u8]],

@@ -1,4 +1,4 @@
-//! What happened to a key, as those are told who have asked for it.
+//! What happened to a key, as subscribers see it.
 
 use super::actor::Actor;
 use super::database::Database;
@@ -23,7 +23,7 @@ pub struct Change<'a> {
     pub key: &'a [u8],
     /// What happened to it.
     pub what: &'a What<'a>,
-    /// Who did it.
+    /// Its cause.
     pub actor: &'a Actor<'a>,
     /// When.
     pub now: Now,
@@ -32,9 +32,9 @@ pub struct Change<'a> {
 /// What happened to a key.
 #[derive(Clone, Copy, Debug)]
 pub enum What<'a> {
-    /// It has another value or deadline, or is gone: said once a command has done it.
+    /// It has another value or deadline, or is gone: reported once a command has done it.
     Changed {
-        /// As notifications name it, if they do.
+        /// The event of its notification, if there is one.
         event: Option<Event>,
     },
     /// Its hash has a field more.
@@ -68,7 +68,7 @@ pub enum What<'a> {
         from: &'a [u8],
         /// The mark beside the other key.
         mark: Option<Mark>,
-        /// Whether the other key is gone by that.
+        /// Whether the other key was removed by that.
         moved: bool,
     },
     /// It was given another value without being removed. Its mark has stayed.
@@ -104,8 +104,7 @@ pub enum Cause {
     Overwrite,
     /// Its deadline is over.
     Deadline {
-        /// Whether it is over earlier than it would be had nobody turned the clock, and who turned it wants others to
-        /// be told.
+        /// The clock was turned past it, and waiters are to be notified.
         turned: bool,
     },
 }
@@ -119,12 +118,12 @@ pub struct Flushed<'a> {
 }
 
 impl<'a> Flushed<'a> {
-    /// The marked keys, in an order that depends on what was put in alone.
+    /// The marked keys, in an order that depends only on what was put in.
     pub fn marked(self) -> impl Iterator<Item = (&'a [u8], Removal<'a>)> {
         self.gone.marked().map(|(entry, mark)| (entry.key(), Removal::by_command(&entry.value, Some(mark))))
     }
 
-    /// The keys that somebody waits for, in the order of who came first.
+    /// The keys that have waiters, in the order of their first waiters' arrival.
     pub fn waited_for(self) -> impl Iterator<Item = (&'a [u8], Removal<'a>)> {
         self.waited_for.iter().filter_map(move |key| {
             let hash = hash_of(self.hasher, key);
@@ -142,7 +141,7 @@ impl<'a> Removal<'a> {
 }
 
 impl What<'_> {
-    /// Who wants one of these is told.
+    /// A subscriber with any of these interests gets this change.
     pub(super) fn interests(&self) -> Interests {
         match self {
             What::Changed { .. } => Interests::KEYS,

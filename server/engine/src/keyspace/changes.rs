@@ -1,6 +1,6 @@
-//! How a transaction says what has happened: the only place where a [`Change`] comes from, but for deadlines.
+//! How a transaction reports changes: the only source of [`Change`]s, except for deadlines.
 //!
-//! Whether anybody wants it is asked in line; what is told then is put together behind that question.
+//! The interest check is inlined; building the change is not.
 
 use super::change::{Cause, Change, EntryId, Flushed, Removal, What};
 use super::database::{Database, Removed};
@@ -13,7 +13,7 @@ use super::tx::Tx;
 use crate::values::Value;
 
 impl Tx<'_> {
-    /// Says that the key has changed: breaks transactions that watch it, wakes who waits for it, tells the event.
+    /// Reports that the key has changed: breaks transactions that watch it, wakes its waiters, publishes the event.
     #[inline]
     pub fn changed(&mut self, key: &[u8], event: Event) {
         self.keyspace.counters.dirty += 1;
@@ -22,7 +22,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Says that the key has changed, without an event.
+    /// Reports that the key has changed, without an event.
     #[inline]
     pub fn touched(&mut self, key: &[u8]) {
         self.keyspace.counters.dirty += 1;
@@ -36,7 +36,7 @@ impl Tx<'_> {
         self.tell(key, &What::Changed { event });
     }
 
-    /// Tells an event without saying that the key has changed.
+    /// Publishes an event without reporting that the key has changed.
     #[inline]
     pub fn notify(&mut self, key: &[u8], event: Event) {
         let Keyspace { effects, interests, .. } = &mut *self.keyspace;
@@ -56,7 +56,7 @@ impl Tx<'_> {
         self.tell(key, &What::FieldAdded { at, field });
     }
 
-    /// A field that is there is about to be taken out of the hash of a key. Needs to be said of marked keys only.
+    /// A field that exists is about to be taken out of the hash of a key. Only needed for marked keys.
     pub fn field_removed(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         if self.database().entry(at.0).is_marked() {
             self.tell(key, &What::FieldRemoved { at, field });
@@ -77,7 +77,7 @@ impl Tx<'_> {
         self.tell(key, &What::SetIfAbsent { at, text });
     }
 
-    /// A key has been given another value, and has kept its mark; it is marked, or somebody wants values.
+    /// A key has been given another value, and has kept its mark; it is marked, or a subscriber wants values.
     #[cold]
     #[inline(never)]
     pub(super) fn replaced(&mut self, at: EntryId, key: &[u8], before: &Value) {

@@ -4,8 +4,8 @@
 //! SCAN. That order does not depend on the tables' sizes, so a scan returns every key that is present throughout,
 //! whatever the tables do meanwhile.
 //!
-//! The tables hold numbers: entries stand in pages, where none is wasted on a table's free places, and what only some
-//! of them have stands beside them under the same numbers.
+//! The tables hold numbers. Entries are kept in pages, so that the free places of a table cost little, and what only
+//! some entries have is kept beside them under the same numbers.
 
 use super::entry::Entry;
 use super::mark::Mark;
@@ -90,7 +90,7 @@ pub(super) struct Database {
     table_bytes: usize,
 }
 
-/// The value that may be changed in place: what it holds then is asked when another has its turn.
+/// The value that may be changed in place: its new size is read when another value becomes the edited one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edited {
     /// The number of its entry plus 1; 0: there is none.
@@ -119,7 +119,7 @@ impl Edited {
 pub struct DatabaseBytes {
     /// Keys and values.
     pub data: usize,
-    /// What finds them and knows their deadlines.
+    /// The tables and the deadlines.
     pub overhead: usize,
 }
 
@@ -137,20 +137,20 @@ impl Database {
         self.tables.get(table_of(hash))?.find(hash, |&id| self.entries.get(id).key() == key).copied()
     }
 
-    /// The entry that has the same bits of the hash as far as the table keeps them: most likely the one of the key.
+    /// The entry whose hash agrees in the bits that the table keeps: most likely the one of the key.
     #[inline]
     pub(super) fn likely(&self, hash: u64) -> Option<u32> {
         self.tables.get(table_of(hash))?.find(hash, |_| true).copied()
     }
 
-    /// Reads of an entry what a look-up will read.
+    /// Touches the parts of an entry that a look-up will read.
     #[inline]
     pub(super) fn touch_entry(&self, id: u32) -> (bool, usize) {
         let entry = self.entries.get(id);
         (entry.has_deadline(), entry.key().len())
     }
 
-    /// Reads the beginning of an entry's value, and its deadline.
+    /// Touches the beginning of an entry's value, and its deadline.
     #[inline]
     pub(super) fn touch_value(&self, id: u32) -> (bool, Option<i64>) {
         let entry = self.entries.get(id);
@@ -177,7 +177,7 @@ impl Database {
         Some((id, self.edit(id)))
     }
 
-    /// What it takes. O(1).
+    /// Bytes that it takes. O(1).
     pub(super) fn bytes(&self) -> DatabaseBytes {
         let mut outside = self.outside;
         if let Some(id) = self.edited.id.checked_sub(1) {
@@ -216,7 +216,7 @@ impl Database {
         self.outside += self.entries.get(id).value.heap_bytes();
     }
 
-    /// The value of an entry goes, or has gone.
+    /// The value of an entry is going, or gone.
     #[inline]
     fn uncount(&mut self, id: u32, value: &Value) {
         if self.edited.id == id + 1 {
@@ -264,7 +264,7 @@ impl Database {
         }
     }
 
-    /// Takes the mark away that stands beside an entry.
+    /// Removes the mark beside an entry.
     #[inline]
     pub(super) fn take_mark(&mut self, id: u32) -> Option<Mark> {
         let entry = self.entries.get_mut(id);
@@ -277,7 +277,7 @@ impl Database {
         Some(mark)
     }
 
-    /// The same of an entry that is about to be freed: what its flags say then, nobody asks.
+    /// The same for an entry that is about to be freed: nothing reads its flags after that.
     #[inline(always)]
     fn remove_mark(&mut self, id: u32) -> Option<Mark> {
         let mark = self.mark(id)?;
@@ -285,7 +285,7 @@ impl Database {
         Some(mark)
     }
 
-    /// The entries that are marked, with their marks, in an order that depends on what was put in alone.
+    /// The marked entries, with their marks, in an order that depends only on what was put in.
     pub(super) fn marked(&self) -> impl Iterator<Item = (&Entry, Mark)> {
         let entry = |id| (self.entries.get(id), *self.marks.get(id));
         self.marks.indices_in_used_pages().map(entry).filter(|(entry, _)| entry.is_marked())
@@ -388,7 +388,7 @@ impl Database {
         self.outside -= gone.key_bytes();
         self.entries.remove(id);
         self.len -= 1;
-        // Making the tables anew costs more than a command: one key that comes and goes does not pay it.
+        // Rebuilding the tables costs more than a command: one key that comes and goes must not trigger it.
         if self.len == 0 && self.peak > TABLES {
             *self = Database::default();
             return gone;
@@ -423,7 +423,7 @@ impl Database {
         true
     }
 
-    /// Takes the deadline off a key; whether it had one.
+    /// Removes the deadline of a key; whether it had one.
     pub(super) fn clear_deadline(&mut self, hash: u64, key: &[u8]) -> bool {
         let Some(id) = self.id(hash, key) else { return false };
         let entry = self.entries.get_mut(id);
@@ -509,7 +509,7 @@ impl Database {
             for (i, (position, entry)) in rest.iter().enumerate() {
                 visit(entry);
                 seen += 1;
-                // Keys at one position go together: the cursor cannot tell them apart.
+                // Keys at one position are visited together: the cursor cannot tell them apart.
                 if seen >= count && rest.get(i + 1).is_none_or(|(next, _)| next != position) {
                     return self.cursor_after(*position);
                 }
@@ -528,7 +528,7 @@ mod tests {
     use super::*;
 
     impl Database {
-        /// What it takes, counted one by one.
+        /// Its bytes, counted one by one.
         pub(in crate::keyspace) fn bytes_anew(&self) -> DatabaseBytes {
             let tables: usize = self.tables.iter().map(|table| block(table.allocation_size())).sum();
             let of_entry = |entry: &Entry| entry.key_bytes() + entry.value.heap_bytes();

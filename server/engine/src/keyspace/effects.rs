@@ -1,4 +1,4 @@
-//! What a command's changes cause for others.
+//! What a command's changes cause for other clients.
 
 use super::event::Event;
 use super::interests::Interests;

@@ -1,4 +1,4 @@
-//! Keys whose deadline is over go, in the order of their deadlines.
+//! Keys expire in the order of their deadlines.
 
 use super::actor::Actor;
 use super::change::{Cause, Change, Removal, What};
@@ -42,7 +42,7 @@ impl Keyspace {
         self.databases[..self.timed].iter().map(Database::with_deadline).sum()
     }
 
-    /// Removes the earliest key whose deadline is over at `now`, with its `expired` event. False when none is. O(1).
+    /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is. O(1).
     pub fn expire_next(&mut self, now: Now, over: Over) -> bool {
         let Some((_, db)) = self.first_to_expire() else { return false };
         let Keyspace { databases, hasher, .. } = self;
@@ -72,31 +72,31 @@ impl Keyspace {
         self.garbage.add(entry.value);
     }
 
-    /// The clock was turned forward: all deadlines that there are have come nearer by that.
+    /// The clock was turned forward: all existing deadlines have come nearer.
     pub fn note_turn(&mut self) {
         if !self.quiet {
             self.turned = Some(self.last_order);
         }
     }
 
-    /// Whether turns of the clock are to wake nobody by message from now on.
+    /// Whether turns of the clock publish no unlock messages from now on.
     pub fn turn_quietly(&mut self, quiet: bool) {
         self.quiet = quiet;
     }
 
-    /// Whether a deadline that was made then is over earlier than it would be had nobody turned the clock.
+    /// Whether a turn of the clock has brought a deadline made at `made` nearer, and is not a quiet one.
     fn is_turned(&self, made: Order) -> bool {
         !self.quiet && self.turned.is_some_and(|turned| made == turned || made.is_before(turned))
     }
 
-    /// Says up to which deadline, in wall milliseconds, keys have been left for later, because they are too many to be
-    /// removed at once; `None` when all are gone that are due. Until they are, no transaction finds them: the first
-    /// that looks for one removes it, with its event.
+    /// Keys that are due up to this deadline, in wall milliseconds, remain for later, because they are too many to
+    /// remove at once; `None` when none is left. Transactions never see them: the first to look for one removes it,
+    /// with its event.
     pub fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
         self.expiry_backlog = until_ms;
     }
 
-    /// Whether keys that are due have been left for later.
+    /// Whether keys that are due remain for later.
     #[inline]
     pub fn has_expiry_backlog(&self) -> bool {
         self.expiry_backlog.is_some()
@@ -121,11 +121,11 @@ impl Keyspace {
         self.overdue
     }
 
-    /// Removes the keys whose deadlines were set in the past since the last call, so that not even the next command of
-    /// the same transaction or script finds them. O(1) when there are none.
+    /// Removes the keys whose deadlines were set in the past since the last call, so that even the next command of the
+    /// same transaction or script does not see them. O(1) when there are none.
     #[cold]
     pub fn expire_overdue(&mut self, now: Now, over: Over) {
-        // While keys are left for later no transaction finds one that is due, and these have their turn among them.
+        // With a backlog, transactions skip keys that are due, and these fire in its order.
         if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() {
             while self.expire_next(now, over) {}
         }

@@ -1,14 +1,14 @@
-//! What is no longer reachable and takes long to free.
+//! Unreachable data that takes long to free.
 
 use super::database::Database;
 use crate::values::Value;
 
 /// A value of more parts than this is freed later: a part takes some 50 ns to free.
 const PARTS: usize = 4096;
-/// So is a string of more bytes: a page of memory takes about as long to give back as four parts to free.
+/// So is a longer string: a page of memory takes about as long to give back as four parts to free.
 const BYTES: usize = 4 << 20;
 
-/// Databases that were flushed and large values of keys that went. Dropping it frees them, on whatever thread.
+/// Flushed databases and large values of removed keys. Dropping it frees them, on any thread.
 #[derive(Debug, Default)]
 pub struct Garbage {
     databases: Vec<Database>,
@@ -27,7 +27,7 @@ impl Garbage {
         keys + self.values.iter().map(Value::parts).sum::<usize>()
     }
 
-    /// Takes the value of a key that went, or frees it at once when that is quick.
+    /// Takes the value of a removed key, or frees it at once when that is quick.
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
         if value.is_in_place() {

@@ -35,11 +35,11 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
         }
         let part = Part::new(pattern, from);
         if part.end == pattern.len() {
-            // Behind the last star: it can only stand at the end.
+            // After the last star: it must match the end.
             let at = text.len().saturating_sub(part.elements);
             return at >= t && glob.matched(part, at) == part.elements;
         }
-        // The first place is as good as any: what a star gives up, the next one can take.
+        // The first place is as good as any: the next star can match what this one gives up.
         let Some(at) = glob.find(part, t) else { return false };
         (p, t) = (part.end, at + part.elements);
     }
@@ -104,11 +104,11 @@ impl Glob<'_> {
         None
     }
 
-    /// The same for plain text, in linear time: a part of it that was found is not looked at again.
+    /// The same for plain text, in linear time (Knuth, Morris and Pratt): the search never goes back in the text.
     #[cold]
     fn find_plain(&self, plain: &[u8], from: usize) -> Option<usize> {
         let same = |a: u8, b: u8| same(a, b, self.nocase);
-        // For each beginning of the plain text: the longest shorter one that it ends with.
+        // For each prefix of the plain text: its longest proper border.
         let mut ends_with = vec![0; plain.len()];
         let mut len = 0;
         for at in 1..plain.len() {

@@ -1,11 +1,11 @@
-//! What subscribers want to be told.
+//! The changes that subscribers want.
 
 use super::event::{Event, EventClasses};
 
-/// A set of kinds of change: what one subscriber wants, or what anybody wants.
+/// A set of kinds of change: the wish of one subscriber, or of all together.
 ///
-/// A class of events that is published stands here under its own bit of [`EventClasses`], so that one test answers
-/// whether a change concerns anybody.
+/// A published class of events has its own bit of [`EventClasses`] here, so that one test decides whether anything
+/// wants a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interests(u32);
 
@@ -14,11 +14,10 @@ impl Interests {
     pub const NONE: Self = Interests(0);
     /// Every key that has changed: [`What::Changed`](super::What::Changed).
     pub const KEYS: Self = Interests(1 << 16);
-    /// What was put where nothing was: fields of hashes, keys that were set because they were absent, copies of marked
-    /// keys.
+    /// What was added: fields of hashes, keys that were set because they were absent, copies of marked keys.
     pub const ADDED: Self = Interests(1 << 17);
-    /// Values that are taken away or replaced: those of keys that are marked, that somebody waits for, or whose
-    /// deadline a turn of the clock has brought. Of all other keys nobody is told.
+    /// Values that are removed or replaced: those of keys that are marked or waited for, or whose deadline a turn of
+    /// the clock has brought nearer. Other keys are not reported.
     pub const VALUES: Self = Interests(1 << 18);
 
     /// The classes of events that are published.

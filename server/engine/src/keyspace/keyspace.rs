@@ -1,4 +1,4 @@
-//! All databases of an engine, and what belongs to all of them.
+//! All databases of an engine, and what they share.
 
 use super::database::{Database, DatabaseBytes};
 use super::db_key::hash_of;
@@ -33,26 +33,26 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Keyspace {
     pub(super) databases: Vec<Database>,
-    /// No database from this one on has ever had a deadline: most servers use one, and need not ask sixteen.
+    /// No database from this one on has ever had a deadline: most servers use one database, and need not check sixteen.
     pub(super) timed: usize,
-    /// What is to be freed, but not now.
+    /// What is to be freed later.
     pub(super) garbage: Garbage,
     prefetch: Prefetch,
     pub(super) hasher: FixedState,
     pub(super) rng: Rng,
-    /// What anybody wants to be told of changes: watches, waiters, notifications and subscribers together.
+    /// What is wanted of changes: by watches, waiters, notifications and subscribers together.
     pub(super) interests: Interests,
-    /// Who waits for keys.
+    /// The waiters on keys.
     pub waiters: Waiters,
-    /// Who watches keys.
+    /// The watchers of keys.
     pub watches: Watches,
     /// The classes of events that are published.
     pub(super) published: EventClasses,
-    /// Who else is told of changes.
+    /// The other subscribers of changes.
     pub(super) subscriptions: Vec<Subscription>,
     /// The limits at which values change their encoding.
     pub encodings: Encodings,
-    /// Whether anybody listens to any channel: messages to nobody need not be made.
+    /// Whether any channel has a subscriber: without one, no messages need be made.
     pub audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
@@ -62,7 +62,7 @@ pub struct Keyspace {
     pub(super) last_order: Order,
     /// Deadlines made up to this one have been brought nearer by a turn of the clock.
     pub(super) turned: Option<Order>,
-    /// Whether nobody is to be told of what the present turn ends.
+    /// Whether the present turn of the clock publishes no unlock messages.
     pub(super) quiet: bool,
     /// Whether a deadline has been set that was past already.
     pub(super) overdue: bool,
@@ -116,28 +116,28 @@ impl Keyspace {
         self.last_order
     }
 
-    /// Takes what was caused first and has not been taken. O(1).
+    /// Takes the oldest effect. O(1).
     pub fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// Whether anything has been caused that needs nobody's turn: messages, broken transactions.
+    /// Whether there are effects that can be delivered without running waiters: messages, broken transactions.
     #[inline]
     pub fn has_messages(&self) -> bool {
         !self.effects.is_empty() || self.watches.has_broken()
     }
 
-    /// Whether anything has been caused that the engine must see to.
+    /// Whether there are effects for the engine to deliver.
     pub fn has_effects(&self) -> bool {
         self.has_messages() || self.waiters.has_ready()
     }
 
-    /// Whether a database is so large that fetching keys beforehand is worth its while. O(1).
+    /// Whether a database is so large that fetching keys beforehand is worthwhile. O(1).
     pub fn is_large(&self, db: usize) -> bool {
         Prefetch::is_worthwhile(&self.databases[db])
     }
 
-    /// Notes a key that is about to be looked up. Changes nothing that a command could tell.
+    /// Notes a key that is about to be looked up. No visible effect.
     #[inline]
     pub fn prefetch(&mut self, db: usize, key: &[u8]) {
         self.prefetch.note(db, hash_of(&self.hasher, key));
@@ -163,13 +163,13 @@ impl Keyspace {
         &mut self.rng
     }
 
-    /// What took long enough to fill that freeing it would be felt: for another thread to drop. What is not taken is
-    /// dropped by [`Keyspace::drop_garbage`].
+    /// Garbage that takes noticeably long to free: for another thread to drop. What is not taken is dropped by
+    /// [`Keyspace::drop_garbage`].
     pub fn take_garbage(&mut self) -> Option<Garbage> {
         (!self.garbage.is_empty()).then(|| std::mem::take(&mut self.garbage))
     }
 
-    /// Frees what nobody has taken.
+    /// Frees the garbage that was not taken.
     pub fn drop_garbage(&mut self) {
         if !self.garbage.is_empty() {
             self.garbage = Garbage::default();

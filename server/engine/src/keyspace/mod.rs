@@ -1,8 +1,8 @@
 //! Databases, the table of keys, expiry, waiters on keys, watch; and [`Tx`], the only way to them.
 //!
-//! It knows values and time, and neither commands nor clients: whoever waits or watches is a number to it. What a
-//! command's changes cause (notifications, messages, woken waiters, broken transactions) is collected here and
-//! taken by the engine when the command, script or transaction ends. Who must know at once is a [`Subscriber`].
+//! It knows values and time, and neither commands nor clients: waiters and watchers are numbers to it. What a command's
+//! changes cause (notifications, messages, woken waiters, broken transactions) is collected here and taken by the
+//! engine when the command, script or transaction ends. A [`Subscriber`] learns of changes at once.
 
 mod actor;
 mod change;

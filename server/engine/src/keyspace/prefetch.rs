@@ -1,7 +1,7 @@
-//! Look-ups made beforehand, so that what they touch is in the caches when a command makes them in earnest.
+//! Look-ups made in advance, so that what they touch is in the caches when a command makes them.
 //!
 //! Each step of a look-up (table, entry, value) waits for memory that the step before has named; steps of different
-//! keys wait for each other only because a command at a time is run. Here one step is done for all keys before the
+//! keys wait for each other only because commands run one at a time. Here one step is done for all keys before the
 //! next.
 
 use super::database::Database;
@@ -15,7 +15,7 @@ const LARGE: usize = 20_000;
 pub(super) struct Prefetch {
     /// Their databases and hashes.
     noted: Vec<(u32, u64)>,
-    /// Which entries they seem to be.
+    /// The entries they most likely are.
     entries: Vec<(u32, u32)>,
 }
 
@@ -29,8 +29,8 @@ impl Prefetch {
         self.noted.push((db as u32, hash));
     }
 
-    /// Touches all that the look-up of the noted keys will touch. A key of the same hash bits may be taken for one of
-    /// them; nothing comes of it.
+    /// Touches all that the look-up of the noted keys will touch. A key of the same hash bits may be mistaken for one
+    /// of them, which is harmless.
     pub(super) fn fetch(&mut self, databases: &[Database]) {
         self.entries.clear();
         for (db, hash) in self.noted.drain(..) {

@@ -83,7 +83,7 @@ impl Tx<'_> {
         self.keyspace.expiry_backlog.is_none_or(|until| deadline > until).then_some(deadline)
     }
 
-    /// The number of keys. O(1), but O(keys with a deadline) while some that are due are left for later.
+    /// The number of keys. O(1), but O(keys with a deadline) while some that are due remain for later.
     pub fn len(&self) -> usize {
         self.database().len() - self.database().count_due(self.keyspace.expiry_backlog)
     }

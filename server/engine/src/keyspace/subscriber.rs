@@ -1,4 +1,4 @@
-//! Who is told of changes from above the keyspace, and what it may do about them.
+//! The subscribers of changes, which live above the keyspace, and what they may do about a change.
 
 use super::change::{Change, EntryId};
 use super::database::Database;
@@ -13,7 +13,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// Who wants to be told of changes, when they happen, within the command.
+/// A subscriber of changes: called when they happen, within the command.
 pub trait Subscriber: Any + Debug + Send {
     /// The kinds of change that it wants.
     fn interests(&self) -> Interests;
@@ -22,7 +22,7 @@ pub trait Subscriber: Any + Debug + Send {
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>);
 }
 
-/// What a subscriber sees of the keyspace while it is told of a change, or sent for by a command.
+/// A subscriber's view of the keyspace during a callback, or when a command calls it.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(super) database: &'a mut Database,
@@ -57,25 +57,25 @@ impl Context<'_> {
         self.database.mark(at.0)
     }
 
-    /// Puts a mark beside an entry, instead of the one that is there: the subscriber is told of the entry's value when
-    /// it goes. Marks are one subscriber's alone.
+    /// Puts a mark beside an entry, instead of the one that is there: the subscriber gets the entry's value when it
+    /// goes. All marks belong to one subscriber.
     #[inline(always)]
     pub fn set_mark(&mut self, at: EntryId, mark: Mark) {
         self.database.set_mark(at.0, mark);
     }
 
-    /// Takes the mark away that stands beside an entry.
+    /// Removes the mark beside an entry.
     #[inline]
     pub fn take_mark(&mut self, at: EntryId) -> Option<Mark> {
         self.database.take_mark(at.0)
     }
 
-    /// Whether anybody waits for a key of the same database.
+    /// Whether a key of the same database has waiters.
     pub fn is_waited_for(&self, key: &[u8]) -> bool {
         self.waiters.waits_for(self.db, key)
     }
 
-    /// Whether anybody listens to any channel.
+    /// Whether any channel has a subscriber.
     pub fn has_audience(&self) -> bool {
         self.audience
     }

@@ -1,8 +1,7 @@
-//! Who is told of changes. Nobody wants to know: nobody pays.
+//! Change subscriptions; free without subscribers.
 //!
-//! Whoever wants something says so here, and `Keyspace::interests` is what anybody wants: a change tests that alone
-//! before it becomes a [`Change`]. Who watches, who waits and what is published are the keyspace's own; all others
-//! implement [`Subscriber`].
+//! Every subscription adds to `Keyspace::interests`; a transaction tests only that before it builds a [`Change`].
+//! Watchers, waiters and published events belong to the keyspace itself; everything else implements [`Subscriber`].
 
 use super::change::{Change, What};
 use super::effects::Effect;
@@ -14,7 +13,7 @@ use super::waiters::Waiter;
 use std::any::Any;
 
 impl Keyspace {
-    /// From now on this subscriber is told of what it wants.
+    /// Notifies this subscriber from now on of the changes that it wants.
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber>) {
         self.subscriptions.push(Subscription { interests: subscriber.interests(), subscriber });
         self.note_interests();
@@ -26,7 +25,7 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// It no longer does.
+    /// Stops that.
     pub fn unwatch(&mut self, db: usize, key: &[u8], watcher: u64) {
         self.watches.remove(db, key, watcher);
         self.note_interests();
@@ -38,7 +37,7 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// Takes it out again. O(log n).
+    /// Removes it from that queue. O(log n).
     pub fn remove_waiter(&mut self, db: usize, key: &[u8], arrival: u64) {
         self.waiters.remove(db, key, arrival);
         self.note_interests();
@@ -55,11 +54,11 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// Adds up what anybody wants.
+    /// Adds up all interests.
     fn note_interests(&mut self) {
         let of_subscribers =
             self.subscriptions.iter().fold(Interests::NONE, |all, one| all.with(one.interests));
-        // Values are told of for the sake of who waits; those of marked keys are found by their marks.
+        // Values are reported for the sake of waiters; those of marked keys are found by their marks.
         let mut all = of_subscribers.without(Interests::VALUES).with(Interests::of_published(self.published));
         if self.watches.keys_watched() > 0 {
             all = all.with(Interests::KEYS);
@@ -70,7 +69,7 @@ impl Keyspace {
         self.interests = all;
     }
 
-    /// Tells of a change that somebody wants, or whose key is marked.
+    /// Reports a change that is wanted, or whose key is marked.
     #[inline(always)]
     pub(super) fn tell(&mut self, change: &Change<'_>) {
         if let What::Changed { event } = change.what {
@@ -83,7 +82,7 @@ impl Keyspace {
         }
     }
 
-    /// Tells who watches, who waits, and who listens to events.
+    /// Notifies watchers, waiters, and the subscribers of events.
     fn tell_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
         let &Change { db, key, .. } = change;
         self.watches.changed(db, key);
@@ -93,7 +92,7 @@ impl Keyspace {
         }
     }
 
-    /// The subscribers, and what one of them sees of a database.
+    /// The subscribers, and their view of a database.
     #[inline]
     fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
         let Keyspace { databases, hasher, waiters, effects, subscriptions, .. } = self;
@@ -108,7 +107,7 @@ impl Keyspace {
         all.find_map(|one| one.downcast_ref())
     }
 
-    /// The subscriber of this type, and what it sees of a database.
+    /// The subscriber of this type, and its view of a database.
     #[inline]
     pub(super) fn subscriber_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
         let (subscriptions, context) = self.parts(db);

@@ -21,7 +21,7 @@ impl Keyspace {
         self.tx_by(&Actor::ENGINE, db, now)
     }
 
-    /// A transaction of this actor: what happens by it is put down to it.
+    /// A transaction of this actor: its changes are attributed to it.
     #[inline(always)]
     pub fn tx_by<'a>(&'a mut self, actor: &'a Actor<'a>, db: usize, now: Now) -> Tx<'a> {
         Tx { keyspace: self, db, now, actor }
@@ -30,8 +30,8 @@ impl Keyspace {
 
 /// One command's view of one database at one instant.
 ///
-/// Keys that are due are gone before a transaction begins, so what it finds is live. A handler changes values through
-/// it and then says what happened by [`Tx::changed`]; everything that others must learn follows from that call.
+/// Keys that are due are removed before a transaction begins, so what it finds is live. A handler changes values
+/// through it and then reports that by [`Tx::changed`]; all notifications follow from that call.
 #[derive(Debug)]
 pub struct Tx<'a> {
     pub(super) keyspace: &'a mut Keyspace,
@@ -46,7 +46,7 @@ impl Tx<'_> {
         self.db
     }
 
-    /// Goes on in another database, which must exist.
+    /// Switches to another database, which must exist.
     pub fn select(&mut self, db: usize) {
         assert!(db < self.keyspace.databases.len(), "the command has checked the number of the database");
         self.db = db;
@@ -57,7 +57,7 @@ impl Tx<'_> {
         self.keyspace.databases.len()
     }
 
-    /// The instant: one and the same from the start of a command or script to its end.
+    /// The instant, the same from the start of a command or script to its end.
     pub fn now(&self) -> Now {
         self.now
     }
@@ -81,7 +81,7 @@ impl Tx<'_> {
         hash_of(&self.keyspace.hasher, key)
     }
 
-    /// The hash of a key that is to be looked up; when it is due and was left for later, it goes before.
+    /// The hash of a key that is to be looked up; if it is due and was left for later, it expires first.
     #[inline]
     pub(super) fn expire_then_hash(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_backlog.is_some() {
@@ -94,7 +94,7 @@ impl Tx<'_> {
         &self.keyspace.databases[self.db]
     }
 
-    /// Whether anybody listens to any channel.
+    /// Whether any channel has a subscriber.
     pub fn has_audience(&self) -> bool {
         self.keyspace.audience
     }
@@ -110,7 +110,7 @@ impl Tx<'_> {
         self.keyspace.subscriber()
     }
 
-    /// The subscriber of this type, to be told more than changes say, and what it sees of the database.
+    /// The subscriber of this type, for details that changes do not carry, and its view of the database.
     /// O(subscribers).
     #[inline]
     pub fn subscriber_mut<T: Subscriber>(&mut self) -> Option<(&mut T, Context<'_>)> {
@@ -122,12 +122,12 @@ impl Tx<'_> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
     }
 
-    /// The names that clients wait for a key under, in no particular order, and how many there are.
+    /// The labels of the clients that wait for a key, in no particular order, and how many there are.
     pub fn names_waiting(&self, key: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
         self.keyspace.waiters.labels(self.db, key)
     }
 
-    /// Who waits for a key under this name, each with its arrival, in that order.
+    /// The waiters on a key under this label, each with its arrival, in that order.
     pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (u64, WaiterId)> {
         self.keyspace.waiters.labelled(self.db, key, name)
     }

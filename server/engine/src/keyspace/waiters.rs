@@ -1,4 +1,4 @@
-//! Who waits for which keys, in order of arrival, and which of those keys have been signalled.
+//! The waiters on keys, in order of arrival, and the keys that have been signalled.
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
 use crate::memory::{block, of_trees, of_vec};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A client that waits, as the engine numbers it.
 pub type WaiterId = u64;
 
-/// A key that has changed while somebody waited for it.
+/// A key that has changed while it had waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadyKey {
     /// Its database.
@@ -25,7 +25,7 @@ pub struct Waiter {
     pub id: WaiterId,
     /// The name of the kind of readiness that it waits for.
     pub class: &'static str,
-    /// In whose name it waits, where waiters of one name are looked for; else empty.
+    /// The label it waits under, where waiters are looked up by label; else empty.
     pub label: Box<[u8]>,
 }
 
@@ -43,12 +43,12 @@ pub struct Waiters {
     ready_set: HashSet<DbKey, FixedState>,
 }
 
-/// Who waits for one key: a line for each class, so that a class that cannot be served is passed over at once,
-/// however many stand in it. In a line, by a number that grows with each arrival.
+/// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
+/// long its queue is. Each queue is ordered by a number that grows with each arrival.
 #[derive(Debug, Default)]
 struct Queue {
     lines: Vec<(&'static str, BTreeMap<u64, Waiter>)>,
-    /// The arrivals of those who have a label, by label.
+    /// The arrivals of labelled waiters, by label.
     labelled: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
     /// Bytes of memory of the labels of all who wait.
     label_bytes: usize,
@@ -111,7 +111,7 @@ impl Queue {
 }
 
 impl Waiters {
-    /// Nobody waits. The seed decides the hash of keys: clients choose their names.
+    /// No waiters. The seed decides the hash of keys: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
         Waiters {
@@ -124,22 +124,22 @@ impl Waiters {
         }
     }
 
-    /// A client begins to wait for what no key stands for.
+    /// A client begins to wait on server state.
     pub fn add_unkeyed(&mut self, id: WaiterId) {
         self.unkeyed.push(id);
     }
 
-    /// It no longer does.
+    /// Stops that.
     pub fn remove_unkeyed(&mut self, id: WaiterId) {
         self.unkeyed.retain(|&waiter| waiter != id);
     }
 
-    /// Who waits for what no key stands for, in order of arrival.
+    /// The waiters on server state, in order of arrival.
     pub fn unkeyed(&self) -> &[WaiterId] {
         &self.unkeyed
     }
 
-    /// Whether anybody does.
+    /// Whether there are any.
     #[inline]
     pub fn has_unkeyed(&self) -> bool {
         !self.unkeyed.is_empty()
@@ -169,7 +169,7 @@ impl Waiters {
         self.queue_bytes = self.queue_bytes - before + block(key.len()) + queue.memory();
     }
 
-    /// Takes it out again. O(log n).
+    /// Removes it from that queue. O(log n).
     pub(super) fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
         if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
             self.queue_bytes -= queue.memory();
@@ -184,7 +184,7 @@ impl Waiters {
         }
     }
 
-    /// Whether anybody waits for the key.
+    /// Whether the key has waiters.
     pub(super) fn waits_for(&self, db: usize, key: &[u8]) -> bool {
         !self.queues.is_empty() && self.queues.contains_key(&DbKeyRef(db, key))
     }
@@ -195,7 +195,7 @@ impl Waiters {
         queue.into_iter().flat_map(Queue::iter)
     }
 
-    /// The first waiter of a key after `arrival`, if any, of the classes that are asked for. O(log n).
+    /// The first waiter on a key after `arrival`, if any, of the classes asked for. O(log n).
     pub fn next_after(
         &self,
         ready: &ReadyKey,
@@ -214,7 +214,7 @@ impl Waiters {
             .map(|label| &**label)
     }
 
-    /// Who waits for a key under this label, each with its arrival, in that order. O(log n) each.
+    /// The waiters on a key under this label, each with its arrival, in that order. O(log n) each.
     pub(super) fn labelled(
         &self,
         db: usize,
@@ -230,7 +230,7 @@ impl Waiters {
         arrivals.filter_map(waiter)
     }
 
-    /// The key has changed, or one who waited for it has left.
+    /// The key has changed, or one of its waiters has left.
     #[inline]
     pub fn signal(&mut self, db: usize, key: &[u8]) {
         if !self.queues.is_empty() {
@@ -245,7 +245,7 @@ impl Waiters {
         }
     }
 
-    /// The waited-for keys of a database, in the order of who came first, so that it is always the same.
+    /// The waited-for keys of a database, in the order of their first waiters' arrival, so that it is always the same.
     pub(super) fn keys_of(&self, db: usize) -> Vec<Box<[u8]>> {
         let mut keys: Vec<(u64, Box<[u8]>)> = self
             .queues

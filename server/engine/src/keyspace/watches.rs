@@ -1,4 +1,4 @@
-//! Who watches which keys: the base of optimistic transactions.
+//! The watchers of keys: the base of optimistic transactions.
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
 use crate::memory::{block, of_trees, of_vec};
@@ -18,7 +18,7 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// Nobody watches. The seed decides the hash of keys: clients choose their names.
+    /// No watchers. The seed decides the hash of keys: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let by_key = HashMap::with_hasher(FixedState::with_seed(seed));
         Watches { by_key, broken: Vec::new(), names: 0, watchers: 0 }
@@ -32,7 +32,7 @@ impl Watches {
         self.watchers += usize::from(is_new);
     }
 
-    /// It no longer does.
+    /// Stops that.
     pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
         if let Some(watchers) = self.by_key.get_mut(&DbKeyRef(db, key)) {
             self.watchers -= usize::from(watchers.remove(&watcher));
@@ -44,7 +44,7 @@ impl Watches {
         }
     }
 
-    /// The key has changed: whoever watches it is to know.
+    /// The key has changed: marks its watchers.
     #[inline]
     pub(super) fn changed(&mut self, db: usize, key: &[u8]) {
         if !self.by_key.is_empty() {

@@ -12,7 +12,7 @@ use super::tx::{Tx, WrongType};
 use super::typed::Typed;
 use crate::values::{Encodings, Value};
 
-/// A value to be changed, with what changing it takes.
+/// A value to be changed, and what changing it needs.
 #[derive(Debug)]
 pub struct Edit<'a, T> {
     /// The value.
@@ -23,7 +23,7 @@ pub struct Edit<'a, T> {
     pub rng: &'a mut Rng,
     /// The entry whose value it is.
     pub at: EntryId,
-    /// Whether a subscriber has marked the entry: which field is removed is to be told by [`Tx::field_removed`].
+    /// Whether a subscriber has marked the entry: then [`Tx::field_removed`] must report removed fields.
     pub is_marked: bool,
 }
 
@@ -46,7 +46,7 @@ impl Tx<'_> {
 
     /// The value to be changed as a `T`, made empty when there is no such key. O(1).
     ///
-    /// The caller puts something in, or takes the key away again: a key never holds an empty collection.
+    /// The caller puts something in, or removes the key again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, encodings, rng, hasher, effects, interests, .. } = &mut *self.keyspace;
@@ -85,7 +85,7 @@ impl Tx<'_> {
         at
     }
 
-    /// Takes the key away without saying so; its value and deadline (wall milliseconds). O(1).
+    /// Removes the key without reporting it; its value and deadline (wall milliseconds). O(1).
     pub fn take(&mut self, key: &[u8]) -> Option<(Value, Option<i64>)> {
         let removed = self.remove_apart(key)?;
         self.removed(key, &removed, Cause::Command);
@@ -99,13 +99,13 @@ impl Tx<'_> {
         databases[self.db].remove(hash, key, |key| hash_of(hasher, key))
     }
 
-    /// The same, not as part of its caller.
+    /// The same, out of line.
     #[inline(never)]
     fn remove_apart(&mut self, key: &[u8]) -> Option<Removed> {
         self.remove(key)
     }
 
-    /// Takes the key away, if it is there, to put another value there. O(1).
+    /// Removes the key, if it exists, to put another value there. O(1).
     fn make_room(&mut self, key: &[u8]) {
         if let Some(removed) = self.remove_apart(key) {
             self.removed(key, &removed, Cause::Overwrite);
@@ -116,7 +116,7 @@ impl Tx<'_> {
     /// Gives the value and deadline of one key to another, whatever that held, with its events; whether the first was
     /// there. O(1).
     ///
-    /// In Redis the other counts as a new key, also when it was there.
+    /// In Redis the other counts as a new key, even if it existed.
     pub fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(from) else { return false };
         self.make_room(to);
@@ -147,7 +147,7 @@ impl Tx<'_> {
         true
     }
 
-    /// Takes the key away without saying so; whether it was there. O(1): a large value is freed later.
+    /// Removes the key without reporting it; whether it existed. O(1): a large value is freed later.
     pub fn discard(&mut self, key: &[u8]) -> bool {
         let Some(removed) = self.remove(key) else { return false };
         self.removed(key, &removed, Cause::Command);
@@ -155,12 +155,12 @@ impl Tx<'_> {
         true
     }
 
-    /// A value that was taken is not needed any more: a large one is freed later. O(1).
+    /// A value that was taken is no longer needed: a large one is freed later. O(1).
     pub fn free_later(&mut self, value: Value) {
         self.keyspace.garbage.add(value);
     }
 
-    /// Takes the key away, with its `del` event; whether it was there. O(1): a large value is freed later.
+    /// Removes the key, with its `del` event; whether it existed. O(1): a large value is freed later.
     pub fn delete(&mut self, key: &[u8]) -> bool {
         let there = self.discard(key);
         if there {
@@ -169,7 +169,7 @@ impl Tx<'_> {
         there
     }
 
-    /// Takes the key away, with its `del` event, when a change has left its value empty.
+    /// Removes the key, with its `del` event, when a change has left its value empty.
     pub fn delete_if_empty(&mut self, key: &[u8]) -> bool {
         self.peek(key).is_some_and(Value::is_empty) && self.delete(key)
     }
@@ -188,15 +188,14 @@ impl Tx<'_> {
         found
     }
 
-    /// Takes the deadline off a key; whether it had one. O(1).
+    /// Removes the deadline of a key; whether it had one. O(1).
     pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
         let hash = self.expire_then_hash(key);
         self.keyspace.databases[self.db].clear_deadline(hash, key)
     }
 
-    /// Takes all keys of the database away, without events, also of those that are due and left for later; how many
-    /// there were. The keys are freed later:
-    /// O(keys that are watched or waited for).
+    /// Removes all keys of the database, without events, also those that are due and left for later; how many there
+    /// were. The keys are freed later: O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
         let Keyspace { databases, watches, waiters, hasher, expiry_backlog, .. } = &mut *self.keyspace;
         let gone = databases[self.db].take();

@@ -1,4 +1,4 @@
-//! `LOCK.ACQUIRE`: takes a lock, at once or when its turn comes.
+//! `LOCK.ACQUIRE`: takes a lock, at once or after a wait.
 
 use super::ledger::{self, ReleaseCause};
 use super::options::{self, DEFAULT_LEASE_MS};
@@ -58,8 +58,8 @@ impl Options {
     }
 }
 
-/// Those who wait for a lock. Who already holds it need not wait for its turn, which would come when it has given the
-/// lock back itself.
+/// Waiters on a lock. An owner that already holds it is served out of turn: its turn would come only after it released
+/// the lock itself.
 const LOCK: WaitClass = WaitClass {
     name: "lock",
     accepts: |_| true,
@@ -84,7 +84,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     Ok(wait.into())
 }
 
-/// What a lock is to be taken with, for its owner.
+/// A request for a lock by its owner.
 #[derive(Debug)]
 struct Acquire {
     lease_ms: i64,

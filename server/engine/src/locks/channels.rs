@@ -1,16 +1,16 @@
-//! Those who wait by Redisson's means are told what a native release would tell them in Redisson.
+//! Publishes to Redisson's waiters, after a native release, what Redisson itself would publish.
 
 use super::redisson::{self, UNLOCK_MESSAGE};
 use crate::keyspace::Tx;
 
-/// Tells them that a plain lock is free.
+/// Notifies them that a plain lock is free.
 pub(super) fn tell_plain(tx: &mut Tx<'_>, key: &[u8]) {
     if tx.has_audience() {
         tx.publish(&redisson::lock_channel(key), UNLOCK_MESSAGE);
     }
 }
 
-/// Tells them that a read-write lock can be had, or read.
+/// Notifies them that a read-write lock can be taken, or read.
 pub(super) fn tell_read_write(tx: &mut Tx<'_>, key: &[u8], message: &[u8]) {
     if tx.has_audience() {
         tx.publish(&redisson::read_write_channel(key), message);

@@ -1,9 +1,9 @@
-//! A hold that is being given back.
+//! One owner's hold of a lock, as a release finds it.
 
-/// The field in which an owner holds a lock.
+/// An owner's hold, and the field that stores it.
 pub(super) struct Held<'a> {
     pub(super) field: &'a [u8],
-    /// How often.
+    /// The hold count.
     pub(super) holds: i64,
     /// Whether the lock has a mode: Redisson's read-write lock is in it, alone or beside a plain hold.
     pub(super) has_mode: bool,

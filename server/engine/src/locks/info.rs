@@ -1,4 +1,4 @@
-//! What `LOCK.INFO` tells, who holds a lock and who waits for it; and `LOCK.HELP`.
+//! `LOCK.INFO` shows who holds a lock and who waits for it; and `LOCK.HELP`.
 
 use super::channel_waiters::channel_waiters;
 use super::ledger;
@@ -62,8 +62,8 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     LockSnapshot { mode, layout, ttl_ms, holders, waiters: waiters.collect() }
 }
 
-/// The owners that a value names, and how often each holds the lock: the fields of Redisson's hash but for its mark, or
-/// a string's text.
+/// The owners that a value names, with their hold counts: the fields of Redisson's hash except its mode, or a string's
+/// text.
 fn owners(value: &Value) -> Vec<(Vec<u8>, i64)> {
     match value {
         Value::Hash(hash) => hash

@@ -1,9 +1,9 @@
 //! Native locks, on Redisson's own layout: an RLock in Java and a `LOCK.ACQUIRE` exclude each other.
 //!
-//! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline; giving it back
-//! publishes what Redisson's script would. What keys cannot say of a lock is in `ledger`, all other state in the
-//! keyspace. Waiters are parked by the engine and asked again when the key changes, whoever changes it, first come
-//! first served. What Redisson calls things stands in `redisson` alone.
+//! A plain lock is a hash that maps its owner to the number of holds, with the lease as its deadline; releasing it
+//! publishes what Redisson's script would. What keys cannot express is in `ledger`, all other state in the keyspace.
+//! Waiters are parked by the engine and retried when the key changes, whatever changed it, first come first served.
+//! Redisson's names stand in `redisson` alone.
 
 mod acquire;
 mod channel_waiters;
@@ -26,7 +26,7 @@ pub(crate) use info::{ListeningHandler, snapshot};
 pub(crate) use ledger::LockLedger;
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
-/// The rows of the commands that never wait, a slice a file.
+/// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];
 
 /// The rows of those that see subscriptions.

@@ -1,4 +1,4 @@
-//! The options that the lock commands share.
+//! The options that lock commands share.
 
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
@@ -8,7 +8,7 @@ pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
 
 /// A lease, `EX seconds` or `PX milliseconds`, at argument `at`; in milliseconds. `None` when neither stands there.
 ///
-/// Errors: not an integer, not positive, or so far that the deadline cannot be told.
+/// Errors: not an integer, not positive, or so large that the deadline overflows.
 pub(super) fn lease_ms(
     tx: &Tx<'_>,
     args: Args<'_>,
@@ -30,7 +30,7 @@ pub(super) fn lease_ms(
         .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))
 }
 
-/// How long to wait, `BLOCK milliseconds`, as XREAD takes it: 0 is for ever.
+/// How long to wait, `BLOCK milliseconds`, as in XREAD: 0 waits for ever.
 pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, CommandError> {
     let ms = args
         .get(at)
@@ -40,7 +40,7 @@ pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, Command
     Ok((ms > 0).then_some(ms))
 }
 
-/// The grant that an owner believes to hold a lock by, `TOKEN token`, at argument `at`.
+/// The fencing token of the expected hold, `TOKEN token`, at argument `at`.
 fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
     if !args.is(at, "token") || at + 1 >= args.len() {
         return Err(errors::SYNTAX);
@@ -48,7 +48,7 @@ fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
     args.int(at + 1)
 }
 
-/// What stands at the end of a request: a word, and the token of the hold that is meant.
+/// The end of a request: a word, and the token of the expected hold.
 #[derive(Default)]
 pub(super) struct Tail {
     /// The word stands there.

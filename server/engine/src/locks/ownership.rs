@@ -1,4 +1,4 @@
-//! How a lock stands for an owner, and what must not be mixed with Redisson's layout of a plain lock.
+//! The state of a lock for an owner, and the checks that keep Redisson's layout of a plain lock intact.
 
 use super::ledger;
 use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
@@ -10,7 +10,7 @@ use lockwheel_resp::number;
 pub(super) const LOCK_MODE: CommandError = CommandError::text("LOCKMODE the key holds a read-write lock");
 const OWNER: CommandError = CommandError::text("ERR invalid owner");
 
-/// Requires that the owner in this field holds the lock by the grant that it believes in.
+/// Requires that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {
     let current = ledger::grant(tx, key, field).map(|grant| grant.number);
     if current.is_some_and(|current| i64::try_from(current) == Ok(token)) {
@@ -19,12 +19,12 @@ pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> 
     Err(CommandError::new(format!("STALE token {token}, current {}", or_none(current))))
 }
 
-/// A number of a grant, as texts show it.
+/// A grant's number, as error texts show it.
 pub(super) fn or_none(grant: Option<u64>) -> String {
     grant.map_or_else(|| "none".to_owned(), |number| number.to_string())
 }
 
-/// A name that can stand in a lock's hash without being taken for something else.
+/// Checks that a name can stand in a lock's hash without being mistaken for something else.
 pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
     if owner.is_empty() || owner == MODE_FIELD || owner.ends_with(WRITE_SUFFIX) {
         Err(OWNER)
@@ -33,18 +33,18 @@ pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
     }
 }
 
-/// How a lock stands for one owner.
+/// The state of a lock for one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ownership {
-    /// Nobody holds it.
+    /// It has no holder.
     Free,
     /// The owner holds it so many times.
     Mine(i64),
-    /// Somebody else does.
+    /// Another owner holds it.
     Others,
 }
 
-/// How the plain lock `key` stands for `owner`.
+/// The state of the plain lock `key` for `owner`.
 ///
 /// Errors: the key holds another type, a read-write lock, or a count that is none.
 pub(super) fn ownership(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Ownership, CommandError> {
@@ -58,11 +58,11 @@ pub(super) fn ownership(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Own
     }
 }
 
-/// Those who wait for a lock in the name of an owner that holds it, in order of arrival.
+/// The waiters on a lock whose owner holds it already, in order of arrival.
 pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     let Some(value) = tx.peek(key) else { return Vec::new() };
     let mut waiting: Vec<(u64, WaiterId)> = match value {
-        // What is not a lock may be a large hash.
+        // A large hash, which may be no lock, is not walked.
         Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
             let names = tx.names_waiting(key).filter(|name| hash.contains(name));
             names.flat_map(|name| tx.waiting_as(key, name)).collect()

@@ -1,4 +1,4 @@
-//! Redisson's layout of a read-write lock, as far as a hold is given back in it.
+//! Redisson's layout of a read-write lock, as far as releasing a hold needs it.
 //!
 //! Such a lock can enter a key that a plain lock holds: then plain, read and write holds stand in one hash.
 
@@ -10,8 +10,8 @@ use crate::spec::CommandError;
 use crate::values::{Hash, IntText};
 use lockwheel_resp::number;
 
-/// Leaves an owner `left` of its holds. When none is left of a writer beside others, these are readers from now on;
-/// when nobody is left, the lock is free. Redisson's waiters are told.
+/// Leaves an owner `left` of its holds. When a writer has none left and others remain, these are readers from now on;
+/// when no owner remains, the lock is free. Redisson's waiters are notified.
 pub(super) fn release(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
     let (at, writes) = (edit.at, held.field.ends_with(WRITE_SUFFIX));
@@ -26,7 +26,7 @@ pub(super) fn release(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -
         tx.changed(key, events::HDEL);
     }
     if !writes {
-        // From the last one on, as they were made; a plain hold has none.
+        // The newest first, until one is missing; a plain hold has none.
         let timeouts = (left + 1..=held.holds).rev();
         timeouts
             .map(|n| read_lease_key(key, held.field, n))
@@ -51,7 +51,7 @@ pub(super) fn release(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -
     Ok(())
 }
 
-/// The lease of a lock that is read is the longest of its readers'. O(holds).
+/// The lease of a read lock is the longest of its readers'. O(holds).
 fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
     let Some(hash) = tx.read::<Hash>(key)? else { return Ok(()) };
     let holds = hash.iter().filter_map(|(owner, count)| Some((Box::from(owner), number::parse_i64(count)?)));

@@ -1,4 +1,4 @@
-//! What Redisson calls things: the fields of its locks, the keys beside them, its channels and messages.
+//! Redisson's names: the fields of its locks, the keys beside them, its channels and messages.
 //!
 //! No other file spells these names.
 
@@ -11,7 +11,7 @@ pub(super) const MODE_FIELD: &[u8] = b"mode";
 pub(super) const READ: &[u8] = b"read";
 /// What [`MODE_FIELD`] holds while a lock is written.
 const WRITE: &[u8] = b"write";
-/// What a field of the owner's write lock has behind the owner's name.
+/// What follows the owner's name in the field of its write lock.
 pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 
 /// A UUID in hexadecimal digits, and the colon behind it.
@@ -21,12 +21,12 @@ const CHANNEL: &[u8] = b"redisson_lock__channel:";
 const READ_WRITE_CHANNEL: &[u8] = b"redisson_rwlock:";
 const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
 const LATCH_CHANNEL: &[u8] = b"redisson_countdownlatch__channel__{";
-/// What the list of those who wait for a fair lock is called.
+/// The prefix of the list of a fair lock's waiters.
 const QUEUE: &[u8] = b"redisson_lock_queue:";
 
-/// What the message of a release says: one waiter may go on.
+/// The message of a release: one waiter may go on.
 pub(super) const UNLOCK_MESSAGE: &[u8] = b"0";
-/// What the message of the end of a write says: all readers may go on.
+/// The message when a write lock ends: all readers may go on.
 pub(super) const READ_MESSAGE: &[u8] = b"1";
 
 /// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, `:write` behind it for a write lock.
@@ -40,12 +40,12 @@ pub(super) fn is_owner(field: &[u8]) -> bool {
     !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
 }
 
-/// The owners that a hash names, in the order in which they came, while it is small.
+/// The owners that a hash names; in order of arrival, while it is small.
 pub(super) fn owners(hash: &Hash) -> impl Iterator<Item = &[u8]> {
     hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD)
 }
 
-/// Looks at the owner that came first, if there is one.
+/// Passes the first owner to `look`, if there is one.
 #[inline(always)]
 pub(super) fn with_first_owner<T>(value: &Value, look: impl FnOnce(&[u8]) -> T) -> Option<T> {
     match value {
@@ -58,7 +58,7 @@ pub(super) fn with_first_owner<T>(value: &Value, look: impl FnOnce(&[u8]) -> T) 
     }
 }
 
-/// The first owner of a hash that begins with something else.
+/// The first owner of a hash that begins with another field.
 #[cold]
 fn later_owner(hash: &Hash) -> Option<&[u8]> {
     owners(hash).next()
@@ -77,22 +77,22 @@ pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     }
 }
 
-/// A name as it stands in those of what belongs to it: in braces, unless it has some of its own.
+/// A key's name in the names of what belongs to it: in braces, unless it has some of its own.
 fn braced(key: &[u8]) -> Vec<u8> {
     if key.contains(&b'{') { key.to_vec() } else { [b"{", key, b"}"].concat() }
 }
 
-/// The channel on which those are told that wait for a plain lock.
+/// The channel of waiters on a plain lock.
 pub(super) fn lock_channel(key: &[u8]) -> Vec<u8> {
     [CHANNEL, &braced(key)].concat()
 }
 
-/// The channel on which those are told that wait for a read-write lock.
+/// The channel of waiters on a read-write lock.
 pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
     [READ_WRITE_CHANNEL, &braced(key)].concat()
 }
 
-/// The key of the list of those who wait for a fair lock.
+/// The key of the list of a fair lock's waiters.
 pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
     [QUEUE, &braced(key)].concat()
 }
@@ -102,12 +102,12 @@ pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
 }
 
-/// The channels that Redisson's clients listen to while they wait for what `key` is.
+/// The channels that Redisson's clients subscribe to while they wait for `key`.
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// Of a lock, a read-write lock, a semaphore and a latch.
     pub(crate) all: [Vec<u8>; 4],
-    /// What those of a fair lock begin with, one for each waiter; the waiter's name stands behind.
+    /// The prefix of those of a fair lock, one for each waiter; the waiter's name follows.
     pub(crate) fair: Vec<u8>,
 }
 
@@ -124,8 +124,8 @@ impl Channels {
     }
 }
 
-/// The channels on which those are told that wait for a lock that has become free, and what they are told: `value` was
-/// the lock's hash, `queue` is the list of those who wait for it, if it is fair.
+/// The channels of the waiters on a lock that has become free, each with its message: `value` was the lock's hash,
+/// `queue` is the list of its waiters, if it is fair.
 pub(super) fn wake_messages(
     key: &[u8],
     value: &Hash,

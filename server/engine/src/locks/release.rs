@@ -1,4 +1,4 @@
-//! `LOCK.RELEASE`: gives a hold back, or all of them.
+//! `LOCK.RELEASE`: releases a hold, or all of them.
 
 use super::channels;
 use super::held::Held;
@@ -61,7 +61,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// In which field an owner holds a lock; `writer` is the one of its write lock.
+/// The field in which an owner holds a lock; `writer` is the one of its write lock.
 fn held<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -93,7 +93,7 @@ fn held<'a>(
     }
 }
 
-/// Takes the owner out of a plain lock; with nobody else in it, the lock is free and Redisson's waiters are told.
+/// Removes the owner from a plain lock; if no other remains, the lock is free and Redisson's waiters are notified.
 fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandError> {
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
     if edit.value.len() == 1 {
@@ -110,7 +110,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     Ok(())
 }
 
-/// What is told to an owner that has lost the lock.
+/// The error for an owner that has lost the lock.
 fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
     let losses = [owner, writer].into_iter().filter_map(|field| ledger::last_loss(tx, key, field));
     let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;

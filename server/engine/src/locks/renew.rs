@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
         "LOCKMODE the key holds a read-write lock",
     ])];
 
-/// Whether the owner holds the lock, and by the grant that it believes in.
+/// Whether the owner holds the lock, and by the grant of this token.
 fn may_renew(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<bool, CommandError> {
     let held = matches!(ownership::ownership(tx, key, owner)?, Ownership::Mine(_));
     if let Some(token) = token.filter(|_| held) {
@@ -50,7 +50,7 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let lease_ms = options::lease_ms(tx, args, 3 + keys, "lock.renew")?.ok_or(errors::SYNTAX)?;
     let options = Tail::parse(args, 5 + keys, "gt")?;
     let keys = &args.from(2)[..keys];
-    // Every key is looked at before any is changed: an error changes nothing.
+    // Every key is checked before any is changed: an error changes nothing.
     let held = keys
         .iter()
         .map(|key| may_renew(tx, key, owner, options.token))

@@ -1,32 +1,32 @@
-//! A lock at one instant: what LOCK.INFO and the server's own interface tell.
+//! A lock at one instant: what LOCK.INFO and the embedding API show.
 
 use lockwheel_resp::Reply;
 
-/// A lock at one instant: what LOCK.INFO tells.
+/// A lock at one instant: what LOCK.INFO shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockSnapshot {
-    /// Who may hold it now.
+    /// How it is held.
     pub mode: LockMode,
     /// How the key keeps it.
     pub layout: LockLayout,
-    /// Milliseconds until the lease runs out; `None` without one, and of a lock that nobody holds.
+    /// Milliseconds until the lease runs out; `None` without one, and for a lock without a holder.
     pub ttl_ms: Option<i64>,
-    /// Who holds it, in order of arrival.
+    /// Its holders, in order of arrival.
     pub holders: Vec<LockHolder>,
-    /// Who waits for it: by LOCK.ACQUIRE in order of arrival, then by Redisson's means.
+    /// Its waiters: those of LOCK.ACQUIRE in order of arrival, then Redisson's.
     pub waiters: Vec<LockWaiter>,
 }
 
-/// Who may hold a lock.
+/// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// Nobody does: there is no such key.
+    /// Free: there is no such key.
     Free,
-    /// One owner does.
+    /// By one owner.
     Exclusive,
-    /// Readers do.
+    /// By readers.
     Shared,
-    /// The key is something else than a lock.
+    /// The key is not a lock.
     None,
 }
 
@@ -35,20 +35,20 @@ pub enum LockMode {
 pub enum LockLayout {
     /// There is no lock.
     None,
-    /// A hash of owners, as Redisson's plain lock and LOCK.ACQUIRE have it.
+    /// A hash of owners, as in Redisson's plain lock and LOCK.ACQUIRE.
     Hash,
     /// The hash of Redisson's read-write lock.
     ReadWrite,
-    /// A string with its owner, as `SET key owner NX` makes it.
+    /// A string with its owner, as `SET key owner NX` creates it.
     String,
 }
 
-/// One who holds a lock.
+/// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// In whose name.
+    /// Its name.
     pub owner: Vec<u8>,
-    /// How often.
+    /// Its hold count.
     pub holds: i64,
     /// Whether a LOCK command took it.
     pub is_native: bool,
@@ -56,14 +56,14 @@ pub struct LockHolder {
     pub grant: Option<u64>,
 }
 
-/// One who waits for a lock.
+/// A waiter on a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWaiter {
-    /// In whose name, where that is known.
+    /// Its owner's name, where that is known.
     pub owner: Option<Vec<u8>>,
-    /// Whether by LOCK.ACQUIRE; otherwise by listening to the lock's channel, as Redisson does.
+    /// Whether it waits by LOCK.ACQUIRE; otherwise by subscribing to the lock's channel, as Redisson does.
     pub is_native: bool,
-    /// The client, as CLIENT ID tells it.
+    /// The client, as in CLIENT ID.
     pub client: u64,
 }
 
@@ -98,7 +98,7 @@ impl LockSnapshot {
         field(reply, "mode", self.mode.name().as_bytes());
         field(reply, "layout", self.layout.name().as_bytes());
         reply.bulk(b"ttl");
-        // As PTTL tells it of a key without a deadline, and of none.
+        // As PTTL shows a key without a deadline, and a missing key.
         reply.integer(self.ttl_ms.unwrap_or(if self.holders.is_empty() { -2 } else { -1 }));
         reply.bulk(b"holders");
         reply.array(self.holders.len());

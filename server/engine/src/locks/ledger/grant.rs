@@ -2,7 +2,7 @@
 
 use crate::keyspace::Mark;
 
-/// A hold that was taken before the server's eyes.
+/// A hold that the server saw being taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Grant {
     /// Its number, above every earlier one of this server; of a native hold it is the token.
@@ -11,7 +11,7 @@ pub(in crate::locks) struct Grant {
     pub(in crate::locks) native: bool,
 }
 
-/// What the mark of a lock says.
+/// The content of a lock's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marked {
     /// Its only owner holds it by this grant.
@@ -21,8 +21,8 @@ pub(super) enum Marked {
 }
 
 impl Marked {
-    /// What a mark says: 47 bits of a number, which last for four years of a million grants a second, and the lowest
-    /// bit for a native hold; 0 for several.
+    /// Decodes a mark: 47 bits of a number, which last for four years of a million grants a second, and the lowest bit
+    /// for a native hold; 0 for several owners.
     #[inline]
     pub(super) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
@@ -34,7 +34,7 @@ impl Marked {
         }
     }
 
-    /// As a mark.
+    /// Encodes a mark.
     #[inline]
     pub(super) fn mark(self) -> Mark {
         let bits = match self {

@@ -11,12 +11,12 @@ fn ledger<'t>(tx: &'t Tx<'_>) -> &'t LockLedger {
     tx.subscriber().expect(SUBSCRIBED)
 }
 
-/// The grant by which an owner holds a key, if it was seen to take it. O(log n), n the owners.
+/// The grant by which an owner holds a key, if the server saw it taken. O(log n), n the owners.
 pub(in crate::locks) fn grant(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Grant> {
     ledger(tx).grant_of(tx.db(), key, tx.marked(key)?, owner)
 }
 
-/// The number of the last grant of those who hold a key. O(n), n the owners.
+/// The number of the last grant among a key's holders. O(n), n the owners.
 pub(in crate::locks) fn current_grant(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
     ledger(tx).current_grant(tx.db(), key, tx.marked(key)?.1)
 }
@@ -26,7 +26,7 @@ pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Opti
     ledger(tx).last_loss(tx.db(), key, owner)
 }
 
-/// What a native acquisition is told.
+/// The result of a native acquisition.
 pub(in crate::locks) struct Acquired {
     /// The number of its grant.
     pub(in crate::locks) token: u64,

@@ -1,4 +1,4 @@
-//! Who holds locks, by which grants, and how holds ended.
+//! The holders of locks, their grants, and how holds ended.
 
 use super::super::redisson;
 use super::grant::{Grant, Marked};
@@ -16,19 +16,19 @@ type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 /// What is known of locks, in all databases.
 #[derive(Debug)]
 pub(crate) struct LockLedger {
-    /// The number of the last grant. Nothing takes it back, also when all keys go.
+    /// The number of the last grant. It never decreases, even when all keys go.
     last_grant: u64,
     /// Of locks with several owners.
     owners: HashMap<DbKey, LockOwners, FixedState>,
     /// How the last hold of a key ended, as far as it is remembered.
     causes: RecentReleases<ReleaseCause>,
-    /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
-    /// remembered.
+    /// The last release of a key and owner that was not made by that owner, until it acquires the lock again, as far as
+    /// it is remembered.
     losses: RecentReleases<Release>,
 }
 
 impl LockLedger {
-    /// Nobody holds anything. The seed decides the hash of keys.
+    /// No holders. The seed decides the hash of keys.
     pub(crate) fn new(seed: u64) -> Self {
         LockLedger {
             last_grant: 0,
@@ -49,7 +49,7 @@ impl LockLedger {
         self.losses.get(db, key, owner).copied()
     }
 
-    /// The number of the last grant of those who hold a marked key. O(n), n the owners.
+    /// The number of the last grant among the holders of a marked key. O(n), n the owners.
     pub(super) fn current_grant(&self, db: usize, key: &[u8], mark: Mark) -> Option<u64> {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
@@ -57,7 +57,8 @@ impl LockLedger {
         }
     }
 
-    /// The grant by which an owner holds a marked key of this value, if it was seen to take it. O(log n), n the owners.
+    /// The grant by which an owner holds a marked key of this value, if the server saw it taken. O(log n), n the
+    /// owners.
     #[inline]
     pub(super) fn grant_of(
         &self,
@@ -75,7 +76,7 @@ impl LockLedger {
         }
     }
 
-    /// Who is known to hold a marked key of this value, and whether natively. O(n log n), n the owners.
+    /// The known holders of a marked key of this value, and whether each is native. O(n log n), n the owners.
     pub(super) fn owners_of(
         &self,
         db: usize,
@@ -89,9 +90,8 @@ impl LockLedger {
         }
     }
 
-    /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
-    /// grant. O(log n), n
-    /// the owners.
+    /// An owner now holds the key of this entry, which has this mark and already names it; the number of the grant.
+    /// O(log n), n the owners.
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
@@ -115,7 +115,7 @@ impl LockLedger {
         grant.number
     }
 
-    /// The same of a key that has had an owner already, or names others.
+    /// The same for a key that already had an owner, or names others.
     fn begin_another(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -140,7 +140,7 @@ impl LockLedger {
         context.set_mark(at, Marked::Several.mark());
     }
 
-    /// An owner is about to be taken out of the hash of a key.
+    /// An owner is about to be removed from the hash of a key.
     #[inline(never)]
     pub(super) fn end(&mut self, change: &Change<'_>, at: EntryId, owner: &[u8], context: &mut Context<'_>) {
         let &Change { db, key, actor, .. } = change;
@@ -159,7 +159,7 @@ impl LockLedger {
         self.ended(change, owner, grant, cause, context.is_waited_for(key));
     }
 
-    /// A key no longer has a value: whoever held it as a lock holds it no longer.
+    /// A key no longer has a value: all holds of it as a lock end.
     #[inline(always)]
     pub(super) fn end_all(&mut self, change: &Change<'_>, removal: Removal<'_>, waited_for: bool) {
         let Removal { value, mark, cause } = removal;
@@ -175,7 +175,7 @@ impl LockLedger {
                     self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
                 }
             }
-            // Nobody was seen to take it, but somebody waits until it is free.
+            // The server did not see it taken, but there is a waiter.
             None if waited_for => {
                 redisson::with_first_owner(value, |owner| {
                     self.causes.remember(db, key, b"", ReleaseCause::of(cause, actor, owner));
@@ -185,12 +185,12 @@ impl LockLedger {
         }
     }
 
-    /// All keys of a database are gone, and their owners have been seen to.
+    /// All keys of a database are gone, and the holds of their owners have been ended.
     pub(super) fn flushed(&mut self, db: usize) {
         self.owners.retain(|(of, _), _| *of != db);
     }
 
-    /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
+    /// A hold has ended. A foreign owner's release without native waiters is not worth remembering.
     #[inline]
     fn ended(
         &mut self,

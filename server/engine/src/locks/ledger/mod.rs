@@ -1,9 +1,9 @@
 //! The ledger: what is known of locks beyond the values of their keys.
 //!
-//! Who was granted a lock when, and how holds ended. Redisson's layout has no place for these: the number of a key's
-//! only grant stands beside its entry, as a mark; all else is here. It is told of what happens to keys, as every
-//! [`Subscriber`](crate::keyspace::Subscriber) is, within the command that does it; native commands reach it through
-//! `Tx`. No command on keys shows it.
+//! When locks were granted, to which owners, and how holds ended. Redisson's layout has no place for these: the number
+//! of a key's only grant stands beside its entry, as a mark; all else is here. Like every
+//! [`Subscriber`](crate::keyspace::Subscriber) it is notified of changes of keys, within the command that makes them;
+//! native commands reach it through `Tx`. No command on keys shows it.
 
 mod grant;
 mod handle;

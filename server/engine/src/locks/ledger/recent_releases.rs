@@ -1,11 +1,11 @@
-//! How holds ended lately, by key, or by key and owner: as many as fit, the oldest makes room.
+//! How holds ended lately, by key, or by key and owner; when it is full, the oldest is dropped.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// The most releases that are remembered.
+/// The most releases remembered.
 pub(super) const MOST: usize = 4096;
 
 /// One release that is remembered.
@@ -22,7 +22,7 @@ struct Memory<T> {
 #[derive(Debug)]
 pub(super) struct RecentReleases<T> {
     hasher: FixedState,
-    /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner stands elsewhere.
+    /// Up to [`MOST`]. None: it is forgotten, or something later of the same key and owner is stored elsewhere.
     ring: Vec<Option<Memory<T>>>,
     /// Where the next one goes.
     next: usize,
@@ -63,8 +63,7 @@ impl<T> RecentReleases<T> {
         self.ring[at].as_mut().map(|memory| &mut memory.what)
     }
 
-    /// Remembers what happened to a key and owner instead of what did earlier to these, or of what is longest past.
-    /// O(1).
+    /// Remembers what happened to a key and owner, in place of their former release or of the oldest. O(1).
     pub(super) fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], what: T) {
         let at = self.next;
         self.next = (at + 1) % MOST;

@@ -6,13 +6,13 @@ use crate::keyspace::{Actor, CalledBy, Cause};
 /// How a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum ReleaseCause {
-    /// What took it away named its owner: he gave it back, natively or by Redisson's script.
+    /// The owner released it, natively or by Redisson's script: the command named its owner.
     Released,
     /// Its lease ran out.
     Expired,
-    /// A script took it away that did not name its owner.
+    /// A script removed it without naming its owner.
     Forced,
-    /// A command did that deletes, renames or flushes keys.
+    /// A command that deletes, renames or flushes keys removed it.
     Deleted,
     /// Its key was given another value.
     Overwritten,
@@ -30,7 +30,7 @@ impl ReleaseCause {
         }
     }
 
-    /// How a hold of `owner` ends with a key that is gone for this cause.
+    /// How a hold of `owner` ends when its key is gone for this cause.
     #[inline]
     pub(super) fn of(cause: Cause, actor: &Actor<'_>, owner: &[u8]) -> Self {
         match cause {
@@ -40,12 +40,12 @@ impl ReleaseCause {
         }
     }
 
-    /// How a hold of `owner` ends that this actor takes away: given back by its owner, if he is named.
+    /// How a hold of `owner` ends that this actor removes: released, if the command names the owner.
     pub(super) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
         let is_owner = |word: &[u8]| {
             word == owner || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_writer(word, owner))
         };
-        // Where an owner is named, it is mostly the last word.
+        // A command names the owner mostly in its last word.
         let named = |words: &[&[u8]]| words.iter().rev().any(|word| is_owner(word));
         let named_by_command = || named(actor.command.get(1..).unwrap_or_default());
         match actor.called_by {
