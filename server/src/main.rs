@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 /// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 
-/// Serves until a signal or SHUTDOWN ends it, or has a process in the background do so.
+/// Serves until a signal or SHUTDOWN ends it, or starts a background process that does so.
 fn run(mut config: Config, started_in: PathBuf, files: &SystemFiles) -> Result<(), String> {
     // The configuration has made its directory the working one.
     config.dir = env::current_dir().map_or(config.dir, |dir| dir.to_string_lossy().into_owned());
@@ -136,7 +136,7 @@ fn tell_all_ready(port: u16, unix_socket: &str, has_log: bool) {
     }
 }
 
-/// Harnesses wait for this line on standard output, wherever the log goes. Whoever started it may not listen.
+/// Harnesses wait for this line on standard output, wherever the log goes. Nothing may be reading it.
 fn tell_ready(text: &str, has_log: bool) {
     if has_log {
         tracing::info!("{text}");

@@ -21,11 +21,11 @@ use tokio::task::JoinSet;
 /// Other sockets for the network's clients.
 struct Rebind {
     sockets: Vec<TcpListener>,
-    /// Told when the former ones are closed.
+    /// Signalled when the former ones are closed.
     done: SyncSender<()>,
 }
 
-/// Where the network's clients come in, and how that is changed.
+/// The network's listening sockets, and how they are changed.
 pub(crate) struct Acceptor {
     endpoints: Mutex<Endpoints>,
     port: AtomicU16,
@@ -47,18 +47,18 @@ impl Acceptor {
         (Arc::new(acceptor), Rebinds(received))
     }
 
-    /// The port that is listened on; 0: none.
+    /// The port it listens on; 0: none.
     pub(crate) fn port(&self) -> u16 {
         self.port.load(Ordering::Relaxed)
     }
 
-    /// Listens on these addresses instead; port 0: on none. When that fails, all stays as it is.
+    /// Listens on these addresses instead; port 0: on none. When that fails, nothing changes.
     pub(super) fn rebind_to(&self, addresses: &[BindAddress], port: u16) -> Result<(), BindError> {
         let mut endpoints = self.endpoints.lock();
         let addresses = if port == 0 { Vec::new() } else { addresses.to_vec() };
         let wanted = Endpoints { addresses, port, backlog: endpoints.backlog };
         match wanted.listen() {
-            // Most likely old and new addresses overlap: the old sockets have to go first.
+            // Old and new addresses most likely overlap: the old sockets must be closed first.
             Err(error) if error.is_in_use() => {
                 self.rebind(Vec::new())?;
                 match wanted.listen() {
@@ -80,7 +80,7 @@ impl Acceptor {
     fn rebind(&self, sockets: Vec<TcpListener>) -> Result<(), BindError> {
         let (done, told) = sync_channel(1);
         let sent = self.rebinds.send(Rebind { sockets, done });
-        // Both fail when the server ends, and nobody accepts any more.
+        // Both fail when the server ends and stops accepting.
         sent.ok().and_then(|()| told.recv().ok()).ok_or(BindError::Nowhere)
     }
 }
@@ -115,7 +115,7 @@ async fn keep_accepting(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut rebinds
                 if let Err(error) = open(&shared, sockets, &mut tasks) {
                     tracing::error!(%error, "a listening socket could not be watched");
                 }
-                // Whoever asked may have given up.
+                // The caller may have given up.
                 let _unheard = done.send(());
             }
         }
@@ -159,14 +159,14 @@ async fn admit<S: Write>(
             }
         }
         Err(error) => {
-            // Out of descriptors, most likely: go on when some may be free again.
+            // Most likely out of descriptors: retry when some may be free again.
             tracing::warn!(%error, "accepting a connection failed");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }
 
-/// Gives a client to the loop with the fewest connections; or tells it that there are too many.
+/// Gives a client to the loop with the fewest connections, or refuses it when there are too many.
 fn hand_over<S: Write>(
     shared: &Arc<Shared>,
     mut stream: S,

@@ -1,10 +1,10 @@
-//! How many batches have begun: what tells the watchdog whether anything happens.
+//! The count of batches, by which the watchdog sees activity.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 
-/// What batches leave for the watchdog to see.
+/// What batches share with the watchdog.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     /// How many have begun.
@@ -16,7 +16,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// A batch begins. Under the engine's lock, so that nobody else counts.
+    /// A batch begins. Called under the engine's lock, so that there is one writer.
     pub(super) fn begin(&self) {
         self.count.store(self.count.load(Ordering::Relaxed) + 1, Ordering::SeqCst);
         if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {

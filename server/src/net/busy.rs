@@ -1,9 +1,8 @@
 //! What clients get while a slow script holds the engine.
 //!
 //! SCRIPT KILL and SHUTDOWN NOSAVE need no engine: they act on the block that the script's runtime shares. Commands
-//! that change only their session (AUTH, HELLO, MULTI…) are run by the script's own thread, from the hook that has
-//! been armed: for its own sockets at once, for those of other threads from a queue. Everything else is answered
-//! `BUSY` at once.
+//! that change only their session (AUTH, HELLO, MULTI…) are run by the script's own thread, from the armed hook: for
+//! its own sockets at once, for those of other threads from a queue. Everything else is answered `BUSY` at once.
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
@@ -15,10 +14,10 @@ use lockwheel_engine::spec::{Args, CommandId, CommandTable};
 use lockwheel_engine::{Engine, ends_unsaved};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Something to be done with the engine that does not disturb a running script: it touches sessions only. It tells
-/// the one who waits for it, if somebody does.
+/// Work on the engine that does not disturb a running script: it touches sessions only. It notifies its sender itself,
+/// if that waits.
 pub(super) struct Job {
-    /// The session that it is for: without that it is not done.
+    /// The session that it is for: skipped if that has disconnected.
     session: Option<Slot>,
     work: Box<dyn FnOnce(&mut Engine) + Send>,
 }
@@ -29,7 +28,7 @@ impl Job {
         Job { session: None, work: Box::new(work) }
     }
 
-    /// For a session, as long as it is there.
+    /// For a session, skipped once that has disconnected.
     pub(super) fn of(session: Slot, work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
         Job { session: Some(session), work: Box::new(work) }
     }
@@ -44,7 +43,7 @@ impl Job {
     }
 }
 
-/// How a request fares while a script is slow.
+/// How a request is handled while a script is slow.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhileBusy {
     /// It stops the script.
@@ -57,7 +56,7 @@ pub(super) enum WhileBusy {
     Refuse(CommandId),
 }
 
-/// A client that makes a request while a script is slow: what its connection knows of it.
+/// A client that makes a request while a script is slow, as its connection knows it.
 struct Waiting {
     status: SessionStatus,
 }
@@ -97,17 +96,17 @@ pub(super) fn answer(table: &CommandTable, argv: &[&[u8]], status: SessionStatus
         Ok(_) => WhileBusy::Queue,
         Err(Refusal { reason: Reason::Busy, command: Some(command), .. }) => {
             match &*table.get(command).name {
-                // It ends the transaction, though it does not run it.
+                // It ends the transaction, though without running it.
                 "exec" => WhileBusy::Queue,
                 _ => WhileBusy::Refuse(command),
             }
         }
-        // The engine says what else is wrong with it.
+        // The engine finds the error.
         Err(_) => WhileBusy::Queue,
     }
 }
 
-/// How many requests were refused without the engine, by command, until the engine is told.
+/// How many requests were refused without the engine, by command, until the engine has counted them.
 pub(super) struct Refused(Box<[AtomicU64]>);
 
 impl Refused {
@@ -119,7 +118,7 @@ impl Refused {
         self.0[command.index()].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Tells the engine.
+    /// Adds them to the engine's counters.
     pub(super) fn tell(&self, engine: &mut Engine, table: &CommandTable) {
         for (count, command) in self.0.iter().zip(table.iter_all()) {
             let count = count.swap(0, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! `maxclients`: how many clients there may be, and how many there are.
+//! `maxclients`: the limit of clients, and their number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How many clients there are, of how many.
+/// The number of clients, and its limit.
 #[derive(Debug)]
 pub(super) struct ClientLimit {
     most: AtomicUsize,
@@ -26,19 +26,19 @@ impl Drop for ClientGuard {
 }
 
 impl ClientLimit {
-    /// No clients of `most`.
+    /// No clients, at most `most`.
     pub(super) fn new(most: usize) -> Arc<Self> {
         let (most, count) = (AtomicUsize::new(most), AtomicUsize::new(0));
         Arc::new(ClientLimit { most, count, last_id: AtomicU64::new(0) })
     }
 
-    /// `maxclients` is this from now on. Nobody is sent away.
+    /// Changes `maxclients`. Existing connections stay.
     #[inline]
     pub(super) fn set(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
     }
 
-    /// Counts one more client; none when there are as many as may be.
+    /// Counts one more client; none at the limit.
     pub(super) fn try_acquire(self: &Arc<Self>) -> Option<ClientGuard> {
         let most = self.most.load(Ordering::Relaxed);
         if self.count.fetch_add(1, Ordering::Relaxed) >= most {

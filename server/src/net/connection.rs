@@ -1,4 +1,4 @@
-//! One connection: parses what has been read, runs whole batches with the engine, keeps what is to be written.
+//! One connection: parses what has been read, runs whole batches on the engine, keeps unwritten output.
 
 use super::busy::{self, Job, WhileBusy};
 use super::client_limit::ClientGuard;
@@ -24,12 +24,12 @@ use std::sync::Arc;
 const FULL: usize = 64 * 1024;
 /// Requests whose keys are fetched together.
 const BATCH: usize = 64;
-/// Requests that are longer together may each take long to go through.
+/// Requests longer than this together may each take long to parse.
 const LONG_INPUT: usize = 256 * 1024;
 /// From so many requests on, a batch fetches its own keys; fewer are fetched with those of other connections.
 const MANY: usize = 4;
 
-/// What is to be done with a connection after its turn.
+/// What to do with a connection after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing, until it is ready again.
@@ -49,18 +49,18 @@ pub(super) struct Connection {
     pub(super) id: u64,
     /// Its key in the loop.
     pub(super) key: usize,
-    /// The client's end may be closed, or broken: reading goes on until that shows.
+    /// The peer may have closed; keep reading until EOF.
     pub(super) ends: bool,
     input: Input,
-    /// Something was read, and its turn to run has not come yet.
+    /// Something was read and has not been run yet.
     unrun: bool,
     output: WriteBuffer,
     notices: Notices,
-    /// What was last seen of the session.
+    /// The session's status, as last seen.
     status: SessionStatus,
-    /// A request of an open transaction was refused because a script was slow: it must not run without it.
+    /// A request of an open transaction was refused because a script was slow: EXEC must fail.
     refused: bool,
-    /// The session has output that was not taken, because the socket does not take what is there.
+    /// The session has output that was not taken, because the socket is full.
     output_left: bool,
     /// The slow script's thread is to answer the last request; later ones wait.
     asked: bool,
@@ -89,8 +89,8 @@ impl Connection {
         connection
     }
 
-    /// Reads what is there, at most a buffer full. What it asks for is run when all sockets have been read: without
-    /// the system in between, which would push the engine out of the caches.
+    /// Reads what is there, at most one buffer. Requests run when all sockets have been read: without system calls in
+    /// between, which would evict the engine from the caches.
     ///
     /// # Errors
     /// When the client is gone.
@@ -99,7 +99,7 @@ impl Connection {
             return Ok(Next::Write);
         }
         let read = match (&*self.socket).read(buffer) {
-            // What was read before it is answered first.
+            // Input that was read before EOF is answered first.
             Ok(0) if self.unrun => return Ok(Next::RunAndRead),
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
@@ -112,14 +112,14 @@ impl Connection {
         };
         self.input.append(&buffer[..read]);
         self.unrun = true;
-        // A read that leaves room has taken all there is; more makes the socket ready again.
+        // A read that leaves room in the buffer has emptied the socket; more input makes it ready again.
         Ok(if read == buffer.len() || self.ends { Next::RunAndRead } else { Next::Run })
     }
 
     /// Runs the complete requests of the input, as far as the session may go.
     ///
     /// # Errors
-    /// When the client has sent more than it may, or its socket is broken.
+    /// When the client has exceeded a limit, or its socket is broken.
     pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
         self.input.tell();
@@ -163,7 +163,7 @@ impl Connection {
         !self.status.blocked && self.status.closing.is_none() && !self.asked
     }
 
-    /// Runs the requests that have been parsed, as far as they go. How many those were.
+    /// Runs the requests that have been parsed, as far as possible. How many ran.
     fn run_batch(&mut self, turn: &mut Turn<'_>) -> usize {
         let engine = match &mut turn.access {
             EngineAccess::Lent(engine) => {
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// The same, with the engine in hand.
+    /// The same, with the engine locked.
     fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
         shared.begin(&mut engine);
         if std::mem::take(&mut self.refused) {
@@ -236,17 +236,15 @@ impl Connection {
         }
     }
 
-    /// Notes what the requests will touch that are about to run, unless they are so many that they see to it
-    /// themselves.
+    /// Notes the keys of the requests that are about to run, unless they are so many that the batch fetches its own.
     pub(super) fn prefetch_few(&mut self, engine: &mut Engine) {
-        // An error is answered when its turn comes.
+        // An error is answered when it is reached.
         if self.may_run() && matches!(self.input.parse(), Ok(1..MANY)) {
             self.prefetch(engine, 0);
         }
     }
 
-    /// Learns what has changed in the session, and takes what others have sent to it unless the socket does not take
-    /// what is there.
+    /// Reads the session's new status, and takes pushed output unless the socket is full.
     pub(super) fn refresh(&mut self, engine: &mut Engine) {
         self.learn(SessionStatus::of(engine, self.slot));
         // Messages wait for a client that does not read.
@@ -258,15 +256,15 @@ impl Connection {
         }
     }
 
-    /// Takes all output of the session. Replies to its own requests never stay there: what is answered without the
-    /// engine must come after them.
+    /// Takes all output of the session. Replies to its own requests never stay there: replies given without the engine
+    /// must come after them.
     fn take_output(&mut self, engine: &mut Engine) {
         self.output_left = false;
         self.output.extend(|waiting| engine.take_output(self.slot, waiting));
     }
 
     fn learn(&mut self, status: SessionStatus) {
-        // An error of the protocol closes the connection whatever the session says.
+        // A protocol error closes the connection whatever the session says.
         let closing = status.closing.or(self.status.closing);
         self.status = SessionStatus { closing, ..status };
         self.refused &= status.in_transaction;
@@ -278,7 +276,7 @@ impl Connection {
         !self.output.is_empty()
     }
 
-    /// Whether the session has output that had to wait, and need not any more.
+    /// Whether the session has output that had to wait and can be taken now.
     pub(super) fn may_take_output(&self) -> bool {
         self.output_left && !self.output.is_stuck()
     }
@@ -293,8 +291,8 @@ impl Connection {
         })
     }
 
-    /// Answers the first request while a slow script runs: itself, or with the engine that the script lends, or by that
-    /// script's thread.
+    /// Answers the first request while a slow script runs: itself, with the engine that the script lends, or through
+    /// that script's thread.
     fn run_while_busy(&mut self, shared: &Arc<Shared>, index: usize, lent: Option<&mut Engine>) {
         let status = self.status;
         let way = self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status));
@@ -332,7 +330,7 @@ impl Connection {
         }
     }
 
-    /// Puts a reply behind the output that was taken.
+    /// Appends a reply to the taken output.
     fn reply(&mut self, write: impl FnOnce(&mut dyn Reply)) {
         self.output.extend(|waiting| waiting.reply(Protocol::Resp2, write));
     }
@@ -342,11 +340,11 @@ impl Connection {
         self.output.extend(|waiting| waiting.append(&mut answer.out));
     }
 
-    /// Lets the slow script's thread run a request.
+    /// Hands a request to the slow script's thread.
     fn ask(&mut self, shared: &Arc<Shared>, index: usize) {
         let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
         let (slot, key, id, answering) = (self.slot, self.key, self.id, shared.clone());
-        // The script may have ended when it runs: an open transaction must not run without what was refused.
+        // The script may have ended when it runs: an open transaction then fails because of what was refused.
         let refused = std::mem::take(&mut self.refused);
         self.asked = true;
         shared.defer(Job::of(slot, move |engine| {
@@ -371,7 +369,7 @@ impl Connection {
         self.status.closing = Some(Closing::AfterOutput);
     }
 
-    /// It closes, once what is there has been written, if it is not to close at once.
+    /// Closes it; once its output has been written, unless it closes at once.
     fn close(&mut self) {
         self.status.closing.get_or_insert(Closing::AfterOutput);
     }
@@ -382,7 +380,7 @@ fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> An
     if refused {
         engine.refuse_transaction(slot);
     }
-    // Whatever stops it shows in the session, or comes out of the engine's drain.
+    // What stops it shows in the session, or comes from [`Engine::poll_output`].
     let _shown = engine.execute(slot, argv);
     let mut out = Outbox::default();
     engine.take_output(slot, &mut out);

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use slab::Slab;
 
-/// A connection, or that it is out.
+/// A connection, or the mark that it is taken out.
 enum Entry {
     Idle(Box<Connection>),
     Running {
@@ -12,7 +12,7 @@ enum Entry {
     },
 }
 
-/// The connections of a loop. One that runs is out: the loop may come back to the table meanwhile.
+/// The connections of a loop. A running one is taken out: the loop may use the table meanwhile.
 #[derive(Default)]
 pub(super) struct Connections(Slab<Entry>);
 
@@ -22,7 +22,7 @@ impl Connections {
         self.0.insert(Entry::Running { is_ready: false })
     }
 
-    /// Takes a connection out. If it is out already, [`Connections::put_back`] will tell that somebody has come for it.
+    /// Takes a connection out. If it is out already, [`Connections::put_back`] will report that it was wanted.
     pub(super) fn take(&mut self, key: usize) -> Option<Box<Connection>> {
         let entry = self.0.get_mut(key)?;
         match std::mem::replace(entry, Entry::Running { is_ready: false }) {
@@ -51,7 +51,7 @@ impl Connections {
         }
     }
 
-    /// Gives a key back.
+    /// Frees a key.
     pub(super) fn remove(&mut self, key: usize) {
         self.0.remove(key);
     }

@@ -1,13 +1,13 @@
 //! One thread's sockets: waits for readiness, lets each ready connection run what it has read, writes the replies.
 //!
 //! A turn reads from all sockets that are ready, then runs what they have sent, connection by connection, and then
-//! writes: the caches serve one thing at a time, and clients that wait for different connections are answered
-//! together. Connections never change their loop.
+//! writes: this keeps the caches warm, and answers clients that wait for different connections together. Connections
+//! never change their loop.
 //!
 //! While a slow script of this thread runs, the interpreter's hook comes back here ([`CurrentLoop`]): another turn,
 //! with the engine that the script lends, answers the thread's other sockets `BUSY`. Therefore nothing here is borrowed
-//! while a connection runs, the connection itself is taken out of the table, and what is still to be done in this turn
-//! waits in a queue that the inner turn goes on with.
+//! while a connection runs, the connection itself is taken out of the table, and the remaining tasks of this turn wait
+//! in a queue that the inner turn continues.
 
 use super::busy::Job;
 use super::connection::{Connection, Next};
@@ -31,28 +31,28 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The loop's own token: there are messages.
+/// The token of the inbox: there are messages.
 pub(super) const MESSAGES: Token = Token(usize::MAX);
-/// The timer's: a deadline has come.
+/// The token of the timer: a deadline has come.
 pub(super) const DEADLINE: Token = Token(usize::MAX - 1);
 /// Events taken from the system at a time.
 const EVENTS: usize = 1024;
-/// Bytes read at a time, whoever sent them.
+/// Bytes read at a time, from any socket.
 const READ: usize = 64 * 1024;
-/// Connections whose keys are fetched together: all that they need stays in the caches until they have run.
+/// Connections whose keys are fetched together: these stay in the caches until they have run.
 const PREFETCHED: usize = 128;
 /// How often a loop that waits for the engine tries again, in case it was not woken.
 const RETRY_ENGINE: Duration = Duration::from_millis(50);
 
-/// Something to be done in a turn.
+/// A task of a turn.
 enum Task {
     /// A socket is ready.
     Ready { key: usize, readable: bool, writable: bool, closed: bool },
-    /// A connection may have more to read than was taken.
+    /// A connection may have more to read.
     Read { key: usize },
-    /// A connection may go on with requests that it has read.
+    /// A connection may have more requests to run.
     Run { key: usize },
-    /// All sockets have been read: what those that come behind this will touch is fetched.
+    /// All sockets have been read: fetch the keys of the requests queued behind this.
     Prefetch,
     /// Another thread has left a message.
     Message(LoopMessage),
@@ -66,17 +66,17 @@ pub(super) struct EventLoop {
     /// The first loop keeps the time for all.
     timer: Option<Timer>,
     connections: RefCell<Connections>,
-    /// What is still to be done in this turn.
+    /// The remaining tasks of this turn.
     tasks: RefCell<VecDeque<Task>>,
-    /// Connections that may have more to read than was taken.
+    /// Connections that may have more to read.
     unread: RefCell<Vec<usize>>,
     /// Connections whose sessions have changed.
     changed: RefCell<Vec<usize>>,
     /// Connections with something to be written.
     unwritten: RefCell<Vec<usize>>,
-    /// What is read into; away while a connection runs what it holds.
+    /// The read buffer; taken while a connection runs its content.
     buffer: Cell<Vec<u8>>,
-    /// Something could not be done because a slow script of another thread holds the engine.
+    /// Something waits for the engine, which a slow script of another thread holds.
     awaits_engine: Cell<bool>,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         this.turn(&events, EngineAccess::Lock);
     }
     current_loop::set(None);
-    // Other threads know of the sockets too: they close with the loop.
+    // Other threads share the sockets: close them with the loop.
     this.shared.clients.retain(|_, client| client.address.index != index);
 }
 
@@ -128,7 +128,7 @@ impl CurrentLoop for EventLoop {
 }
 
 impl EventLoop {
-    /// How long nothing is to be done.
+    /// How long the loop may sleep.
     fn timeout(&self) -> Option<Duration> {
         if !self.unread.borrow().is_empty()
             || (!self.awaits_engine.get() && !self.changed.borrow().is_empty())
@@ -144,7 +144,7 @@ impl EventLoop {
         timer.set(at, left)
     }
 
-    /// Waits for readiness; false when the system refuses, which it never does to a poll that is in order.
+    /// Waits for readiness; false when the system refuses, which it never does with a valid poll.
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> bool {
         match self.poll.borrow_mut().poll(events, timeout) {
             Ok(()) => true,
@@ -160,7 +160,7 @@ impl EventLoop {
         }
     }
 
-    /// Does what had to wait for the engine, and fires what is due.
+    /// Retries what had to wait for the engine, and fires what is due.
     fn retry_engine(&self) {
         if self.awaits_engine.get() {
             self.awaits_engine.set(self.shared.run_deferred().is_err());
@@ -181,13 +181,13 @@ impl EventLoop {
         self.write_all(turn);
     }
 
-    /// Notes what there is to be done.
+    /// Queues the tasks of these events.
     fn collect(&self, events: &Events) {
         let mut tasks = self.tasks.borrow_mut();
         tasks.extend(self.unread.borrow_mut().drain(..).map(|key| Task::Read { key }));
         for event in events {
             match event.token() {
-                // Even while a slow script runs, after which the loop must not wait for it again.
+                // Even while a slow script runs, since the loop must not wait for it again afterwards.
                 DEADLINE => self.timer.iter().for_each(Timer::on_fired),
                 MESSAGES => {
                     tasks.extend(self.shared.inbox(self.index).take().into_iter().map(Task::Message));
@@ -232,7 +232,7 @@ impl EventLoop {
         }
     }
 
-    /// Fetches what small batches will touch, those of all connections together.
+    /// Fetches the keys of small batches, those of all connections together.
     fn prefetch(&self, turn: &Turn<'_>) {
         let tasks = self.tasks.borrow();
         if tasks.len() < 2 || turn.is_lent() {
@@ -252,15 +252,15 @@ impl EventLoop {
         self.unlock(engine, turn);
     }
 
-    /// Unlocks the engine, and tells others what it has left for them.
+    /// Unlocks the engine, and delivers its notices.
     fn unlock(&self, engine: MutexGuard<'_, Engine>, turn: &Turn<'_>) {
         let mut notices = Notices::default();
         self.shared.unlock(engine, &mut notices);
         turn.pass_on(&mut notices);
     }
 
-    /// Takes a connection out of the table, does something with it, and puts it back or closes it. One that is out
-    /// already is asked to read when it is back.
+    /// Takes a connection out of the table, runs something on it, and puts it back or closes it. One that is out
+    /// already will be read when it is back.
     fn with(
         &self,
         key: usize,
@@ -270,7 +270,7 @@ impl EventLoop {
         let Some(mut connection) = self.connections.borrow_mut().take(key) else { return };
         let mut buffer = self.buffer.take();
         buffer.resize(READ, 0);
-        // A mistake of ours costs one connection, not the thread with all the others.
+        // A panic costs one connection, not the thread with all the others.
         let done = contained("a connection", || run(&mut connection, turn, &mut buffer));
         self.buffer.set(buffer);
         match done {
@@ -295,8 +295,8 @@ impl EventLoop {
         }
     }
 
-    /// Ends a connection and its session. The socket closes last: as long as the session is there, the engine may ask
-    /// whether its client is.
+    /// Ends a connection and its session. The socket closes last: while the session exists, the engine may ask whether
+    /// its client has closed.
     fn close(&self, key: usize, mut connection: Connection, turn: &mut Turn<'_>) {
         self.connections.borrow_mut().remove(key);
         self.shared.clients.remove(&connection.id);
@@ -342,7 +342,7 @@ impl EventLoop {
         }
     }
 
-    /// Makes a session for a new connection, here or in the slow script that holds the engine.
+    /// Creates a session for a new connection, here or in the slow script that holds the engine.
     fn connect(&self, connection: NewConnection, turn: &mut Turn<'_>) {
         let connect = move |engine: &mut Engine| {
             let session = connection.connect(engine);
@@ -379,9 +379,9 @@ impl EventLoop {
         self.put_back(key, Box::new(connection), Next::Wait);
     }
 
-    /// Lets connections take what their sessions have been sent, with the lock held once for all of them.
+    /// Lets connections take pushed output, with the lock held once for all of them.
     fn refresh_changed(&self, turn: &mut Turn<'_>) {
-        // What a script causes for others is theirs when it has ended.
+        // What a script causes for other clients is delivered when it has ended.
         if turn.is_lent() || self.changed.borrow().is_empty() {
             return;
         }

@@ -1,17 +1,17 @@
-//! Points in the loops at which a test makes an interleaving certain, or a mistake. In a server there is nothing here.
+//! Points in the loops at which a test forces an interleaving, or a panic. Empty in a server.
 
 /// A point that a test can hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Point {
     /// A batch begins: what is due fires.
     Begin,
-    /// A slow script has let others be served.
+    /// A slow script has served others.
     Slow,
     /// A deferred job is about to run.
     Deferred,
-    /// A connection's session is about to go.
+    /// A connection's session is about to be removed.
     Disconnect,
-    /// A connection is about to learn what has changed in its session.
+    /// A connection is about to refresh its session's status.
     Refresh,
     /// A message of the loop is about to be handled.
     LoopMessage,
@@ -29,7 +29,7 @@ pub(super) struct Hooks(());
 
 #[cfg(not(test))]
 impl Hooks {
-    /// The point is reached.
+    /// Called at the point.
     #[inline(always)]
     pub(super) fn reach(&self, _: Point) {}
 }
@@ -50,7 +50,7 @@ mod hooked {
     pub(in crate::net) struct Hooks(Mutex<Option<Hook>>);
 
     impl Hooks {
-        /// From now on `hook` is called at every point, on whatever thread reaches it.
+        /// Calls `hook` at every point from now on, on the thread that reaches it.
         pub(in crate::net) fn set(&self, hook: impl Fn(Point) + Send + Sync + 'static) {
             *self.0.lock() = Some(Arc::new(hook));
         }

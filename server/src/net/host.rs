@@ -12,7 +12,7 @@ use lockwheel_engine::core::{Host, Output};
 use lockwheel_engine::time::Now;
 use std::sync::{Arc, Weak};
 
-/// What the engine may ask while a request runs.
+/// The engine's host while a request runs.
 pub(super) struct NetHost {
     pub(super) clock: OsClock,
     pub(super) stopwatch: Stopwatch,
@@ -34,7 +34,7 @@ impl Host for NetHost {
         if let Some(shared) = self.shared.upgrade() {
             shared.run_jobs(engine);
             current_loop::serve_while_slow(engine);
-            // All else comes out when the script has ended.
+            // Everything else comes out when the script has ended.
             if let Output::Shutdown = engine.poll_output() {
                 shared.end();
             }
@@ -48,7 +48,7 @@ impl Host for NetHost {
     }
 
     fn is_gone(&self, session: u64) -> bool {
-        // A client without a connection has closed it, and its session goes next.
+        // A client without a connection has closed it, and its session will be removed next.
         self.shared.upgrade().is_some_and(|shared| {
             shared.clients.get(&session).is_none_or(|client| client.socket.is_closed_by_peer())
         })

@@ -1,4 +1,4 @@
-//! The messages for a loop, and what wakes it.
+//! The messages for a loop, and its waker.
 
 use super::messages::LoopMessage;
 use mio::Waker;
@@ -17,7 +17,7 @@ impl Inbox {
         Inbox { messages: Mutex::default(), waker, connections: AtomicUsize::new(0) }
     }
 
-    /// Leaves something, and wakes the loop unless it has been woken already.
+    /// Queues a message, and wakes the loop unless it has been woken already.
     pub(super) fn post(&self, message: LoopMessage) {
         let first = {
             let mut waiting = self.messages.lock();
@@ -29,7 +29,7 @@ impl Inbox {
         }
     }
 
-    /// Lets the loop look around.
+    /// Wakes the loop.
     pub(super) fn wake(&self) {
         if let Err(error) = self.waker.wake() {
             tracing::error!(%error, "a loop could not be woken");

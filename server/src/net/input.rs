@@ -1,4 +1,4 @@
-//! What a client has sent and what of it is complete.
+//! Input of a client: read, parsed, not yet run.
 
 use lockwheel_engine::clients::ClientBuffers;
 use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
@@ -15,13 +15,13 @@ pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 pub(super) struct Input {
     pub(super) limits: RequestLimits,
     bytes: Vec<u8>,
-    /// So many of the first bytes have been run.
+    /// Bytes at the front that have been run.
     done: usize,
     parser: RequestParser,
     /// The complete requests that `bytes` begins with, once parsed.
     batch: Batch,
     parsed: Option<Result<(), ProtocolError>>,
-    /// Where the session is told how much is there.
+    /// The counters shared with the session.
     buffers: Arc<ClientBuffers>,
 }
 
@@ -44,7 +44,7 @@ impl Input {
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
         let is_full = self.bytes.capacity() - self.bytes.len() < bytes.len();
-        // What is moved is no more than what was run since it was moved last.
+        // Moves no more than what was run since the last move.
         if is_full && self.done > 0 && self.done >= self.len() {
             self.bytes.drain(..self.done);
             self.done = 0;
@@ -62,8 +62,8 @@ impl Input {
         self.buffers.tell_query(self.len(), self.bytes.capacity());
     }
 
-    /// Finds the complete requests, and how many there are: at least one unless there is none, or an error where one
-    /// should begin. Nothing is parsed twice.
+    /// Parses the complete requests, and returns how many there are: at least one unless there is none, or an error
+    /// where one should begin. Nothing is parsed twice.
     pub(super) fn parse(&mut self) -> Result<usize, ProtocolError> {
         if self.parsed.is_none() && self.len() > 0 {
             self.batch.clear();
@@ -72,7 +72,7 @@ impl Input {
         if !self.batch.is_empty() {
             return Ok(self.batch.len());
         }
-        // Empty requests, which nobody answers.
+        // Empty requests, which get no answer.
         self.drop_bytes(self.batch.consumed());
         self.batch.clear();
         if let Some(Err(error)) = self.parsed {
@@ -82,7 +82,7 @@ impl Input {
         Ok(0)
     }
 
-    /// The complete requests that are known of.
+    /// The complete requests found so far.
     pub(super) fn requests(&self) -> usize {
         self.batch.len()
     }
@@ -92,7 +92,7 @@ impl Input {
         self.batch.arguments(i, &self.bytes[self.done..]).collect()
     }
 
-    /// Calls `run` with the arguments of request `i`: cheaper than to keep them.
+    /// Calls `run` with the arguments of request `i`: cheaper than keeping them.
     pub(super) fn with_arguments<T>(&self, i: usize, run: impl FnOnce(&[&[u8]]) -> T) -> T {
         self.batch.with_arguments(i, &self.bytes[self.done..], run)
     }

@@ -1,4 +1,4 @@
-//! Listening sockets: where a server is to listen, and the sockets that do.
+//! Listening sockets: their addresses, and the sockets themselves.
 
 use lockwheel_engine::config::{BindAddress, Config, Host, system_reason};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 #[cfg(unix)]
 use super::socket_file::SocketFile;
 
-/// The server cannot listen.
+/// Why the server cannot listen.
 #[derive(Debug)]
 pub enum BindError {
     /// There is no address to listen on.
@@ -53,13 +53,13 @@ impl std::error::Error for BindError {
     }
 }
 
-/// What the system says, as Redis tells it; other reasons are whole sentences already.
+/// The system's reason, worded like Redis; other reasons are whole sentences already.
 fn describe(error: &io::Error) -> String {
     let reason = system_reason(error);
     if error.raw_os_error().is_some() { format!("bind: {reason}") } else { reason }
 }
 
-/// Where a server is to listen for clients of the network.
+/// Addresses to listen on for network clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoints {
     pub(crate) addresses: Vec<BindAddress>,
@@ -69,15 +69,15 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Where `config` asks to listen. With a unix socket port 0 means no network, as in Redis, unless it is asked where
-    /// the port is.
+    /// The addresses that `config` asks for. With a unix socket port 0 means no network, as in Redis, unless a port
+    /// file is asked for.
     pub(crate) fn of(config: &Config) -> Self {
         let file_only = config.port == 0 && !config.unixsocket.is_empty() && config.port_file.is_empty();
         let addresses = if file_only { Vec::new() } else { config.bind_addresses() };
         Endpoints { addresses, port: config.port, backlog: config.tcp_backlog }
     }
 
-    /// Listens on each address. One that is marked optional is passed over when the machine does not have it.
+    /// Listens on each address. An optional one is skipped when the machine does not have it.
     pub(super) fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
         /// How often port 0 is tried until one port is free on every address.
         const TRIES: usize = 32;
@@ -143,7 +143,7 @@ impl Listeners {
         if somewhere { Ok(listeners) } else { Err(BindError::Nowhere) }
     }
 
-    /// The file of the unix socket, to be dropped when nobody accepts any more.
+    /// The file of the unix socket, to be dropped when accepting has ended.
     #[cfg(unix)]
     pub(crate) fn take_file(&mut self) -> Option<SocketFile> {
         self.file.take()
@@ -156,7 +156,7 @@ impl Listeners {
     }
 }
 
-/// The first address that a name stands for.
+/// The first address that a name resolves to.
 fn resolve(name: &str, port: u16) -> io::Result<SocketAddr> {
     let found = (name, port).to_socket_addrs().map(|mut addrs| addrs.next());
     found.and_then(|addr| addr.ok_or_else(|| io::Error::other("the name has no address")))
@@ -164,7 +164,7 @@ fn resolve(name: &str, port: u16) -> io::Result<SocketAddr> {
 
 fn lacks_address(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-        // EAFNOSUPPORT has no kind of its own.
+        // EAFNOSUPPORT has no `ErrorKind`.
         || error.raw_os_error() == Some(97)
 }
 
@@ -173,8 +173,8 @@ fn listen(addr: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     if addr.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // A server that is started again right after its predecessor ended gets the port at once. On Windows the option
-    // means something else.
+    // A server that is restarted right after its predecessor ended gets the port at once. On Windows the option means
+    // something else.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.bind(&addr.into())?;

@@ -1,4 +1,4 @@
-//! What other threads leave for a loop, and where a connection is found.
+//! Messages from other threads to a loop, and the address of a connection.
 
 use super::new_connection::{NewConnection, NewSession};
 use super::session_status::SessionStatus;
@@ -13,7 +13,7 @@ pub(super) struct Address {
     pub(super) key: usize,
 }
 
-/// What is left for a loop.
+/// A message for a loop.
 pub(super) enum LoopMessage {
     /// A connection was accepted.
     Accepted(NewConnection),
@@ -30,12 +30,12 @@ pub(super) enum LoopMessage {
         key: usize,
         /// Its session.
         id: u64,
-        /// What came of it.
+        /// The result.
         answer: Answer,
     },
 }
 
-/// What came of a request that another thread has run.
+/// The result of a request that another thread has run.
 pub(super) struct Answer {
     pub(super) status: SessionStatus,
     pub(super) out: Outbox,

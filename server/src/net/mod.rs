@@ -1,7 +1,7 @@
 //! Sockets around the engine: listeners, the threads' event loops, what is answered while a script is slow.
 //!
 //! Reading, parsing and writing run in parallel on the loops' threads; each batch of requests takes the engine's lock
-//! once. Accepting connections and signals are tokio's, on a thread of their own that nothing holds up. This is the
+//! once. Connections are accepted and signals handled by tokio, on a thread of its own that nothing blocks. This is the
 //! only room that knows sockets, threads, locks and the system's clocks.
 
 mod accept;

@@ -1,4 +1,4 @@
-//! A connection that was accepted: its socket, who is at the other end, and how it gets a session.
+//! An accepted connection: its socket, its peer, and how it gets a session.
 
 use super::client_limit::ClientGuard;
 use super::session_status::SessionStatus;
@@ -10,8 +10,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection is silent before the system asks whether its client is still there: the
-/// default of Redis' `tcp-keepalive`, which is not read yet.
+/// How long a connection is silent before the system probes whether its client is still there: the default of Redis'
+/// `tcp-keepalive`, which is not read yet.
 const KEEP_ALIVE: Duration = Duration::from_secs(300);
 
 /// A connection that was accepted and has no session yet.
@@ -30,7 +30,7 @@ pub(super) struct NewSession {
 }
 
 impl NewConnection {
-    /// A socket that does not block, and who is at its other end.
+    /// A nonblocking socket, and its peer.
     pub(super) fn new(stream: std::net::TcpStream, guard: ClientGuard) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))?;
@@ -56,7 +56,7 @@ impl NewConnection {
         NewConnection { stream: stream.into(), guard, peer }
     }
 
-    /// Makes its session.
+    /// Creates its session.
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.guard.id;
         let slot = engine.connect_as(id, self.peer.clone());
@@ -64,8 +64,8 @@ impl NewConnection {
     }
 }
 
-/// Within one machine there is no congestion to be controlled. The simplest algorithm, which every Linux has, spares
-/// the work of those that measure and pace: some hundredths of a small request.
+/// Within one machine there is no congestion to control. The simplest algorithm, which every Linux has, saves the work
+/// of measuring and pacing: some hundredths of a small request.
 #[cfg(target_os = "linux")]
 fn spare_pacing(stream: &std::net::TcpStream) {
     if let Err(error) = SockRef::from(stream).set_tcp_congestion(b"reno") {

@@ -14,7 +14,7 @@ impl OsClock {
         OsClock { start: Instant::now() }
     }
 
-    /// Microseconds since an instant that was read before.
+    /// Microseconds since an earlier reading.
     pub(crate) fn us_since(&self, then: Now) -> u64 {
         (self.start.elapsed().as_micros() as u64).saturating_sub(then.monotonic_us)
     }

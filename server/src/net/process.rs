@@ -1,9 +1,9 @@
-//! What the system tells of this process, for INFO.
+//! The system's figures of this process, for INFO.
 
 use lockwheel_engine::statistics::{AllocatorUsage, Process, Usage};
 use std::{env, fs};
 
-/// This process, which listens on `port`; its allocator is asked by `allocator`.
+/// This process, which listens on `port`; `allocator` reads its allocator's figures.
 pub(crate) fn this_process(port: u16, allocator: Option<fn() -> AllocatorUsage>) -> Process {
     let executable = env::current_exe().map(|path| path.to_string_lossy().into_owned());
     Process {
@@ -16,7 +16,7 @@ pub(crate) fn this_process(port: u16, allocator: Option<fn() -> AllocatorUsage>)
     }
 }
 
-/// As `uname -srm` tells, as far as the system tells it in files.
+/// Like `uname -srm`, as far as the system's files show it.
 fn system() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let name = match env::consts::OS {

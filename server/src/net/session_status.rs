@@ -1,17 +1,17 @@
-//! What a connection must know of its session, without the engine.
+//! What a connection needs to know of its session without the engine.
 
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Closing, Slot, User};
 use lockwheel_resp::Protocol;
 
-/// What a connection must know of its session after something was run or has happened.
+/// What a connection needs to know of its session after it ran or changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionStatus {
-    /// It waits for a key or a state: what has been read stays unread.
+    /// It is blocked: input is not run.
     pub(super) blocked: bool,
     /// Whether and how the connection is to be closed.
     pub(super) closing: Option<Closing>,
-    /// Who it is; nobody before it has authenticated.
+    /// The authenticated user, if any.
     pub(super) user: Option<User>,
     pub(super) in_transaction: bool,
     /// It is subscribed, and speaks RESP2.

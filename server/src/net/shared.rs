@@ -1,4 +1,4 @@
-//! What all threads share: the engine behind its lock, the loops' inboxes, when a deadline is next.
+//! What all threads share: the engine behind its lock, the loops' inboxes, the next deadline.
 
 use super::batches::Batches;
 use super::busy::{Job, Refused};
@@ -31,7 +31,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(crate) struct Shared {
     engine: Deferred<Engine, Job>,
     pub(super) clock: OsClock,
-    /// What may be known of a running script without the engine.
+    /// The state of a running script, readable without the engine.
     pub(super) script: Arc<ScriptControl>,
     inboxes: Box<[Inbox]>,
     /// The connected clients by session id.
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     timer_wakes: AtomicU64,
     /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
-    /// The loop that had the engine last: a script that runs, runs there.
+    /// The loop that locked the engine last: a running script runs there.
     holder: AtomicUsize,
     pub(super) batches: Batches,
     refused: Refused,
@@ -62,7 +62,7 @@ pub(super) struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Busy;
 
-/// What others are to be told once the engine is unlocked.
+/// What to notify once the engine is unlocked.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     /// The sessions with output that their own requests did not cause, or whose state has changed, by id.
@@ -93,8 +93,7 @@ impl Shared {
         }
     }
 
-    /// The engine, for loop number `index`; waits for it, but no longer than a script may run before others are told
-    /// that it is slow.
+    /// The engine, for loop number `index`; waits for it, but no longer than a script may run before it is slow.
     pub(super) fn engine(&self, index: usize) -> Result<MutexGuard<'_, Engine>, Busy> {
         let engine = match self.lock().try_lock() {
             Some(engine) => engine,
@@ -118,13 +117,13 @@ impl Shared {
         }
     }
 
-    /// The engine's lock. Who takes it ends with [`Shared::unlock`].
+    /// The engine's lock. Unlock with [`Shared::unlock`].
     pub(super) fn lock(&self) -> &Mutex<Engine> {
         self.engine.lock()
     }
 
-    /// How long the running script may go on before it is slow; the whole threshold when none runs. A threshold of 0
-    /// is never reached.
+    /// How long the running script may go on before it is slow; the whole threshold when none runs. A threshold of 0 is
+    /// never reached.
     pub(super) fn until_slow(&self) -> Duration {
         const NEVER: Duration = Duration::from_secs(3600);
         let threshold = self.busy_threshold_ms.load(Ordering::Relaxed);
@@ -144,36 +143,36 @@ impl Shared {
         self.run(self.lock().lock(), work)
     }
 
-    /// What every batch begins with: what is due fires, and what was deferred by others is done before what came later.
+    /// Begins a batch: what is due fires, and deferred work is done before what came later.
     pub(super) fn begin(&self, engine: &mut Engine) {
         self.batches.begin();
         self.read_time(engine);
-        // Whoever waits for the engine is woken at the end of the batch.
+        // Loops that wait for the engine are woken at the end of the batch.
         if self.engine.is_asked() {
             self.run_jobs(engine);
         }
     }
 
-    /// Lets the engine know what time it is.
+    /// Brings the engine to the present instant.
     pub(super) fn read_time(&self, engine: &mut Engine) {
         contained("what was due", || {
             self.hooks.reach(Point::Begin);
             engine.begin(self.clock.now());
-            // What was due may have taken long.
+            // Firing what was due may have taken long.
             if !self.is_fresh(engine) {
                 engine.go_on_at(self.clock.now());
             }
         });
     }
 
-    /// Whether the instant at which the engine is may still be that of a request.
+    /// Whether the engine's instant is recent enough for a request.
     pub(super) fn is_fresh(&self, engine: &Engine) -> bool {
         /// How old it may be, in microseconds: with what the estimate of work leaves out, less than a millisecond.
         const FRESH_US: u64 = 500;
         self.clock.us_since(engine.system()) < FRESH_US
     }
 
-    /// Does what others have deferred; they are told later that the engine was free. Also from within a slow script.
+    /// Does deferred work; the request for a check stays. Also called from within a slow script.
     pub(super) fn run_jobs(&self, engine: &mut Engine) {
         self.engine.run_all(engine, |engine, job: Job| job.run(engine, &self.hooks));
     }
@@ -192,7 +191,7 @@ impl Shared {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Runs `work` on the engine, or gives it back when a slow script holds that.
+    /// Runs `work` on the engine, or returns it when a slow script holds the engine.
     pub(super) fn run_unless_busy<T, W: FnOnce(&mut Engine) -> T>(
         &self,
         index: usize,
@@ -204,7 +203,7 @@ impl Shared {
         }
     }
 
-    /// Has whoever holds the engine do something, or does it at once when nobody does.
+    /// Gives work to the engine's holder, or does it at once when the engine is free.
     pub(super) fn defer(&self, job: Job) {
         match self.engine.defer(job) {
             Some(engine) => self.run(engine, |_| ()),
@@ -212,19 +211,19 @@ impl Shared {
         }
     }
 
-    /// Has the loops woken when the engine is free again.
+    /// Wakes the loops when the engine is free again.
     pub(super) fn wake_when_free(&self) {
         self.engine.ask();
     }
 
-    /// Does what was deferred, if the engine is free.
+    /// Does deferred work, if the engine is free.
     pub(super) fn run_deferred(&self) -> Result<(), Busy> {
         let engine = self.lock().try_lock().ok_or(Busy)?;
         self.run(engine, |_| ());
         Ok(())
     }
 
-    /// Fires what is due, if the time for it has come: for the first loop.
+    /// Fires what is due, if its time has come: for the first loop.
     pub(super) fn fire_due(&self) -> Result<(), Busy> {
         let at = self.timer_at.load(Ordering::Relaxed);
         if at == NEVER || self.clock.now().monotonic_us < at {
@@ -239,8 +238,8 @@ impl Shared {
         })
     }
 
-    /// Unlocks the engine. What it wants done is done before, or put into `notices`; so is what others have deferred
-    /// meanwhile.
+    /// Unlocks the engine. Its output is handled before that, or put into `notices`; work deferred meanwhile is done
+    /// too.
     #[inline]
     pub(super) fn unlock(&self, engine: MutexGuard<'_, Engine>, notices: &mut Notices) {
         self.engine.unlock(engine, |engine| self.before_unlock(engine, notices));
@@ -255,10 +254,10 @@ impl Shared {
         self.busy_threshold_ms.store(engine.config.busy_reply_threshold, Ordering::Relaxed);
     }
 
-    /// Does what was deferred, and wakes the loops that wait for the engine.
+    /// Does deferred work, and wakes the loops that wait for the engine.
     #[cold]
     fn serve_asked(&self, engine: &mut Engine, notices: &mut Notices) {
-        // What was deferred runs at its own instant, not at that of the script before it.
+        // Deferred work runs at its own instant, not at that of the script before it.
         self.read_time(engine);
         self.engine.run_asked(engine, |engine, job: Job| job.run(engine, &self.hooks));
         self.refused.tell(engine, &self.table);
@@ -266,11 +265,11 @@ impl Shared {
         self.drain(engine, notices);
     }
 
-    /// Does what the engine wants done, as far as that needs the lock.
+    /// Handles the engine's output, as far as that needs the lock.
     fn drain(&self, engine: &mut Engine, notices: &mut Notices) {
         loop {
             match engine.poll_output() {
-                // The whole server stops: the lock stays taken.
+                // The whole server stops: the lock stays held.
                 Output::Sleep(time) => self.shutdown.sleep(time),
                 Output::Session(id) => notices.sessions.push(id),
                 Output::Garbage(garbage) => free_elsewhere(garbage),
@@ -280,9 +279,9 @@ impl Shared {
         }
     }
 
-    /// Has the first loop wake at this instant at the latest.
+    /// Wakes the first loop at this instant at the latest.
     fn set_timer(&self, at_us: u64) {
-        // An earlier timer is left alone: the loop then finds nothing due and sleeps on.
+        // An earlier timer stays: the loop then finds nothing due and sleeps on.
         if at_us < self.timer_at.load(Ordering::Relaxed) {
             self.timer_at.store(at_us, Ordering::Relaxed);
             if !current_loop::keeps_time() {
@@ -295,19 +294,19 @@ impl Shared {
         &self.inboxes[index]
     }
 
-    /// The number of the loop with the fewest connections; not of the one that runs a script now, if there is another.
+    /// The loop with the fewest connections; not the one that runs a script now, if there is another.
     pub(super) fn idlest(&self) -> usize {
         let at_work = self.script.running().map(|_| self.holder.load(Ordering::Relaxed));
         let load = |&index: &usize| (at_work == Some(index), self.inboxes[index].connections());
         (0..self.inboxes.len()).min_by_key(load).unwrap_or(0)
     }
 
-    /// Where the connection of a session is, if it is still there.
+    /// Where the connection of a session is, if it still exists.
     pub(super) fn address(&self, id: u64) -> Option<Address> {
         self.clients.get(&id).map(|client| client.address)
     }
 
-    /// Tells a connection that its session has changed; without the lock.
+    /// Notifies a connection that its session has changed; call without the lock.
     pub(super) fn notify(&self, address: Address) {
         self.inbox(address.index).post(LoopMessage::SessionChanged { key: address.key });
     }
@@ -317,7 +316,7 @@ impl Shared {
         self.timer_wakes.load(Ordering::Relaxed)
     }
 
-    /// A request was refused because a script is slow; the engine is told when it is free.
+    /// A request was refused because a script is slow; the engine counts it when it is free.
     pub(super) fn refuse(&self, command: CommandId) {
         self.refused.add(command);
         self.engine.ask();
@@ -332,7 +331,7 @@ impl Shared {
     }
 }
 
-/// Frees what takes long, on a thread of its own: it is rare, and no client should wait for it.
+/// Frees on a thread of its own what takes long: it is rare, and no client should wait for it.
 fn free_elsewhere(garbage: Garbage) {
     let thread = std::thread::Builder::new().name("lockwheel-free".to_owned());
     // Without a thread it is freed here, as the closure is dropped.

@@ -1,4 +1,4 @@
-//! The end of the server: who asks for it, who waits for it, and the threads that it waits for.
+//! The server's shutdown: its request, those who wait for it, and the threads it waits for.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Drop for ThreadGuard {
 }
 
 impl Shutdown {
-    /// Nobody has asked for the end.
+    /// No shutdown requested.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Shutdown {
             requested: AtomicBool::new(false),
@@ -38,7 +38,7 @@ impl Shutdown {
         })
     }
 
-    /// Asks for the end, for good.
+    /// Requests the shutdown, for good.
     pub(super) fn request(&self) {
         self.requested.store(true, Ordering::SeqCst);
         self.announced.send_replace(true);
@@ -67,7 +67,7 @@ impl Shutdown {
         }
     }
 
-    /// Sleeps on this thread, but not beyond the request.
+    /// Sleeps on this thread, but wakes at a shutdown.
     pub(super) fn sleep(&self, time: Duration) {
         const STEP: Duration = Duration::from_millis(20);
         let end = Instant::now().checked_add(time);

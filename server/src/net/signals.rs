@@ -1,4 +1,4 @@
-//! Signals: those that end the server, and the one that a terminal leaves behind.
+//! Signals: those that end the server, and the hang-up of its terminal.
 
 use super::shared::Shared;
 use std::io;
@@ -11,12 +11,12 @@ pub(super) async fn watch(mut signals: Signals, shared: &Shared) {
     }
 }
 
-/// Those signals: from when this is made they no longer end the process, and neither does the end of its terminal.
+/// Those signals: once this exists they no longer end the process, and neither does the hang-up of its terminal.
 #[cfg(unix)]
 pub(super) struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
-    /// Caught, and never waited for: Redis does nothing then either.
+    /// Caught and ignored, as in Redis.
     _hangup: tokio::signal::unix::Signal,
 }
 

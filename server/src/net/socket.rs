@@ -1,4 +1,4 @@
-//! A client's socket, whatever it goes over.
+//! A client's socket, TCP or unix.
 
 use mio::event::Source;
 use mio::net::TcpStream;
@@ -17,7 +17,7 @@ pub(super) enum Socket {
     Unix(UnixStream),
 }
 
-/// Does the same with the stream, whichever it is.
+/// Does the same with either stream.
 macro_rules! each {
     ($socket:expr, $stream:ident => $done:expr) => {
         match $socket {
@@ -30,7 +30,7 @@ macro_rules! each {
 
 impl Socket {
     /// Whether the other end has closed the connection, or its sending half, even if what it sent before has not been
-    /// read yet. A system call, without waiting.
+    /// read yet. A system call that does not block.
     #[cfg(target_os = "linux")]
     pub(super) fn is_closed_by_peer(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,7 +40,7 @@ impl Socket {
         poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().intersects(closed)
     }
 
-    /// Elsewhere it shows when it is read.
+    /// On other systems only a read shows it.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn is_closed_by_peer(&self) -> bool {
         false

@@ -31,8 +31,8 @@ fn id(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|data| (data.dev(), data.ino()))
 }
 
-/// Listens on the unix socket that `config` asks for, if it does. What stands at its path is removed, as Redis does: it
-/// may be left from a server that was killed.
+/// Listens on the unix socket that `config` asks for, if it does. A file at its path is removed, as in Redis: it may be
+/// left from a server that was killed.
 pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, SocketFile)>> {
     let path = Path::new(&config.unixsocket);
     let len = config.unixsocket.len();
@@ -43,12 +43,12 @@ pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, Socket
         let text = format!("unix socket path too long ({len}), must be under {PATH_MAX}");
         return Err(io::Error::other(text));
     }
-    // What cannot be removed is told by the next step.
+    // The next step reports what cannot be removed.
     let _nothing_there = fs::remove_file(path);
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     let file = SocketFile { path: path.to_owned(), id: id(path)? };
-    // Nobody can connect before it listens, so that nobody gets in by permissions that were meant to be narrower.
+    // Clients can connect only once it listens, so no client gets in before the permissions are set.
     if config.unixsocketperm != 0 {
         fs::set_permissions(path, Permissions::from_mode(config.unixsocketperm))?;
     }

@@ -1,9 +1,9 @@
-//! What measures commands: the processor's own counter, where it can be relied upon.
+//! The clock that measures commands: the processor's own counter, where it is reliable.
 
 use quanta::Clock;
 
-/// A clock that is read after each command. Reading it takes half as long as reading the system's; it runs beside that
-/// and may drift away from it by some millionths.
+/// A clock that is read after each command. Reading it takes half as long as reading the system's clock, from which it
+/// may drift by some millionths.
 #[derive(Clone, Debug)]
 pub(super) struct Stopwatch {
     clock: Clock,
@@ -11,7 +11,7 @@ pub(super) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Stands at 0. Finding out how fast the processor counts takes half a millisecond, once in a process.
+    /// Starts at 0. Calibrating the processor's counter takes half a millisecond, once in a process.
     pub(super) fn new() -> Self {
         let clock = Clock::new();
         Stopwatch { start: clock.raw(), clock }

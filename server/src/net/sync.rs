@@ -1,4 +1,4 @@
-//! What threads meet by, in one place, so that a model can put its own in its stead.
+//! Synchronization primitives, in one place, so that a model checker can replace them.
 
 pub(super) use parking_lot::{Mutex, MutexGuard};
 pub(super) use std::sync::atomic::{AtomicBool, Ordering, fence};

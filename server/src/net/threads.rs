@@ -1,4 +1,4 @@
-//! The server's threads: so many event loops, one that accepts and waits for signals, one that watches scripts.
+//! The server's threads: the event loops, one that accepts and waits for signals, one that watches scripts.
 
 use super::accept::{self, Acceptor, Rebinds};
 use super::event_loop;
@@ -22,7 +22,7 @@ use tokio::runtime;
 /// Stack of a loop's thread: scripts run on it, and Lua recurses deeply before it refuses.
 const STACK: usize = 16 << 20;
 
-/// What accepts connections and catches signals, made before the server listens: one that listens must not die of a
+/// Accepts connections and catches signals. Made before the server listens: a listening server must not die of a
 /// signal.
 pub(crate) struct AcceptRuntime {
     runtime: runtime::Runtime,
@@ -30,7 +30,7 @@ pub(crate) struct AcceptRuntime {
 }
 
 impl AcceptRuntime {
-    /// From now on signals are caught, if they are to be.
+    /// Catches signals from now on, if asked to.
     pub(crate) fn new(signals: bool) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let signals = {
@@ -51,7 +51,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// `loops` event loops around an engine, at least one, and the sockets where clients come in.
+    /// `loops` event loops around an engine, at least one, and the listening sockets.
     pub(crate) fn new(
         loops: usize,
         endpoints: Endpoints,
@@ -76,12 +76,12 @@ impl Threads {
         Ok(Threads { polls, shared, listeners, acceptor, rebinds })
     }
 
-    /// Where clients come in.
+    /// The acceptor.
     pub(crate) fn acceptor(&self) -> &Arc<Acceptor> {
         &self.acceptor
     }
 
-    /// What they share.
+    /// The state that all threads share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

@@ -1,5 +1,5 @@
-//! What wakes the first loop at a deadline: a timer of the system's as a descriptor where there is one, because
-//! waiting for sockets is only timed in whole milliseconds.
+//! Wakes the first loop at a deadline: a system timer as a descriptor where there is one, because a wait for sockets is
+//! timed only in whole milliseconds.
 
 use std::cell::Cell;
 use std::io;
@@ -23,7 +23,7 @@ impl Timer {
         self.at.set(None);
     }
 
-    /// Has a wait end at the instant `at`, which is `left()` from now. The timeout that the wait needs, if it does.
+    /// Ends the wait at the instant `at`, which is `left()` from now. The timeout that the wait needs, if any.
     pub(super) fn set(&self, at: u64, left: impl FnOnce() -> Duration) -> Option<Duration> {
         if self.at.get() == Some(at) && alarm::ENDS_WAITS {
             return None;
@@ -60,7 +60,7 @@ mod alarm {
             Ok(Alarm(timer))
         }
 
-        /// Ends waits after so long, which is not nothing; setting it again makes up for never reading it.
+        /// Ends waits after `left`, which is above zero; setting it again makes up for never reading it.
         pub(super) fn set(&self, left: Duration) -> Option<Duration> {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
             let it_value = Timespec::try_from(left).ok()?;

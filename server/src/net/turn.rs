@@ -29,7 +29,7 @@ impl Turn<'_> {
         matches!(self.access, EngineAccess::Lent(_))
     }
 
-    /// Tells others what a batch has left for them; once the engine is unlocked.
+    /// Delivers the notices of a batch, once the engine is unlocked.
     #[inline]
     pub(super) fn pass_on(&self, notices: &mut Notices) {
         for id in notices.sessions.drain(..) {

@@ -1,9 +1,9 @@
-//! Finds out that a script is slow when nobody else does.
+//! Detects slow scripts when no other thread does.
 //!
-//! The thread that runs the script cannot, and the others may be asleep without knowing. This thread looks from time
-//! to time whether a script has run for longer than `busy-reply-threshold`; then it arms the interpreter's hook, from
-//! which the script's thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it,
-//! and a period without a batch sends it back to sleep.
+//! The thread that runs the script cannot, and the others may be asleep. This thread checks periodically whether a
+//! script has run for longer than `busy-reply-threshold`; then it arms the interpreter's hook, from which the script's
+//! thread serves its sockets. It sleeps while nothing runs: the first batch after a pause wakes it, and a period
+//! without a batch sends it back to sleep.
 
 use super::shared::Shared;
 use super::shutdown::ThreadGuard;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// How often it looks.
+/// How often it checks.
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// Starts the thread; it ends when the server does.
@@ -21,7 +21,7 @@ pub(super) fn start(shared: Arc<Shared>, guard: ThreadGuard) -> std::io::Result<
         let _guard = guard;
         shared.batches.thread.get_or_init(thread::current);
         loop {
-            // It looks around before it sleeps: a batch may have begun before the thread did.
+            // It checks before it sleeps: a batch may have begun before the thread did.
             watch_scripts(&shared);
             if shared.shutdown.is_requested() {
                 return;

@@ -7,15 +7,15 @@ use std::sync::Arc;
 /// Pieces that are written at a time.
 const SLICES: usize = 32;
 
-/// Bytes that are written at a time: by so many the account of what is unread may be too low, while they are written.
+/// Bytes that are written at a time. While they are written, the count of unread output may be too low by this much.
 const AT_A_TIME: usize = 256 * 1024;
 
-/// What was taken from the session and is not yet written.
+/// Output that was taken from the session and is not yet written.
 pub(super) struct WriteBuffer {
     waiting: Outbox,
-    /// The socket has not taken all of it: its client does not read.
+    /// The socket is full: its client does not read.
     stuck: bool,
-    /// Where the session is told how much is left to write.
+    /// The counters shared with the session.
     buffers: Arc<ClientBuffers>,
 }
 
@@ -33,7 +33,7 @@ impl WriteBuffer {
         self.waiting.len()
     }
 
-    /// Lets `append` add to what is still to be written.
+    /// Lets `append` add to the unwritten output.
     pub(super) fn extend(&mut self, append: impl FnOnce(&mut Outbox)) {
         append(&mut self.waiting);
         self.tell();
@@ -43,7 +43,7 @@ impl WriteBuffer {
         self.buffers.tell_taken(&self.waiting);
     }
 
-    /// Whether the socket has refused to take all of it.
+    /// Whether the socket was full at the last write.
     pub(super) fn is_stuck(&self) -> bool {
         self.stuck
     }
@@ -60,7 +60,7 @@ impl WriteBuffer {
 
     fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
-            // A client that reads may answer before the call is over, and what it has read must not count against it.
+            // A client that reads may answer before the call returns, and what it has read must not count against it.
             self.buffers.tell_unwritten(self.waiting.len().saturating_sub(AT_A_TIME));
             match write_some(&self.waiting, stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -79,7 +79,7 @@ impl WriteBuffer {
     }
 }
 
-/// Writes the first bytes, at most [`AT_A_TIME`] or what its pieces are.
+/// Writes the first bytes, at most [`AT_A_TIME`] or its whole pieces.
 fn write_some(waiting: &Outbox, stream: &mut impl Write) -> io::Result<usize> {
     if let Some(only) = waiting.only_part() {
         return stream.write(&only[..only.len().min(AT_A_TIME)]);
@@ -87,7 +87,7 @@ fn write_some(waiting: &Outbox, stream: &mut impl Write) -> io::Result<usize> {
     let mut slices = [IoSlice::new(&[]); SLICES];
     let count = waiting.first(&mut slices);
     let mut len = 0;
-    // One that is longer goes alone: it is somebody's whole message.
+    // A longer piece goes alone: it is one whole message.
     let fit = slices[..count].iter().take_while(|slice| {
         len += slice.len();
         len <= AT_A_TIME

@@ -1,9 +1,9 @@
-//! What jemalloc tells of itself, for INFO.
+//! jemalloc's figures, for INFO.
 
 use lockwheel::AllocatorUsage;
 use tikv_jemalloc_ctl::{epoch, stats};
 
-/// What it has given out and keeps now; 0 where it does not tell.
+/// The bytes it has handed out and keeps now; 0 where it gives no figures.
 pub(crate) fn usage() -> AllocatorUsage {
     // Its figures are those of the last epoch.
     let _stale = epoch::advance();

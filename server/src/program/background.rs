@@ -6,22 +6,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, iter};
 
-/// Tells the program that it is the one in the background.
+/// Marks the process that runs in the background.
 const MARK: &str = "LOCKWHEEL_IN_BACKGROUND";
 
-/// Whether this is the process in the background; then it leaves the terminal's session that it was started in.
+/// Whether this is the process in the background; if so, it leaves its terminal's session.
 pub(crate) fn arrive() -> bool {
     let is_there = env::var_os(MARK).is_some();
     #[cfg(unix)]
     if is_there {
-        // It fails for a leader of a session, which has nothing to leave.
+        // It fails for a session leader, which has nothing to leave.
         let _led_already = rustix::process::setsid();
     }
     is_there
 }
 
-/// Starts the program again, with the same arguments in the same directory, where nobody sees what it says. A process
-/// that has threads cannot be divided safely; one that starts anew needs no such care.
+/// Starts the program again, with the same arguments in the same directory and its output discarded. A process with
+/// threads cannot fork safely, so a new one starts afresh.
 pub(crate) fn send(directory: &Path, stdin: Option<&[u8]>) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Err(io::Error::other("Running in the background is not supported"));
@@ -40,7 +40,7 @@ pub(crate) fn send(directory: &Path, stdin: Option<&[u8]>) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets it be called as this process is, in lists of processes.
+/// Gives it this process' name in lists of processes.
 #[cfg(unix)]
 fn named(command: &mut Command, name: OsString) {
     std::os::unix::process::CommandExt::arg0(command, name);

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs, process};
 
-/// The system's files, and what was read from standard input, which cannot be read twice.
+/// The system's files, and the text of standard input, which cannot be read twice.
 #[derive(Debug, Default)]
 pub(crate) struct SystemFiles {
     pub(crate) stdin: Option<Vec<u8>>,
@@ -40,7 +40,7 @@ impl Files for SystemFiles {
     }
 }
 
-/// A file that tells others of this process.
+/// A file that announces this process to others.
 #[derive(Debug)]
 pub(crate) struct PublishedFile(PathBuf);
 
@@ -52,7 +52,7 @@ impl PublishedFile {
             return Ok(None);
         }
         let content = format!("{content}\n");
-        // What is there may be a device: it must not be replaced, nor removed later.
+        // It may be a device: that must not be replaced, nor removed later.
         if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
             return fs::write(path, content).map(|()| None);
         }
@@ -70,7 +70,7 @@ impl PublishedFile {
     }
 }
 
-/// What the next step of a path, which may be a pattern, leads to.
+/// What the next step of a path, which may be a pattern, matches.
 fn expand(from: &Path, step: Component<'_>) -> Vec<PathBuf> {
     let pattern = step.as_os_str().as_encoded_bytes();
     if !pattern.iter().any(|byte| b"*?[".contains(byte)) {
@@ -79,7 +79,7 @@ fn expand(from: &Path, step: Component<'_>) -> Vec<PathBuf> {
     }
     let directory = if from.as_os_str().is_empty() { Path::new(".") } else { from };
     let names = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    // A leading dot has to be named.
+    // A leading dot must be matched literally.
     let matches = |name: &[u8]| {
         name.starts_with(b".") <= pattern.starts_with(b".") && glob::matches(pattern, name, false)
     };

@@ -1,4 +1,4 @@
-//! The log: its lines have the shape of Redis'.
+//! The log, in the format of Redis'.
 
 use jiff::Zoned;
 use lockwheel_engine::config::{Config, LogLevel};
@@ -19,18 +19,18 @@ pub(crate) fn line(mark: char, text: &str) -> String {
     format!("{}:M {} {mark} {text}", process::id(), stamp(&Zoned::now()))
 }
 
-/// A time as the lines of Redis' log begin: `21 Nov 2026 10:24:16.301`.
+/// A time in the format of Redis' log: `21 Nov 2026 10:24:16.301`.
 fn stamp(time: &Zoned) -> String {
     time.strftime("%d %b %Y %H:%M:%S.%3f").to_string()
 }
 
-/// Opens the file that logs go to, if there is one.
+/// Opens the log file, if there is one.
 pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
     if path.is_empty() { Ok(None) } else { File::options().create(true).append(true).open(path).map(Some) }
 }
 
-/// Logs what `loglevel` asks for to `logfile` or standard output, which is kept for warnings and the ready line when
-/// no other level is asked for. The environment's `RUST_LOG` comes first.
+/// Logs at `loglevel` to `logfile` or standard output; the latter shows only warnings and the ready line when no other
+/// level is asked for. The environment's `RUST_LOG` overrides that.
 pub(crate) fn start(config: &Config) {
     let level = match config.loglevel {
         LogLevel::Debug => LevelFilter::TRACE,
@@ -42,7 +42,7 @@ pub(crate) fn start(config: &Config) {
     let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
     let path = config.logfile.clone();
     let writer = BoxMakeWriter::new(move || -> Box<dyn Write> {
-        // Opened for each line, as Redis does: the file may be moved away at any time.
+        // Opened for each line, as in Redis: the file may be moved away at any time.
         match open(&path) {
             Ok(None) => Box::new(io::stdout()),
             Ok(Some(file)) => Box::new(file),
@@ -53,7 +53,7 @@ pub(crate) fn start(config: &Config) {
     tracing_subscriber::registry().with(lines.with_filter(filter)).init();
 }
 
-/// Events as lines: debug, verbose, notice and warning are told by a mark.
+/// Events as lines: a mark shows debug, verbose, notice or warning.
 struct Lines;
 
 impl<S, N> FormatEvent<S, N> for Lines

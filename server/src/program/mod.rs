@@ -1,4 +1,4 @@
-//! What makes the server a program of a system: its files, its log, the background, who supervises it.
+//! The server as a system's program: its files, its log, the background, its supervisor.
 
 pub(crate) mod allocator;
 pub(crate) mod background;

@@ -1,11 +1,11 @@
-//! Who supervises the program, and what it is told.
+//! The program's supervisor, and its notifications.
 
 use lockwheel_engine::config::Supervision;
 use std::env;
 
-/// What systemd says where to tell it.
+/// The variable in which systemd names its socket.
 const NOTIFY_SOCKET: &str = "NOTIFY_SOCKET";
-/// What Upstart gives its jobs.
+/// The variable that Upstart sets for its jobs.
 const UPSTART_JOB: &str = "UPSTART_JOB";
 
 /// A supervisor that has been found.
@@ -16,7 +16,7 @@ pub(crate) enum Supervisor {
 }
 
 impl Supervisor {
-    /// The one that the configuration names, if the environment shows it; and what to complain of if it does not.
+    /// The one that the configuration names, if the environment shows it; and a warning if it does not.
     pub(crate) fn find(asked: Supervision) -> (Option<Self>, Option<&'static str>) {
         let is_set = |name| env::var_os(name).is_some();
         match asked {
@@ -36,7 +36,7 @@ impl Supervisor {
     pub(crate) fn ready(self) {
         match self {
             Supervisor::Systemd => notify("STATUS=Ready to accept connections\nREADY=1"),
-            // Upstart waits for its job to stop itself, and lets it go on.
+            // Upstart waits for its job to stop itself, and then continues it.
             #[cfg(unix)]
             Supervisor::Upstart => {
                 use rustix::process::{Signal, getpid, kill_process};

@@ -1,4 +1,4 @@
-//! What can be done with a running server from anywhere in its process.
+//! Controls a running server from anywhere in its process.
 
 use crate::net::Shared;
 use lockwheel_engine::Engine;
@@ -9,11 +9,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A running server's clock and locks, for any thread: a copy costs next to nothing.
+/// A running server's clock and locks, for any thread: cheap to copy.
 ///
-/// Each call is one batch of the server, as the requests of a client are: it waits for the commands that run, even for
-/// a slow script. A handle does not keep the server running. It can outlive the server, and then shows the state that
-/// was left.
+/// Each call is one batch of the server, like the requests of a client: it waits for running commands, even for a slow
+/// script. A handle does not keep the server running. It can outlive the server, and then shows its last state.
 ///
 /// ```
 /// use lockwheel::{Server, Time};
@@ -67,7 +66,7 @@ impl Handle {
 
     /// Moves both hands, firing every deadline on the way at its own instant, in order. How many fired.
     ///
-    /// What that causes for clients is in their sockets' way when this returns.
+    /// When this returns, the effects are on their way to the clients' sockets.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -118,8 +117,8 @@ impl Handle {
         self.with(|engine| engine.now().wall_ms())
     }
 
-    /// A lock of database 0 as it is now: who holds it, natively or by Redisson, for how long yet, and who waits. What
-    /// LOCK.INFO tells.
+    /// A lock of database 0 as it is now: its holders, native or Redisson's, the rest of its lease, and its waiters.
+    /// The same as LOCK.INFO.
     ///
     /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
     ///
@@ -135,7 +134,7 @@ impl Handle {
         self.with(|engine| engine.lock_snapshot(0, name.as_ref()))
     }
 
-    /// The same of another database; `None` when the server has no such.
+    /// The same for another database; `None` when the server has no such.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -160,7 +159,7 @@ impl Handle {
         self.shared.timer_wakes()
     }
 
-    /// Asks the server to end, as SHUTDOWN does, and does not wait for it: [`Server::wait`](crate::Server::wait) and
+    /// Asks the server to end, as SHUTDOWN does, without waiting: [`Server::wait`](crate::Server::wait) and
     /// [`Builder::serve`](crate::Builder::serve) return.
     ///
     /// ```

@@ -43,7 +43,7 @@ impl Builder {
         self
     }
 
-    /// What decides every random choice; without it the system does.
+    /// The seed of every random choice; without it the system chooses one.
     pub fn seed(mut self, seed: u64) -> Self {
         self.config.seed = Some(seed);
         self
@@ -61,13 +61,13 @@ impl Builder {
         self
     }
 
-    /// Lets SIGTERM and SIGINT end it: for a process that is nothing else.
+    /// Lets SIGTERM and SIGINT end it: for a dedicated process.
     pub fn signals(mut self, signals: bool) -> Self {
         self.signals = signals;
         self
     }
 
-    /// What INFO tells of the process' allocator, which this asks: for a process that is nothing else.
+    /// Reads the allocator's figures for INFO: for a dedicated process.
     pub fn allocator(mut self, usage: fn() -> AllocatorUsage) -> Self {
         self.allocator = Some(usage);
         self
@@ -94,7 +94,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server with Redis' defaults, but for what is set on the builder.
+    /// A server with Redis' defaults, except for what the builder sets.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -148,7 +148,7 @@ impl Server {
     }
 
     /// Ends it as dropping it does, but waits no longer than `patience` for its threads, where dropping waits for up to
-    /// five seconds. A thread that is within a command may then go on until that has ended: for a process that ends.
+    /// five seconds. A thread that runs a command may then continue until it ends: for a process that is about to exit.
     pub fn stop(mut self, patience: Duration) {
         self.patience = patience;
     }

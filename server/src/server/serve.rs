@@ -4,21 +4,22 @@ use super::error::StartError;
 use super::instance::{Builder, Server};
 use std::time::Duration;
 
-/// How long the end waits for commands that run: supervisors expect a process to end within a second.
+/// How long a shutdown waits for running commands: supervisors expect a process to end within a second.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What [`Builder::serve`] tells of the server's life.
+/// A stage in the server's life, as [`Builder::serve`] reports it.
 #[derive(Debug)]
 pub enum Stage<'a> {
     /// It accepts connections.
     Ready(&'a Server),
-    /// It was asked to end, and will.
+    /// It was asked to end, and is going to.
     Stopping,
 }
 
 impl Builder {
-    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it: what
-    /// the program `lockwheel` does once it has read its configuration. `tell` is called at each stage, on this thread.
+    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it: this
+    /// is what the program `lockwheel` does once it has read its configuration. `tell` is called at each stage, on this
+    /// thread.
     ///
     /// ```
     /// use lockwheel::{Server, Stage, StartError};
@@ -34,7 +35,7 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// When the server cannot be started, or what `tell` gives: then the server ends.
+    /// When the server cannot be started, or `tell` fails: then the server ends.
     pub fn serve<E: From<StartError>>(
         self,
         mut tell: impl FnMut(Stage<'_>) -> Result<(), E>,
