@@ -1,4 +1,4 @@
-//! The interpreter's memory: counted, limited, and small blocks kept at hand.
+//! The interpreter's memory: counted and limited, with a free list of small blocks.
 
 use lockwheel_lua_sys::IS_SANITIZED;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
@@ -7,12 +7,12 @@ use std::ptr::{self, NonNull};
 
 /// How blocks are aligned.
 const ALIGN: usize = 16;
-/// Blocks come in multiples of this many bytes. A sanitizer is to see the end of each.
+/// Blocks come in multiples of this many bytes. A sanitizer needs the exact end of each.
 const GRAIN: usize = if IS_SANITIZED { 1 } else { ALIGN };
-/// Blocks up to this size are kept when freed. A sanitizer is to see that they are freed.
+/// Blocks up to this size are kept when freed. A sanitizer needs to see them freed.
 const SMALL: usize = if IS_SANITIZED { 0 } else { 512 };
 const CLASSES: usize = SMALL / GRAIN;
-/// No more than this is kept, all sizes together: what a few thousand small scripts leave between two collections.
+/// The most bytes kept, all sizes together: the garbage of a few thousand small scripts between two collections.
 const MAX_KEPT: usize = 1 << 20;
 
 /// A freed block, whose first bytes link to the next of its size.
@@ -22,8 +22,8 @@ struct Kept {
 
 /// An allocator for one interpreter.
 ///
-/// Measured with the scripts of a lock: keeping small blocks saves a tenth of a script's time against the C library's
-/// allocator.
+/// Measured with the scripts of a lock: keeping small blocks saves a tenth of a script's time compared to the C
+/// library's allocator.
 pub(crate) struct Alloc {
     /// Bytes in use may not grow beyond this; `usize::MAX` while the limit is suspended.
     ceiling: usize,
@@ -44,12 +44,12 @@ impl Alloc {
         self.used
     }
 
-    /// Lets everything through until [`resume`](Alloc::resume).
+    /// Suspends the limit until [`resume`](Alloc::resume).
     pub(crate) fn suspend(&mut self) {
         self.ceiling = usize::MAX;
     }
 
-    /// Holds to the limit again. False if it is exceeded already.
+    /// Enforces the limit again. False if it is exceeded already.
     pub(crate) fn resume(&mut self) -> bool {
         self.ceiling = self.limit;
         self.used <= self.limit
@@ -60,7 +60,7 @@ impl Alloc {
         self.used.checked_add(len).is_some_and(|used| used <= self.limit)
     }
 
-    /// Gives kept blocks back.
+    /// Frees the kept blocks.
     pub(crate) fn trim(&mut self) {
         for class in 0..CLASSES {
             while let Some(block) = self.free[class] {
@@ -159,7 +159,7 @@ impl Alloc {
         }
     }
 
-    /// While the limit is suspended nothing may fail, as there is nobody to take Lua's error: the process is out of
+    /// While the limit is suspended nothing may fail, because Lua's error would not be caught: the process is out of
     /// memory, and ends as it does when Rust's own allocation fails.
     fn checked(&self, block: *mut u8, size: usize) -> *mut u8 {
         if block.is_null() && self.ceiling == usize::MAX {

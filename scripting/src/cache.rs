@@ -1,4 +1,4 @@
-//! Which scripts there are, by text and by digest. The compiled functions lie in the interpreter, at the same slots.
+//! The cached scripts, by text and by digest. The compiled functions lie in the interpreter, at the same slots.
 
 use crate::sha::Sha;
 use crate::shebang::Flags;
@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashTable};
 use std::cell::RefCell;
 use std::hash::BuildHasher;
 
-/// Scripts that came by EVAL are forgotten, those not used for longest first, when they are more than this many ...
+/// Scripts that came by EVAL are evicted, those not used for longest first, when they are more than this many ...
 const MAX_EVALS: usize = 20_000;
 /// ... or their texts have more bytes than this. Scripts that came by SCRIPT LOAD stay until they are flushed.
 const MAX_EVAL_BYTES: usize = 64 << 20;
@@ -16,7 +16,7 @@ const MAX_EVAL_BYTES: usize = 64 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScriptId {
     pub(crate) slot: u32,
-    /// Tells scripts apart that have used the same slot.
+    /// Distinguishes scripts that have used the same slot.
     serial: u64,
 }
 
@@ -26,14 +26,14 @@ struct Script {
     serial: u64,
     /// Whether it stays until it is flushed.
     loaded: bool,
-    /// Whether it was used since the hand last passed.
+    /// Whether it was used since the clock hand last passed (second-chance eviction).
     used: bool,
 }
 
-/// Digests, made when somebody asks by digest for the first time after a script came by its text.
+/// Digests, computed at the first look-up by digest after a script came by its text.
 struct Digests {
     slots: HashMap<Sha, u32, FixedState>,
-    /// Scripts whose digest is not made yet.
+    /// Scripts whose digest is not computed yet.
     pending: Vec<ScriptId>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Cache {
     serial: u64,
     evals: usize,
     eval_bytes: usize,
-    /// Where the search for a script to forget goes on.
+    /// Where the search for a script to evict continues.
     hand: usize,
 }
 
@@ -163,12 +163,12 @@ impl Cache {
         id
     }
 
-    /// The slot of a script that was forgotten to make room, if room is needed; to be called until there is none.
+    /// The slot of a script that was evicted to make room, if room is needed; call it until there is none.
     pub(crate) fn forget_one(&mut self) -> Option<u32> {
         if self.evals <= MAX_EVALS && self.eval_bytes <= MAX_EVAL_BYTES {
             return None;
         }
-        // Twice round finds one: the first time takes the marks of use away.
+        // Two rounds find one: the first clears the marks of use.
         for _ in 0..2 * self.scripts.len() {
             let slot = self.hand % self.scripts.len();
             self.hand = slot + 1;
@@ -201,7 +201,7 @@ impl Cache {
         slot
     }
 
-    /// Forgets all scripts.
+    /// Drops all scripts.
     pub(crate) fn clear(&mut self) {
         let (serial, hasher) = (self.serial, self.hasher.clone());
         *self = Cache { serial, hasher, ..Cache::new(0) };

@@ -8,14 +8,14 @@ use crate::sink::StackSink;
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
 
-/// What a function that scripts call says instead of a count of results: raise the value on top as an error.
+/// What a function that scripts call returns instead of a count of results: raise the value on top as an error.
 const RAISE: c_int = -1;
 
 const NO_ARGUMENTS: &[u8] = b"Please specify at least one argument for this redis lib call";
 const BAD_ARGUMENT: &[u8] = b"Lua redis lib command arguments must be strings or integers";
 
-/// Defines a function for scripts by one that does the work, and returns a count of results or [`RAISE`]. When the
-/// error is raised nothing is left in the frame that would have to be dropped.
+/// Defines a function for scripts from one that does the work, and returns a count of results or [`RAISE`]. When the
+/// error is raised nothing is left in the frame that needs to be dropped.
 macro_rules! lua_function {
     ($(#[$doc:meta])* $name:ident = $work:expr) => {
         $(#[$doc])*
@@ -36,8 +36,8 @@ pub(crate) use lua_function;
 /// [`RAISE`], for the macro.
 pub(crate) const RAISE_ERROR: c_int = RAISE;
 
-/// The functions of the table `redis` that call commands or ask about them, past all libraries: the way of every
-/// command of a script.
+/// The functions of the table `redis` that call commands or ask about them, without the libraries in between: every
+/// command of a script comes this way.
 pub(crate) const FUNCTIONS: &[(&CStr, lua_CFunction)] =
     &[(c"call", redis_call), (c"pcall", redis_pcall), (c"acl_check_cmd", acl_check_cmd)];
 
@@ -203,10 +203,10 @@ unsafe fn run_command(state: *mut lua_State, raise: bool) -> c_int {
     }
 }
 
-/// Whether the script is to end after a call: also where the host has refused a write because a kill came before it.
+/// Whether the script must end after a call: also where the host has refused a write because a kill came first.
 #[cold]
 fn is_ended(context: &Context, called: Called) -> bool {
-    // After a panic the host is not asked anything.
+    // After a panic the host is not called.
     matches!(called, Called::Panic) || context.look()
 }
 
@@ -293,12 +293,12 @@ unsafe fn check_command(state: *mut lua_State) -> c_int {
     }
 }
 
-/// What comes before a NUL: texts of errors and statuses are C strings in Redis.
+/// The text before a NUL: texts of errors and statuses are C strings in Redis.
 pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-/// Text without the line ends at its end.
+/// Text without trailing line ends.
 pub(crate) fn trim_lines(mut text: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r' | b'\n'] = text {
         text = rest;

@@ -1,4 +1,4 @@
-//! What the functions that scripts call need of the world: one for each interpreter, at a fixed address.
+//! What the functions that scripts call need besides the interpreter: one for each interpreter, at a fixed address.
 
 use crate::alloc::Alloc;
 use crate::control::ScriptControl;
@@ -13,10 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A slow script looks at the host's clock once in so many polls, as long as these are cheap: each some ten
-/// instructions long, where looking takes a hundred.
+/// A slow script reads the host's clock once in so many polls, as long as these are cheap: each some ten instructions
+/// long, where a reading takes a hundred.
 const CHEAP_POLLS: u32 = 16;
-/// Cheap are polls of which that many take no more than so many microseconds. After dear ones each looks.
+/// Polls are cheap if that many take no more than so many microseconds. Otherwise each poll reads the clock.
 const CHEAP_US: u64 = 100;
 /// Microseconds between two calls of `Host::on_slow`.
 const SERVE_EVERY_US: u64 = 1000;
@@ -38,13 +38,13 @@ pub(crate) struct Context {
     pub(crate) random: Cell<Random>,
     /// Scratch space, taken while it is used.
     pub(crate) text: Cell<Vec<u8>>,
-    /// Bytes that library functions have in buffers beside the interpreter's memory.
+    /// Bytes that buffers of library functions take besides the interpreter's memory.
     buffered: Cell<usize>,
-    /// What the host panicked with, until no frame of Lua's is left to unwind through.
+    /// The host's panic, until no Lua frame is left to unwind through.
     panic: Cell<Option<Box<dyn Any + Send>>>,
-    /// Polls until the next look at the clock, of a slow script.
+    /// Polls until the next reading of the clock, for a slow script.
     polls: Cell<u32>,
-    /// What the clock showed then, and when the host was last asked to serve: by an earlier script, if not by this one.
+    /// That reading, and when the host was last asked to serve: by an earlier script, if not by this one.
     looked: Cell<u64>,
     served: Cell<u64>,
 }
@@ -62,7 +62,7 @@ impl Argument {
         Argument { start: bytes.as_ptr(), len: bytes.len() }
     }
 
-    /// Whether it is a number, whose text is still to be written.
+    /// Whether it is a number, whose text must still be written.
     pub(crate) fn is_number(self) -> bool {
         self.start.is_null()
     }
@@ -113,12 +113,12 @@ impl Context {
         change(unsafe { &mut *self.alloc.get() })
     }
 
-    /// Lets every allocation through until [`limit_memory`](Context::limit_memory): nothing raises errors of memory.
+    /// Suspends the limit until [`limit_memory`](Context::limit_memory): nothing raises errors of memory.
     pub(crate) fn free_memory(&self) {
         self.with_alloc(Alloc::suspend);
     }
 
-    /// Holds to the limit of memory. False if it is exceeded already.
+    /// Enforces the limit of memory. False if it is exceeded already.
     pub(crate) fn limit_memory(&self) -> bool {
         self.with_alloc(Alloc::resume)
     }
@@ -128,12 +128,12 @@ impl Context {
         self.with_alloc(|alloc| alloc.used())
     }
 
-    /// Gives memory back that is kept for the next script.
+    /// Frees memory that was kept for the next script.
     pub(crate) fn trim_memory(&self) {
         self.with_alloc(Alloc::trim);
     }
 
-    /// Whether `len` bytes more stay within the limit, with what buffers have.
+    /// Whether `len` bytes more stay within the limit, buffers included.
     #[inline]
     pub(crate) fn has_room(&self, len: usize) -> bool {
         self.buffered.get().checked_add(len).is_some_and(|len| self.with_alloc(|alloc| alloc.has_room(len)))
@@ -154,7 +154,7 @@ impl Context {
         self.buffered.set(self.buffered.get() - len);
     }
 
-    /// Names the host of the script that is about to run.
+    /// Sets the host of the script that is about to run.
     ///
     /// # Safety
     ///
@@ -166,7 +166,7 @@ impl Context {
         self.protocol.set(Protocol::Resp2);
     }
 
-    /// Forgets the host. What it panicked with, if it did, is the caller's to resume.
+    /// Clears the host. If it panicked, the caller must resume the panic.
     pub(crate) fn leave(&self) -> Option<Box<dyn Any + Send>> {
         self.host.set(None);
         let mut text = self.text.take();
@@ -198,7 +198,7 @@ impl Context {
         self.panic.set(Some(panic));
     }
 
-    /// What the interpreter calls while it is interrupted; 1 ends the script. `context` is the context.
+    /// Called by the interpreter while it is interrupted; 1 ends the script. `context` is the context.
     ///
     /// # Safety
     ///
@@ -208,7 +208,7 @@ impl Context {
         c_int::from(unsafe { &*context.cast::<Context>() }.poll())
     }
 
-    /// Whether the script is to end. To be asked at each of many small steps, of a script that was given a signal.
+    /// Whether the script must end. To be called at each of many small steps, in a script that was signalled.
     #[cold]
     pub(crate) fn poll(&self) -> bool {
         if self.control.is_killed() {
@@ -222,14 +222,14 @@ impl Context {
         self.look()
     }
 
-    /// Whether the script is to end. To be asked after a step that may have taken long; of a slow script it looks at
-    /// the clock.
+    /// Whether the script must end. To be called after a step that may have taken long; in a slow script it reads the
+    /// clock.
     #[inline]
     pub(crate) fn is_ended(&self) -> bool {
         self.control.is_signalled() && self.look()
     }
 
-    /// Lets the host of a slow script serve others, if it is time to. Whether the script is to end.
+    /// Lets the host of a slow script serve others, if it is time to. Whether the script must end.
     #[cold]
     pub(crate) fn look(&self) -> bool {
         if self.control.is_killed() {

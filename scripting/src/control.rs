@@ -1,4 +1,4 @@
-//! What other threads may know of a running script, and do to it.
+//! The state of a running script, shared with other threads, and how they stop it.
 
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -14,28 +14,28 @@ pub struct ScriptControl {
     since_ms: AtomicU64,
 }
 
-/// The interpreter asks the host from time to time.
+/// The interpreter calls the host from time to time.
 const ARMED: u32 = 1;
 /// The interpreter ends the script.
 const KILL: u32 = 2;
 const RUNNING: u32 = 4;
 const WRITTEN: u32 = 8;
 const FLAGS: u32 = 15;
-/// What the interpreter's loops test for.
+/// The bits that the interpreter's loops test.
 pub(crate) const SIGNAL_MASK: u32 = ARMED | KILL;
 
-/// The script that runs.
+/// The running script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunningScript {
     /// What was called.
     pub kind: EntryKind,
-    /// When it began, by the clock of who runs it.
+    /// When it began, by the caller's clock.
     pub since_ms: u64,
     /// Whether [`ScriptControl::kill`] may end it: it has not written yet.
     pub is_killable: bool,
 }
 
-/// What a client has had run.
+/// What a client can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -43,7 +43,7 @@ pub enum EntryKind {
     Script,
 }
 
-/// While it lives a script runs.
+/// While this exists a script runs.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct RunGuard<'a>(&'a ScriptControl);
@@ -69,8 +69,7 @@ impl ScriptControl {
         ScriptControl::default()
     }
 
-    /// A script begins, at `since_ms` of whatever clock the caller keeps, and ends with the guard. Signals to it end
-    /// too.
+    /// A script begins, at `since_ms` of the caller's clock, and ends with the guard, as do signals to it.
     pub(crate) fn begin(&self, since_ms: u64) -> RunGuard<'_> {
         self.since_ms.store(since_ms, Ordering::Relaxed);
         let run = self.state.load(Ordering::Relaxed) & !FLAGS;
@@ -83,14 +82,14 @@ impl ScriptControl {
         self.state.store(run, Ordering::Release);
     }
 
-    /// The script has done all that it does, its reply included. False if a kill came before: then it must end as one
-    /// that was killed. Afterwards none can come.
+    /// The script has finished, its reply included. False if a kill came before: then it must end as a killed one.
+    /// Afterwards no kill can come.
     pub(crate) fn finish(&self) -> bool {
         let ended = |state| if state & KILL == 0 { Some(state & !FLAGS) } else { None };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended).is_ok()
     }
 
-    /// The script that runs; none if none does.
+    /// The running script; none if none runs.
     pub fn running(&self) -> Option<RunningScript> {
         let state = self.state.load(Ordering::Acquire);
         (state & RUNNING != 0).then(|| RunningScript {
@@ -102,7 +101,7 @@ impl ScriptControl {
 
     /// The script is about to write. False if a kill came before: then it must not.
     pub fn mark_write(&self) -> bool {
-        // Once it has written, it is not killed but by force: that may be seen a write later.
+        // Once it has written, only force kills it: a kill may see that one write late.
         let mut state = self.state.load(Ordering::Acquire);
         if state & WRITTEN == 0 {
             state = self.state.fetch_or(WRITTEN, Ordering::AcqRel);
@@ -126,7 +125,7 @@ impl ScriptControl {
         self.update(|state| if state & WRITTEN == 0 { Ok(state | KILL) } else { Err(KillError::Unkillable) })
     }
 
-    /// Ends the running script whatever it has done, as SHUTDOWN NOSAVE does. Nothing happens if no script runs.
+    /// Ends the running script whatever it has done, as SHUTDOWN NOSAVE does. Does nothing if no script runs.
     pub fn force_kill(&self) {
         self.update(|state| Ok(state | KILL)).ok();
     }
@@ -144,12 +143,12 @@ impl ScriptControl {
         }
     }
 
-    /// Whether the running script is to end now.
+    /// Whether the running script must end now.
     pub(crate) fn is_killed(&self) -> bool {
         self.state.load(Ordering::Acquire) & KILL != 0
     }
 
-    /// Whether the running script is slow, or to end now.
+    /// Whether the running script is slow, or must end now.
     #[inline]
     pub(crate) fn is_signalled(&self) -> bool {
         self.state.load(Ordering::Acquire) & SIGNAL_MASK != 0

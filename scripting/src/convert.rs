@@ -9,20 +9,20 @@ use lockwheel_resp::{Protocol, Reply};
 use std::borrow::Cow;
 use std::ffi::c_int;
 
-/// Free slots that Redis asks for before it converts a value; where there are less it writes an error instead.
+/// Free slots that Redis requires before it converts a value; with fewer it writes an error instead.
 const SLOTS: c_int = 4;
 /// Bytes that a value takes in a reply, besides its text; a rough guess.
 const VALUE_COST: usize = 8;
-/// Bytes of a reply, counted as above, between two looks whether the script is to end.
+/// Bytes of a reply, counted as above, between two checks whether the script must end.
 const PIECE: usize = 1 << 12;
 
-/// What became of a result.
+/// How writing a result ended.
 pub(crate) enum Written {
-    /// It is written, with these errors in it.
+    /// It is written, including these errors.
     Whole(Errors),
-    /// It would be larger than it may be; nothing is written.
+    /// It would exceed the limit; nothing is written.
     TooLarge,
-    /// The script was ended meanwhile; some of the result may be written.
+    /// The script was ended meanwhile; part of the result may be written.
     Ended,
 }
 
@@ -41,7 +41,7 @@ enum Frame {
 /// as in Redis.
 ///
 /// The reply to a table is measured first: the same table may stand in it many times, and it may be no larger than
-/// `max_bytes`. Both ways it is looked from time to time whether the script is slow or to end.
+/// `max_bytes`. Both passes check from time to time whether the script is slow or must end.
 ///
 /// # Safety
 ///
@@ -58,7 +58,7 @@ pub(crate) unsafe fn write_result(
     // walk's memory is freed.
     unsafe {
         let kind = lua_type(from, -1);
-        // A plain value takes no slot but its own, so none is asked for.
+        // A plain value needs no slot but its own, so none is reserved.
         if kind != LUA_TTABLE {
             write_plain(from, kind, context.protocol.get(), reply);
             lua_pop(from, 1);
@@ -69,7 +69,7 @@ pub(crate) unsafe fn write_result(
         lua_xmove(from, walker, 1);
         lua_pushvalue(walker, -1);
         let mut written = Walk::new(walker, context, &mut Measure).run(max_bytes);
-        // The copy, and whatever lies on it if the walk was broken off, goes.
+        // Pops the copy, and whatever an aborted walk left on it.
         lua_settop(walker, 2);
         if matches!(written, Written::Whole(_)) {
             written = Walk::new(walker, context, reply).run(usize::MAX);
@@ -87,7 +87,7 @@ struct Walk<'a> {
     frames: Vec<Frame>,
     errors: Errors,
     bytes: usize,
-    /// When to look next, in those bytes.
+    /// When to check next, in those bytes.
     look_at: usize,
     is_ended: bool,
 }
@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks whether the script is to end, and lets others be served if it is slow.
+    /// Checks whether the script must end, and serves others if it is slow.
     fn look(&mut self) {
         self.look_at = self.bytes.saturating_add(PIECE);
         self.is_ended |= self.context.is_ended();
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         self.errors.add(text, is_new);
     }
 
-    /// Goes on with the innermost table: puts its next value on top and writes it, or leaves the table.
+    /// Continues with the innermost table: puts its next value on top and writes it, or leaves the table.
     ///
     /// # Safety
     ///
@@ -403,7 +403,7 @@ impl Walk<'_> {
         count
     }
 
-    /// As [`look`](Walk::look), while the values of one table are counted. What is counted does not matter then.
+    /// As [`look`](Walk::look), while the values of one table are counted. If it ends, the count does not matter.
     fn is_counting_ended(&mut self, count: usize) -> bool {
         if count % PIECE == PIECE - 1 {
             self.look();

@@ -1,4 +1,4 @@
-//! Kinds of entry: what a client can have run, and all in which one kind differs from another.
+//! Kinds of entry: what a client can run, and how one kind differs from another.
 
 use crate::error::Error;
 use crate::ffi::*;
@@ -10,16 +10,16 @@ use std::fmt::Display;
 pub(crate) trait Entry {
     /// The name of its chunk: errors show it as the place where they happened.
     const CHUNK: &'static CStr;
-    /// What stands before the reason why a text cannot be compiled.
+    /// The prefix of the reason why a text cannot be compiled.
     const COMPILE_ERROR: &'static str;
 
     /// The flags that a text declares, and the part of it to compile.
     fn parse(text: &[u8]) -> Result<(Flags, &[u8]), Error>;
 
-    /// What errors call it: `script: <name>, on @user_script:1.` Asked only when an error is written.
+    /// Its name in errors: `script: <name>, on @user_script:1.` Called only when an error is written.
     fn name(&self) -> impl Display;
 
-    /// Gives keys and arguments to the function on top: as globals, or as parameters, which are pushed. The number of
+    /// Passes keys and arguments to the function on top: as globals, or as parameters, which are pushed. The number of
     /// those.
     ///
     /// # Safety
@@ -28,7 +28,7 @@ pub(crate) trait Entry {
     /// suspended.
     unsafe fn pass(&self, state: *mut lua_State, arguments: Arguments<'_>) -> c_int;
 
-    /// Lets go of keys and arguments, if it is worth it.
+    /// Drops keys and arguments if they are many; the next call overwrites a few.
     ///
     /// # Safety
     ///
@@ -60,7 +60,7 @@ pub(crate) const WALKER: c_int = 5;
 ///
 /// The state is live, there is a table at `index`, and the limit of memory is suspended.
 pub(crate) unsafe fn fill(state: *mut lua_State, index: c_int, strings: &[&[u8]]) {
-    // No client sends as many arguments as an `int` cannot count.
+    // No client sends more arguments than an `int` can count.
     let len = c_int::try_from(strings.len()).unwrap_or(c_int::MAX);
     // SAFETY: there is a table and memory for it; then its array has a slot for each of the strings.
     unsafe {

@@ -1,11 +1,11 @@
-//! The errors in a script's reply, as they are to be counted.
+//! The errors in a script's reply, as INFO counts them.
 
 use crate::host::Host;
 use std::collections::BTreeMap;
 
-/// Of an error's text no more than this is kept: its code, by which errors are told apart, is shorter or none.
+/// The bytes kept of an error's text: its code, which identifies it, is shorter.
 const KEPT: usize = 32;
-/// More different beginnings than this are not told apart.
+/// The most different errors that are counted apart.
 const KINDS: usize = 1024;
 
 /// Nearly always there is none: then it is a null pointer.
@@ -16,7 +16,7 @@ pub(crate) struct Errors(Option<Box<Counts>>);
 struct Counts {
     /// Errors that no command has given before, by the beginning of their texts.
     new: BTreeMap<Box<[u8]>, u64>,
-    /// Errors that a command has given, and that have been counted then.
+    /// Errors that a command has given, which have been counted already.
     again: u64,
 }
 
@@ -33,7 +33,7 @@ impl Errors {
         if is_new { counts.add(text) } else { counts.again += 1 }
     }
 
-    /// Tells the host.
+    /// Reports them to the host.
     #[inline]
     pub(crate) fn tell(self, host: &mut dyn Host) {
         if let Some(counts) = self.0 {

@@ -4,9 +4,9 @@ pub(crate) use lockwheel_lua_sys::*;
 
 use std::ffi::{CStr, c_int};
 
-/// There is something else than strings and numbers among a function's arguments; not all are written.
+/// The arguments include something other than strings and numbers; not all are written.
 pub(crate) const ARGUMENTS_NEITHER: c_int = 0;
-/// There are numbers among them.
+/// The arguments include numbers.
 pub(crate) const ARGUMENTS_NUMBERS: c_int = 2;
 
 /// Pushes a copy of `text`.

@@ -1,11 +1,11 @@
-//! The error handler: what errors become before the stack is unwound.
+//! The error handler: turns errors into tables before the stack is unwound.
 
 use crate::call::lua_function;
 use crate::ffi::*;
 use std::ffi::{CStr, c_int};
 
 lua_function!(
-    /// What the interpreter calls with an error before the stack is unwound, and scripts know as
+    /// Called by the interpreter with an error before the stack is unwound, and known to scripts as
     /// `__redis__err__handler`: makes a table of it and adds where it happened.
     error_handler = handle_error
 );
@@ -29,7 +29,7 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
         while lua_getstack(state, level, record.as_mut_ptr()) != 0 {
             lua_getinfo(state, c"nSl".as_ptr(), record.as_mut_ptr());
             let record = record.assume_init_ref();
-            // The second level is taken as it is: `error` and its like are called by a function of the script's.
+            // The second level is taken as it is: `error` and the like are called by a function of the script.
             if level == 1 && CStr::from_ptr(record.what) == c"C" {
                 level = 2;
                 continue;

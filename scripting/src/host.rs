@@ -15,11 +15,10 @@ pub trait Host {
     fn log(&mut self, level: u8, message: &[u8]);
 
     /// Called from time to time, about once in a millisecond of [`clock_us`](Host::clock_us), once the script has been
-    /// declared slow by [`ScriptControl::arm`](crate::ScriptControl::arm): lets the host serve what must be served
-    /// meanwhile.
+    /// declared slow by [`ScriptControl::arm`](crate::ScriptControl::arm): lets the host serve other clients.
     fn on_slow(&mut self) {}
 
-    /// Microseconds of a clock that never turns back. Asked only of a slow script.
+    /// Microseconds of a monotonic clock. Read only for a slow script.
     fn clock_us(&self) -> u64;
 
     /// The script is answered with an error, alone or within its result, `times` over: `text` is its beginning up to

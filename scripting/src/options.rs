@@ -1,4 +1,4 @@
-//! What can be chosen when an interpreter is made.
+//! The options of an interpreter.
 
 /// How to make a [`Runtime`](crate::Runtime).
 #[derive(Clone, Copy, Debug)]
@@ -6,7 +6,7 @@ pub struct Options {
     /// Bytes that the interpreter may have, scripts and their data together; a script that asks for more gets the
     /// error `not enough memory`. A quarter of it is the limit of one script's result.
     pub memory_limit: usize,
-    /// Seeds what is not to be guessed from outside. `math.random` does not depend on it: it begins as Redis' does.
+    /// The seed of hashes that clients must not guess. `math.random` does not depend on it: it begins as Redis' does.
     pub seed: u64,
     /// `redis.REDIS_VERSION`, three numbers with dots, from which `redis.REDIS_VERSION_NUM` is made.
     pub redis_version: &'static str,

@@ -1,5 +1,5 @@
-//! The generator behind `math.random`: the 48-bit linear congruential one of `drand48`, as Redis has it, so that a
-//! seed gives the same numbers here and there, on every platform.
+//! The generator behind `math.random`: the 48-bit linear congruential one of `drand48`, as in Redis, so that a seed
+//! gives the same numbers as there, on every platform.
 
 /// One generator. A new one gives the sequence that a new Redis server gives, which goes on from script to script.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ const SEED_LOW: u64 = 0x330E;
 
 impl Random {
     pub(crate) fn new() -> Random {
-        // What `drand48` starts with when nobody seeds it.
+        // The start of `drand48` without a seed.
         Random::seeded(0x1234_ABCD)
     }
 

@@ -34,8 +34,8 @@ impl Runtime {
         Ok(Sha::of(body))
     }
 
-    /// EVAL: the script with this text, compiled if it is not cached. No SHA-1 is made. Among scripts that came this
-    /// way those not used for longest are forgotten when they are very many. O(length).
+    /// EVAL: the script with this text, compiled if it is not cached. No SHA-1 is computed. Scripts that came this way
+    /// are evicted when they are very many, those not used for longest first. O(length).
     pub fn intern(&mut self, body: &[u8]) -> Result<ScriptId, Error> {
         if let Some(id) = self.cache.by_text(body) {
             return Ok(id);
@@ -48,8 +48,8 @@ impl Runtime {
         Ok(id)
     }
 
-    /// EVALSHA: the script with this SHA-1, in hexadecimal digits of either case. O(1), but for digests of scripts that
-    /// came by their text since the last call.
+    /// EVALSHA: the script with this SHA-1, in hexadecimal digits of either case. O(1), except for computing the
+    /// digests of scripts that came by their text since the last call.
     pub fn find(&self, sha: &[u8]) -> Option<ScriptId> {
         self.cache.by_sha(sha)
     }
@@ -59,7 +59,7 @@ impl Runtime {
         self.find(sha).is_some()
     }
 
-    /// What the script's first line says; nothing for a script that is gone.
+    /// The flags in the script's first line; none for a script that is gone.
     pub fn flags(&self, id: ScriptId) -> Flags {
         self.cache.flags(id)
     }
@@ -69,7 +69,7 @@ impl Runtime {
         self.cache.sha(id)
     }
 
-    /// SCRIPT FLUSH: forgets all scripts, and frees what they hold.
+    /// SCRIPT FLUSH: drops all scripts, and frees their memory.
     pub fn flush(&mut self) {
         self.cache.clear();
         self.vm.clear();
@@ -90,8 +90,8 @@ impl Runtime {
         self.vm.memory_used()
     }
 
-    /// A script begins, at `since_ms` of whatever clock the caller keeps. From now on other threads see it, and stop
-    /// it, through the [`ScriptControl`]; until it has run, or what this gives is dropped.
+    /// A script begins, at `since_ms` of the caller's clock. From now on other threads see it, and can stop it, through
+    /// the [`ScriptControl`]; until it has run, or the result is dropped.
     pub fn begin(&mut self, id: ScriptId, since_ms: u64) -> Invocation<'_> {
         let Runtime { vm, cache, control } = self;
         Invocation { vm, cache, id, _guard: control.begin(since_ms) }

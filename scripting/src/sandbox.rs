@@ -1,4 +1,4 @@
-//! What scripts find: the globals that Redis allows and no others, all of them read-only.
+//! The globals of scripts: those that Redis allows and no others, all of them read-only.
 
 use crate::call;
 use crate::context::Context;
@@ -104,7 +104,7 @@ unsafe fn open_libraries(state: *mut lua_State) {
     }
 }
 
-/// Takes away what scripts must not have.
+/// Removes what scripts must not have.
 ///
 /// # Safety
 ///

@@ -9,7 +9,7 @@ use crate::shebang::{self, Flags};
 use std::ffi::{CStr, c_int};
 use std::fmt::Display;
 
-/// Arguments beyond this are let go of as soon as the script ends.
+/// More arguments than this are dropped as soon as the script ends.
 const MANY_ARGUMENTS: usize = 256;
 
 /// A script that is cached.

@@ -3,10 +3,10 @@
 use crate::error::Error;
 use lockwheel_resp::split_words;
 
-/// What a script's first line says of it.
+/// The flags in a script's first line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Whether there is such a line. A script without one is bound by what its commands do, not by its flags.
+    /// Whether there is such a line. A script without one is restricted by what its commands do, not by its flags.
     pub shebang: bool,
     /// The script must not write.
     pub no_writes: bool,

@@ -27,7 +27,7 @@ enum Kind {
 
 /// Slots of the stack that one level and the values on top of it need.
 const SLOTS: c_int = 8;
-/// Aggregates beyond this are taken for a mistake of the host's: a table has room for no more keys.
+/// Aggregates beyond this are taken for a bug of the host: a table has room for no more keys.
 const MAX_KEYS: usize = 1 << 25;
 
 /// A reply becomes exactly one value on top of the stack, once [`finish`](StackSink::finish) is called.
@@ -39,9 +39,9 @@ pub(crate) struct StackSink {
     protocol: Protocol,
     levels: Vec<Level>,
     top: c_int,
-    /// The whole reply is there; what still comes is dropped.
+    /// The whole reply is there; anything more is dropped.
     done: bool,
-    /// Values to drop, which belong to an aggregate that found no room.
+    /// Values to drop, which belong to an aggregate that did not fit.
     skip: usize,
     too_deep: bool,
     /// Whether the whole reply is an error.
@@ -74,7 +74,7 @@ impl StackSink {
         !self.too_deep
     }
 
-    /// Whether a value that comes now is to be dropped.
+    /// Whether the next value is to be dropped.
     fn drops(&mut self) -> bool {
         if self.skip > 0 {
             self.skip -= 1;
@@ -110,7 +110,8 @@ impl StackSink {
         });
     }
 
-    /// The value on top is whole: puts it into the aggregate that waits for it, and that one, if whole, into its own.
+    /// The value on top is complete: puts it into the aggregate that waits for it, and that one, if complete, into its
+    /// own.
     #[inline]
     fn settle(&mut self) {
         if self.levels.is_empty() {
@@ -155,7 +156,7 @@ impl StackSink {
                 return;
             }
             if kind == Kind::Array {
-                // A table grows as it is filled; a promise of very many is not believed in advance.
+                // A table grows as it is filled; a header that promises very many is not trusted in advance.
                 lua_createtable(self.state, len.min(1 << 16) as c_int, 0);
             } else {
                 let keys = if kind == Kind::Map { len / 2 } else { len };

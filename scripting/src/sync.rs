@@ -1,3 +1,3 @@
-//! What threads meet by, in one place, so that a model can put its own in its stead.
+//! Synchronization primitives, in one place, so that a model checker can replace them.
 
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

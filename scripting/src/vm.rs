@@ -20,8 +20,8 @@ use std::panic::resume_unwind;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The collector waits until memory is four times what was in use, and then keeps up with twice the usual pace: a
-/// script's garbage is small against what the libraries take. Saves a twentieth of a lock script's time.
+/// The collector waits until memory is four times what was in use, and then collects at twice the usual pace: a
+/// script's garbage is small compared to the libraries. Saves a twentieth of a lock script's time.
 const GC_PAUSE: c_int = 400;
 const GC_STEP_MULTIPLIER: c_int = 400;
 /// Garbage of one script beyond this is collected as soon as it ends.
@@ -69,7 +69,7 @@ impl Vm {
         }
     }
 
-    /// Adds a library to those that scripts find.
+    /// Adds a library to the globals of scripts.
     #[cfg(test)]
     pub(crate) fn open_library(&mut self, library: &crate::library::Library) {
         // SAFETY: the limit is suspended, and the globals are writable meanwhile.
@@ -156,7 +156,7 @@ impl Vm {
             } else {
                 Some(write_error(state, entry.name(), reply))
             };
-            // Nobody is told that the script was killed and finds its result.
+            // A killed script must not answer with its result: the client of SCRIPT KILL was told that it was killed.
             if !context.control.finish() && lua_iskilled(state) == 0 {
                 errors = None;
             }
@@ -191,7 +191,7 @@ impl Vm {
         }
     }
 
-    /// Collects what a large script has left.
+    /// Collects the garbage of a large script.
     fn tidy(&mut self) {
         if self.memory_used() > self.collect_at {
             self.collect();
@@ -216,8 +216,8 @@ impl Drop for Vm {
     }
 }
 
-/// What Lua calls for an error that nobody catches: every call that may raise one is protected, or made with the limit
-/// of memory suspended, so this is a mistake of ours.
+/// Called by Lua for an error that nothing catches: every call that may raise one is protected, or made with the limit
+/// of memory suspended, so this is a bug.
 extern "C-unwind" fn panicked(_: *mut lua_State) -> c_int {
     unprotected()
 }
@@ -227,7 +227,7 @@ extern "C" fn unprotected() -> ! {
     panic!("an error was raised in Lua outside a protected call")
 }
 
-/// Writes the error of a killed script in the place of what it has answered.
+/// Writes the error of a killed script in place of its answer.
 #[cold]
 fn write_killed(before: usize, reply: &mut dyn Reply) -> Errors {
     let text = [b"ERR ", KILLED.to_bytes()].concat();
@@ -252,7 +252,7 @@ unsafe fn write_error(state: *mut lua_State, name: impl Display, reply: &mut dyn
         let error = lua_gettop(state);
         let is_table = lua_type(state, error) == LUA_TTABLE;
         if lua_iskilled(state) != 0 {
-            // Whatever became of the error on its way, in handlers that were ended by it in turn.
+            // Whatever became of the error in handlers that were themselves ended by it.
             text.extend_from_slice(b"ERR ");
             text.extend_from_slice(KILLED.to_bytes());
         } else if is_table {

@@ -1,18 +1,18 @@
-//! Bytes that a library function puts together.
+//! A buffer for the result of a library function.
 
 use super::frame::Frame;
 use super::raise::Raise;
 use std::ops::Deref;
 
-/// Bytes after which it is looked whether the script is to end.
+/// Bytes after which it checks whether the script must end.
 const PIECE: usize = 1 << 14;
 
-/// Grows within the interpreter's limit of memory, beside what the interpreter has itself. Its space is kept for the
+/// Grows within the interpreter's limit of memory, in addition to the interpreter's own. Its space is reused by the
 /// next one.
 pub(crate) struct Buffer<'f> {
     frame: &'f Frame<'f>,
     bytes: Vec<u8>,
-    /// The length at which it is looked next.
+    /// The length at which it checks next.
     poll_at: usize,
 }
 
@@ -24,7 +24,7 @@ impl<'f> Buffer<'f> {
         Buffer { frame, bytes, poll_at: PIECE }
     }
 
-    /// Appends bytes: an error if the memory does not suffice, or if the script is to end. O(length).
+    /// Appends bytes: an error if the memory does not suffice, or if the script must end. O(length).
     #[inline]
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Raise> {
         if bytes.len() > PIECE {

@@ -1,4 +1,4 @@
-//! What replaces functions of `math` that depend on the machine.
+//! Replacements for functions of `math` that depend on the machine.
 
 use super::frame::Frame;
 use super::raise::Raise;

@@ -1,4 +1,4 @@
-//! The libraries that scripts find beside Lua's own: lists of names and functions over a safe [`Frame`].
+//! The libraries that scripts find besides Lua's own: lists of names and functions over a safe [`Frame`].
 //!
 //! A new library is a file here with a [`Library`] in it, written without `unsafe`, and a line in [`LIBRARIES`].
 

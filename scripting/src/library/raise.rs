@@ -1,4 +1,4 @@
-//! The errors of library functions: values, until no frame of Rust is left over which Lua would jump.
+//! The errors of library functions: values, until no Rust frame is left that Lua would jump over.
 
 use crate::call::{KILLED, push_error};
 use crate::ffi::{self, *};
@@ -9,11 +9,11 @@ use std::ffi::c_int;
 #[must_use]
 pub(crate) struct Raise(Box<Cause>);
 
-/// A text, of which what stands before the first NUL is shown.
+/// A text, shown up to its first NUL.
 type Text = Cow<'static, [u8]>;
 
 enum Cause {
-    /// A text behind the place in the script.
+    /// A text, after the place in the script.
     Text(Text),
     /// What is wrong with an argument.
     Argument(c_int, Text),
@@ -23,7 +23,7 @@ enum Cause {
     Top,
     /// The limit of memory.
     Memory,
-    /// The script is to end.
+    /// The script must end.
     Killed,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Ending {
     Results(c_int),
     /// The value on top is raised.
     RaiseTop,
-    /// The text on top is raised, behind the place in the script.
+    /// The text on top is raised, after the place in the script.
     RaiseText,
     /// The text on top is raised as the error of this argument.
     RaiseArgument(c_int),
@@ -60,7 +60,7 @@ impl Raise {
         Raise(Box::new(Cause::Reply(text.into())))
     }
 
-    /// An error that nothing catches: the script is to end.
+    /// An error that nothing catches: the script must end.
     #[cold]
     pub(crate) fn killed() -> Raise {
         Raise(Box::new(Cause::Killed))
@@ -76,7 +76,7 @@ impl Raise {
         Raise(Box::new(Cause::Top))
     }
 
-    /// Puts on top of the stack what is to be raised, and says how.
+    /// Puts the value to be raised on top of the stack, and says how.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! The table `redis`, but for what calls commands.
+//! The table `redis`, without the functions that call commands.
 
 use super::frame::{Frame, Value};
 use super::raise::Raise;
@@ -65,12 +65,12 @@ fn status_reply(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(1)
 }
 
-/// A bad call of the two is answered, not raised.
+/// A wrong call of the two is answered, not raised.
 fn bad_arguments(frame: &Frame<'_>) -> Result<c_int, Raise> {
     push_error(frame, b"wrong number or type of arguments")
 }
 
-/// A table that becomes an error is the result.
+/// The result is a table that becomes an error.
 fn push_error(frame: &Frame<'_>, text: &[u8]) -> Result<c_int, Raise> {
     frame.push_table(0, 1)?;
     frame.push_bytes(b"err")?;
@@ -156,7 +156,7 @@ fn debug(_: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// What reads of unknown global variables call, with the table and the name.
+/// Called for reads of unknown global variables, with the table and the name.
 pub(crate) fn unknown_global(frame: &Frame<'_>) -> Result<c_int, Raise> {
     // Numbers and strings only, as in Redis.
     let name = frame.text(2).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What a library is, and how it comes to be among the globals.
+//! What a library is, and how it becomes a global variable.
 
 use super::frame::{Function, push_function};
 use crate::ffi::*;
@@ -6,7 +6,7 @@ use std::ffi::CStr;
 
 /// A table of functions and numbers.
 pub(crate) struct Library {
-    /// The global variable that holds the table. What it holds already stays, but for what is replaced.
+    /// The global variable that holds the table. What it already holds stays, unless it is replaced.
     pub(crate) name: &'static CStr,
     pub(crate) functions: &'static [(&'static CStr, Function)],
     pub(crate) numbers: &'static [(&'static CStr, u32)],

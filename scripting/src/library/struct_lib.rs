@@ -223,7 +223,7 @@ fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
             b'c' => {
                 let bytes = counted(frame, data, position, results)?;
                 position += bytes.len();
-                // It takes the place of its length.
+                // It replaces its length.
                 continue;
             }
             b's' => {
@@ -250,7 +250,7 @@ fn piece(data: &[u8], position: usize, size: usize) -> Result<&[u8], Raise> {
     piece.ok_or_else(|| Raise::argument(2, b"data string too short".as_slice()))
 }
 
-/// `c0`: as many bytes as the last result says, whose place they take.
+/// `c0`: as many bytes as the last result says, which they replace.
 fn counted<'d>(
     frame: &Frame<'_>,
     data: &'d [u8],
@@ -276,7 +276,7 @@ fn size(frame: &Frame<'_>) -> Result<c_int, Raise> {
             b'c' if item.size == 0 => {
                 return Err(Raise::argument(1, b"option 'c0' has no fixed size".as_slice()));
             }
-            // Letters that mean nothing have the size 0.
+            // Unknown letters have the size 0.
             option if !option.is_ascii_alphanumeric() => format.control(option)?,
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use std::ffi::{CStr, c_int};
 
-/// The longest text that the interpreter reads as a number in one go. It looks for a kill while it reads a longer one.
+/// The longest text that the interpreter reads as a number in one go. In a longer one it checks for a kill.
 const SHORT_NUMERAL: usize = 4096;
 
 impl Frame<'_> {

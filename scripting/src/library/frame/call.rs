@@ -24,7 +24,7 @@ pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function) {
     }
 }
 
-/// What Lua calls for every library function.
+/// Called by Lua for every library function.
 ///
 /// # Safety
 ///
@@ -46,7 +46,7 @@ unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Runs the function of the closure, and drops all that it has left.
+/// Runs the closure's function, and drops everything it owns.
 ///
 /// # Safety
 ///

@@ -1,10 +1,10 @@
-//! What a library function sees of the interpreter: its arguments, a stack for results, tables, and nothing unsafe.
+//! A library function's view of the interpreter: its arguments, a stack for results, tables, and nothing unsafe.
 //!
 //! Lua raises an error by a jump over all frames up to the protected call, and what lies in them is never dropped. So
-//! nothing is raised while a library function runs: the limit of memory is suspended, all calls made here are such
-//! that raise nothing else, and what may raise is done within a protected call of its own ([`Frame::protect`]). The
-//! function's own error is a value, and raised when the function has returned. A panic ends the script as a panic of
-//! the host does.
+//! nothing is raised while a library function runs: the limit of memory is suspended, all calls made here are ones that
+//! raise nothing else, and what may raise runs within a protected call of its own ([`Frame::protect`]). The function's
+//! own error is a value, and raised when the function has returned. A panic ends the script as a panic of the host
+//! does.
 
 mod arguments;
 mod call;
@@ -21,12 +21,12 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-/// A function of a library: gives the number of results, which are on top of the stack.
+/// A function of a library: returns the number of results, which are on top of the stack.
 pub(crate) type Function = fn(&Frame<'_>) -> Result<c_int, Raise>;
 
 /// One call of a library function.
 ///
-/// Arguments count from 1. They stay where they are until the call ends, so texts of theirs may be kept as long.
+/// Arguments count from 1. They stay where they are until the call ends, so their texts may be kept as long.
 pub(crate) struct Frame<'a> {
     state: *mut lua_State,
     context: &'a Context,
@@ -83,13 +83,13 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What the functions of `redis` need of the world beside the interpreter.
+    /// What the functions of `redis` need besides the interpreter.
     pub(in crate::library) fn context(&self) -> &'a Context {
         self.context
     }
 
-    /// Looks whether the script is to end, and lets others be served if it is slow. For every step of a loop that a
-    /// script can make long.
+    /// Checks whether the script must end, and serves others if it is slow. For every step of a loop that a script can
+    /// make long.
     #[inline]
     pub(crate) fn poll(&self) -> Result<(), Raise> {
         if self.context.control.is_signalled() && self.context.poll() { Err(Raise::killed()) } else { Ok(()) }

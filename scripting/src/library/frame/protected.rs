@@ -1,4 +1,4 @@
-//! What may raise an error of Lua's: done in a protected call of its own.
+//! Steps that may raise a Lua error: each runs in a protected call of its own.
 
 use super::Frame;
 use crate::ffi::{self, *};

@@ -6,12 +6,12 @@ use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
-/// Slots that are asked for when those are in use.
+/// Slots that are reserved when those are in use.
 const MORE_SLOTS: c_int = 32;
 
 impl Frame<'_> {
-    /// Makes room for so many values at once, or fails with `stack overflow` and the reason. Who pushes many results
-    /// asks before each, so that the bound is Lua's own.
+    /// Makes room for so many values at once, or fails with `stack overflow` and the reason. A function with many
+    /// results calls it before each, so that the bound is Lua's own.
     pub(crate) fn reserve(&self, count: c_int, reason: &str) -> Result<(), Raise> {
         // SAFETY: the state is live. With the limit suspended the stack grows, or the call says that it is too long.
         if unsafe { lua_checkstack(self.state, count) } == 0 {

@@ -8,11 +8,11 @@ use std::ffi::c_int;
 
 /// A table beyond this many elements or fields grows as it is filled.
 const MAX_HINT: usize = 1 << 16;
-/// About what a table takes by itself, for an element, and for a field.
+/// Roughly the bytes of a table itself, of an element, and of a field.
 const TABLE_BYTES: usize = 64;
 const ELEMENT_BYTES: usize = 16;
 const FIELD_BYTES: usize = 40;
-/// With less memory than this in use no table is as large as a table may be.
+/// With less memory than this in use no table reaches the largest size of a table.
 const TABLES_FIT: usize = 1 << 30;
 
 impl Frame<'_> {
@@ -58,8 +58,8 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// Shows every key of the table in a slot with its value, in no order. It is looked whether the script is to end
-    /// at each; what `visit` pushes goes when it returns. O(size of the table).
+    /// Passes every key of the table in a slot, with its value, to `visit`, in no order. Checks at each whether the
+    /// script must end; what `visit` pushes is popped when it returns. O(size of the table).
     ///
     /// # Panics
     ///

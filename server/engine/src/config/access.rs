@@ -42,8 +42,8 @@ impl std::error::Error for SetError {}
 pub type Pair = (Vec<u8>, Vec<u8>);
 
 impl Config {
-    /// CONFIG GET: each parameter that a pattern matches, once. A name without `*`, `?` and `[` is answered as it was
-    /// asked for, in either case; what patterns match follows, in alphabetical order. O(patterns × parameters).
+    /// CONFIG GET: each parameter that a pattern matches, once. A name without `*`, `?` and `[` is returned as it was
+    /// asked for, in either case; the matches of patterns follow, in alphabetical order. O(patterns × parameters).
     pub fn get(&self, patterns: &[&[u8]]) -> Vec<Pair> {
         let (globs, names): (Vec<&[u8]>, Vec<&[u8]>) =
             patterns.iter().partition(|pattern| pattern.iter().any(|byte| b"*?[".contains(byte)));
@@ -80,7 +80,7 @@ impl Config {
     }
 
     /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
-    /// `listen` is called last, and only when the server is to listen elsewhere; it says whether that is done.
+    /// `listen` is called last, and only when the server must listen elsewhere; it says whether that worked.
     ///
     /// # Errors
     /// The first reason why not; then nothing has changed.
@@ -125,7 +125,7 @@ impl Config {
                 }
                 _ => {}
             }
-            // An alias is another parameter in this.
+            // Here an alias counts as another parameter.
             let name = parameter.names().find(|name| name.as_bytes().eq_ignore_ascii_case(given));
             let name = name.unwrap_or(parameter.name);
             if named.iter().any(|(other, _)| *other == name) {
@@ -136,8 +136,7 @@ impl Config {
         Ok(named.into_iter().map(|(_, parameter)| parameter).collect())
     }
 
-    /// Reads the words that are to be the value of a parameter. `again`: whether the text being loaded has set it
-    /// before.
+    /// Reads the words of a parameter's value. `again`: whether the text being loaded has set it before.
     pub(super) fn read(
         &self,
         parameter: &'static Parameter,
@@ -155,7 +154,7 @@ impl Config {
         self.kept.get(parameter.name).cloned().unwrap_or_else(|| parameter.default_value())
     }
 
-    /// Gives a parameter a value that was read for it.
+    /// Stores a value that was read for a parameter.
     pub(super) fn store(&mut self, parameter: &Parameter, value: Value) {
         match parameter.field {
             Some(field) => (field.set)(self, value),
@@ -165,7 +164,7 @@ impl Config {
 }
 
 impl Parameter {
-    /// What it is when nothing sets it and it has no field: its default, as text, which is how it is shown.
+    /// The value of a parameter that nothing sets and that has no field: its default, as text, as it is shown.
     fn default_value(&self) -> Value {
         Value::Text(self.default.as_bytes().to_vec())
     }
@@ -176,7 +175,7 @@ pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.is_called(name))
 }
 
-/// The words of a value that came as one: parameters that take several are cut at each space.
+/// The words of a value given as one: parameters that take several are split at each space.
 pub(super) fn split_value<'a>(parameter: &Parameter, text: &'a [u8]) -> Vec<&'a [u8]> {
     if !parameter.takes_several() {
         return vec![text];

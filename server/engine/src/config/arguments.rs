@@ -38,8 +38,8 @@ Examples:
        echo 'notify-keyspace-events KEA' | lockwheel -";
 
 impl Invocation {
-    /// What the arguments ask for, the program's own name left out. `files` gets files and standard input, when they
-    /// are asked for; `check_renames` says whether commands can be renamed so.
+    /// What the arguments ask for, without the program's own name. `files` reads files and standard input, when asked
+    /// for; `check_renames` says whether commands can be renamed like this.
     pub fn from_arguments(
         arguments: impl IntoIterator<Item = Vec<u8>>,
         files: &mut dyn Files,
@@ -99,7 +99,7 @@ fn load(
     Ok(loader.config)
 }
 
-/// A command line, taken apart.
+/// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CommandLine<'a> {
     file: Option<&'a [u8]>,
@@ -110,7 +110,7 @@ struct CommandLine<'a> {
 
 impl<'a> CommandLine<'a> {
     /// The rules are those of redis-server 7.0: a first argument without `-` in front is a file; `-`, first or last, is
-    /// standard input; what follows an option is its value even if it begins with `--`, but for `--save`; an option
+    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save`; an option
     /// and its value may be one argument.
     fn read(arguments: &'a [Vec<u8>]) -> Self {
         let mut line = CommandLine::default();

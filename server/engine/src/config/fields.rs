@@ -1,4 +1,4 @@
-//! Typed fields of the configuration: each knows the value that stands for it.
+//! Typed fields of the configuration, each convertible to and from a [`Value`].
 
 use super::{OutputLimits, TimeMode, Value};
 use crate::keyspace::EventClasses;
@@ -10,7 +10,7 @@ pub enum LogLevel {
     Debug,
     /// Much, rarely useful.
     Verbose,
-    /// What one wants to know in production.
+    /// What matters in production.
     #[default]
     Notice,
     /// Only what is important.
@@ -22,13 +22,13 @@ impl LogLevel {
     const ALL: [Self; 4] = [LogLevel::Debug, LogLevel::Verbose, LogLevel::Notice, LogLevel::Warning];
 }
 
-/// To whom something is allowed.
+/// Which clients something is allowed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Permission {
-    /// To nobody.
+    /// No client.
     #[default]
     No,
-    /// To everybody.
+    /// Every client.
     Yes,
     /// To clients on this machine.
     Local,
@@ -38,7 +38,7 @@ impl Permission {
     pub(super) const NAMES: &[&str] = &["no", "yes", "local"];
     const ALL: [Self; 3] = [Permission::No, Permission::Yes, Permission::Local];
 
-    /// Whether it is allowed to a client; `local`: whether that is on this machine.
+    /// Whether a client is allowed; `local`: whether it is on this machine.
     pub fn allows(self, local: bool) -> bool {
         match self {
             Permission::No => false,
@@ -48,16 +48,16 @@ impl Permission {
     }
 }
 
-/// Who starts the program, and is told that it is ready (`supervised`).
+/// The supervisor of the program, which is notified when it is ready (`supervised`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supervision {
     /// Upstart.
     Upstart,
     /// systemd.
     Systemd,
-    /// The one that the environment tells of.
+    /// The one that the environment shows.
     Auto,
-    /// Nobody.
+    /// None.
     #[default]
     No,
 }
@@ -67,11 +67,11 @@ impl Supervision {
     const ALL: [Self; 4] = [Supervision::Upstart, Supervision::Systemd, Supervision::Auto, Supervision::No];
 }
 
-/// A type of fields. The table pairs each field with a kind that makes values of its type.
+/// The type of a field. The table pairs each field with a kind that makes values of its type.
 pub(super) trait Field {
-    /// The value that stands for it.
+    /// The field as a value.
     fn value(&self) -> Value;
-    /// Takes over a value; one of another type, which the table rules out, changes nothing.
+    /// Stores a value; one of another type, which the table rules out, changes nothing.
     fn assign(&mut self, value: Value);
 }
 
@@ -83,7 +83,7 @@ macro_rules! numbers {
             }
 
             fn assign(&mut self, value: Value) {
-                // The kind has checked the range; what a small machine cannot count is as good as no limit.
+                // The kind has checked the range; more than a small machine can count amounts to no limit.
                 match value {
                     Value::Integer(number) => *self = <$number>::try_from(number).unwrap_or(<$number>::MAX),
                     Value::Size(bytes) => *self = <$number>::try_from(bytes).unwrap_or(<$number>::MAX),
@@ -133,7 +133,7 @@ impl Field for Vec<String> {
     }
 }
 
-/// Fields that are the content of a variant of their own.
+/// Fields stored in a variant of their own.
 macro_rules! contents {
     ($($variant:ident($content:ty)),*) => {
         $(impl Field for $content {

@@ -9,7 +9,7 @@ use lockwheel_resp::split_words;
 use std::collections::BTreeSet;
 use std::{fmt, io};
 
-/// Files that include each other are followed so deep.
+/// The depth up to which files may include each other.
 const DEPTH_MAX: usize = 16;
 
 /// Why a configuration cannot be loaded. Its text is the report that Redis prints.
@@ -56,7 +56,7 @@ impl LoadError {
     }
 }
 
-/// Why the system refuses something, in the words of C's `strerror`, as Redis tells it.
+/// The system's reason for refusing something, in the words of C's `strerror`, as Redis reports it.
 pub fn system_reason(error: &io::Error) -> String {
     match (error.raw_os_error(), error.kind()) {
         (None, io::ErrorKind::NotFound) => "No such file or directory".to_owned(),
@@ -75,7 +75,7 @@ enum Outcome {
     Include(String),
 }
 
-/// Says whether commands can have these new names: the name that a command has, and its next; empty: it is gone.
+/// Says whether commands can have these new names: each command's name, and its new one; empty: it is removed.
 ///
 /// # Errors
 /// Why not, in Redis' words.
@@ -165,12 +165,12 @@ impl<'a> Loader<'a> {
         let Some(parameter) = find(name) else { return Err(UNKNOWN.into()) };
         let again = !self.seen.insert(parameter.name);
         let value = match values {
-            // `"900 1"` is as good as `900 1`.
+            // `"900 1"` means the same as `900 1`.
             [one] => self.config.read(parameter, &split_value(parameter, one), again)?,
             _ => self.config.read(parameter, values, again)?,
         };
         self.config.store(parameter, value);
-        // What follows is relative to it.
+        // Later paths are relative to it.
         if parameter.name == "dir" {
             self.files.enter(&self.config.dir).map_err(|error| system_reason(&error))?;
         }
@@ -180,11 +180,11 @@ impl<'a> Loader<'a> {
 
 const UNKNOWN: &str = "Bad directive or wrong number of arguments";
 
-/// Lines that are no parameters.
+/// Lines that set no parameter.
 fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
     match (name, values) {
         (b"include", [path]) => Ok(Outcome::Include(String::from_utf8_lossy(path).into_owned())),
-        // Parameters of long ago, which Redis too accepts and forgets.
+        // Parameters of long ago, which Redis too accepts and ignores.
         (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
         (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),
         (b"user", [_, ..]) => Err("Users in the configuration are not supported".into()),

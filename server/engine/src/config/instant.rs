@@ -21,7 +21,7 @@ pub(super) fn parse(text: &[u8]) -> Option<i64> {
     Some(instant.as_millisecond()).filter(|ms| *ms >= 0)
 }
 
-/// Whether a sign stands at this place of `YYYY-MM-DDTHH:MM:SS`, and no digit.
+/// Whether a separator, and no digit, stands at this place of `YYYY-MM-DDTHH:MM:SS`.
 fn is_separator(at: usize) -> bool {
     matches!(at, 4 | 7 | 10 | 13 | 16)
 }

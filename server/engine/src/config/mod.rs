@@ -65,9 +65,9 @@ pub struct Config {
     pub threads: usize,
     /// Whether time runs by itself.
     pub time: TimeMode,
-    /// What decides every random choice; none: the system does.
+    /// The seed of every random choice; none: the system chooses it.
     pub seed: Option<u64>,
-    /// Whether the commands that steer the server in a test (`CLOCK.*`, `AWAIT.*`, `FAULT.*`) are there.
+    /// Whether the commands that control the server in a test (`CLOCK.*`, `AWAIT.*`, `FAULT.*`) exist.
     pub control: bool,
     /// How many databases there are, at most 100,000.
     pub databases: usize,
@@ -91,7 +91,7 @@ pub struct Config {
     pub client_output_buffer_limit: OutputLimits,
     /// Milliseconds after which a script is slow: others get BUSY, and it can be killed; 0: never.
     pub busy_reply_threshold: u64,
-    /// Calls that take so many microseconds are logged by SLOWLOG; negative: none.
+    /// Calls that take at least so many microseconds are logged by SLOWLOG; negative: none.
     pub slowlog_log_slower_than: i64,
     /// The most entries of SLOWLOG.
     pub slowlog_max_len: usize,
@@ -123,22 +123,22 @@ pub struct Config {
     pub dir: String,
     /// The file that the process id is written to; empty: none.
     pub pidfile: String,
-    /// Who may use DEBUG.
+    /// Which clients may use DEBUG.
     pub enable_debug_command: Permission,
-    /// Who may CONFIG SET the protected parameters.
+    /// Which clients may CONFIG SET the protected parameters.
     pub enable_protected_configs: Permission,
     /// Whether the program goes into the background (`daemonize`).
     pub daemonize: bool,
-    /// Who is told that the program is ready.
+    /// The supervisor that is notified when the program is ready.
     pub supervised: Supervision,
-    /// Commands' new names (`rename-command`): the name that a command has, and its next; empty: it is gone.
+    /// Commands' new names (`rename-command`): each command's name, and its new one; empty: it is removed.
     pub(crate) renames: Vec<(String, String)>,
     /// Parameters without a field that were set, by name.
     kept: BTreeMap<&'static str, Value>,
 }
 
 impl Default for Config {
-    /// Redis' defaults, but for `bind`, which is the loopback interface.
+    /// Redis' defaults, except for `bind`, which is the loopback interface.
     fn default() -> Self {
         let encodings = Encodings::default();
         Config {
@@ -179,7 +179,7 @@ impl Default for Config {
             logfile: String::new(),
             dir: ".".to_owned(),
             pidfile: String::new(),
-            // A server for tests: who is on this machine may ask it to sleep. Redis says no.
+            // A server for tests: clients on this machine may make it sleep. In Redis the default is no.
             enable_debug_command: Permission::Local,
             enable_protected_configs: Permission::No,
             daemonize: false,
@@ -195,7 +195,7 @@ impl Default for Config {
 pub struct BindAddress {
     /// The address, or a name that is still to be resolved.
     pub host: Host,
-    /// Whether it is passed over when the machine does not have it.
+    /// Whether it is skipped when the machine does not have it.
     pub optional: bool,
 }
 
@@ -224,7 +224,7 @@ pub fn all_parameters() -> &'static [Parameter] {
     table::PARAMETERS
 }
 
-/// Whether the value of the parameter with this name, in any case, is not for everybody's eyes.
+/// Whether the parameter with this name, in any case, is a secret.
 pub fn is_secret(name: &[u8]) -> bool {
     access::find(name).is_some_and(|parameter| parameter.secret)
 }

@@ -1,4 +1,4 @@
-//! What a parameter is: its row, its kinds of value, and how a value reads.
+//! A parameter: its row, its kinds of value, and how a value is read.
 
 use super::{Config, OutputLimits, TimeMode, instant};
 use crate::keyspace::EventClasses;
@@ -7,11 +7,11 @@ use std::borrow::Cow;
 /// Why a value is refused, in Redis' words.
 pub(super) type Reason = Cow<'static, str>;
 
-/// What a value may depend on beside its words.
+/// What the reading of a value may depend on besides its words.
 pub(super) struct Context<'a> {
     pub(super) config: &'a Config,
     pub(super) parameter: &'static Parameter,
-    /// Whether the parameter was set before by the text that is being loaded.
+    /// Whether the text being loaded has set the parameter before.
     pub(super) again: bool,
 }
 
@@ -102,9 +102,9 @@ pub enum Change {
     Anytime,
     /// At the start only.
     AtStart,
-    /// At any time by those whom `enable-protected-configs` allows.
+    /// At any time, by clients that `enable-protected-configs` allows.
     Protected,
-    /// At any time, when the server can listen where it says then; what CONFIG SET answers when it cannot.
+    /// At any time, if the server can then listen where it says; what CONFIG SET answers if it cannot.
     Listening(&'static str),
 }
 
@@ -122,14 +122,14 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its other name; CONFIG GET shows both.
     pub alias: Option<&'static str>,
-    /// What values it takes.
+    /// The values it takes.
     pub kind: Kind,
     /// Its value when nothing sets it, as CONFIG GET shows it.
     pub default: &'static str,
     /// When it may change.
     pub change: Change,
     pub(super) check: Option<Rule>,
-    /// Its value is not for everybody's eyes.
+    /// Its value is a secret.
     pub(super) secret: bool,
     pub(super) field: Option<Access>,
 }
@@ -181,7 +181,7 @@ impl Parameter {
         std::iter::once(self.name).chain(self.alias)
     }
 
-    /// Whether it is called so, in either case.
+    /// Whether this is one of its names, in either case.
     pub(super) fn is_called(&self, name: &[u8]) -> bool {
         self.names().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
     }

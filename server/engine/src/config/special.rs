@@ -1,5 +1,5 @@
-//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, but for what is
-//! refused here and works in Redis.
+//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, except for what
+//! works in Redis and is refused here.
 
 use super::limits::OutputLimit;
 use super::parameter::{Context, Reason, Value};
@@ -12,7 +12,7 @@ type Words<'a> = &'a [&'a [u8]];
 
 const ARITY: &str = "wrong number of arguments";
 
-/// `bind`: at most 16 addresses. Whether they can be listened on is seen when it is tried.
+/// `bind`: at most 16 addresses. Binding shows later whether they can be listened on.
 pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     const MOST: usize = 16;
     if words.len() > MOST {
@@ -97,7 +97,7 @@ pub(super) fn shutdown(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reaso
     Ok(Value::Words(if shown.is_empty() { vec![b"default".to_vec()] } else { shown }))
 }
 
-/// `hz`: beyond 1 to 500, the nearer of the two.
+/// `hz`: values outside 1 to 500 become the nearest of the two.
 pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     match integer(words[0], 0, i32::MAX.into())? {
         Value::Integer(hz) => Ok(Value::Integer(hz.clamp(1, 500))),
@@ -105,7 +105,7 @@ pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     }
 }
 
-/// `repl-backlog-size`: at least 16 KiB, whatever is asked for.
+/// `repl-backlog-size`: at least 16 KiB, even if less is asked for.
 pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     const LEAST: u64 = 16 << 10;
     let bytes = size_in(words[0], 1, i64::MAX as u64)?;
@@ -113,7 +113,7 @@ pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason
 }
 
 /// `dir`: a directory. Quotes around it are dropped: some clients' test suites start a server with them, and no
-/// directory is called so.
+/// directory has such a name.
 pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let path = match words[0] {
         [b'"', path @ .., b'"'] => path,
@@ -166,7 +166,7 @@ pub(super) fn replicaof(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reas
     Err("Replication is not supported".into())
 }
 
-/// `time`: `real`, `manual`, or the instant that a standing clock shows.
+/// `time`: `real`, `manual`, or the instant of a frozen clock.
 pub(super) fn time(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let mode = match words[0].to_ascii_lowercase().as_slice() {
         b"real" => Some(TimeMode::Real),

@@ -10,7 +10,7 @@ const PORT: i64 = u16::MAX as i64;
 /// The most bytes of a size that Redis keeps as a signed number.
 const LONG: u64 = i64::MAX as u64;
 
-/// The most databases: some 30 MB of them. Redis takes any number, and dies of those that do not fit into the memory.
+/// The most databases: some 30 MB of them. Redis takes any number, and dies when they do not fit into memory.
 const DATABASES: i64 = 100_000;
 
 /// What CONFIG SET answers when the server cannot listen where it is asked to.

@@ -61,7 +61,7 @@ fn in_range<N: PartialOrd + std::fmt::Display>(number: N, min: N, max: N) -> Res
     Ok(number)
 }
 
-/// The one of some words that is meant, in either case.
+/// The one of some words that this is, in either case.
 pub(super) fn choice(word: &[u8], words: &'static [&'static str]) -> Result<&'static str, Reason> {
     let found = words.iter().find(|known| known.as_bytes().eq_ignore_ascii_case(word));
     found.copied().ok_or_else(|| no_choice(words))

@@ -1,8 +1,8 @@
-//! What an engine takes in all, and the most that it took.
+//! The memory of an engine in all, and its peak.
 
 use super::BufferBytes;
 
-/// What the parts of an engine take, in bytes.
+/// The memory of an engine's parts, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUsage {
     /// Keys and values.
@@ -25,7 +25,7 @@ impl MemoryUsage {
     }
 }
 
-/// The memory account of one engine: what is not counted by those who hold it.
+/// The memory account of an engine: what its parts do not count themselves.
 #[derive(Debug, Default)]
 pub struct MemoryAccount {
     /// What clients hold, but for their sessions.
@@ -34,30 +34,30 @@ pub struct MemoryAccount {
     pub messages: BufferBytes,
     /// What the engine took when it was made.
     pub at_start: MemoryUsage,
-    /// What it took when it was last looked at.
+    /// Its memory at the last sample.
     pub last: MemoryUsage,
     peak: usize,
     next_look_us: u64,
 }
 
 impl MemoryAccount {
-    /// Microseconds between two looks, as in Redis: what comes and goes in between is no peak.
+    /// Microseconds between two samples, as in Redis: shorter peaks are missed.
     const EVERY_US: u64 = 100_000;
 
-    /// The most bytes that were seen. At least what was given to the last [`MemoryAccount::look`].
+    /// The highest sample, in bytes: at least that of the last [`MemoryAccount::look`].
     #[must_use]
     pub fn peak(&self) -> usize {
         self.peak
     }
 
-    /// Whether it is time for another look, by the system's monotonic clock.
+    /// Whether the next sample is due, by the system's monotonic clock.
     #[must_use]
     #[inline]
     pub fn is_due(&self, monotonic_us: u64) -> bool {
         monotonic_us >= self.next_look_us
     }
 
-    /// Takes note of what the engine takes at this instant.
+    /// Records a sample of the engine's memory.
     pub fn look(&mut self, usage: MemoryUsage, monotonic_us: u64) {
         self.last = usage;
         self.peak = self.peak.max(usage.total());

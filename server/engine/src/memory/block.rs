@@ -1,4 +1,4 @@
-//! What a block of memory takes of an allocator.
+//! The size that an allocator gives a block.
 
 /// Larger blocks are whole pages of the system.
 const LARGE: usize = 14 * 1024;
@@ -39,7 +39,7 @@ const HALF_FULL: usize = 6;
 mod tests {
     use super::*;
 
-    /// What `malloc_usable_size` tells under jemalloc.
+    /// What `malloc_usable_size` returns under jemalloc.
     #[test]
     fn sizes_are_those_of_the_allocator() {
         let sizes = [0, 1, 8, 9, 17, 128, 129, 160, 161, 256, 257, 1025, 10_003].map(block);

@@ -14,12 +14,12 @@ impl BufferBytes {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// A buffer of `before` bytes is one of `after` bytes now. O(1).
+    /// A buffer has changed from `before` to `after` bytes. O(1).
     pub fn change(&self, before: usize, after: usize) {
         self.0.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
 
-    /// Counts so many bytes until what comes back is dropped.
+    /// Counts so many bytes until the result is dropped.
     #[must_use]
     pub fn hold(&self, bytes: usize) -> HeldBytes {
         self.change(0, bytes);
@@ -27,7 +27,7 @@ impl BufferBytes {
     }
 }
 
-/// Bytes that are counted as long as this is there.
+/// Bytes that are counted as long as this exists.
 #[derive(Debug)]
 pub struct HeldBytes {
     all: BufferBytes,

@@ -1,5 +1,5 @@
-//! How much memory an engine takes, counted by those who hold it: where a buffer, a table or a page grows or shrinks,
-//! without asking the allocator. Of several engines in a process, each knows its own.
+//! The memory of an engine, counted by its parts: where a buffer, a table or a page grows or shrinks, without asking
+//! the allocator. Of several engines in a process, each knows its own.
 
 mod account;
 mod block;

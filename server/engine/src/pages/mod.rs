@@ -18,14 +18,14 @@ pub trait Store<V> {
     /// As [`get`](Self::get), to change.
     fn get_mut(&mut self, index: u32) -> &mut V;
 
-    /// Frees `index`, which must be in use. The value stays as it is until it is replaced or its page goes.
+    /// Frees `index`, which must be in use. The value stays as it is until it is replaced or its page is freed.
     fn remove(&mut self, index: u32);
 
     /// Bytes of heap held. O(1).
     fn heap_bytes(&self) -> usize;
 }
 
-/// Pages of `PAGE` values, made when one of theirs is asked for.
+/// Pages of `PAGE` values, each made when an index in it is first used.
 #[derive(Clone, Debug)]
 struct Pages<V, const PAGE: usize> {
     all: Vec<Option<Box<[V; PAGE]>>>,

@@ -1,4 +1,4 @@
-//! Values in pages, at places that the store gives out.
+//! Values in pages, at indices that the slab chooses.
 
 use super::{Pages, Store};
 use crate::memory::of_vec;
@@ -7,17 +7,17 @@ use crate::memory::of_vec;
 #[derive(Clone, Debug)]
 pub struct Slab<V, const PAGE: usize> {
     pages: Pages<V, PAGE>,
-    /// What is free in each page.
+    /// The free places of each page.
     rooms: Vec<Room>,
     /// Pages with room, in no order; values are put in the last one.
     roomy: Vec<u32>,
-    /// The page that emptied last. It is kept, lest a value that comes and goes allocate each time.
+    /// The page that emptied last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,
-    /// Bytes of heap that the rooms hold.
+    /// Bytes of heap that the lists of free places hold.
     free_bytes: usize,
 }
 
-/// What is free in a page.
+/// The free places of a page.
 #[derive(Clone, Debug, Default)]
 struct Room {
     /// Places that were in use and are free.
@@ -35,7 +35,7 @@ impl Room {
         self.begun as usize == size && self.free.is_empty()
     }
 
-    /// Makes place for more that is free, of `size` at most. How many bytes more it takes.
+    /// Makes room for more free places, `size` at most. How many bytes more it takes.
     #[cold]
     fn grow(&mut self, size: usize) -> usize {
         let before = of_vec(&self.free);

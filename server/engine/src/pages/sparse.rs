@@ -1,16 +1,16 @@
-//! Values at places that somebody else gives out.
+//! Values at indices that the caller chooses.
 
 use super::{Pages, Store};
 use crate::memory::of_vec;
 
-/// Values in pages of `PAGE`, beside a [`Slab`](super::Slab) whose indices name them: what only some of its values
-/// have. A page without any takes no memory. Every operation is O(1), but for the allocation of a page.
+/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) whose indices name them, for what only some of its
+/// values have. A page without any takes no memory. Every operation is O(1), but for the allocation of a page.
 #[derive(Clone, Debug)]
 pub struct Sparse<V, const PAGE: usize> {
     pages: Pages<V, PAGE>,
     /// How many places of each page are in use.
     used: Vec<u32>,
-    /// The page that emptied last. It is kept, lest a value that comes and goes allocate each time.
+    /// The page that emptied last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,
 }
 

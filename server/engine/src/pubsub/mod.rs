@@ -1,4 +1,4 @@
-//! Publish/subscribe: who listens to which channel and pattern.
+//! Publish/subscribe: the subscribers of channels and patterns.
 
 use crate::keyspace::glob;
 use crate::memory::{block, of_trees};
@@ -19,7 +19,7 @@ pub(crate) struct PubSub {
 }
 
 impl PubSub {
-    /// How many subscriptions a message to the channel reaches, patterns counted each.
+    /// How many subscriptions a message to the channel reaches, each pattern counted.
     pub(crate) fn receivers(&self, channel: &[u8]) -> usize {
         self.subscribers(channel) + self.matching(channel).map(|(_, ids)| ids.len()).sum::<usize>()
     }
@@ -44,7 +44,7 @@ impl PubSub {
         self.channels.get(channel).into_iter().flatten().copied()
     }
 
-    /// The channels with subscribers whose names begin so, in order, each with its subscribers.
+    /// The channels with subscribers whose names have this prefix, in order, each with its subscribers.
     pub(crate) fn with_prefix<'a>(
         &'a self,
         prefix: &'a [u8],
@@ -58,27 +58,27 @@ impl PubSub {
         self.patterns.iter().map(|(pattern, ids)| (&**pattern, ids))
     }
 
-    /// Whether anybody listens to anything.
+    /// Whether there is any subscription.
     pub(crate) fn has_audience(&self) -> bool {
         !(self.channels.is_empty() && self.patterns.is_empty())
     }
 
-    /// A client listens to a channel. O(log n).
+    /// A client subscribes to a channel. O(log n).
     pub(crate) fn subscribe(&mut self, channel: &[u8], id: u64) {
         self.join(channel, id, |all| &mut all.channels);
     }
 
-    /// A client listens to all channels that match a pattern. O(log n).
+    /// A client subscribes to a pattern. O(log n).
     pub(crate) fn subscribe_pattern(&mut self, pattern: &[u8], id: u64) {
         self.join(pattern, id, |all| &mut all.patterns);
     }
 
-    /// A client no longer listens to a channel. O(log n).
+    /// A client unsubscribes from a channel. O(log n).
     pub(crate) fn unsubscribe(&mut self, channel: &[u8], id: u64) {
         self.leave(channel, id, |all| &mut all.channels);
     }
 
-    /// A client no longer listens to a pattern. O(log n).
+    /// A client unsubscribes from a pattern. O(log n).
     pub(crate) fn unsubscribe_pattern(&mut self, pattern: &[u8], id: u64) {
         self.leave(pattern, id, |all| &mut all.patterns);
     }

@@ -1,11 +1,11 @@
-//! The interpreter of an engine, and the script that it runs.
+//! The runtime of an engine, and the script that it runs.
 
 use crate::config::Config;
 use crate::spec::{CommandError, REDIS_VERSION, errors};
 use lockwheel_scripting::{KillError, Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
-/// The interpreter, and what others may see of a script that it runs.
+/// The runtime, and what other threads can see of its running script.
 pub(crate) struct Scripts {
     /// Taken out while a script runs.
     runtime: Option<Box<Runtime>>,
@@ -26,7 +26,7 @@ impl Scripts {
         &self.control
     }
 
-    /// Whether a script runs: then whoever asks is within it.
+    /// Whether a script runs: then the caller is within it.
     #[inline]
     pub(crate) fn is_running(&self) -> bool {
         self.runtime.is_none()

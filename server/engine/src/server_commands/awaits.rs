@@ -70,8 +70,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Explains these commands."),
 ];
 
-/// Reads what stands from argument `at` to the end, nothing or `LIMIT ms`: how long a test waits for a state, in
-/// milliseconds of real time.
+/// Reads `LIMIT ms`, or nothing, from argument `at` to the end: how long a test waits for a state, in milliseconds of
+/// real time.
 fn limit_ms(args: Args<'_>, at: usize) -> Result<u64, CommandError> {
     const DEFAULT_MS: u64 = 5000;
     if args.len() == at {
@@ -83,18 +83,18 @@ fn limit_ms(args: Args<'_>, at: usize) -> Result<u64, CommandError> {
     Ok(args.int_in(at + 1, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?.unsigned_abs())
 }
 
-/// Waits so long in real time, then answers null.
+/// Waits that long in real time, then answers null.
 fn in_real_time<R>(wait: Wait<R>) -> Flow<R> {
     Wait { real_time: true, ..wait }.into()
 }
 
-/// A number of clients that is awaited.
+/// A number of clients to wait for.
 fn count(args: Args<'_>, index: usize) -> Result<usize, CommandError> {
     let count = args.int_in(index, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
     usize::try_from(count).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
 }
 
-/// A state of the server, reached when there are so many of something.
+/// A state of the server, reached when the count is high enough.
 #[derive(Debug)]
 struct AtLeast {
     count: usize,
@@ -177,7 +177,7 @@ fn subscribers(
     until(engine, AtLeast { count, of: Counted::Subscribers(args[1].into()) }, limit_ms, reply)
 }
 
-/// Tests that wait for a key's state: each for its own, and no waiter of the lock that the key may be.
+/// Tests that wait for a key's state: each for its own, without counting as waiters of a lock.
 const STATE: WaitClass =
     WaitClass { name: "state", accepts: |_| true, asking: Asking::All, out_of_turn: None, counts: false };
 
@@ -190,7 +190,7 @@ enum State {
 }
 
 impl State {
-    /// The state, and the argument behind it.
+    /// The state, and the argument after it.
     fn parse(args: Args<'_>) -> Result<(Self, usize), CommandError> {
         if args.is(2, "exists") {
             Ok((State::Exists, 3))

@@ -1,4 +1,4 @@
-//! CLIENT: what a client may learn and change of itself and of the others.
+//! CLIENT: what a client can read and change of itself and of others.
 
 use super::client_filter::Filter;
 use crate::clients::{Closing, Session, Slot, check_client_name};
@@ -285,7 +285,7 @@ fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 }
 
 impl Engine {
-    /// Cuts a client off: at once, or, when it is the one that asks, after its reply.
+    /// Disconnects a client: at once or, when it is the caller, after its reply.
     fn kill_client(&mut self, slot: Slot, asked_by: Slot) {
         if slot == asked_by {
             return self.sessions.get_mut(slot).close(Closing::AfterOutput);
@@ -293,7 +293,7 @@ impl Engine {
         self.cut_off(slot);
     }
 
-    /// The client of this number, unless it is being cut off.
+    /// The client of this number, unless it is being disconnected.
     fn live_client(&self, id: u64) -> Option<&Session> {
         let session = self.sessions.get(self.sessions.find(id)?);
         (session.closing != Some(Closing::Now)).then_some(session)

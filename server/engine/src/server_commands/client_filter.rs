@@ -1,4 +1,4 @@
-//! Which clients CLIENT KILL and CLIENT LIST mean, and the line that shows one.
+//! The filters of CLIENT KILL and CLIENT LIST, and the line of a client.
 
 use crate::clients::{Closing, Multi, Session, User};
 use crate::core::Engine;
@@ -10,7 +10,7 @@ use lockwheel_resp::Protocol;
 enum ClientType {
     Normal,
     Pubsub,
-    /// The other end of a replication: there is none here.
+    /// The other end of a replication: there is none.
     Replication,
 }
 
@@ -29,14 +29,14 @@ impl ClientType {
     }
 }
 
-/// A choice of clients: those to which all of it applies.
+/// A filter of clients: all conditions must hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     id: Option<u64>,
     kind: Option<ClientType>,
     addr: Option<String>,
     laddr: Option<String>,
-    /// The asking client is not meant.
+    /// Excludes the calling client.
     pub(super) skip_me: bool,
 }
 
@@ -51,7 +51,7 @@ impl Filter {
         Filter { addr: Some(text(addr)), ..Filter::default() }
     }
 
-    /// CLIENT KILL's options. What a later one says counts.
+    /// CLIENT KILL's options. The last of each kind counts.
     pub(super) fn parse(args: Args<'_>) -> Result<Self, CommandError> {
         let mut filter = Filter { skip_me: true, ..Filter::default() };
         for at in (2..args.len()).step_by(2) {
@@ -73,7 +73,7 @@ impl Filter {
         } else if args.is(at, "laddr") {
             self.laddr = Some(text(value));
         } else if args.is(at, "user") {
-            // Every client is the one user that there is.
+            // The default user is the only one, and every client is that user.
             if User::named(value).is_none() {
                 return Err(CommandError::new([b"ERR No such user '", quotable(value), b"'"].concat()));
             }
@@ -89,7 +89,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whether a client is meant, SKIPME apart.
+    /// Whether a client passes the filter, SKIPME apart.
     pub(super) fn matches(&self, session: &Session) -> bool {
         self.id.is_none_or(|id| id == session.id)
             && self.kind.is_none_or(|kind| kind == ClientType::of(session))
@@ -105,7 +105,7 @@ fn text(bytes: &[u8]) -> String {
 impl Engine {
     /// Appends a client's line of CLIENT LIST, with the fields of Redis 7.2 in their order.
     ///
-    /// What Redis' own buffers would hold is told of ours where we have the like, and 0 elsewhere.
+    /// Redis buffer fields map to ours where possible, else 0.
     pub(super) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
         let seconds = |since: crate::time::Now| {
             self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000
@@ -118,13 +118,13 @@ impl Engine {
         let room = session.delivery.out().buffer_capacity();
         let (query, query_free) = session.delivery.buffers().query();
         let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
-        // Replies that wait in pieces are what Redis has in its list; the others are in the buffer.
+        // Output in pieces corresponds to Redis' reply list; the rest is in the buffer.
         let list = taken + session.delivery.out().pieces();
         let list_memory = taken_memory + session.delivery.out().piece_memory();
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
         let total = session.memory();
         let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
-        // Who has not authenticated is listed as the default user.
+        // A client that has not authenticated is listed as the default user.
         let user = session.user.unwrap_or_default().name();
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
         let head = format!(

@@ -5,7 +5,7 @@ use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
 
-/// Moving time from inside a script or a transaction would tear it: the clock moves when they have ended.
+/// Moving time inside a script or a transaction would break its one instant: the clock moves when it has ended.
 const FLAGS: Flags =
     Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");

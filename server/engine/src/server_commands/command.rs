@@ -1,4 +1,4 @@
-//! COMMAND: what the table says of commands, and where a request's keys are.
+//! COMMAND: the rows of commands, and where a request's keys are.
 
 use super::command_info;
 use crate::core::{Handler, ReadingHandler};
@@ -162,7 +162,7 @@ fn getkeysandflags(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-/// A key among the arguments of a request, and what is done to it.
+/// A key among the arguments of a request, and how it is used.
 type Key = (usize, KeyFlags);
 
 /// The keys of the request that follows `COMMAND GETKEYS`.

@@ -1,4 +1,4 @@
-//! The entry of COMMAND INFO: a row, as clients read it.
+//! The entry of COMMAND INFO: a row in the reply's format.
 
 use crate::spec::{Begin, Command, Find, Flags, KeyFlags, KeySpec};
 use lockwheel_resp::Reply;
@@ -9,7 +9,7 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     reply.array(10);
     reply.bulk(command.name.as_bytes());
     reply.integer(row.arity.into());
-    // Redis keeps this one to itself.
+    // Redis hides this one.
     let told = row.flags - Flags::MAY_REPLICATE;
     write_names(Flags::NAMES, |flag| told.contains(flag), reply);
     let range = KeyRange::of(row.keys);
@@ -30,14 +30,14 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     command.subcommands.iter().for_each(|sub| write(sub, reply));
 }
 
-/// Writes the names of the flags that are told.
+/// Writes the names of the flags that are shown.
 pub(super) fn write_names<F: Copy>(names: &[(F, &str)], is_told: impl Fn(F) -> bool, reply: &mut dyn Reply) {
     let told = || names.iter().filter(|(flag, _)| is_told(*flag));
     reply.set(told().count());
     told().for_each(|(_, name)| reply.status(name.as_bytes()));
 }
 
-/// The categories of the access control list, in Redis' order, ours behind them.
+/// The categories of the access control list, in Redis' order, followed by ours.
 const CATEGORIES: &[&str] = &[
     "keyspace",
     "read",
@@ -83,7 +83,7 @@ pub(super) fn categories(command: &Command) -> impl Iterator<Item = &'static str
     CATEGORIES.iter().copied().filter(is_in)
 }
 
-/// The keys of a command as the first versions of COMMAND told them: one range.
+/// The keys of a command in the oldest format of COMMAND: one range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct KeyRange {
     first: i64,
@@ -108,7 +108,7 @@ impl KeyRange {
                 continue;
             }
             whole.first = if whole.first == 0 { range.first } else { whole.first.min(range.first) };
-            // A range to the end goes beyond any other.
+            // A range to the end is larger than any other.
             whole.last = if whole.last < 0 || range.last < 0 {
                 whole.last.min(range.last).max(-1)
             } else {

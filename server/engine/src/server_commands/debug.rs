@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
         REFUSED,
     ])];
 
-/// Refused unless `enable-debug-command` allows it to the client.
+/// Refused unless `enable-debug-command` allows it for the client.
 fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let local = engine.session(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
@@ -36,7 +36,7 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     if !args.is(1, "sleep") || args.len() != 3 {
         return Err(unknown_or_arity(args));
     }
-    // What is no number counts as none, as in Redis.
+    // Text that is no number counts as 0, as in Redis.
     let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
     // A cast from a float stays within the range of the integer.
     let us = (seconds * 1e6) as u64;

@@ -1,7 +1,7 @@
 //! INFO: the state of the server, as lines that clients and monitors read.
 //!
-//! The fields are those of Redis 7.2, in its order, but for those that tell of machinery that is not here. What Redis
-//! has and this server never does (replication, persistence, eviction) is 0.
+//! The fields are those of Redis 7.2, in its order, without those of features that do not exist here. Redis' figures of
+//! features that this server never uses (replication, persistence, eviction) are 0.
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(
     .syntax("[section ...]")
     .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])];
 
-/// A section: its name, its heading, whether it is shown unasked, and what writes it.
+/// A section: its name, its heading, whether it is shown by default, and its writer.
 struct Section {
     name: &'static str,
     heading: &'static str,
@@ -96,14 +96,14 @@ impl Lines {
         names.iter().for_each(|name| self.field(name, 0));
     }
 
-    /// How many times as many bytes the outer of two is as the inner one, and how many more.
+    /// The ratio of the outer of two sizes to the inner one, and their difference.
     fn overhead(&mut self, name: &str, outer: u64, inner: u64) {
         let ratio = outer as f64 / inner.max(1) as f64;
         self.field(&format!("{name}_ratio"), format_args!("{ratio:.2}"));
         self.field(&format!("{name}_bytes"), i128::from(outer) - i128::from(inner));
     }
 
-    /// A number of bytes, and the same for people.
+    /// A number of bytes, also in human-readable form.
     fn bytes(&mut self, name: &str, bytes: u64) {
         self.field(name, bytes);
         self.field(&format!("{name}_human"), human(bytes));
@@ -200,7 +200,7 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects"]);
 }
 
-/// What the engine takes by its own account: of several in a process, each tells its own.
+/// The engine's memory by its own account: of several in a process, each shows its own.
 fn own_memory(engine: &Engine, account: MemoryUsage, lines: &mut Lines) {
     let (used, start) = (account.total(), engine.memory.at_start.total());
     let peak = engine.memory.peak().max(used);
@@ -274,7 +274,7 @@ fn cpu(engine: &Engine, lines: &mut Lines) {
 
 fn modules(_: &Engine, _: &mut Lines) {}
 
-/// How often commands ran and how long they took, those that never did left out.
+/// How often commands ran and how long they took, without those that never did.
 fn commandstats(engine: &Engine, lines: &mut Lines) {
     for command in engine.table.iter_all() {
         let stats = engine.observers.stats.of(command.id);

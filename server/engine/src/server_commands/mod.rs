@@ -1,4 +1,4 @@
-//! The commands that see a session or the engine: one file a family, rows and handlers.
+//! The commands that see a session or the engine: one file per family, with rows and handlers.
 
 mod awaits;
 mod client;
@@ -23,7 +23,7 @@ pub use shutdown::ends_unsaved;
 use crate::core::Handler;
 use crate::spec::Row;
 
-/// The rows of all families, a slice a file.
+/// The rows of all families, one slice per file.
 pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     client::ROWS,
     command::ROWS,

@@ -82,7 +82,7 @@ fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-/// Says what a client is subscribed to now, even one that wants no replies.
+/// Reports a client's number of subscriptions, even to one that wants no replies.
 fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
     let muted = reply.mute(false);
     reply.push(3);

@@ -35,7 +35,7 @@ fn role(_: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// No replica ever has a write: who asks for none is answered at once, everybody else when the time is over.
+/// No replica ever has a write: waiting for none is answered at once, anything else at the timeout.
 fn wait(
     _: &mut Engine,
     _: Call<'_>,

@@ -168,9 +168,9 @@ fn run(
     let runtime = engine.scripts.idle()?;
     let id = lookup(runtime, &args[1])?;
     let read_only = read_only || runtime.flags(id).no_writes;
-    // SELECT in a script is the script's own.
+    // SELECT in a script affects only the script.
     let db = engine.session(call.slot).db;
-    // Scripts of a transaction share its instant, but each has the time before it is slow to itself.
+    // Scripts of a transaction share its instant, but each has its own time before it is slow.
     let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
     let inputs = ScriptInputs { keys, arguments: rest };
     let inner = call.of_script(&inputs);
@@ -220,7 +220,7 @@ struct ScriptHost<'a> {
     /// Its calls.
     call: Call<'a>,
     read_only: bool,
-    /// The script's answer has errors in it that no command has given; and how many others.
+    /// The script's answer includes errors that no command has given; and how many others.
     new_errors: bool,
     old_errors: u64,
 }
@@ -233,10 +233,10 @@ impl Host for ScriptHost<'_> {
             Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
         };
         if writes && !self.engine.scripts.control().mark_write() {
-            // Who killed the script has been told so: it ends as soon as this comes back, whatever it says.
+            // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.
             return reply.null();
         }
-        // What it called before may have been SELECT.
+        // The last call may have been SELECT.
         self.call.db = self.engine.session(self.call.slot).db;
         self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
@@ -301,8 +301,8 @@ fn script_flush(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) ->
     Ok(())
 }
 
-/// Reached only when no script is slow: then there is none to kill. A slow one is killed by the net room, or through
-/// the engine's host, without waiting for the engine.
+/// Reached only when no script is slow: then there is none to kill. The net room kills a slow one, or the engine's host
+/// does, without waiting for the engine.
 fn script_kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     scripts.control().kill().map_err(kill_error)?;
     reply.ok();

@@ -49,7 +49,7 @@ pub fn ends_unsaved(args: Args<'_>) -> bool {
     ShutdownOptions::parse(args).is_ok_and(|options| options.nosave)
 }
 
-/// There is nothing to save and nobody to wait for: every form but ABORT ends the server at once.
+/// There is nothing to save and no replica to wait for: every form but ABORT ends the server at once.
 fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {

@@ -5,7 +5,7 @@ use crate::slow_log::{Entry, SlowLog};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-/// How many entries SLOWLOG GET gives unasked.
+/// How many entries SLOWLOG GET returns by default.
 const COUNT: usize = 10;
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::LOADING, Flags::STALE]);
 

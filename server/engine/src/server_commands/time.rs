@@ -11,8 +11,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("time", 1, Handler::Engine(t
     .summary("The server's time: Unix seconds, and microseconds of the second.")
     .tips(&["nondeterministic_output"])];
 
-/// Within a script time stands, as it does for everything that a command asks of it; but a script that waits for it
-/// would never end, and so it goes on once the script is slow.
+/// TIME advances in slow scripts, so polling loops end; until then a script has one instant.
 fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let goes_on = call.origin() == Origin::Script && engine.scripts.control().is_slow();
     let now = if goes_on { engine.time.clock.read(engine.system_now()) } else { engine.time.now };

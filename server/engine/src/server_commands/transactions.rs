@@ -77,7 +77,7 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-/// A client whose transaction runs, and whom it acts as by now.
+/// A client whose transaction runs, and its present user.
 struct Transaction(Option<User>);
 
 impl Caller for Transaction {
@@ -88,7 +88,7 @@ impl Caller for Transaction {
     }
 }
 
-/// Runs a queued request. Whether the client may run it is asked again: it may act as somebody else by now.
+/// Runs a queued request. Its permission is checked again: the client's user may have changed.
 fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Request, reply: &mut dyn Reply) {
     let call = Call::by(engine.session(slot)).of_transaction();
     let argv = request.argv();
@@ -99,7 +99,7 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
     }
 }
 
-/// The rest of a transaction in which a client has killed itself: it is run, but nobody is there for the answers.
+/// The rest of a transaction in which a client has killed itself: it runs, but without replies.
 #[cold]
 fn run_unanswered(engine: &mut Engine, slot: Slot, rest: &[(CommandId, Request)], protocol: Protocol) {
     let mut unread = Vec::new();

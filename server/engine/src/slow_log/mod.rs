@@ -1,4 +1,4 @@
-//! SLOWLOG's entries: the calls that took long, the latest of them.
+//! SLOWLOG's entries: the latest calls that took long.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const ARGUMENT_BYTES_MAX: usize = 128;
 /// A call that took long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its number, from 0 on: SLOWLOG RESET does not begin anew.
+    /// Its number, from 0 on: SLOWLOG RESET does not restart it.
     pub(crate) id: u64,
     /// When it ended, in seconds since the epoch.
     pub(crate) unix_time: i64,
@@ -32,7 +32,7 @@ pub(crate) struct SlowLog {
     next_id: u64,
     /// How many entries there may be.
     max_len: usize,
-    /// Calls that take so many nanoseconds are logged.
+    /// Calls that take at least so many nanoseconds are logged.
     threshold_ns: u64,
 }
 
@@ -44,20 +44,20 @@ impl SlowLog {
         log
     }
 
-    /// From now on calls are logged that take `slower_than_us` microseconds or longer, none when that is negative, and
-    /// `max_len` of them are kept. Entries that are too many go when the next one comes.
+    /// Logs calls that take `slower_than_us` microseconds or longer, none when that is negative, and keeps `max_len` of
+    /// them. Surplus entries go when the next one comes.
     pub(crate) fn configure(&mut self, slower_than_us: i64, max_len: usize) {
         self.threshold_ns = u64::try_from(slower_than_us).map_or(u64::MAX, |us| us.saturating_mul(1000));
         self.max_len = max_len;
     }
 
-    /// Whether a call that took so many nanoseconds is logged; none takes so long as to reach the largest number.
+    /// Whether a call that took so many nanoseconds is logged; the largest number is never reached.
     #[inline]
     pub(crate) fn wants(&self, took_ns: u64) -> bool {
         took_ns >= self.threshold_ns
     }
 
-    /// Adds an entry; the oldest goes when there are too many. O(arguments), of which a bounded part is copied.
+    /// Adds an entry, and drops the oldest when there are too many. O(arguments), of which a bounded part is copied.
     pub(crate) fn add(&mut self, unix_time: i64, took_ns: u64, argv: &[&[u8]], addr: &str, name: &[u8]) {
         let arguments = shortened(argv);
         let (id, took_us) = (self.next_id, took_ns / 1000);
@@ -83,7 +83,7 @@ impl SlowLog {
         self.entries.iter()
     }
 
-    /// Forgets all entries.
+    /// Drops all entries.
     pub(crate) fn reset(&mut self) {
         self.entries.clear();
     }

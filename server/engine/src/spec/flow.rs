@@ -1,15 +1,15 @@
-//! What a handler comes back with besides its reply: done, or not yet.
+//! The result of a handler besides its reply: done, or not yet.
 
 use super::error::CommandError;
 use super::wait::{OnKeys, Wait};
 
-/// What a handler comes back with that never waits: its whole reply is written.
+/// The result of a handler that never waits: its whole reply is written.
 pub type Outcome = Result<(), CommandError>;
 
-/// What a handler comes back with that may wait for keys.
+/// The result of a handler that may wait for keys.
 pub type BlockingOutcome = Result<Flow<OnKeys>, CommandError>;
 
-/// Whether a command that may wait is done; `R` says what is tried again, and when.
+/// Whether a command that may wait is done; `R` says what is retried, and when.
 #[derive(Debug)]
 pub enum Flow<R> {
     /// It has written its whole reply.

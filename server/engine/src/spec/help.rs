@@ -1,10 +1,10 @@
-//! The answers to HELP, in Redis' frame: what the rows of a container or a family tell of themselves.
+//! The answers to HELP, in Redis' format, from the rows of a container or a family.
 
 use super::registry::{Command, CommandTable};
 use super::row::Spec;
 use lockwheel_resp::Reply;
 
-/// Answers the HELP of a container or a dotted family; false, and nothing written, when the command is none.
+/// Answers the HELP of a container or a dotted family; false, and nothing written, for any other command.
 pub(crate) fn write(table: &CommandTable, command: &Command, reply: &mut dyn Reply) -> bool {
     match command.spec.name.rsplit_once('.') {
         Some((family, "help")) => write_family(table, family, reply),
@@ -18,7 +18,7 @@ pub(crate) fn write(table: &CommandTable, command: &Command, reply: &mut dyn Rep
     true
 }
 
-/// Writes what the HELP of a container tells: of itself, and of its subcommands.
+/// Writes the HELP of a container: of itself, and of its subcommands.
 pub(crate) fn write_container(container: &Command, reply: &mut dyn Reply) {
     let name = container.spec.name.to_ascii_uppercase();
     let subcommands = in_order(container.subcommands.iter().map(|sub| sub.spec));
@@ -26,7 +26,7 @@ pub(crate) fn write_container(container: &Command, reply: &mut dyn Reply) {
     write_lines(&heading, [container.spec].into_iter().chain(subcommands), "HELP", reply);
 }
 
-/// Writes what the HELP of a family tells: of all commands whose names begin so.
+/// Writes the HELP of a family: of all commands with its prefix.
 fn write_family(table: &CommandTable, family: &str, reply: &mut dyn Reply) {
     let is_in = |spec: &&Spec| spec.name.split_once('.').is_some_and(|(of, _)| of == family);
     let members = in_order(table.iter_all().map(|command| command.spec).filter(is_in));
@@ -35,7 +35,7 @@ fn write_family(table: &CommandTable, family: &str, reply: &mut dyn Reply) {
     write_lines(&heading, members.into_iter(), &format!("{name}.HELP"), reply);
 }
 
-/// The heading, what each row tells, and HELP itself.
+/// The heading, the lines of each row, and HELP itself.
 fn write_lines(heading: &str, rows: impl Iterator<Item = &'static Spec>, help: &str, reply: &mut dyn Reply) {
     let lines: Vec<&str> = rows.flat_map(|row| row.help.iter().copied()).collect();
     reply.array(lines.len() + 3);
@@ -45,7 +45,7 @@ fn write_lines(heading: &str, rows: impl Iterator<Item = &'static Spec>, help: &
     reply.status(b"    Print this help.");
 }
 
-/// Rows in the order in which HELP tells of them: each where it stands, or behind the row that it names.
+/// Rows in the order of HELP: each in its place, or after the row that it names.
 fn in_order(rows: impl Iterator<Item = &'static Spec>) -> Vec<&'static Spec> {
     let (mut placed, mut others): (Vec<_>, Vec<_>) = rows.partition(|row| row.help_after.is_none());
     let place = |placed: &[&Spec], row: &Spec| {
@@ -56,7 +56,7 @@ fn in_order(rows: impl Iterator<Item = &'static Spec>) -> Vec<&'static Spec> {
     {
         placed.insert(at, others.remove(row));
     }
-    // What names no row stands last; a test finds it.
+    // A row that names an unknown one comes last; a test finds it.
     placed.extend(others);
     placed
 }

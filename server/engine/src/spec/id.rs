@@ -1,15 +1,14 @@
-//! The numbers of commands, and what is kept for each by its number.
+//! Indices of commands, and tables by these.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// A command or subcommand, by its number: as good as the [`Command`](super::Command) to whoever has the registry,
-/// and cheap to keep.
+/// Index of a command in the registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommandId(u16);
 
 impl CommandId {
-    /// How many commands there may be, a power of two: what is kept for each is found without a check of bounds.
+    /// The most commands, a power of two: tables by index need no bounds check.
     const MAX: usize = 1024;
 
     /// # Panics
@@ -19,7 +18,7 @@ impl CommandId {
         CommandId(index as u16)
     }
 
-    /// The number: from 0, without gaps.
+    /// The index: from 0, without gaps.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }

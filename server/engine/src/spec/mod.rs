@@ -1,4 +1,4 @@
-//! What a command is: its row in the table, its arguments, its errors. Knows no command.
+//! The definition of a command: its row in the table, its arguments, its errors. It knows no particular command.
 //!
 //! A command is one `const` [`Row`] and one function, side by side in its family's file. The row drives the arity
 //! error, COMMAND and its subcommands, the keys that ACL, WATCH and cluster routing see, the random sequences of the
@@ -33,13 +33,13 @@ pub use wait::{Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;
 
-/// The handler of a data command: it sees the transaction, its arguments and where to answer, and nothing else.
+/// The handler of a data command: it sees the transaction, its arguments and the reply, and nothing else.
 ///
 /// It validates before it writes: an `Err` must leave every key as it was.
 pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
-/// The handler of a data command that may wait: as [`DataHandler`], or it has not been able to do what it should yet.
+/// The handler of a data command that may wait: as [`DataHandler`], or it returns what to wait for.
 pub type BlockingHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
-/// The version of Redis whose answers are given.
+/// The version of Redis that replies follow.
 pub const REDIS_VERSION: &str = "7.2.7";

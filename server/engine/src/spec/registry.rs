@@ -93,10 +93,10 @@ impl CommandTable {
     }
 }
 
-/// What runs each command, by its number; none for a row without a handler.
+/// The handler of each command, by its number; none for a row without one.
 type Handlers<H> = PerCommand<Option<H>>;
 
-/// A registry in the making. Each command gets the number of its place; `H` is what runs one.
+/// A registry under construction. Each command gets the number of its place; `H` is its handler.
 #[derive(Debug)]
 pub struct Registration<H> {
     all: Vec<Option<Arc<Command>>>,
@@ -111,7 +111,7 @@ impl<H> Default for Registration<H> {
 }
 
 impl<H> Registration<H> {
-    /// Adds the rows of some families, behind those before them.
+    /// Adds the rows of some families, after those before them.
     pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
         for row in families.iter().copied().flatten() {
             let command = self.add_row(row, None, wrap);
@@ -140,15 +140,15 @@ impl<H> Registration<H> {
         command
     }
 
-    /// The registry, and what runs each command, by its number; none for a container.
+    /// The registry, and the handler of each command, by its number; none for a container.
     ///
-    /// `renames` are the configuration's, in their order: the name of a command and its new one; empty: it is gone.
+    /// `renames` are the configuration's, in their order: each command's name and its new one; empty: it is removed.
     ///
     /// # Errors
-    /// Why one of them cannot be, in Redis' words.
+    /// Why one of them is impossible, in Redis' words.
     ///
     /// # Panics
-    /// When a name stands twice: a mistake that the first test finds.
+    /// When a name occurs twice: a bug that the first test finds.
     pub(crate) fn finish(
         self,
         renames: &[(String, String)],
@@ -171,7 +171,7 @@ impl<H> Registration<H> {
     }
 }
 
-/// Gives a command another name, or none.
+/// Renames or removes a command.
 fn rename(names: &mut Vec<(String, CommandId)>, old: &str, new: String) -> Result<(), &'static str> {
     let found = names.iter().position(|(name, _)| name == old).ok_or("No such command in rename-command")?;
     let (_, id) = names.swap_remove(found);

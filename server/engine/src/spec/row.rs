@@ -4,17 +4,17 @@ use super::args::Args;
 use super::flags::Flags;
 use super::keys::KeySpec;
 
-/// The positions of the arguments that nobody may read, in a request with the right number of arguments.
+/// The positions of secret arguments, in a request with the right number of arguments.
 pub type Secrets = fn(Args<'_>) -> Vec<usize>;
 
-/// What is known of a command, but for what runs it.
+/// The definition of a command, without its handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
     /// Its name, in lower case; a subcommand's own word only.
     pub name: &'static str,
     /// The number of arguments with the name (for a subcommand: both names); negative: at least so many.
     pub arity: i32,
-    /// What it is and may.
+    /// Its properties and permissions.
     pub flags: Flags,
     /// ACL categories beyond those the flags imply, without `@`.
     pub categories: &'static [&'static str],
@@ -31,15 +31,15 @@ pub struct Spec {
     /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
     /// `( )` a group, `...` repetition of what stands before it.
     pub syntax: &'static str,
-    /// Finds the arguments of a request that nobody may read: passwords; none has any when this is not there.
+    /// Finds the secret arguments of a request: passwords; without this there are none.
     pub secrets: Option<Secrets>,
     /// Hints for clients, as COMMAND INFO lists them.
     pub tips: &'static [&'static str],
     /// The errors that the handler answers by itself, beside arity and wrong type.
     pub errors: &'static [&'static str],
-    /// What HELP tells of it: its form, and lines that explain it.
+    /// Its lines of HELP: its form, and an explanation.
     pub help: &'static [&'static str],
-    /// The row behind whose lines those stand, where that is not the row before.
+    /// The row whose HELP lines come before its own, where that is not the row before.
     pub help_after: Option<&'static str>,
 }
 
@@ -55,17 +55,17 @@ impl Spec {
     }
 }
 
-/// A command: what is known of it, and its handler of type `H`.
+/// A command: its definition, and its handler of type `H`.
 ///
 /// Made by [`Row::new`], [`Row::container`] or [`Row::help_command`] and the methods named like the fields of
 /// [`Spec`], all usable in a `const`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<H: 'static> {
-    /// What is known of it.
+    /// The definition.
     pub spec: Spec,
     /// The subcommands of a container.
     pub subcommands: &'static [Row<H>],
-    /// What runs it; none for a container, and for a HELP, which the rows answer.
+    /// The handler; none for a container, and for a HELP, which the rows answer.
     pub handler: Option<H>,
 }
 
@@ -99,8 +99,8 @@ impl<H: Copy + 'static> Row<H> {
         Row { spec, subcommands, handler: None }
     }
 
-    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): it tells what the other
-    /// rows say in [`Spec::help`].
+    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): the lines in
+    /// [`Spec::help`] of the other rows.
     pub const fn help_command(name: &'static str, arity: i32) -> Self {
         Self::container(name, arity, &[])
     }
@@ -143,7 +143,7 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets what finds the secrets among its arguments.
+    /// Sets the function that finds its secret arguments.
     pub const fn secrets(mut self, secrets: Secrets) -> Self {
         self.spec.secrets = Some(secrets);
         self
@@ -161,13 +161,13 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets what HELP tells of it.
+    /// Sets its lines of HELP.
     pub const fn help(mut self, lines: &'static [&'static str]) -> Self {
         self.spec.help = lines;
         self
     }
 
-    /// Sets the row behind whose lines HELP tells of it, by its name.
+    /// Sets the row, by name, whose HELP lines come before its own.
     pub const fn help_after(mut self, name: &'static str) -> Self {
         self.spec.help_after = Some(name);
         self

@@ -32,7 +32,7 @@ pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
     subcommand("ERR unknown subcommand '", args)
 }
 
-/// `unknown subcommand or wrong number of arguments`: what a handler answers to more arguments than it takes.
+/// `unknown subcommand or wrong number of arguments`: the answer of a handler to too many arguments.
 pub(crate) fn unknown_or_arity(args: Args<'_>) -> CommandError {
     subcommand("ERR unknown subcommand or wrong number of arguments for '", args)
 }

@@ -1,4 +1,4 @@
-//! What a command waits for that is not done: for how long, what is tried again then, and when.
+//! A command's wait: for how long, what is retried then, and when.
 
 use super::args::Args;
 use super::error::CommandError;
@@ -8,7 +8,7 @@ use lockwheel_resp::Reply;
 use smallvec::SmallVec;
 use std::fmt::Debug;
 
-/// Which nothing a command answers when it may not wait, or has waited long enough.
+/// The null reply of a command that may not wait, or whose wait has timed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Null {
     /// A null bulk string.
@@ -20,7 +20,7 @@ pub enum Null {
 }
 
 impl Null {
-    /// Answers so.
+    /// Writes it.
     pub(crate) fn write(self, reply: &mut dyn Reply) {
         match self {
             Null::Bulk => reply.null(),
@@ -30,40 +30,40 @@ impl Null {
     }
 }
 
-/// A kind of readiness that commands wait for on a key, and how those who wait for it are asked when the key is
-/// signalled: it has changed, or one of them has left the queue.
+/// A kind of readiness that commands wait for on a key, and how its waiters are retried when the key is signalled: it
+/// has changed, or one of them has left the queue.
 #[derive(Debug)]
 pub struct WaitClass {
     /// Its name, which no other class has.
     pub name: &'static str,
-    /// Whether to ask anybody when the key holds this value, or none.
+    /// Whether any waiter can be served when the key holds this value, or none.
     pub accepts: fn(Option<&Value>) -> bool,
-    /// Who is asked.
+    /// Which waiters are retried.
     pub asking: Asking,
-    /// Who is asked in any case, after one was not served: those who need not wait for their turn, in order of arrival.
+    /// The waiters to retry in any case, after one was not served: those that need not queue, in order of arrival.
     pub out_of_turn: Option<OutOfTurn>,
-    /// Whether they count as blocked clients; a test that only looks on does not.
+    /// Whether they count as blocked clients; observers in tests do not.
     pub counts: bool,
 }
 
-/// Finds those who wait for a key and need not wait for their turn.
+/// Finds the waiters on a key that need not queue.
 pub type OutOfTurn = fn(&Tx<'_>, &[u8]) -> Vec<WaiterId>;
 
-/// Which of the waiters of a class are asked when a key is signalled.
+/// Which of a class' waiters are retried when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// One after the other in order of arrival, up to the first who is not served: no later one would be. Asked again
-    /// when one of them leaves the queue.
+    /// One after the other in order of arrival, up to the first that is not served: no later one would be. Retried when
+    /// one of them leaves the queue.
     InOrder,
-    /// All of them: each waits for something of its own.
+    /// All of them: each waits for its own condition.
     All,
 }
 
-/// What a request on keys was resolved to when it came, so that nothing is parsed or looked up again while it waits.
+/// What a request on keys was parsed into when it came, so that nothing is parsed or looked up again while it waits.
 pub trait Attempt: Debug + Send {
-    /// Does what is asked for if that can be done now; whether it was done, and then its whole reply is written.
-    /// `args` is the request as it came, `waited_ms` for how long it has been waiting, in milliseconds of the monotonic
-    /// hand: `None` at first.
+    /// Does what was requested if that is possible now; whether it was done, and then its whole reply is written.
+    /// `args` is the original request, `waited_ms` how long it has been waiting, in milliseconds of the monotonic hand:
+    /// `None` at first.
     ///
     /// # Errors
     /// Ends the wait; then nothing has changed.
@@ -76,37 +76,36 @@ pub trait Attempt: Debug + Send {
     ) -> Result<bool, CommandError>;
 }
 
-/// A request that is tried again when one of its keys is signalled.
+/// A request that is retried when one of its keys is signalled.
 #[derive(Debug)]
 pub struct OnKeys {
     /// The arguments that are these keys.
     pub keys: SmallVec<[usize; 2]>,
-    /// What it waits for on each.
+    /// The readiness that it waits for on each.
     pub class: &'static WaitClass,
-    /// The argument that names the waiter for people (the owner that a native lock waits for), if any.
+    /// The argument that names the waiter for display (the owner that a native lock waits for), if any.
     pub label: Option<usize>,
-    /// What is tried again.
+    /// What is retried.
     pub attempt: Box<dyn Attempt>,
 }
 
-/// What a command that is not done waits for; `R` says what is tried again, and when.
+/// The wait of a command that is not done; `R` says what is retried, and when.
 #[derive(Debug)]
 pub struct Wait<R> {
-    /// What is tried again, and when.
+    /// What is retried, and when.
     pub retry: R,
-    /// For how long at the most, in milliseconds; `None`: for ever.
+    /// The longest wait, in milliseconds; `None`: for ever.
     pub timeout_ms: Option<u64>,
-    /// Whether the timeout runs in real time, whatever the clock that a test turns shows, and not on the monotonic
-    /// hand.
+    /// Whether the timeout runs in real time, whatever the test's clock shows, and not on the monotonic hand.
     pub real_time: bool,
-    /// The answer when the time is over.
+    /// The answer on timeout.
     pub null: Null,
-    /// The answer in scripts and transactions, which never wait; the same but for a few commands.
+    /// The answer in scripts and transactions, which never wait; mostly the same.
     pub null_at_once: Null,
 }
 
 impl<R> Wait<R> {
-    /// Waits for so many milliseconds of the monotonic hand at the most.
+    /// Waits at most so many milliseconds of the monotonic hand.
     pub fn new(retry: R, timeout_ms: Option<u64>, null: Null) -> Self {
         Wait { retry, timeout_ms, real_time: false, null, null_at_once: null }
     }

@@ -1,4 +1,4 @@
-//! What INFO tells: counters, and the process around the engine.
+//! The figures of INFO: counters, and the process around the engine.
 
 mod process;
 mod stats;

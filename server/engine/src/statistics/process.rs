@@ -1,12 +1,12 @@
-//! What INFO tells of the process around the engine. None of it changes what a command does.
+//! INFO's figures of the process around the engine. None of them changes what a command does.
 
 use crate::keyspace::Rng;
 use std::fmt;
 
-/// What the process uses at a moment; 0 where the system does not tell.
+/// The resources that the process uses now; 0 where the system gives no figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// What the allocator tells of itself; `None` where it tells nothing.
+    /// The allocator's figures; `None` where it gives none.
     pub allocator: Option<AllocatorUsage>,
     /// Bytes of memory that the process occupies.
     pub resident: u64,
@@ -20,14 +20,14 @@ pub struct Usage {
     pub system_us: u64,
 }
 
-/// What an allocator tells of itself, in bytes.
+/// An allocator's figures, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorUsage {
-    /// What it has given out.
+    /// Bytes handed out.
     pub allocated: u64,
-    /// The pages that what it has given out is in.
+    /// Bytes of the pages that hold those.
     pub active: u64,
-    /// The pages that it keeps, as far as they are in memory.
+    /// Bytes of the pages that it keeps, as far as they are in memory.
     pub resident: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct AllocatorUsage {
 pub struct Process {
     /// Its number.
     pub id: u32,
-    /// The system it runs on, as `uname` tells.
+    /// The system it runs on, as in `uname`.
     pub os: String,
     /// Its program.
     pub executable: String,
@@ -43,7 +43,7 @@ pub struct Process {
     pub config_file: String,
     /// The port it listens on.
     pub port: u16,
-    /// Asks what it uses now.
+    /// Reads the resources it uses now.
     pub usage: Box<dyn Fn() -> Usage + Send>,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Process {
     }
 }
 
-/// What a server calls itself, and the process that it is in.
+/// The ids of a server, and its process.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) process: Process,

@@ -3,9 +3,9 @@
 use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
 
-/// More kinds of errors than this are not told apart: a script may make up any.
+/// The most kinds of errors counted apart: a script may make up any.
 const ERROR_KINDS_MAX: usize = 128;
-/// A longer first word is no code.
+/// A longer first word is not a code.
 const CODE_MAX: usize = 30;
 
 /// Counters since the start or the last CONFIG RESETSTAT.
@@ -28,7 +28,7 @@ pub(crate) struct Stats {
 pub(crate) struct CommandStats {
     /// Its handler ran.
     pub(crate) calls: u64,
-    /// What these took in all, in nanoseconds.
+    /// The time of these in all, in nanoseconds.
     pub(crate) took_ns: u64,
     /// It was refused before its handler.
     pub(crate) rejected: u64,
@@ -59,12 +59,12 @@ impl Stats {
         stats.took_ns += took_ns;
     }
 
-    /// A command that has begun to wait took so much longer when it was served.
+    /// A command that had waited took so much longer when it was served.
     pub(crate) fn served(&mut self, command: CommandId, took_ns: u64) {
         self.commands[command].took_ns += took_ns;
     }
 
-    /// A command was refused before its handler saw it, or was none at all.
+    /// A command was refused before its handler ran, or was unknown.
     pub(crate) fn rejected(&mut self, command: Option<CommandId>, error: &[u8]) {
         if let Some(command) = command {
             self.commands[command].rejected += 1;
@@ -78,7 +78,7 @@ impl Stats {
         self.answered_error(error);
     }
 
-    /// Errors stand in the answer of a command whose handler could not know.
+    /// A command's answer contains errors that its handler could not know of.
     pub(crate) fn failed_late(&mut self, command: CommandId, times: u64) {
         self.commands[command].failed += times;
     }
@@ -88,7 +88,7 @@ impl Stats {
         self.answered_errors(error, 1);
     }
 
-    /// An error was answered, so many times over. Its code is its first word, if that is short and not the only one.
+    /// An error was answered, so many times. Its code is its first word, if that is short and not the only one.
     pub(crate) fn answered_errors(&mut self, error: &[u8], times: u64) {
         self.error_replies += times;
         let space = error.iter().take(CODE_MAX + 1).position(|&byte| byte == b' ');
@@ -115,7 +115,7 @@ impl Stats {
         self.errors.iter().map(|(code, &count)| (&**code, count))
     }
 
-    /// CONFIG RESETSTAT: all begin anew.
+    /// CONFIG RESETSTAT: restarts all counters.
     pub(crate) fn reset(&mut self) {
         *self = Stats::default();
     }

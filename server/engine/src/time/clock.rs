@@ -29,7 +29,7 @@ impl fmt::Display for ClockError {
 
 impl std::error::Error for ClockError {}
 
-/// What a clock shows, for `CLOCK.INFO`.
+/// The state of a clock, for `CLOCK.INFO`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Whether the hands run.
@@ -166,8 +166,8 @@ impl Clock {
         self.turn(system, Now { wall_us, ..now })
     }
 
-    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the hands, moving nothing: to be asked before
-    /// anything fires, so that an advance that is too far is refused whole.
+    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the hands, without moving them: to be called
+    /// before anything fires, so that an advance that is too far is refused as a whole.
     ///
     /// # Errors
     /// [`ClockError`] when a hand would leave its range.

@@ -1,4 +1,4 @@
-//! Time, all of it from outside: the instant ([`Now`]), the clock that a test turns ([`Clock`]) and the timers
+//! Time, all of it given from outside: the instant ([`Now`]), the clock that a test turns ([`Clock`]) and the timers
 //! ([`Wheel`]). Nothing here reads a clock of the operating system.
 
 mod clock;
@@ -52,9 +52,9 @@ fn us_between(from_us: i128, to_ms: i128) -> u64 {
 /// Deadlines are whole milliseconds, counted from the whole millisecond of the instant at which they were set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Once its millisecond is past, as in Redis: while time runs, so that nobody gets less time than was asked for.
+    /// Once its millisecond has passed, as in Redis: while time runs, so that no timeout is shorter than requested.
     Past,
-    /// As soon as the hand stands on it: on hands that are frozen or turned.
+    /// As soon as the hand reaches it: on hands that are frozen or turned.
     Reached,
 }
 

@@ -1,9 +1,9 @@
-//! The engine's own timers, by kind: when a client has waited, been idle or left output unread for long enough.
+//! The engine's own timers, by kind: a client's wait times out, or it was idle or left output unread for too long.
 
 use crate::keyspace::Order;
 use crate::time::{TimerId, Wheel};
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimerKind {
     /// A wait ends, on the monotonic hand.
@@ -20,7 +20,7 @@ pub(crate) enum TimerKind {
 impl TimerKind {
     const COUNT: usize = 4;
 
-    /// Whether it runs in real time, whatever the clock that a test turns shows, and not on the monotonic hand.
+    /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic hand.
     pub(crate) fn is_real(self) -> bool {
         matches!(self, TimerKind::RealWait | TimerKind::Output)
     }
@@ -29,7 +29,7 @@ impl TimerKind {
 /// A timer of a client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timer {
-    /// What it is for.
+    /// Its purpose.
     pub(crate) kind: TimerKind,
     /// The client.
     pub(crate) client: u64,
@@ -63,7 +63,7 @@ impl Timers {
         TimerKey { kind: timer.kind, id: self.wheel(timer.kind.is_real()).insert(deadline_ms, timer) }
     }
 
-    /// Takes back one that has not fired. O(1).
+    /// Cancels a timer that has not fired. O(1).
     pub(crate) fn cancel(&mut self, key: TimerKey) {
         self.counts[key.kind as usize] -= 1;
         self.wheel(key.kind.is_real()).cancel(key.id);

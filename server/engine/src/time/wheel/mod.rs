@@ -10,11 +10,11 @@ use std::num::NonZeroU32;
 use crate::pages::{Slab, Sparse, Store};
 use ring::{Content, LIST_MAX, Position, ROOT_LEVEL, Ring, digit, level_apart};
 
-/// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so
-/// that a slot does not open and close by turns.
+/// A ring whose only slot holds a list no longer than this is folded into the slot that held the ring. Half, so that a
+/// slot does not open and close alternately.
 const FOLD_MAX: u8 = LIST_MAX / 2;
 
-/// What the head of a list has for a previous node.
+/// The previous node of a list's head.
 const HEAD: u32 = u32::MAX;
 
 /// The slot above all rings.
@@ -30,7 +30,7 @@ pub struct TimerId(NonZeroU32);
 pub struct Fired<T> {
     /// The deadline it had, in ms.
     pub deadline_ms: i64,
-    /// Its name, no longer valid: for an owner to compare with the one it keeps.
+    /// Its name, no longer valid: for its owner to compare with the one it keeps.
     pub id: TimerId,
     /// What it was inserted with.
     pub payload: T,
@@ -214,8 +214,8 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.node_mut(id.0.get()).payload = payload;
     }
 
-    /// The earliest deadline, exactly, in ms. O(1): remembered, and looked up anew only after the earliest timer
-    /// went or was moved.
+    /// The earliest deadline, exactly, in ms. O(1): cached, and searched again only after the earliest timer was
+    /// removed or moved.
     pub fn next_deadline(&mut self) -> Option<i64> {
         self.first().map(|(key, _)| to_deadline(key))
     }

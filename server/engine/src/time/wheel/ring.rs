@@ -64,7 +64,8 @@ impl Ring {
         Ring { key, occupied: 0, home, level, lengths: [0; 64], slots: [Slot::EMPTY; 64] }
     }
 
-    /// Whether `key` is within this ring's span. False for the ring that holds the root slot, which is asked by nobody.
+    /// Whether `key` is within this ring's span. False for the ring that holds the root slot; it is never called for
+    /// that.
     pub(super) fn covers(&self, key: u64) -> bool {
         level_apart(self.key, key) <= self.level
     }
@@ -125,7 +126,7 @@ impl Ring {
         self.level > 0 && self.length(digit) >= LIST_MAX
     }
 
-    /// The length of the list in a slot; at level 0 modulo 256, where lists have no limit and nobody asks.
+    /// The length of the list in a slot; at level 0 modulo 256, where lists have no limit and it is never called.
     pub(super) fn length(&self, digit: u8) -> u8 {
         self.lengths[digit as usize]
     }
