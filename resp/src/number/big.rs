@@ -1,4 +1,4 @@
-//! Natural numbers of any size: just what reading and writing a long decimal text exactly takes.
+//! Natural numbers of any size: just enough to read and write long decimal texts exactly.
 
 use std::cmp::Ordering;
 
@@ -98,7 +98,7 @@ impl Big {
         by_size.then_with(|| self.limbs.iter().rev().cmp(other.limbs.iter().rev()))
     }
 
-    /// Subtracts what is not larger.
+    /// Subtracts a number that is not larger.
     fn subtract(&mut self, other: &Self) {
         let mut borrow = false;
         for (at, limb) in self.limbs.iter_mut().enumerate() {

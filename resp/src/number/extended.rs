@@ -1,7 +1,7 @@
 //! Sums of decimal texts as INCRBYFLOAT makes them: in x87 extended precision, a mantissa of 64 bits.
 //!
-//! The hardware's type is not there in Rust, nor on other machines; this is its reading of texts, its addition and its
-//! writing of texts, each exact before it is rounded to the nearest, ties to even.
+//! Rust has no such type, nor have other machines; this is its reading of texts, its addition and its writing of texts,
+//! each exact before it is rounded to the nearest, ties to even.
 
 use super::{big::Big, hex, round_shift, trim_fraction, write_to};
 

@@ -46,7 +46,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Magnitude> {
     Some(number)
 }
 
-/// A decimal exponent with an optional sign; so large a one that it does not fit is as good as the largest.
+/// A decimal exponent with an optional sign; one that does not fit counts as the largest.
 pub(super) fn parse_exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),

@@ -1,4 +1,4 @@
-//! Why a stream of replies cannot be read on.
+//! Why a stream of replies cannot be read further.
 
 use std::fmt;
 

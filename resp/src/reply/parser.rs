@@ -16,8 +16,8 @@ pub struct ReplyLimits {
     /// The longest reply, in bytes as on the wire (by default 1 GiB). A longer one is refused as soon as a header in
     /// it announces more than that.
     pub max_len: usize,
-    /// How deep aggregates may nest (by default 1,024). No depth is too much for the parser itself, but the code that
-    /// uses the reply may be recursive.
+    /// How deep aggregates may nest (by default 1,024). The parser itself handles any depth, but the code that uses the
+    /// reply may be recursive.
     pub max_depth: usize,
 }
 
@@ -115,7 +115,7 @@ impl ReplyParser {
         }
     }
 
-    /// Reads the header at `pos`, and the value if there is no more to it. False when it has to wait.
+    /// Reads the header at `pos`, and the value if that is all of it. False when more bytes are needed.
     #[inline]
     fn value(&mut self, input: Input<'_>, replies: &mut Replies) -> Result<bool, InvalidReply> {
         let Some(&kind) = input.buf.get(self.pos) else { return Ok(false) };
@@ -181,7 +181,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// Reads the length of a text that may contain anything, or the null that stands for none.
+    /// Reads the length of a text that may contain anything, or the null in its place.
     #[inline]
     fn text_header(
         &mut self,
@@ -208,7 +208,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// Reads the text at `pos`, whose header has been read. False when it has to wait.
+    /// Reads the text at `pos`, whose header has been read. False when more bytes are needed.
     #[inline]
     fn announced_text(
         &mut self,
@@ -237,7 +237,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// Reads the header of an array, map, set or push, or the null that stands for an array.
+    /// Reads the header of an array, map, set or push, or the null in place of an array.
     #[inline]
     fn aggregate(
         &mut self,
@@ -282,7 +282,7 @@ impl ReplyParser {
         Ok(true)
     }
 
-    /// How many elements a header announces, if there may be so many.
+    /// How many elements a header announces, if the limits allow that.
     #[inline]
     fn elements(
         &self,
@@ -305,7 +305,7 @@ impl ReplyParser {
         self.open.push(Open { node, missing });
     }
 
-    /// Adds a whole value, and ends what it is the last element of.
+    /// Adds a complete value, and ends the aggregates whose last element it is.
     #[inline]
     fn push(&mut self, node: Node, replies: &mut Replies) {
         replies.nodes.push(node);
@@ -392,7 +392,7 @@ impl ReplyParser {
             at += found;
             match line.get(at + 1) {
                 Some(b'\n') => break Some(at),
-                // This byte is looked at again, with the next.
+                // This byte is examined again, with the next.
                 None => break None,
                 Some(_) => at += 1,
             }
@@ -404,7 +404,7 @@ impl ReplyParser {
         Ok(end)
     }
 
-    /// Steps over a line.
+    /// Skips a line.
     #[inline]
     fn advance(&mut self, len: usize) {
         self.pos += len;
@@ -431,7 +431,7 @@ impl ReplyParser {
     }
 }
 
-/// The value of a text that the standard library reads as RESP means it.
+/// The value of a text that the standard library reads as RESP defines it.
 fn parse_as<T: str::FromStr>(text: &[u8]) -> Option<T> {
     str::from_utf8(text).ok()?.parse().ok()
 }

@@ -27,7 +27,7 @@ pub(super) enum Aggregate {
     Push,
 }
 
-/// One value of a reply. The nodes of a reply stand in the order of its bytes, so that those of an aggregate follow it.
+/// One value of a reply. The nodes of a reply are in the order of its bytes, so that those of an aggregate follow it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     /// Where the text lies, from the reply's first byte.
@@ -44,10 +44,10 @@ pub(super) enum Node {
         kind: Aggregate,
         /// The number of elements; of a map, keys and values.
         len: usize,
-        /// The index of the first node behind the aggregate, from the reply's first node.
+        /// The index of the first node after the aggregate, from the reply's first node.
         end: usize,
     },
-    /// Keys and values like those of a map. They stand before the value that they belong to, and are no element.
+    /// Keys and values like those of a map. They come before the value that they describe, and are not an element.
     Attributes {
         len: usize,
         end: usize,
@@ -63,8 +63,8 @@ struct End {
 
 /// All complete replies that [`ReplyParser::parse`](crate::ReplyParser::parse) found in a read buffer, in order.
 ///
-/// It holds ranges, not bytes: what gives a value takes the same buffer again. Reused from one read to the next it
-/// allocates nothing.
+/// It holds ranges, not bytes: methods that return values take the same buffer again. Reused from one read to the next
+/// it allocates nothing.
 #[derive(Debug, Default)]
 pub struct Replies {
     pub(super) nodes: Vec<Node>,
@@ -77,7 +77,7 @@ impl Replies {
         Self::default()
     }
 
-    /// Forgets all replies and gives back memory that only unusual replies needed.
+    /// Drops all replies and frees memory that only unusual replies needed.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.ends.clear();
@@ -110,8 +110,8 @@ impl Replies {
         self.start(i).byte..self.ends[i].byte
     }
 
-    /// What reply `i` says; `buf` is the buffer that was parsed, nothing dropped from its front since. Panics if there
-    /// is no reply `i` or `buf` is shorter than what was parsed. O(1).
+    /// The value of reply `i`; `buf` is the buffer that was parsed, nothing dropped from its front since. Panics if
+    /// there is no reply `i` or `buf` is shorter than what was parsed. O(1).
     pub fn value<'a>(&'a self, i: usize, buf: &'a [u8]) -> Value<'a> {
         self.reply(i, buf).value_at(0).0
     }
@@ -125,7 +125,7 @@ impl Replies {
         Nodes { nodes: &self.nodes[self.start(i).node..self.ends[i].node], bytes: &buf[self.range(i)] }
     }
 
-    /// Where reply `i` begins, or would.
+    /// Where reply `i` begins, or would begin.
     fn start(&self, i: usize) -> End {
         if i == 0 { End::default() } else { self.ends[i - 1] }
     }
@@ -158,7 +158,7 @@ pub enum Value<'a> {
     Double(f64),
     /// A boolean: `#t` or `#f`.
     Boolean(bool),
-    /// A big number's digits, with a sign perhaps: `(n`.
+    /// A big number's digits, with an optional sign: `(n`.
     BigNumber(&'a [u8]),
     /// An error that may have several lines: `!`.
     BlobError(&'a [u8]),
@@ -182,7 +182,7 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    /// The value that begins at a node, perhaps with its attributes, and the index behind its last node.
+    /// The value that begins at a node, with any attributes, and the index after its last node.
     fn value_at(self, at: usize) -> (Value<'a>, usize) {
         let value = match self.nodes[at] {
             Node::Text { kind, start, len } => text(kind, &self.bytes[start..start + len]),
@@ -200,7 +200,7 @@ impl<'a> Nodes<'a> {
                 };
                 return (value, end);
             }
-            // Behind attributes is their value.
+            // Attributes are followed by their value.
             Node::Attributes { end, .. } => return self.value_at(end),
         };
         (value, at + 1)

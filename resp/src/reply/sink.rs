@@ -16,7 +16,7 @@ pub enum Protocol {
 /// follow as the header says (a map of `n` pairs takes `2 n` values). A type that RESP2 lacks becomes what Redis
 /// sends in its place.
 pub trait Reply {
-    /// The protocol of whoever reads this reply; some commands answer in another shape in RESP3.
+    /// The protocol of this reply's reader; some commands answer in another shape in RESP3.
     fn protocol(&self) -> Protocol;
     /// A simple string: `+text`. CR and LF in it become spaces.
     fn status(&mut self, text: &[u8]);
@@ -47,21 +47,22 @@ pub trait Reply {
     /// The header of an out-of-band message of `len` values: `*len`, in RESP3 `>len`.
     fn push(&mut self, len: usize);
 
-    /// How much has been written: a place to [`rewind`](Reply::rewind) to. Meaningless to a sink that cannot.
+    /// How much has been written: a position to [`rewind`](Reply::rewind) to. Meaningless for a sink that cannot
+    /// rewind.
     fn written(&self) -> usize {
         0
     }
 
-    /// Takes back what was written behind that place, where a sink can: what has begun as one reply becomes another.
+    /// Drops what was written after that position, where a sink can: a reply that has begun becomes another.
     fn rewind(&mut self, _written: usize) {}
 
-    /// From here on in this protocol: the command has changed that of the client who reads the reply.
+    /// Continues in this protocol: the command has changed that of the reply's reader.
     fn speak(&mut self, protocol: Protocol) {
         let _ = protocol;
     }
 
-    /// From here on nothing reaches the reader (`true`) or everything does; which it was before. Only a client may
-    /// ask for silence (CLIENT REPLY): nothing else keeps it.
+    /// Drops what is written from here on (`true`) or keeps it; the previous state. Only a client may ask for silence
+    /// (CLIENT REPLY), so other sinks ignore this.
     fn mute(&mut self, muted: bool) -> bool {
         let _ = muted;
         false

@@ -5,17 +5,17 @@ use crate::number;
 
 /// Appends replies to an output buffer, in RESP2 or RESP3.
 ///
-/// Cheap to make, one a command. Nothing is allocated but the buffer's growth.
+/// Cheap to make, one per command. Only the buffer's growth allocates.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
     protocol: Protocol,
-    /// While muted: where what is to be dropped begins.
+    /// While muted: where the output to be dropped begins.
     muted_from: Option<usize>,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer at the end of `out`. One that is muted is to be unmuted in the end: only then is dropped what it wrote.
+    /// A writer at the end of `out`. A muted one must be unmuted in the end: only then is its output dropped.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
         Self { out, protocol, muted_from: None }

@@ -2,8 +2,8 @@
 
 use super::inline;
 
-/// More requests than this are left for the next batch, so that a long pipeline yields to other clients and a client
-/// that blocks has little parsed in vain.
+/// More requests than this are left for the next batch, so that a long pipeline yields to other clients and little is
+/// parsed in vain for a client that blocks.
 const MAX_REQUESTS: usize = 1024;
 /// More arguments than this, over all requests of the batch, likewise begin the next batch.
 const MAX_ARGUMENTS: usize = 4096;
@@ -49,7 +49,7 @@ impl Batch {
         Self::default()
     }
 
-    /// Forgets all requests and gives back memory that only an unusual request needed.
+    /// Drops all requests and frees memory that only an unusual request needed.
     pub fn clear(&mut self) {
         self.spans.clear();
         self.requests.clear();
@@ -69,7 +69,7 @@ impl Batch {
         self.requests.len()
     }
 
-    /// Whether there is no complete request. Bytes may have been consumed all the same: empty lines, `*0`.
+    /// Whether there is no complete request. Bytes may have been consumed even so: empty lines, `*0`.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }

@@ -30,7 +30,7 @@ impl Default for RequestLimits {
     }
 }
 
-/// Why a stream of requests cannot be read any further. The client is sent the error and the connection closed.
+/// Why a stream of requests cannot be read any further. The client gets the error, and the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
     /// A multibulk header is no integer, or above 2³¹ − 1.
@@ -111,9 +111,9 @@ impl RequestParser {
         Self::default()
     }
 
-    /// Forgets what is known of the partial request: the next [`parse`](RequestParser::parse) begins at the start of
-    /// its buffer. For a caller that stops in the middle of a batch (its client blocks) and drops only what
-    /// [`consumed_by`](Batch::consumed_by) says.
+    /// Resets the parse of the partial request: the next [`parse`](RequestParser::parse) begins at the start of its
+    /// buffer. For a caller that stops in the middle of a batch (its client blocks) and drops only
+    /// [`consumed_by`](Batch::consumed_by).
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -178,7 +178,7 @@ impl RequestParser {
         }
     }
 
-    /// Reads the header `*n`. False when it has to wait, for bytes or for the next batch.
+    /// Reads the header `*n`. False when it must wait, for bytes or for the next batch.
     #[inline]
     fn multibulk(
         &mut self,
@@ -210,8 +210,8 @@ impl RequestParser {
         Ok(true)
     }
 
-    /// Reads arguments as long as they are complete and plain, which they nearly always are; the rest is left to
-    /// [`argument`](Self::argument), which alone knows what to do with it.
+    /// Reads arguments as long as they are complete and plain, which they nearly always are;
+    /// [`argument`](Self::argument) handles the rest.
     #[inline]
     fn usual_arguments(&mut self, buf: &[u8], limits: &RequestLimits, batch: &mut Batch) {
         if self.bulk.is_some() {
@@ -238,7 +238,7 @@ impl RequestParser {
         }
     }
 
-    /// Reads one argument, its header and its bytes. False when it has to wait.
+    /// Reads one argument, its header and its bytes. False when it must wait.
     #[inline]
     fn argument(
         &mut self,
@@ -308,7 +308,7 @@ impl RequestParser {
         too_big: ProtocolError,
     ) -> Result<Option<Header>, ProtocolError> {
         let Some(end) = self.line_end(buf, b'\r', too_big)? else { return Ok(None) };
-        // The byte after CR is part of the line end, whatever it is, and has to be there.
+        // The byte after CR is part of the line end, whatever it is, and must be there.
         if self.pos + end + 1 >= buf.len() {
             return Ok(None);
         }
@@ -347,7 +347,7 @@ impl RequestParser {
         if line.len() > MAX_LINE { Err(too_big) } else { Ok(None) }
     }
 
-    /// Steps over a line.
+    /// Skips a line.
     #[inline]
     fn advance(&mut self, len: usize) {
         self.pos += len;

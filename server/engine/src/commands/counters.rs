@@ -1,4 +1,4 @@
-//! Numbers in strings: INCR and its kin.
+//! Numbers in strings: INCR and the like.
 
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};

@@ -37,7 +37,7 @@ fn dbsize(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// A flush takes one word, which makes no difference here: all is gone when the reply is written.
+/// A flush takes one word, which makes no difference here: every key is gone when the reply is written.
 fn check_mode(args: Args<'_>) -> Result<(), CommandError> {
     let known = args.len() == 1 || (args.len() == 2 && (args.is(1, "async") || args.is(1, "sync")));
     if known { Ok(()) } else { Err(errors::SYNTAX) }

@@ -1,4 +1,4 @@
-//! Deadlines of keys: EXPIRE and its kin, TTL and its kin, PERSIST.
+//! Deadlines of keys: EXPIRE, TTL and the like, PERSIST.
 
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
@@ -9,7 +9,7 @@ const READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 const UPDATED: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const READ_KEY: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// Whether options agree, which is looked at before the time.
+/// Checks whether options agree, before the time is read.
 const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
 const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compatible";
 
@@ -109,7 +109,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key"),
 ];
 
-/// How a request says when a key is due.
+/// How a request expresses a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimeForm {
     /// Milliseconds in a unit.
@@ -149,16 +149,16 @@ pub(super) fn invalid_expire_time(command: &str) -> CommandError {
     CommandError::new(format!("ERR invalid expire time in '{command}' command"))
 }
 
-/// When a deadline is to be set; all that are named must hold.
+/// The conditions for setting a deadline; all that are given must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Conditions {
     /// NX: there is none yet.
     none_yet: bool,
     /// XX: there is one.
     one_already: bool,
-    /// GT: it is later than the one there is; none is later than all.
+    /// GT: it is later than the present one; no deadline counts as the latest.
     later: bool,
-    /// LT: it is earlier than the one there is.
+    /// LT: it is earlier than the present one.
     earlier: bool,
 }
 
@@ -242,11 +242,11 @@ fn give_deadline(
     Ok(())
 }
 
-/// The replies that are no time.
+/// The replies other than a time.
 const NO_KEY: i64 = -2;
 const NO_DEADLINE: i64 = -1;
 
-/// The deadline of the key that a request asks for, in wall milliseconds, or what to answer when there is none.
+/// The deadline of the key that a request names, in wall milliseconds, or the answer when there is none.
 fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     match tx.get(&args[1]) {
         None => Err(NO_KEY),
@@ -254,7 +254,7 @@ fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     }
 }
 
-/// The milliseconds that it has left. A clock that was turned back far can make them more than 64 bits hold.
+/// The milliseconds that it has left. If the clock was turned far back they may exceed 64 bits.
 fn left_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     deadline_of(tx, args).map(|deadline| deadline.saturating_sub(tx.now().wall_ms()).max(0))
 }

@@ -1,4 +1,4 @@
-//! Keys whatever they hold: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
+//! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
 
 use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -140,7 +140,7 @@ fn type_of(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn keys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pattern = &args[1];
-    // A lone star stands for all keys; as a pattern it would not match the empty name.
+    // A lone star means all keys; as a pattern it would not match the empty name.
     let wanted = |key: &[u8]| pattern == b"*" || glob::matches(pattern, key, false);
     let found: Vec<&[u8]> = tx.iter().map(|(key, _)| key).filter(|key| wanted(key)).collect();
     reply.array(found.len());
@@ -265,7 +265,7 @@ mod tests {
             let mut world = world();
             way.split('|').for_each(|line| drop(world.run(line)));
             let gone = world.garbage();
-            // Of a database the keys are told.
+            // For a database the keys are counted.
             let expected = if way.starts_with("FLUSH") { 2 } else { MANY - 1 };
             assert!(gone >= expected, "{way}: {gone} parts");
         }

@@ -1,4 +1,4 @@
-//! Data commands: one file a family, its rows and its handlers.
+//! Data commands: one file per family, with rows and handlers.
 
 mod counters;
 mod databases;
@@ -20,7 +20,7 @@ mod testing;
 
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
-/// The rows of all families that never wait, a slice a file.
+/// The rows of all families that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     counters::ROWS,
     databases::ROWS,

@@ -1,5 +1,5 @@
-//! Commands that take from the first of several keys that has something, and may wait until one has: BLPOP, LMPOP,
-//! BZPOPMIN, ZMPOP and their like.
+//! Commands that take from the first nonempty one of several keys, and may wait for one: BLPOP, LMPOP, BZPOPMIN, ZMPOP
+//! and the like.
 
 use crate::keyspace::{Edit, Event, Tx, Typed};
 use crate::spec::{
@@ -14,34 +14,34 @@ use std::ops::Range;
 /// What these commands do with their keys.
 pub(super) const POPS: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
-/// A value that elements are taken off at either end.
+/// A type of value whose elements can be removed at either end.
 pub(super) trait Pop: Typed + Debug + 'static {
     /// An end.
     type End: Copy + Debug + Send + PartialEq;
     /// The words of the ends, in lower case.
     const ENDS: [(&'static str, Self::End); 2];
-    /// Those who wait for such a value.
+    /// The class of waiters for such a value.
     const CLASS: &'static WaitClass;
     /// How many values the reply of one element has.
     const WIDTH: usize;
 
-    /// Removes the element at an end and replies it, [`Pop::WIDTH`] values of an array that has begun; whether nothing
-    /// is left.
+    /// Removes the element at an end and replies it, [`Pop::WIDTH`] values of an array that has begun; whether the
+    /// value is empty now.
     fn take_one(edit: Edit<'_, Self>, end: Self::End, reply: &mut dyn Reply) -> bool;
 
-    /// Removes up to `count` elements at an end and replies them as one array; whether nothing is left.
+    /// Removes up to `count` elements at an end and replies them as one array; whether the value is empty now.
     fn take(edit: Edit<'_, Self>, end: Self::End, count: usize, reply: &mut dyn Reply) -> bool;
 
-    /// What is told when elements are removed at an end.
+    /// The event of removing elements at an end.
     fn event(end: Self::End) -> Event;
 }
 
-/// The class of those who wait for a value of a kind, each of which is served what is its own.
+/// The class of waiters for a type of value, of which each takes elements for itself.
 pub(super) const fn class_of(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
     WaitClass { name, accepts, asking: Asking::InOrder, out_of_turn: None, counts: true }
 }
 
-/// Tells what was taken, at least one element.
+/// Reports what was taken, at least one element.
 pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: bool) {
     tx.changed(key, T::event(end));
     if empty {
@@ -49,7 +49,7 @@ pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: boo
     }
 }
 
-/// What such a command is asked for.
+/// The request of such a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PopFirst<E> {
     /// The arguments that are keys.
@@ -134,7 +134,7 @@ pub(super) fn blocking_pop<T: Pop>(
     pop_or_wait::<T>(tx, args, PopFirst { keys, end, count: None }, timeout_ms, reply)
 }
 
-/// A [`PopFirst`] of values of kind `T` that waits.
+/// A [`PopFirst`] of type `T` that waits.
 #[derive(Debug)]
 struct Waiting<T: Pop>(PopFirst<T::End>);
 
@@ -167,8 +167,8 @@ fn pop_or_wait<T: Pop>(
 /// The first of these arguments that is a key with a value of kind `T`; `None` when none is.
 ///
 /// # Errors
-/// A key before it holds a value of another kind. To a command that is waiting already (`waits`), that matters only
-/// once it could be served: it is not told of a key that becomes something else.
+/// A key before it holds a value of another type. For a command that is already waiting (`waits`), that matters only
+/// once it could be served: it is not notified when a key changes to another type.
 pub(super) fn first_ready<T: Typed>(
     tx: &Tx<'_>,
     args: Args<'_>,
@@ -192,7 +192,7 @@ pub(super) fn first_ready<T: Typed>(
 const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, &[POPS])];
 const COUNTED_BEHIND_TIMEOUT: &[KeySpec] = &[KeySpec::counted(2, &[POPS])];
 
-/// The row of BLPOP and its like, but for its family and texts.
+/// The row of BLPOP and the like, without its family and texts.
 pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
     Row::new(name, -3, handler)
         .flags(&[Flags::WRITE, Flags::BLOCKING])
@@ -201,11 +201,11 @@ pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandle
         .errors(TIMEOUT_ERRORS)
 }
 
-/// What a wrong timeout is answered.
+/// The errors of a wrong timeout.
 pub(super) const TIMEOUT_ERRORS: &[&str] =
     &["ERR timeout is not a float or out of range", "ERR timeout is negative", "ERR timeout is out of range"];
 
-/// The row of BLMPOP and BZMPOP, but for its family and texts.
+/// The row of BLMPOP and BZMPOP, without its family and texts.
 pub(super) const fn blocking_multi_pop_row(
     name: &'static str,
     handler: BlockingHandler,

@@ -1,9 +1,9 @@
-//! Ranges of indexes, as LRANGE, LTRIM, ZRANGE and their like take them.
+//! Ranges of indexes, as in LRANGE, LTRIM, ZRANGE and the like.
 
 use std::ops::Range;
 
-/// The places from index `start` to index `stop`, both included, among `len` elements. A negative index counts from
-/// the end, -1 is the last element; what lies beyond either end counts for nothing. Empty is `0..0`.
+/// The places from index `start` to index `stop`, both included, among `len` elements. A negative index counts from the
+/// end, -1 is the last element; parts beyond either end are ignored. Empty is `0..0`.
 pub(super) fn index_range(start: i64, stop: i64, len: usize) -> Range<usize> {
     // Memory holds fewer elements than this.
     let len = len as i64;

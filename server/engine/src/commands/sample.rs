@@ -6,8 +6,8 @@ use crate::values::{Encoding, Hash, Set, Text};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// The most elements drawn with repetition. Redis takes a larger number at its word, and answers for hours or until
-/// its memory is gone; here it is refused.
+/// The most elements drawn with repetition. Redis accepts any number, and answers for hours or until its memory is
+/// exhausted; here larger ones are refused.
 pub(super) const REPEATED_MAX: u64 = 1 << 22;
 
 /// How many elements are drawn, and how.
@@ -20,10 +20,10 @@ pub(super) enum Draw {
 }
 
 impl Draw {
-    /// The draw that the count in argument `index` means: a negative one draws with repetition.
+    /// The draw that the count in argument `index` asks for: a negative one draws with repetition.
     ///
     /// # Errors
-    /// No integer, or the lowest there is.
+    /// Not an integer, or the lowest possible one.
     pub(super) fn parse(args: Args<'_>, index: usize) -> Result<Self, CommandError> {
         let count = args.int_in(index, -i64::MAX, i64::MAX, errors::OUT_OF_LONG_RANGE)?;
         Ok(if count < 0 {
@@ -40,7 +40,7 @@ impl Draw {
         }
     }
 
-    /// How many elements it draws from `size` there are, at least one.
+    /// How many elements it draws from `size` existing ones, at least one.
     ///
     /// # Errors
     /// `value is out of range` beyond [`REPEATED_MAX`].
@@ -117,8 +117,8 @@ pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>
 
 /// Draws `len` elements, as many as [`Draw::len`] says, each with the same chance.
 ///
-/// As in Redis, all elements come in their own order, and so do distinct ones of a pool without an index. O(len), and
-/// O(elements) more without an index.
+/// As in Redis, a draw of all elements returns them in their own order, and so does a distinct one from a pool without
+/// an index. O(len), and O(elements) more without an index.
 pub(super) fn draw<'a, P: Pool>(
     pool: &'a P,
     draw: Draw,
@@ -152,7 +152,7 @@ pub(super) fn draw<'a, P: Pool>(
 
 /// `count` different numbers below `len`, in random order. O(count).
 fn distinct(rng: &mut Rng, len: usize, count: usize) -> Vec<usize> {
-    // A shuffle of 0, 1, 2, … that ends after `count` steps and writes down only what is not in its first place.
+    // A shuffle of 0, 1, 2, … that ends after `count` steps and records only what has moved.
     let mut moved: HashMap<usize, usize, FixedState> = HashMap::default();
     let step = |first: usize| {
         let pick = first + below(rng, len - first);

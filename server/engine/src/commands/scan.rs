@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as Data
     .tips(&["nondeterministic_output", "request_policy:special"])
     .errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"])];
 
-/// How many elements a call visits when it does not say.
+/// How many elements a call visits by default.
 const COUNT_DEFAULT: usize = 10;
 
 /// The options of a scan.
@@ -29,7 +29,7 @@ pub(super) struct ScanOptions<'a> {
 impl<'a> ScanOptions<'a> {
     /// The options of HSCAN, SSCAN or ZSCAN, from argument `from` on: MATCH and COUNT.
     ///
-    /// Redis looks at the cursor first, then whether the key is there and of the right type, and only then here.
+    /// Redis checks the cursor first, then whether the key exists and has the right type, and only then the options.
     ///
     /// # Errors
     /// An unknown option, one without its value or a COUNT below 1 is a syntax error; a COUNT that is no integer.
@@ -45,7 +45,7 @@ impl<'a> ScanOptions<'a> {
                 let count = args.int_in(at + 1, 1, i64::MAX, errors::SYNTAX)?;
                 options.count = usize::try_from(count).unwrap_or(usize::MAX);
             } else if args.is(at, "match") {
-                // A lone star lets everything through, the empty name too, which it does not match as a pattern.
+                // A lone star matches everything, even the empty name, which it does not match as a pattern.
                 options.pattern = Some(value).filter(|pattern| *pattern != b"*");
             } else if with_type && args.is(at, "type") {
                 options.type_name = Some(c_text(value));
@@ -61,13 +61,14 @@ impl<'a> ScanOptions<'a> {
         self.pattern.is_none_or(|pattern| glob::matches(pattern, name, false))
     }
 
-    /// Whether a key of this type does. A type that there is not is one that no key has.
+    /// Whether a key of this type does. An unknown type matches no key.
     fn wants_type(&self, type_name: &str) -> bool {
         self.type_name.is_none_or(|wanted| wanted.eq_ignore_ascii_case(type_name.as_bytes()))
     }
 }
 
-/// Argument `index` as a cursor, read as C's `strtoul` does, which is how Redis 7.2 reads it: an optional sign, leading
+/// Argument `index` as a cursor, read like C's `strtoul`, as in Redis 7.2: an optional sign, leading zeros, and empty
+/// text for 0.
 /// zeros, and nothing at all for 0.
 ///
 /// # Errors
@@ -92,7 +93,7 @@ pub(super) fn parse_cursor(args: Args<'_>, index: usize) -> Result<u64, CommandE
     }
 }
 
-/// The bytes up to the first NUL, which is where Redis stops reading some words.
+/// The bytes up to the first NUL, where Redis stops reading some words.
 fn c_text(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
@@ -107,7 +108,7 @@ pub(super) fn begin_page(cursor: u64, len: usize, reply: &mut dyn Reply) {
     reply.array(len);
 }
 
-/// Answers a scan of a key that is not there.
+/// Answers a scan of a missing key.
 pub(super) fn empty_page(reply: &mut dyn Reply) -> Outcome {
     begin_page(0, 0, reply);
     Ok(())

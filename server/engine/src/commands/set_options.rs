@@ -4,7 +4,7 @@ use super::expiry::{TimeForm, invalid_expire_time};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
 
-/// When SET sets.
+/// The condition of SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     /// NX: there is no such key.
@@ -13,16 +13,16 @@ pub(super) enum Condition {
     Present,
 }
 
-/// What becomes of the deadline.
+/// What happens to the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ttl {
-    /// Nothing was said.
+    /// No option.
     Unsaid,
     /// KEEPTTL: it stays.
     Keep,
     /// PERSIST: it goes.
     Persist,
-    /// EX, PX, EXAT, PXAT: it is set, to what the argument of this number says in this form.
+    /// EX, PX, EXAT, PXAT: it is set, to the argument of this number in this form.
     Set(TimeForm, usize),
 }
 
@@ -33,12 +33,12 @@ pub(super) struct SetOptions {
     pub(super) condition: Option<Condition>,
     /// GET: answer the old value.
     pub(super) get: bool,
-    /// What becomes of the deadline.
+    /// What happens to the deadline.
     pub(super) ttl: Ttl,
 }
 
 impl SetOptions {
-    /// SET's options: all but PERSIST. As in Redis one may be repeated, its last time counts.
+    /// SET's options: all but PERSIST. As in Redis one may be repeated; the last one counts.
     ///
     /// # Errors
     /// A syntax error.
@@ -102,7 +102,7 @@ impl SetOptions {
         if agrees { Ok(()) } else { Err(errors::SYNTAX) }
     }
 
-    /// A time at `at`, with its value behind it; where the value is.
+    /// A time at `at`, followed by its value; where the value is.
     fn time(&mut self, args: Args<'_>, at: usize) -> Result<usize, CommandError> {
         let forms = [
             ("ex", TimeForm::SECONDS),
@@ -128,10 +128,10 @@ impl SetOptions {
     }
 }
 
-/// The deadline that argument `at` says, in wall milliseconds; it must be positive, though it may be in the past.
+/// The deadline in argument `at`, in wall milliseconds; it must be positive, though it may be in the past.
 ///
 /// # Errors
-/// No integer, not positive, or it does not fit; the text names `command`.
+/// Not an integer, not positive, or too large; the text names `command`.
 pub(super) fn positive_deadline_ms(
     form: TimeForm,
     tx: &Tx<'_>,

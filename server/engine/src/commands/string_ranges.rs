@@ -95,8 +95,8 @@ fn getrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The bytes from `start` to `end`, both included, of `len`; negative positions count from the end, what is beyond
-/// either end becomes that end. Two ends before the first byte are the first byte, as in Redis, unless they cross.
+/// The bytes from `start` to `end`, both included, of `len`; negative positions count from the end, positions beyond
+/// either end become that end. Two positions before the first byte mean the first byte, as in Redis, unless they cross.
 fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     if len == 0 || (start < 0 && end < 0 && start > end) {
         return 0..0;

@@ -1,4 +1,4 @@
-//! Whole strings: SET and GET in all their forms, MSET, MGET.
+//! Whole strings: SET and GET in all forms, MSET, MGET.
 
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
@@ -208,7 +208,7 @@ fn getdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
     let options = SetOptions::of_getex(args)?;
-    // A key that is not there, or of the wrong type, comes before a wrong time.
+    // A missing key, or one of the wrong type, takes precedence over a wrong time.
     let deadline = options.deadline_ms(tx, args, "getex");
     let Some(value) = tx.read::<Str>(key)? else {
         reply.null();
@@ -233,7 +233,7 @@ fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn mget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(args.len() - 1);
     for key in args.from(1) {
-        // Another type is answered as if it were not there.
+        // A key of another type is answered as if it did not exist.
         answer(tx.read::<Str>(key).unwrap_or_default(), reply);
     }
     Ok(())

@@ -1,11 +1,11 @@
-//! The limits that decide which encoding a value has.
+//! The limits that decide the encoding of a value.
 
 use std::fmt;
 
 /// The encoding limits of one engine, as CONFIG GET names them, and the seed of its hash tables.
 ///
-/// Every operation that may change an encoding takes them by reference, so a CONFIG SET counts from the next write on,
-/// as in Redis: a value that exists keeps its encoding until it is written to.
+/// Every operation that may change an encoding takes them by reference, so a CONFIG SET applies from the next write on,
+/// as in Redis: an existing value keeps its encoding until it is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encodings {
     /// Most fields of a `listpack` hash.
@@ -25,8 +25,8 @@ pub struct Encodings {
     pub zset_max_listpack_entries: usize,
     /// Longest member, in bytes, of a `listpack` sorted set.
     pub zset_max_listpack_value: usize,
-    /// Seeds the hash of every table made from now on. It decides where an element lies in memory and nothing that
-    /// can be observed; drawn from outside, it keeps a client from choosing members that collide.
+    /// Seeds the hash of every table made from now on. It decides where an element lies in memory and nothing that can
+    /// be observed; given from outside, it keeps clients from choosing members that collide.
     pub seed: u64,
 }
 
@@ -47,7 +47,7 @@ impl Default for Encodings {
     }
 }
 
-/// The name OBJECT ENCODING has for a representation.
+/// The name of a representation in OBJECT ENCODING.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// A string that is a canonical 64-bit integer.

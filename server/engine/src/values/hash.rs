@@ -71,8 +71,8 @@ impl Hash {
         Self::default()
     }
 
-    /// Tells that one command will set `fields` fields: too many for a small hash make it a large one at once, as in
-    /// Redis, whatever repeats among them.
+    /// Announces that one command will set `fields` fields: too many for a small hash make it a large one at once, as
+    /// in Redis, even if some repeat.
     pub fn expect(&mut self, fields: usize, enc: &Encodings) {
         if fields > enc.hash_max_listpack_entries {
             self.enlarge(fields, enc.seed);
@@ -98,7 +98,7 @@ impl Hash {
         }
     }
 
-    /// The bytes of the one block of memory that it is while small.
+    /// The length of its only block of memory, while small.
     #[inline]
     pub(super) fn packed_len(&self) -> Option<usize> {
         match &self.0 {
@@ -107,7 +107,7 @@ impl Hash {
         }
     }
 
-    /// Whether there is no field; such a hash is no value, its key is deleted.
+    /// Whether there is no field; an empty hash is not stored, its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -186,8 +186,8 @@ impl Hash {
         self.iter().next()
     }
 
-    /// Replaces the value of `field` by what `new` makes of it, `None` when there is no such field; whether the field
-    /// is new. An error of `new` changes nothing.
+    /// Replaces the value of `field` by the result of `new`, which gets `None` when there is no such field; whether the
+    /// field is new. An error of `new` changes nothing.
     ///
     /// # Errors
     /// That of `new`.
@@ -224,8 +224,8 @@ impl Hash {
         }
     }
 
-    /// Visits about `count` fields from `cursor` on and returns the next cursor; 0 starts and ends. A field that is
-    /// there throughout a whole scan is visited. A small hash is visited whole, as in Redis.
+    /// Visits about `count` fields from `cursor` on and returns the next cursor; 0 starts and ends. A field that exists
+    /// throughout a whole scan is visited. A small hash is visited whole, as in Redis.
     pub fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a [u8], &'a [u8])) -> u64 {
         match &self.0 {
             Form::Packed(_) => {
@@ -248,7 +248,7 @@ impl Hash {
         }
     }
 
-    /// The table, made of the small form if need be.
+    /// The table, built from the small form if need be.
     fn enlarge(&mut self, more: usize, seed: u64) -> &mut Table<Pair> {
         if let Form::Packed(packed) = &self.0 {
             let mut table = Table::with_capacity(packed.len() / 2 + more, seed);

@@ -88,7 +88,7 @@ impl IntSet {
     }
 }
 
-/// The bytes that `value` needs, of those an [`IntSet`] can have.
+/// The width that `value` needs, in bytes, of those that an [`IntSet`] can have.
 fn width_of(value: i64) -> usize {
     if i16::try_from(value).is_ok() {
         2

@@ -1,8 +1,8 @@
 //! The values that keys hold: strings, lists, hashes, sets and sorted sets, in Redis' encodings.
 //!
-//! They know nothing of keys, time or the protocol. Everything is bytes; what goes in is copied into memory of the
-//! right size, and the same operations in the same order always leave the same order of elements. Operations that may
-//! change an encoding take the limits, [`Encodings`], and change it where Redis 7.2 does, as OBJECT ENCODING tells.
+//! They know nothing of keys, time or the protocol. Everything is bytes; input is copied into memory of the right size,
+//! and the same operations in the same order always leave the same order of elements. Operations that may change an
+//! encoding take the limits, [`Encodings`], and change it where Redis 7.2 does, as OBJECT ENCODING shows.
 
 mod encodings;
 pub mod hash;
@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// No fewer than the pieces of memory that it takes: what freeing it costs. O(1).
+    /// At least the number of memory blocks that it takes: the cost of freeing it. O(1).
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {
@@ -78,7 +78,7 @@ impl Value {
         }
     }
 
-    /// Bytes of heap that it holds, with all that is in it. O(1).
+    /// Bytes of heap that it holds, with everything in it. O(1).
     #[must_use]
     #[inline]
     pub fn heap_bytes(&self) -> usize {
@@ -91,8 +91,8 @@ impl Value {
         matches!(self, Self::Str(text) if text.is_in_place())
     }
 
-    /// The bytes of the one block of memory that it is, none when it is kept in place; `None` when it is more, or a
-    /// block that has spare room. As long as this does not change, [`Value::heap_bytes`] does not.
+    /// The length of its only block of memory, none when it is kept in place; `None` when there are more blocks, or one
+    /// with spare room. As long as this does not change, [`Value::heap_bytes`] does not.
     #[inline]
     pub(crate) fn block_len(&self) -> Option<usize> {
         match self {
@@ -115,7 +115,7 @@ impl Value {
         }
     }
 
-    /// Reads the beginning of its memory, and so brings it into the processor's caches.
+    /// Reads the beginning of its memory, which brings it into the processor's caches.
     #[inline]
     pub fn touch(&self) -> bool {
         match self {
@@ -124,7 +124,7 @@ impl Value {
         }
     }
 
-    /// Whether a collection has no element left, so that its key is to be deleted. A string always stays.
+    /// Whether a collection has no element left, so that its key must be deleted. A string always stays.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {

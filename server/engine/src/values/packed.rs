@@ -1,4 +1,4 @@
-//! A sequence of short byte strings in one block of memory: what small hashes, sets and sorted sets are made of.
+//! A sequence of short byte strings in one block of memory: the form of small hashes, sets and sorted sets.
 
 use crate::memory::block;
 
@@ -7,7 +7,7 @@ const HEADER: usize = 4;
 /// No block grows beyond this many bytes; a larger one becomes a table first (Redis has the same bound).
 const LARGEST: usize = 1 << 30;
 
-/// Byte strings one after another, each behind its length; in order of insertion unless the owner says otherwise.
+/// Byte strings one after another, each after its length; in order of insertion unless the owner says otherwise.
 ///
 /// One allocation of exactly the needed size, none when empty. Finding is linear, so owners keep it small.
 /// Elements are named by their *place*: the offset of their first byte in the block.
@@ -35,7 +35,7 @@ impl Packed {
         self.0.len()
     }
 
-    /// Whether an addition of `bytes` bytes in two elements keeps the block within its bound.
+    /// Whether adding `bytes` bytes in two elements keeps the block within its bound.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.0.len().saturating_add(bytes) < LARGEST - 32
     }
@@ -121,7 +121,7 @@ impl Packed {
         self.skip(HEADER, index)
     }
 
-    /// Moves what begins at `from` to `to`, with the block growing or shrinking by the difference.
+    /// Moves the bytes from `from` on to `to`; the block grows or shrinks by the difference.
     fn resize_gap(&mut self, from: usize, to: usize) {
         if from == to {
             return;

@@ -38,7 +38,7 @@ impl Set {
     }
 
     /// An empty set for `hint` members of which this is the first, in the encoding that SADD gives it in Redis 7.2:
-    /// `hint` counts what one command brings, repeated or not.
+    /// `hint` counts the members in one command, repeated or not.
     #[must_use]
     pub fn for_members(first: &[u8], hint: usize, enc: &Encodings) -> Self {
         if integer::parse(first).is_some() && hint <= enc.set_max_intset_entries {
@@ -50,7 +50,7 @@ impl Set {
         }
     }
 
-    /// Tells that one command will add `hint` members: too many for the present encoding change it at once, as in
+    /// Announces that one command will add `hint` members: too many for the present encoding change it at once, as in
     /// Redis 7.2.
     pub fn expect(&mut self, hint: usize, enc: &Encodings) {
         let limit = match self.encoding() {
@@ -91,7 +91,7 @@ impl Set {
         }
     }
 
-    /// The bytes of the one block of memory that it is while small.
+    /// The length of its only block of memory, while small.
     #[inline]
     pub(super) fn packed_len(&self) -> Option<usize> {
         match &self.0 {
@@ -100,7 +100,7 @@ impl Set {
         }
     }
 
-    /// Whether there is no member; such a set is no value, its key is deleted.
+    /// Whether there is no member; an empty set is not stored, its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -210,8 +210,8 @@ impl Set {
         Some(member)
     }
 
-    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that is
-    /// there throughout a whole scan is visited. A small set or one of integers is visited whole, as in Redis.
+    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that
+    /// exists throughout a whole scan is visited. A small set or one of integers is visited whole, as in Redis.
     pub fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(Text<'a>)) -> u64 {
         if let Form::Other(other) = &self.0
             && let Other::Table(table) = &**other
@@ -222,7 +222,7 @@ impl Set {
         0
     }
 
-    /// The representation, as OBJECT ENCODING names it. An empty set has none yet and says `listpack`.
+    /// The representation, as OBJECT ENCODING names it. An empty set has none yet and returns `listpack`.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
@@ -259,7 +259,7 @@ impl Set {
         }
     }
 
-    /// Adds what is no integer to a set of integers, which becomes small or large.
+    /// Adds a member that is not an integer to a set of integers, which becomes small or large.
     fn add_text_to_ints(&mut self, member: &[u8], enc: &Encodings) -> bool {
         let longest = self.longest_int();
         if self.len() < enc.set_max_listpack_entries
@@ -278,7 +278,7 @@ impl Set {
         [0, last].iter().filter_map(|index| self.nth(*index)).map(|text| text.len()).max().unwrap_or(0)
     }
 
-    /// The table, made of another form if need be, with room for `more`.
+    /// The table, built from another form if need be, with room for `more`.
     fn enlarge(&mut self, more: usize, seed: u64) -> &mut Table<Box<[u8]>> {
         if self.encoding() != Encoding::Hashtable {
             let mut table = Table::with_capacity(self.len() + more, seed);

@@ -73,7 +73,7 @@ impl Str {
         matches!(self.0, Form::Int(_) | Form::Inline { .. })
     }
 
-    /// A string that stays text even when it is an integer, as the result of INCRBYFLOAT does.
+    /// A string that stays text even when it is an integer, like the result of INCRBYFLOAT.
     #[must_use]
     pub fn text_only(bytes: &[u8]) -> Self {
         if bytes.len() > INLINE {
@@ -119,7 +119,7 @@ impl Str {
         self.len() == 0
     }
 
-    /// The integer this is the canonical text of, whatever the encoding.
+    /// The integer whose canonical text this is, whatever the encoding.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         match &self.0 {
@@ -157,7 +157,7 @@ impl Str {
         }
     }
 
-    /// The bytes as a buffer with room for `more`, made one if it was not.
+    /// The bytes as a buffer with room for `more`, converted if need be.
     fn grown(&mut self, more: usize) -> &mut Vec<u8> {
         if !matches!(self.0, Form::Grown(_)) {
             let text = self.text();

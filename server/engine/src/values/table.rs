@@ -5,10 +5,10 @@ use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// Below this many entries memory is not given back: it would be re-taken at once.
+/// With fewer entries than this memory is not freed: it would be needed again at once.
 const SMALLEST: usize = 32;
 
-/// The most entries that room is made for before they come: a command may name one member a million times.
+/// The most entries that room is reserved for in advance: a command may name one member a million times.
 const EXPECTED_MAX: usize = 1024;
 
 /// An entry that is found by its key.
@@ -61,7 +61,7 @@ impl IndexEntry {
 }
 
 impl<E: Keyed> Table<E> {
-    /// An empty table with room for `capacity` entries, but for no more than [`EXPECTED_MAX`].
+    /// An empty table with room for `capacity` entries, but at most [`EXPECTED_MAX`].
     pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
         let capacity = capacity.min(EXPECTED_MAX);
         let (entries, index) = (Vec::with_capacity(capacity), HashTable::with_capacity(capacity));
@@ -103,7 +103,7 @@ impl<E: Keyed> Table<E> {
         self.held += entry.heap_bytes();
     }
 
-    /// Adds the entry that `make` makes of `key` unless there is one; returns the position if it was added.
+    /// Adds the entry that `make` builds for `key` unless there is one; returns the position if it was added.
     pub(super) fn insert_with(&mut self, key: &[u8], make: impl FnOnce() -> E) -> Result<usize, usize> {
         let hash = self.hash(key);
         if let Some(indexed) =
@@ -149,8 +149,8 @@ impl<E: Keyed> Table<E> {
 
     /// Visits about `count` entries and returns the cursor to go on with, 0 at the end; 0 also starts.
     ///
-    /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top, so
-    /// whatever is there throughout a whole scan is visited, whatever else comes and goes meanwhile.
+    /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top, so an
+    /// entry that exists throughout a whole scan is visited, whatever else comes and goes.
     pub(super) fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a E)) -> u64 {
         let len = self.entries.len();
         let top = match usize::try_from(cursor) {
@@ -162,13 +162,13 @@ impl<E: Keyed> Table<E> {
         bottom as u64
     }
 
-    /// Bytes of heap that the entries hold, counted one by one.
+    /// Bytes of heap of the entries, counted one by one.
     #[cfg(test)]
     pub(super) fn held_anew(&self) -> usize {
         self.entries.iter().map(Keyed::heap_bytes).sum()
     }
 
-    /// The same as it is kept.
+    /// The same as it is maintained.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.held
@@ -193,7 +193,7 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// Gives memory back when less than a quarter is used; amortised O(1) a removal.
+    /// Frees memory when less than a quarter is used; amortised O(1) per removal.
     fn shrink(&mut self) {
         let len = self.entries.len();
         if self.entries.capacity() > SMALLEST && len < self.entries.capacity() / 4 {

@@ -96,7 +96,7 @@ fn set_pairs(tx: &mut Tx<'_>, args: Args<'_>, name: &str) -> Result<usize, Comma
 
 fn hsetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let edit = tx.write_or_new::<Hash>(&args[1])?;
-    // A hash that was made just now gets the field in any case, so that it does not stay empty.
+    // A hash that was created just now always gets the field, so that it does not stay empty.
     let new = edit.value.set_new(&args[2], &args[3], edit.encodings);
     if new {
         let at = edit.at;
@@ -122,7 +122,7 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Removes fields from a hash that a subscriber has marked: it is told of each.
+/// Removes fields from a hash that a subscriber has marked, reporting each.
 #[cold]
 fn remove_marked(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError> {
     let mut removed = 0;
@@ -143,7 +143,7 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let increment = args.int(3)?;
     let mut sum = increment;
     let edit = tx.write_or_new::<Hash>(key)?;
-    // Nothing can go wrong without a field, so that a hash made just now does not stay empty.
+    // Without an existing field nothing can fail, so that a hash created just now does not stay empty.
     let new = edit.value.update(field, edit.encodings, |old| {
         if let Some(old) = old {
             let old = number::parse_i64(old).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER)?;

@@ -1,4 +1,5 @@
-//! The commands that take from a list, or from the first of several, or move an element, and wait until there is one.
+//! The commands that take from a list, or from the first nonempty one of several, or move an element, and wait until
+//! there is one.
 
 use super::end;
 use super::transfer::{Ends, KEYS, RIGHT_TO_LEFT, transfer};
@@ -106,7 +107,7 @@ fn blocking_transfer(
     if transfer(tx, args, ends, false, reply)? {
         return Ok(Flow::Done);
     }
-    // Redis answers a null array when the time is over, and a null bulk string where it may not wait.
+    // Redis answers a null array on timeout, and a null bulk string where it may not wait.
     let wait = Wait::on_keys([1], List::CLASS, Transfer(ends), timeout_ms, Null::Array);
     Ok(Wait { null_at_once: Null::Bulk, ..wait }.into())
 }

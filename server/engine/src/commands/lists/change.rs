@@ -133,7 +133,7 @@ fn linsert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn lset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let list = tx.write::<List>(&args[1])?.ok_or(errors::NO_SUCH_KEY)?;
-    // Redis looks at the key first.
+    // Redis checks the key first.
     let index = args.int(2)?;
     let place = place(index, list.value.len()).ok_or(errors::INDEX_OUT_OF_RANGE)?;
     list.value.set(place, &args[3], list.encodings);
@@ -169,7 +169,7 @@ fn ltrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         list.remove_range(kept.end..list.len(), encodings);
         list.remove_range(0..kept.start, encodings);
         let empty = list.is_empty();
-        // Told also when nothing was cut off.
+        // Published even when nothing was cut off.
         tx.changed(&args[1], events::LTRIM);
         if empty {
             tx.delete(&args[1]);

@@ -21,7 +21,7 @@ fn end(args: Args<'_>, index: usize) -> Result<End, CommandError> {
     }
 }
 
-/// What is told when elements are added at an end.
+/// The event of adding elements at an end.
 const fn push_event(end: End) -> Event {
     match end {
         End::Left => events::LPUSH,
@@ -29,7 +29,7 @@ const fn push_event(end: End) -> Event {
     }
 }
 
-/// What is told when elements are removed at an end.
+/// The event of removing elements at an end.
 const fn pop_event(end: End) -> Event {
     match end {
         End::Left => events::LPOP,

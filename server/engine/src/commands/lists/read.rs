@@ -63,7 +63,7 @@ fn lindex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         reply.null();
         return Ok(());
     };
-    // Redis looks at the key first.
+    // Redis checks the key first.
     let index = args.int(2)?;
     match place(index, list.len()).and_then(|place| list.get(place)) {
         Some(element) => reply.bulk(element),
@@ -85,13 +85,13 @@ fn lrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Which matches LPOS is asked for.
+/// The matches that LPOS returns.
 struct Search {
     /// From the front if positive, else from the back; not 0.
     rank: i64,
     /// `None`: one, and not as an array. 0: all.
     count: Option<usize>,
-    /// How many elements to look at; 0: all.
+    /// How many elements to compare; 0: all.
     maxlen: usize,
 }
 

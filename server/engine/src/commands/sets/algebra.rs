@@ -1,6 +1,7 @@
 //! Intersections, unions and differences of sets.
 //!
-//! What is observable of Redis' way to them (the order of an intersection, the encoding of a stored result) is kept.
+//! The observable effects of Redis' algorithms (the order of an intersection, the encoding of a stored result) are
+//! kept.
 
 use crate::keyspace::{Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -118,7 +119,7 @@ fn difference(sets: &Sets<'_>, enc: &Encodings) -> Set {
 }
 
 fn difference_by_lookup(first: &Set, mut others: Vec<&Set>, enc: &Encodings, result: &mut Set) {
-    // The largest is the likeliest to have a member.
+    // The largest is most likely to contain a member.
     others.sort_by_key(|set| std::cmp::Reverse(set.len()));
     for member in first {
         if !others.iter().any(|set| set.contains(&member)) {
@@ -194,7 +195,7 @@ fn sdiffstore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     store(tx, args, difference, events::SDIFFSTORE, reply)
 }
 
-/// What becomes of the sets whose keys begin at argument `from`.
+/// The result of combining the sets whose keys begin at argument `from`.
 fn combine(
     tx: &mut Tx<'_>,
     keys: &[&[u8]],
@@ -204,7 +205,7 @@ fn combine(
     Ok(how(&tx.read_all::<Set>(keys)?, &enc))
 }
 
-/// Answers what becomes of the sets.
+/// Answers the result of combining the sets.
 fn combined(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -217,7 +218,7 @@ fn combined(
     Ok(())
 }
 
-/// Stores what becomes of the sets in argument 1; an empty set is no key.
+/// Stores the result of combining the sets in argument 1; an empty set deletes the key.
 fn store(
     tx: &mut Tx<'_>,
     args: Args<'_>,

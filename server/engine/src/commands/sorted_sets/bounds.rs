@@ -1,4 +1,4 @@
-//! Ranges of scores and of members, as ZRANGEBYSCORE, ZRANGEBYLEX and their like take them.
+//! Ranges of scores and of members, as in ZRANGEBYSCORE, ZRANGEBYLEX and the like.
 
 use crate::spec::{Args, CommandError, errors};
 use crate::values::ZSet;
@@ -13,8 +13,7 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// The range from argument `min` to argument `max`: numbers, infinite ones too, with `(` before one to leave it
-    /// out.
+    /// The range from argument `min` to argument `max`: numbers, infinite ones too, with `(` before an excluded one.
     pub(super) fn parse(args: Args<'_>, min: usize, max: usize) -> Result<Self, CommandError> {
         let bound = |index| args.get(index).and_then(score_bound).ok_or(errors::MIN_OR_MAX_NOT_A_FLOAT);
         Ok(Scores { min: bound(min)?, max: bound(max)? })
@@ -33,8 +32,8 @@ fn score_bound(text: &[u8]) -> Option<Bound<f64>> {
     }
 }
 
-/// A number as C's `strtod` reads it, which is what Redis takes here: white space may stand in front, what is out of
-/// range is infinite or zero, no text at all is zero, and the text ends at a NUL. A `nan` is refused.
+/// A number as C's `strtod` reads it, which is what Redis accepts here: leading white space is allowed, what is out of
+/// range is infinite or zero, empty text is zero, and the text ends at a NUL. A `nan` is refused.
 fn lenient_f64(text: &[u8]) -> Option<f64> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     if text.is_empty() {
@@ -72,7 +71,7 @@ impl<'a> Members<'a> {
         Ok(Members { min: edge(min)?, max: edge(max)? })
     }
 
-    /// The ranks of such members of a set whose scores are all equal; of another, what Redis finds.
+    /// The ranks of such members of a set whose scores are all equal; for other sets, whatever Redis finds.
     pub(super) fn ranks(self, set: &ZSet) -> Range<usize> {
         if self.min == Edge::Greatest || self.max == Edge::Least {
             return 0..0;

@@ -71,7 +71,7 @@ const fn remove_row(name: &'static str, since: &'static str, handler: DataHandle
 /// What ZADD may do to a member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Policy {
-    /// Add, but change none that is there.
+    /// Add, but never change an existing one.
     nx: bool,
     /// Change, but add none.
     xx: bool,
@@ -79,11 +79,11 @@ struct Policy {
     gt: bool,
     /// Change to a lower score only.
     lt: bool,
-    /// Add the score to the one that is there.
+    /// Add the score to the existing one.
     incr: bool,
 }
 
-/// What became of a member.
+/// What ZADD did to a member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     /// The policy left it as it was.
@@ -92,7 +92,7 @@ enum Fate {
     Added(f64),
     /// It has another score.
     Updated(f64),
-    /// It has had this score before.
+    /// It already had this score.
     Same(f64),
 }
 
@@ -124,7 +124,7 @@ impl Policy {
     }
 }
 
-/// Where ZADD's pairs begin, what it may do, and whether it counts what changed.
+/// Where ZADD's pairs begin, its policy, and whether it counts what changed.
 fn parse_zadd(args: Args<'_>) -> Result<(usize, Policy, bool), CommandError> {
     let (mut policy, mut ch, mut at) = (Policy::default(), false, 2);
     loop {
@@ -168,7 +168,7 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return add_to_score(tx, &args[1], score, &args[first + 1], policy, reply);
     }
     let pairs = (first..args.len()).step_by(2).map(|at| Ok((args.float(at)?, &args.all()[at + 1])));
-    // The scores are read twice, to keep no list of them: all have to be valid before the first is given.
+    // The scores are parsed twice, to avoid a list of them: all must be valid before the first is set.
     pairs.clone().try_for_each(|pair: Result<_, CommandError>| pair.map(drop))?;
     if policy.xx && !tx.exists(&args[1]) {
         reply.integer(0);
@@ -194,7 +194,7 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    // Redis reads it as it reads ZADD: an increment that is the name of an option is one.
+    // Redis parses it like ZADD: an increment that is the name of an option is that option.
     let (first, policy, _) = parse_zadd(args)?;
     let policy = Policy { incr: true, ..policy };
     let increment = args.float(first)?;
@@ -269,7 +269,7 @@ fn remove_range(
     Ok(())
 }
 
-/// Tells that so many members were removed, if any were.
+/// Reports that so many members were removed, if any were.
 fn told(tx: &mut Tx<'_>, key: &[u8], event: Event, removed: usize, empty: bool) {
     if removed > 0 {
         tx.changed(key, event);

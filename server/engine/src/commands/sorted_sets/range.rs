@@ -72,7 +72,7 @@ const fn row(name: &'static str, since: &'static str, handler: DataHandler) -> R
     )
 }
 
-/// What a range is a range of.
+/// The unit of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Rank,
@@ -80,16 +80,16 @@ enum Kind {
     Lex,
 }
 
-/// What a command leaves to its options.
+/// What a command fixes instead of leaving it to options.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fixed {
     kind: Option<Kind>,
     reverse: Option<bool>,
-    /// It stores what it finds, so it returns no scores.
+    /// It stores the result, so it returns no scores.
     stores: bool,
 }
 
-/// Which members are asked for.
+/// The members requested.
 #[derive(Clone, Copy, Debug)]
 enum Wanted<'a> {
     Ranks(i64, i64),
@@ -97,18 +97,18 @@ enum Wanted<'a> {
     Members(Members<'a>),
 }
 
-/// A range as it is asked for.
+/// A requested range.
 #[derive(Clone, Copy, Debug)]
 struct Query<'a> {
     wanted: Wanted<'a>,
     reverse: bool,
     with_scores: bool,
-    /// How many to leave out first, and how many to take; negative: all of them.
+    /// How many to skip, and how many to take; negative: all of them.
     limit: Option<(i64, i64)>,
 }
 
 impl<'a> Query<'a> {
-    /// Reads the two ends of the range, arguments `at` and the next, and the options behind them.
+    /// Reads the two ends of the range, arguments `at` and the next, and the options after them.
     fn parse(args: Args<'a>, at: usize, fixed: Fixed) -> Result<Self, CommandError> {
         let Fixed { mut kind, mut reverse, stores } = fixed;
         let (mut with_scores, mut limit) = (false, None);
@@ -146,7 +146,7 @@ impl<'a> Query<'a> {
         Ok(Query { wanted, reverse, with_scores, limit })
     }
 
-    /// The ranks of what is asked for, in a set.
+    /// The ranks of the requested members, in a set.
     fn ranks(&self, set: &ZSet) -> Range<usize> {
         let len = set.len();
         let found = match self.wanted {
@@ -158,7 +158,7 @@ impl<'a> Query<'a> {
             Wanted::Members(members) => members.ranks(set),
         };
         let Some((offset, count)) = self.limit else { return found };
-        // A negative offset leaves everything out.
+        // A negative offset skips everything.
         let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(found.len());
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(found.len() - offset);
         if self.reverse {
@@ -170,7 +170,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The members asked for, in their order.
+    /// The requested members, in order.
     fn run<'s>(&self, set: &'s ZSet) -> Pairs<'s> {
         Pairs::new(set, self.ranks(set), self.reverse)
     }

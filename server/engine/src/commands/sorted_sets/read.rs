@@ -176,8 +176,8 @@ fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The text of a score in a page: of a small set the shortest that reads back as the same number, of a large one 17
-/// digits, as the real server has it.
+/// The text of a score in a page: in a small set the shortest that reads back as the same number, in a large one 17
+/// digits, as in the real server.
 fn scanned_score(score: f64, encoding: Encoding, text: &mut Vec<u8>) {
     if encoding == Encoding::Listpack {
         number::format_double(score, text);

@@ -11,7 +11,7 @@ pub(super) const LISTPACK_EMPTY: usize = 7;
 /// Spare room that a chunk may keep without giving memory back.
 const SLACK: usize = 128;
 
-/// Elements one after another, each between its length and its length again, written backwards, so that they are
+/// Elements one after another, each between its length and its length again, written backwards, so that they can be
 /// walked from both ends. Free room at the front makes additions there cheap.
 ///
 /// Elements are named by their *place*, the offset of the first length in the block.
@@ -95,7 +95,7 @@ impl Chunk {
     fn push_front(&mut self, element: &[u8]) {
         let size = size(element.len());
         if self.head < size {
-            // As much free room as there are elements, so that moving them pays.
+            // As much free room as there are elements, so that moving them is amortised.
             let used = self.end() - self.head;
             let head = if self.count == 0 { size } else { size + used.min(4096) };
             let mut block = vec![0; head + used];
@@ -129,7 +129,7 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Removes the elements between two places. What is behind moves down, unless there is nothing before.
+    /// Removes the elements between two places. What follows moves down, unless nothing comes before.
     pub(super) fn remove(&mut self, places: Range<usize>) {
         let (count, bytes) = self.account(places.clone());
         self.count -= count;
@@ -204,7 +204,7 @@ impl Chunk {
         self.listpack += other.listpack;
     }
 
-    /// Gives back all spare memory.
+    /// Frees all spare memory.
     pub(super) fn seal(&mut self) {
         self.block.drain(..self.head);
         self.head = 0;
@@ -234,7 +234,7 @@ impl Chunk {
         (count, bytes)
     }
 
-    /// Gives memory back when less than half of it is used.
+    /// Frees memory when less than half of it is used.
     fn shrink(&mut self) {
         let used = self.end() - self.head;
         if self.block.capacity() > 2 * used + SLACK {

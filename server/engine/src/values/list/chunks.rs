@@ -9,10 +9,10 @@ use std::ops::Range;
 
 /// A limit in elements bounds the bytes too.
 const COUNTED_CHUNK: usize = 8192;
-/// What Redis reckons for the overhead of an element when it asks whether a node has room.
+/// Redis' estimate of an element's overhead when it checks whether a node has room.
 const ENTRY_OVERHEAD: usize = 8;
 
-/// How many times its limit a chunk may reach when elements are replaced by longer ones.
+/// How many times its limit a chunk may reach when longer elements replace others.
 const OVERGROWN: usize = 4;
 
 /// What a chunk may hold: bytes of its listpack, elements.
@@ -92,7 +92,7 @@ impl Chunks {
         block(self.chunks.capacity() * size_of::<Chunk>()) + self.held
     }
 
-    /// Whether what the chunks hold is counted right. O(chunks).
+    /// Whether the bytes of the chunks are counted correctly. O(chunks).
     #[cfg(test)]
     pub(super) fn is_counted_right(&self) -> bool {
         self.held == held(&self.chunks)
@@ -149,14 +149,14 @@ impl Chunks {
         Some(Spot { chunk, place: self.chunks[chunk].place_of(rest) })
     }
 
-    /// Replaces the element at `spot`. As in Redis a chunk may outgrow its limit by that, but not without bound.
+    /// Replaces the element at `spot`. As in Redis this may push a chunk over its limit, but only up to a bound.
     pub(super) fn replace(&mut self, spot: Spot, element: &[u8], limit: Limit) {
         self.change(spot.chunk, |chunk| chunk.replace(spot.place, element));
         self.split_overgrown(spot.chunk, limit);
     }
 
-    /// Inserts an element before the one at `spot`. A full chunk is cut in two there, or left alone if a neighbour or
-    /// a new chunk can take the element, as in Redis: it decides when a list is large.
+    /// Inserts an element before the one at `spot`. A full chunk is cut in two there, or left alone if a neighbour or a
+    /// new chunk can take the element, as in Redis: this decides when a list becomes large.
     pub(super) fn insert(&mut self, Spot { chunk: at, place }: Spot, element: &[u8], limit: Limit) {
         self.len += 1;
         let chunk = &self.chunks[at];
@@ -259,7 +259,7 @@ impl Chunks {
         None
     }
 
-    /// Cuts a chunk that outgrew its limit by far in halves until none of them does; a single element may.
+    /// Halves a chunk that far exceeds its limit until none does; a single element may.
     fn split_overgrown(&mut self, index: usize, limit: Limit) {
         let chunk = &self.chunks[index];
         if chunk.len() < 2 || chunk.listpack_size() / OVERGROWN <= limit.bytes {
@@ -298,7 +298,7 @@ impl Chunks {
         true
     }
 
-    /// Gives memory of the deque itself back when less than a quarter is used.
+    /// Frees memory of the deque itself when less than a quarter is used.
     fn shrink(&mut self) {
         if self.chunks.capacity() > 16 && self.chunks.len() < self.chunks.capacity() / 4 {
             self.chunks.shrink_to(self.chunks.len() * 2);

@@ -10,7 +10,7 @@ pub struct Iter<'a> {
     list: &'a List,
     left: usize,
     front: Spot,
-    /// Behind the last element.
+    /// After the last element.
     back: Spot,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Iter<'a> {
         iter
     }
 
-    /// The element at `spot` and the spot behind it, in the same chunk.
+    /// The element at `spot` and the spot after it, in the same chunk.
     fn after(&self, spot: Spot) -> Option<(&'a [u8], Spot)> {
         let (element, place) = self.list.chunk(spot.chunk)?.at(spot.place)?;
         Some((element, Spot { place, ..spot }))

@@ -28,9 +28,9 @@ pub struct List(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// At most the size that the configuration allows (checked when it is written to).
+    /// At most the configured size (checked when it is written to).
     One(Box<Chunk>),
-    /// Chunks without an empty one, and the number of elements in all.
+    /// Chunks, none of them empty, and the number of elements in all.
     Many(Box<Chunks>),
 }
 
@@ -66,13 +66,13 @@ impl List {
         }
     }
 
-    /// Whether there is no element; such a list is no value, its key is deleted.
+    /// Whether there is no element; an empty list is not stored, its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds elements at an end, one after another: pushed at the left, the last one comes to stand first.
+    /// Adds elements at an end, one after another: pushed at the left, the last one ends up first.
     ///
     /// All elements of one command belong in one call, because Redis chooses the encoding by their sum.
     pub fn push_all<'a, I>(&mut self, end: End, elements: I, enc: &Encodings)
@@ -143,11 +143,11 @@ impl List {
         true
     }
 
-    /// Inserts an element so that it gets this index; beyond the end is at the end.
+    /// Inserts an element so that it gets this index; beyond the end means at the end.
     pub fn insert(&mut self, index: usize, element: &[u8], enc: &Encodings) {
         let Some(_) = self.spot(index) else { return self.push(End::Right, element, enc) };
         self.grow(element.len(), 1, enc);
-        // Found again: growing may have moved it to another kind of place.
+        // Looked up again: growing may have moved it to another kind of place.
         if let Some(spot) = self.spot(index) {
             match &mut self.0 {
                 Form::One(chunk) => chunk.insert(spot.place, element),
@@ -156,7 +156,7 @@ impl List {
         }
     }
 
-    /// Removes the elements with these indexes; what lies beyond the end counts for nothing.
+    /// Removes the elements with these indexes; those beyond the end are ignored.
     pub fn remove_range(&mut self, range: Range<usize>, enc: &Encodings) {
         let end = range.end.min(self.len());
         if range.start >= end {
@@ -196,8 +196,8 @@ impl List {
         self.range(0..self.len())
     }
 
-    /// The elements with these indexes, from both ends; what lies beyond the end counts for nothing.
-    /// O(blocks + block) to begin, O(1) an element.
+    /// The elements with these indexes, from both ends; those beyond the end are ignored. O(blocks + block) to begin,
+    /// O(1) per element.
     #[must_use]
     pub fn range(&self, range: Range<usize>) -> Iter<'_> {
         Iter::new(self, range)
@@ -229,7 +229,7 @@ impl List {
         }
     }
 
-    /// Becomes large if a small list had no room for `count` elements of `bytes` bytes in all, counted as Redis does:
+    /// Becomes large if a small list had no room for `count` elements of `bytes` bytes in all, counted as in Redis:
     /// without their overhead.
     fn grow(&mut self, bytes: usize, count: usize, enc: &Encodings) {
         if let Form::One(chunk) = &mut self.0

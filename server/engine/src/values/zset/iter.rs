@@ -20,7 +20,7 @@ enum Form<'a> {
     Packed {
         packed: &'a Packed,
         front: packed::Iter<'a>,
-        /// Places of what is still to come, in order; found when the back is first asked for.
+        /// Places of the remaining members, in order; computed at the first call from the back.
         places: Option<SmallVec<[usize; 16]>>,
     },
     Ranked {
@@ -44,7 +44,7 @@ impl<'a> Iter<'a> {
     }
 }
 
-/// The item with this rank, from the run at hand if it is there.
+/// The item with this rank, from the present run if it is there.
 fn item<'a>(ranked: &'a Ranked, run: &mut Run<'a>, rank: usize) -> Option<Item> {
     if rank < run.1 || rank - run.1 >= run.0.len() {
         *run = ranked.run_at(rank);
@@ -52,7 +52,7 @@ fn item<'a>(ranked: &'a Ranked, run: &mut Run<'a>, rank: usize) -> Option<Item> 
     run.0.get(rank - run.1).copied()
 }
 
-/// The member and score that come next in a small set.
+/// The next member and score of a small set.
 fn pair<'a>(iter: &mut packed::Iter<'a>) -> Option<(&'a [u8], f64)> {
     Some((iter.next()?, read_score(iter.next()?)))
 }
@@ -83,7 +83,7 @@ impl DoubleEndedIterator for Iter<'_> {
                     let mut iter = front.clone();
                     (0..left).map(|_| (iter.place(), pair(&mut iter)).0).collect()
                 });
-                // What the front takes stays at the front of the places, so the back is always the last one.
+                // Those that the front has passed stay at the front of the places, so the back is always the last one.
                 pair(&mut packed.iter_at(places.pop()?))
             }
             Form::Ranked { ranked, back, .. } => item(ranked, back, rank).map(|item| ranked.pair_of(item)),

@@ -15,7 +15,7 @@ use std::ops::{Bound, Range};
 /// Distinct members in order of their scores, equal scores in order of the members' bytes: one block of memory while
 /// small, else a table and a tree.
 ///
-/// A score may be infinite and never is NaN: callers refuse that first. Zero and minus zero are one place in the order.
+/// A score may be infinite but never NaN: callers refuse that first. Zero and minus zero are equal in the order.
 #[derive(Clone, Debug, Default)]
 pub struct ZSet(Form);
 
@@ -39,8 +39,8 @@ impl ZSet {
         Self::default()
     }
 
-    /// Tells that one command will add `members` members, the longest of `longest` bytes: too many or too long for a
-    /// small set make it a large one at once, as in Redis 7.2.
+    /// Announces that one command will add `members` members, the longest of `longest` bytes: too many or too long for
+    /// a small set make it a large one at once, as in Redis 7.2.
     pub fn expect(&mut self, members: usize, longest: usize, enc: &Encodings) {
         if members > enc.zset_max_listpack_entries || longest > enc.zset_max_listpack_value {
             self.enlarge(members, enc.seed);
@@ -66,7 +66,7 @@ impl ZSet {
         }
     }
 
-    /// The bytes of the one block of memory that it is while small.
+    /// The length of its only block of memory, while small.
     #[inline]
     pub(super) fn packed_len(&self) -> Option<usize> {
         match &self.0 {
@@ -75,7 +75,7 @@ impl ZSet {
         }
     }
 
-    /// Whether there is no member; such a set is no value, its key is deleted.
+    /// Whether there is no member; an empty sorted set is not stored, its key is deleted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -147,7 +147,7 @@ impl ZSet {
         self.range(0..self.len())
     }
 
-    /// The members with these ranks, from both ends; ranks beyond the end count for nothing.
+    /// The members with these ranks, from both ends; ranks beyond the end are ignored.
     #[must_use]
     pub fn range(&self, ranks: Range<usize>) -> Iter<'_> {
         let end = ranks.end.min(self.len());
@@ -175,7 +175,7 @@ impl ZSet {
         start..end.max(start)
     }
 
-    /// The ranks of the members between two bounds of their bytes, for a set whose scores are all equal; else
+    /// The ranks of the members between two bounds of their bytes, for a set whose scores are all equal; otherwise
     /// something between 0 and the length, as in Redis.
     #[must_use]
     pub fn ranks_by_member(&self, min: Bound<&[u8]>, max: Bound<&[u8]>) -> Range<usize> {
@@ -227,8 +227,8 @@ impl ZSet {
         }
     }
 
-    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that is
-    /// there throughout a whole scan is visited. A small set is visited whole, in order, as in Redis.
+    /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that
+    /// exists throughout a whole scan is visited. A small set is visited whole, in order, as in Redis.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(&[u8], f64)) -> u64 {
         match &self.0 {
             Form::Packed(_) => {
@@ -251,7 +251,7 @@ impl ZSet {
         }
     }
 
-    /// How many members are below, for `below` that holds for the first ones in order and for none after them.
+    /// How many members satisfy `below`, which holds for the first ones in order and for none after them.
     fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
         match &self.0 {
             Form::Packed(_) => self.iter().take_while(|(member, score)| below(member, *score)).count(),
@@ -269,7 +269,7 @@ impl ZSet {
         Some(taken)
     }
 
-    /// The large form, made of the small one if need be, with room for `more`.
+    /// The large form, built from the small one if need be, with room for `more`.
     fn enlarge(&mut self, more: usize, seed: u64) -> &mut Ranked {
         if let Form::Packed(packed) = &self.0 {
             let mut ranked = Ranked::with_capacity(packed.len() / 2 + more, seed);
@@ -287,7 +287,7 @@ impl ZSet {
 
 /// The order of a sorted set: by score, then by the bytes of the member.
 fn order(a: (&[u8], f64), b: (&[u8], f64)) -> Ordering {
-    // There is no NaN to compare with.
+    // There is no NaN to compare.
     a.1.partial_cmp(&b.1).unwrap_or(Ordering::Equal).then_with(|| a.0.cmp(b.0))
 }
 
@@ -313,7 +313,7 @@ fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
 }
 
 fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
-    // Redis' listpack keeps a whole score as an integer, which has no minus zero.
+    // Redis' listpack stores a whole score as an integer, which has no minus zero.
     let score = if score == 0.0 { 0.0 } else { score };
     let bytes = score.to_le_bytes();
     let mut iter = packed.iter();

@@ -100,7 +100,7 @@ impl Ranked {
         Some((member, score))
     }
 
-    /// How many members are below, for `below` that holds for the first ones in order and for none after them.
+    /// How many members satisfy `below`, which holds for the first ones in order and for none after them.
     pub(super) fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
         self.tree
             .partition_point(&|item| below(&self.table.entries()[item.position as usize].member, item.score))
@@ -130,7 +130,7 @@ impl Ranked {
         let entries = self.table.entries();
         let Scored { member, score } = &entries[position];
         self.tree.remove(&compare(entries, member, *score));
-        // The last entry is about to move into the place.
+        // The last entry is about to move to that position.
         if position + 1 < entries.len() {
             let Scored { member, score } = &entries[entries.len() - 1];
             self.tree.relabel(&compare(entries, member, *score), position as u32);
@@ -139,7 +139,7 @@ impl Ranked {
     }
 }
 
-/// Compares items with a score and a member. Members are looked at only where scores are equal.
+/// Compares items with a score and a member. Members are compared only where scores are equal.
 fn compare<'a>(entries: &'a [Scored], member: &'a [u8], score: f64) -> impl Fn(Item) -> Ordering + 'a {
     move |item| match item.score.partial_cmp(&score) {
         Some(Ordering::Equal) | None => entries[item.position as usize].member[..].cmp(member),

@@ -8,7 +8,7 @@ const LEAF: usize = 64;
 /// Children of an inner node before it is split.
 const INNER: usize = 32;
 
-/// A score, and the position of its member in the table. The tree does not know members: where scores are equal, its
+/// A score, and the position of its member in the table. The tree does not know members: where scores are equal, the
 /// caller's comparison decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Item {
@@ -51,7 +51,7 @@ impl Held {
         parts
     }
 
-    /// A node is about to go, without those below it.
+    /// Subtracts a node that is about to be dropped, without those below it.
     fn remove(&mut self, node: &Node) {
         self.0 -= node.own_bytes();
     }
@@ -65,7 +65,7 @@ enum Node {
 
 #[derive(Clone, Debug)]
 struct Child {
-    /// The first item below; comparing with it chooses the way down.
+    /// The first item below; comparing with it chooses the child to descend to.
     first: Item,
     /// Items below.
     len: usize,
@@ -119,7 +119,7 @@ impl Tree {
         self.root.relabel(order, position);
     }
 
-    /// How many items are below, for `below` that holds for a beginning of the sequence and for nothing after it.
+    /// How many items satisfy `below`, which holds for a beginning of the sequence and for nothing after it.
     pub(super) fn partition_point(&self, below: &impl Fn(Item) -> bool) -> usize {
         let (mut node, mut rank) = (&self.root, 0);
         loop {
@@ -281,12 +281,12 @@ impl Node {
 }
 
 impl Child {
-    /// A node as a child; nothing if it is empty.
+    /// A node as a child; none if it is empty.
     fn of(node: Node) -> Option<Self> {
         Some(Self { first: node.first()?, len: node.len(), node })
     }
 
-    /// Looks again at what comes first below, after a change there.
+    /// Updates the first item below, after a change there.
     fn refresh(&mut self) {
         if let Some(first) = self.node.first() {
             self.first = first;
@@ -294,13 +294,13 @@ impl Child {
     }
 }
 
-/// The index of the child to go down to: the last one that begins below, or (`most` is `Equal`) at the target.
+/// The index of the child to descend to: the last one that begins below, or (`most` is `Equal`) at the target.
 fn way_down(children: &[Child], order: &impl Fn(Item) -> Ordering, most: Ordering) -> usize {
     children.partition_point(|child| order(child.first) <= most).saturating_sub(1)
 }
 
-/// Cuts off the right part of what is fuller than `full`: half, but nearly nothing if it grew at its end, so that
-/// growing in order leaves full nodes behind.
+/// Splits off the right part of a node that is fuller than `full`: half, but nearly nothing if it grew at its end, so
+/// that inserting in order leaves full nodes behind.
 fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> {
     if parts.len() <= full {
         return None;
@@ -311,7 +311,8 @@ fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> 
     Some(right)
 }
 
-/// After a removal below the child at `at`: takes it out if it is empty, joins it with a sibling if both are small.
+/// After a removal below the child at `at`: removes the child if it is empty, joins it with a sibling if both are
+/// small.
 fn tidy(children: &mut Vec<Child>, at: usize, held: &mut Held) {
     children[at].refresh();
     if children[at].len == 0 {
