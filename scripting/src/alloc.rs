@@ -64,7 +64,7 @@ impl Alloc {
     pub(crate) fn trim(&mut self) {
         for class in 0..CLASSES {
             while let Some(block) = self.free[class] {
-                // SAFETY: a kept block is one that `obtain` made with this class' layout and nobody uses.
+                // SAFETY: a kept block is one that `obtain` made with this class' layout and that is unused.
                 unsafe {
                     self.free[class] = block.as_ref().next;
                     dealloc(block.as_ptr().cast(), layout((class + 1) * GRAIN));
@@ -131,7 +131,7 @@ impl Alloc {
         if size <= SMALL {
             let class = size / GRAIN - 1;
             if let Some(block) = self.free[class] {
-                // SAFETY: a kept block holds a link, and nobody else uses it.
+                // SAFETY: a kept block holds a link, and is used for nothing else.
                 self.free[class] = unsafe { block.as_ref().next };
                 self.kept -= size;
                 return block.as_ptr().cast();
@@ -144,7 +144,7 @@ impl Alloc {
 
     /// # Safety
     ///
-    /// `block` was made with `layout(size)`, and nobody uses it any more.
+    /// `block` was made with `layout(size)`, and is no longer used.
     unsafe fn release(&mut self, block: *mut u8, size: usize) {
         if size <= SMALL && self.kept + size <= MAX_KEPT {
             let class = size / GRAIN - 1;

@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
         let state = self.state;
         let Some(frame) = self.frames.last_mut() else { return };
         // SAFETY: the frame's table lies where `Frame` says, with free slots above it, as `value` has asked for some
-        // before. `lua_next` gets the key that it gave before, of a table that nobody changes meanwhile.
+        // before. `lua_next` gets the key that it gave before, of a table that does not change meanwhile.
         unsafe {
             let field = match frame {
                 Frame::Array { next, len } => {

@@ -53,7 +53,7 @@ impl StackSink {
     ///
     /// # Safety
     ///
-    /// The state outlives the sink, nobody else changes its stack meanwhile, it has [`SLOTS`] free, and the limit of
+    /// The state outlives the sink, nothing else changes its stack meanwhile, it has [`SLOTS`] free, and the limit of
     /// memory is suspended.
     pub(crate) unsafe fn new(state: *mut lua_State, top: c_int, protocol: Protocol) -> StackSink {
         let levels = Vec::new();

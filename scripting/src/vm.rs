@@ -208,7 +208,7 @@ impl Vm {
 
 impl Drop for Vm {
     fn drop(&mut self) {
-        // SAFETY: nobody uses them any more; the state goes first, as it needs the allocator.
+        // SAFETY: they are no longer used; the state goes first, as it needs the allocator.
         unsafe {
             lua_close(self.state);
             drop(Box::from_raw(self.context.as_ptr()));

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // There is nobody left to tell when this fails.
+            // If this fails, there is no other way to report it.
             let _unheard = writeln!(io::stderr(), "{message}");
             ExitCode::FAILURE
         }

@@ -49,7 +49,7 @@ pub const LUA_TFUNCTION: c_int = 6;
 /// Has [`lua_gc`] collect all garbage.
 pub const LUA_GCCOLLECT: c_int = 2;
 
-/// What [`lua_getinfo`] tells of a function.
+/// The information of [`lua_getinfo`] about a function.
 #[repr(C)]
 pub struct lua_Debug {
     /// The event of a hook.

@@ -127,7 +127,7 @@ fn describe(frame: &Frame<'_>) -> Result<c_int, Raise> {
         }
         let mut parts = Vec::new();
         frame.each(slot, &mut |frame, key, value| {
-            // What is left on the stack is in nobody's way.
+            // What is left on the stack does no harm.
             frame.push_nil()?;
             parts.push(format!("{}={}", text(frame, key, depth - 1)?, text(frame, value, depth - 1)?));
             frame.push_number(1.0)

@@ -305,7 +305,7 @@ fn a_script_that_was_killed_before_its_write_does_not_write() {
     {
         let mut bench = Bench::default();
         let control = bench.control.clone();
-        // The script has made its arguments ready and calls the command: nobody has seen the kill yet.
+        // The script has made its arguments ready and calls the command: the kill is not noticed yet.
         bench.host.on_call = Some(Box::new(move |_| control.kill().unwrap()));
         let reply = bench.eval(script);
         assert!(reply.starts_with("-ERR Script killed by user with SCRIPT KILL..."), "{reply}");

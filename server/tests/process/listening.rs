@@ -12,7 +12,7 @@ const BIND_FAILED: &str =
 const PORT_FAILED: &str = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this \
                            port. Check server logs.";
 
-/// Whether somebody answers there, or nobody listens.
+/// Whether a server answers there; if not, the port must be closed.
 #[track_caller]
 fn answers(ip: Ipv4Addr, port: u16) -> bool {
     match TcpStream::connect((ip, port)) {
@@ -27,7 +27,7 @@ fn answers(ip: Ipv4Addr, port: u16) -> bool {
     }
 }
 
-/// Has the server listen on a port that was free. Somebody else may take it first, though hardly ten times.
+/// Makes the server listen on a free port. Another process may take it first, though hardly ten times.
 fn move_to_free_port(client: &mut Client) -> u16 {
     let free = |_| {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("there is a free port");
@@ -95,7 +95,7 @@ fn the_port_can_be_changed_and_closed() {
     assert_eq!(client.ask(&format!("CONFIG SET bind 192.0.2.1 port {taken}")), BIND_FAILED);
     assert!(answers(FIRST, new));
 
-    // Who is connected stays so.
+    // Existing connections stay.
     assert_eq!(client.ask("CONFIG SET port 0"), "+OK");
     assert!(!answers(FIRST, new));
     assert_eq!(client.parameter("port"), "0");

@@ -66,7 +66,7 @@ fn a_signal_ends_it_while_a_script_runs_or_it_sleeps() {
             let process = Process::start(&arguments);
             process.client().send(request);
             if request.starts_with("EVAL") {
-                // The script runs once others are told so.
+                // The script runs once other clients get BUSY.
                 let mut other = process.client();
                 while !other.ask("GET k").starts_with("-BUSY") {}
             }

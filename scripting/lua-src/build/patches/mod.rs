@@ -24,7 +24,7 @@ pub(crate) const PATCHES: &[&[Change]] = &[
 /// One change: why it is made, and the edits that make it.
 #[derive(Clone, Copy)]
 pub(crate) struct Change {
-    /// A sentence, for the reader and for who finds that an edit does not fit any more.
+    /// Its reason in a sentence, for readers and for the error when an edit no longer applies.
     pub(crate) why: &'static str,
     /// Files and what is edited in each, in this order.
     pub(crate) edits: &'static [(&'static str, Edit)],

@@ -86,7 +86,7 @@ impl Frame<'_> {
         // SAFETY: the state is live.
         let pushed = unsafe { lua_gettop(self.state) } - self.kept.get();
         assert!((0..=pushed).contains(&count), "only what was pushed is popped");
-        // SAFETY: there are as many, and nobody refers to them.
+        // SAFETY: there are as many, and nothing refers to them.
         unsafe { lua_pop(self.state, count) };
         self.free.set(self.free.get() + count);
     }

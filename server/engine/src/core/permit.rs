@@ -180,7 +180,7 @@ mod tests {
         Row::container("box", -2, &[Row::new("open", 3, ())]),
     ]];
 
-    /// A client to whom the last so many of all reasons apply.
+    /// A client refused for the last so many of all reasons.
     struct Client(usize);
 
     impl Caller for Client {

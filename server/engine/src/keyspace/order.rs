@@ -2,7 +2,7 @@
 
 /// When a deadline was made, among all deadlines on either hand: of two at one instant, the earlier made fires first.
 ///
-/// It wraps around; two are told apart as long as fewer than 2³¹ were made between them.
+/// It wraps around; two compare correctly as long as fewer than 2³¹ were made between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order(u32);
 

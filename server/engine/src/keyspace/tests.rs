@@ -89,7 +89,7 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
 }
 
-/// Writes down what it is told, and marks what is set because it was absent.
+/// Records its callbacks, and marks what is set because it was absent.
 #[derive(Debug, Default)]
 struct Recorder(Vec<String>);
 
@@ -122,7 +122,7 @@ impl Subscriber for Recorder {
     }
 }
 
-/// What the recorder has been told since the last time.
+/// The recorded callbacks since the last call.
 fn told(keyspace: &mut Keyspace) -> Vec<String> {
     let mut tx = keyspace.tx(0, at(0));
     let (recorder, _) = tx.subscriber_mut::<Recorder>().unwrap();
@@ -311,7 +311,7 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     assert_eq!(tx.scan(0, 10, &mut |key, _| seen.push(key.to_vec())), 0);
     assert_eq!(seen, [b"stays"]);
     assert!((0..20).all(|_| *tx.random_key().unwrap() == *b"stays"));
-    // Who looks for one to change it makes it go first.
+    // Looking one up to change it expires it first.
     assert!(!tx.clear_deadline(b"d"));
     assert!(tx.write_or_new::<Str>(b"c").unwrap().value.is_empty());
     assert_eq!(keyspace.sizes(0), (2, 1));

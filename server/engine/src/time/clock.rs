@@ -97,7 +97,7 @@ impl Clock {
         }
     }
 
-    /// When a deadline is over, as long as nobody turns the hands.
+    /// When a deadline is over, as long as the hands are not turned.
     pub fn over(&self) -> Over {
         match self.mode() {
             Mode::Real => Over::Past,

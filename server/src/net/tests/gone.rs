@@ -1,4 +1,4 @@
-//! Nothing is given to a client that has closed its connection, whoever has read that far.
+//! A client that has closed its connection is given nothing, even before the server reads EOF.
 
 use super::*;
 use parking_lot::Mutex;

@@ -65,7 +65,7 @@ fn a_panic_with_status_message_or_writing_ends_nothing() {
             listeners.iter_mut().for_each(|listener| assert_eq!(listener.ask("SUBSCRIBE c"), "*3"));
             panic_at(&server, point, 3);
             (0..5).for_each(|_| sender.try_send("PUBLISH c m"));
-            // Whoever met the mistake is cut off; everybody else, and who comes, goes on.
+            // The connections that panicked are closed; all others, and new ones, are served.
             drop((sender, listeners));
             let alive = || {
                 let mut client = Client::connect(&server);

@@ -15,7 +15,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     read(engine, slot)
 }
 
-/// All that a client has been sent.
+/// The whole output of a client.
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
@@ -39,7 +39,7 @@ fn advance(engine: &mut Engine, main: Slot, ms: u64) -> u64 {
     fired.and_then(|fired| fired.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
 }
 
-/// The clients that have news, in order.
+/// The woken clients, in order.
 fn woken(engine: &mut Engine) -> Vec<u64> {
     let next = || match engine.poll_output() {
         Output::Session(id) => Some(id),
