@@ -78,7 +78,7 @@ impl Alloc {
     ///
     /// # Safety
     ///
-    /// `ud` must point to the `Alloc` that made `block`, of `old` bytes (null and 0: none), and nobody else may use
+    /// `ud` must point to the `Alloc` that made `block`, of `old` bytes (null and 0: none), and nothing else may use
     /// it meanwhile.
     pub(crate) unsafe extern "C" fn call(
         ud: *mut c_void,

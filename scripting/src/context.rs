@@ -71,7 +71,7 @@ impl Argument {
     ///
     /// The bytes it was made of live for `'a`.
     pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
-        // SAFETY: start and length are those of a slice of bytes that lives for `'a`; this is never called for a number.
+        // SAFETY: start and length are those of a slice of bytes that lives for `'a`; never called for a number.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

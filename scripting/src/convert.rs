@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
     unsafe fn value(&mut self) {
         let state = self.state;
         self.bytes = self.bytes.saturating_add(VALUE_COST);
-        // SAFETY: a value is on top; `SLOTS` are asked for before anything is pushed.
+        // SAFETY: a value is on top; `SLOTS` are reserved before anything is pushed.
         unsafe {
             if lua_checkstack(state, SLOTS) == 0 {
                 self.error(b"ERR reached lua stack limit", true);
@@ -387,8 +387,8 @@ impl Walk<'_> {
     /// A table is on top, with two free slots.
     unsafe fn count_keys(&mut self) -> usize {
         let mut count = 0;
-        // SAFETY: the table is below the key, and two slots are free for a key and its value; nobody changes the table
-        // meanwhile, so the key is found again.
+        // SAFETY: the table is below the key, and two slots are free for a key and its value; the table does not
+        // change meanwhile, so the key is found again.
         unsafe {
             lua_pushnil(self.state);
             while lua_next(self.state, -2) != 0 {

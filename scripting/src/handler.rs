@@ -29,7 +29,7 @@ unsafe fn handle_error(state: *mut lua_State) -> c_int {
         while lua_getstack(state, level, record.as_mut_ptr()) != 0 {
             lua_getinfo(state, c"nSl".as_ptr(), record.as_mut_ptr());
             let record = record.assume_init_ref();
-            // The second level is taken as it is: `error` and the like are called by a function of the script.
+            // The second level is used as it is: `error` and the like are called by a function of the script.
             if level == 1 && CStr::from_ptr(record.what) == c"C" {
                 level = 2;
                 continue;

@@ -4,7 +4,7 @@ use lockwheel_resp::Reply;
 
 /// The commands, as a script may call them, and what else it may ask of the server.
 ///
-/// A panic of the host ends the script and goes on from [`Invocation::run`](crate::Invocation::run).
+/// A panic of the host ends the script and resumes from [`Invocation::run`](crate::Invocation::run).
 pub trait Host {
     /// Runs one command; `argv[0]` is its name, and there is at least that. The reply, errors included, goes into the
     /// sink: exactly one. All checks are the host's (unknown command, arity, flags, permissions), and so are their

@@ -1,7 +1,7 @@
 //! The generator behind `math.random`: the 48-bit linear congruential one of `drand48`, as in Redis, so that a seed
 //! gives the same numbers as there, on every platform.
 
-/// One generator. A new one gives the sequence that a new Redis server gives, which goes on from script to script.
+/// One generator. A new one gives the sequence that a new Redis server gives, which continues from script to script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 

@@ -257,7 +257,7 @@ impl ReplyParser {
         if len == 0 {
             self.push(Node::Aggregate { kind, len, end: node + 1 }, replies);
         } else {
-            // Its end is known when its last element is there.
+            // Its end is known when its last element has arrived.
             replies.nodes.push(Node::Aggregate { kind, len, end: 0 });
             self.open(node, len);
         }

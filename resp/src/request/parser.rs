@@ -37,7 +37,7 @@ pub enum ProtocolError {
     InvalidMultibulkLength,
     /// A bulk header is no integer, negative, or above the limit.
     InvalidBulkLength,
-    /// A line stands where a bulk header should; it begins with this byte.
+    /// A line appears where a bulk header should; it begins with this byte.
     ExpectedBulk(u8),
     /// A multibulk header is longer than [`MAX_LINE`].
     TooBigMultibulkLine,

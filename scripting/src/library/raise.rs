@@ -80,7 +80,7 @@ impl Raise {
     ///
     /// # Safety
     ///
-    /// The state is that of a function which ends with this error: its arguments are not looked at any more. The
+    /// The state is that of a function which ends with this error: its arguments are no longer read. The
     /// limit of memory is suspended. For [`Cause::Top`] a value is on top.
     #[cold]
     pub(super) unsafe fn push(self, state: *mut lua_State) -> Ending {

@@ -60,7 +60,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Safety
     ///
-    /// The state is live and used by nothing else while this lives, `context` is its context, and the limit of memory is
+    /// The state is live and nothing else uses it meanwhile, `context` is its context, and the limit of memory is
     /// suspended until this is gone.
     pub(crate) unsafe fn new(state: *mut lua_State, context: &'a Context, free: c_int) -> Frame<'a> {
         // SAFETY: the state is live.

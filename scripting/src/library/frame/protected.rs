@@ -11,7 +11,7 @@ use std::ffi::c_int;
 ///
 /// To be called by the interpreter, with a string.
 pub(super) unsafe extern "C-unwind" fn read_number(state: *mut lua_State) -> c_int {
-    // SAFETY: the one argument is there, and nothing is owned here that an error could jump over.
+    // SAFETY: the one argument exists, and nothing is owned here that an error could jump over.
     unsafe {
         if lua_isnumber(state, 1) == 0 {
             lua_pushnil(state);

@@ -156,7 +156,7 @@ impl Outbox {
             self.in_pieces += shared.bytes.len();
             return self.push(Piece::Shared(shared));
         }
-        // A message that does not fit behind what is there fills up pieces, instead of doubling the buffer.
+        // A message that does not fit into the buffer fills pieces, instead of doubling the buffer.
         if self.pieces.is_empty() && self.tail.len() + message.size <= PIECE {
             return (message.write)(&mut Writer::new(&mut self.tail, protocol));
         }

@@ -6,7 +6,7 @@ use crate::spec::Args;
 use crate::time::Now;
 use lockwheel_resp::{Protocol, Writer};
 
-/// A keyspace that tells all events.
+/// A keyspace that publishes all events.
 pub(super) struct World {
     pub(super) keyspace: Keyspace,
 }

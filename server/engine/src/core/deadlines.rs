@@ -18,7 +18,7 @@ pub(super) enum Due {
 
 impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
-    /// `None` while nothing is pending, or what is pending stands on a frozen clock. O(1) amortised.
+    /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         let deadlines = Deadlines {
             wall_ms: self.keyspace.next_deadline(),

@@ -39,7 +39,7 @@ impl<R> Default for Parked<R> {
 }
 
 impl<R> Parked<R> {
-    /// A client begins to wait, or goes on. O(log n).
+    /// A client begins to wait, or continues to. O(log n).
     pub(super) fn insert(&mut self, client: u64, blocked: Blocked<R>) {
         self.requests.insert(client, blocked);
     }

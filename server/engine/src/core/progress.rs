@@ -1,8 +1,8 @@
-//! Whether a session goes on with its next request, and what stops the whole server.
+//! Whether a session continues with its next request, and what stops the whole server.
 
 use std::time::Duration;
 
-/// Whether a session goes on with its next request.
+/// Whether a session continues with its next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It does.

@@ -60,7 +60,7 @@ impl Host for World {
         self.now
     }
 
-    /// Time stands while a command runs.
+    /// No time passes while a command runs.
     fn stopwatch_ns(&self) -> u64 {
         self.now.monotonic_us * 1000
     }
@@ -98,7 +98,7 @@ impl Simulation {
         &self.engine
     }
 
-    /// A new client. Its number, as CLIENT ID tells it.
+    /// A new client. Its CLIENT ID.
     pub fn connect(&mut self) -> u64 {
         let slot = self.engine.connect(Peer::default());
         let id = self.engine.session(slot).id;
@@ -168,7 +168,7 @@ impl Simulation {
         self.has_ended
     }
 
-    /// The system's time goes on; what becomes due on the way fires at its own instant.
+    /// The system's time passes; what becomes due on the way fires at its own instant.
     pub fn pass(&mut self, time: Duration) {
         let end_us = self.now.monotonic_us + time.as_micros() as u64;
         while let Some(due_us) = self.deadline_us.filter(|&due_us| due_us <= end_us) {

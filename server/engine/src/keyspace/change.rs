@@ -98,7 +98,7 @@ pub struct Removal<'a> {
 /// Why a key is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A command has taken it away.
+    /// A command has removed it.
     Command,
     /// A command puts another value there.
     Overwrite,

@@ -23,7 +23,7 @@ const TABLE_BITS: u32 = 10;
 /// The bits of a scan position: JavaScript's clients read cursors as doubles, Java's as signed longs.
 const POSITION_BITS: u32 = 53;
 
-/// Where a hash stands in the order of SCAN. The top and the lowest bits of the hash are left to the tables.
+/// The position of a hash in the order of SCAN. The top and the lowest bits of the hash are left to the tables.
 fn position(hash: u64) -> u64 {
     hash.rotate_right(42) >> (64 - POSITION_BITS)
 }
@@ -252,7 +252,7 @@ impl Database {
         self.entries.get(id).is_marked().then(|| *self.marks.get(id))
     }
 
-    /// Puts a mark beside an entry, instead of the one that is there.
+    /// Puts a mark beside an entry, replacing any earlier one.
     #[inline(always)]
     pub(super) fn set_mark(&mut self, id: u32, mark: Mark) {
         let entry = self.entries.get_mut(id);

@@ -28,7 +28,7 @@ const MARKED: u8 = 2;
 // Pages hold these by the million.
 const _: () = assert!(size_of::<Entry>() <= 48);
 
-/// What stands at a place that is free.
+/// The content of a free place.
 impl Default for Entry {
     #[inline]
     fn default() -> Self {

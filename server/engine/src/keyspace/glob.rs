@@ -47,7 +47,7 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
     skip_stars(pattern, p) == pattern.len()
 }
 
-/// What stands between two stars, or behind the last one.
+/// The pattern between two stars, or after the last one.
 #[derive(Clone, Copy)]
 struct Part {
     start: usize,

@@ -100,7 +100,7 @@ impl Tx<'_> {
 
     /// Visits at least `count` keys (fewer only at the end) from `cursor` on; the cursor to go on from, 0 at the end.
     ///
-    /// Every key that is there from a scan's start to its end is visited. O(count + keys / 1024).
+    /// Every key that exists from a scan's start to its end is visited. O(count + keys / 1024).
     pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {
         let hasher = &self.keyspace.hasher;
         self.database().scan(

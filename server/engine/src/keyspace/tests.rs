@@ -1,4 +1,4 @@
-//! The keyspace by itself: expiry, effects, waiters, watches, SCAN.
+//! The keyspace alone: expiry, effects, waiters, watches, SCAN.
 
 use super::*;
 use crate::time::{Now, Over};
@@ -386,7 +386,7 @@ fn classes_of_events_read_and_write_as_redis_spells_them() {
 }
 
 proptest! {
-    /// Whatever comes and goes between the calls, a full scan returns every key that is there throughout.
+    /// A full scan returns every key that exists throughout, whatever comes and goes between the calls.
     #[test]
     fn a_scan_returns_every_key_that_stays(
         stay in 0..3000u32,

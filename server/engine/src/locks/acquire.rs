@@ -58,8 +58,8 @@ impl Options {
     }
 }
 
-/// Waiters on a lock. An owner that already holds it is served out of turn: its turn would come only after it released
-/// the lock itself.
+/// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
+/// released the lock itself.
 const LOCK: WaitClass = WaitClass {
     name: "lock",
     accepts: |_| true,

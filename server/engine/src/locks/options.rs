@@ -6,7 +6,7 @@ use crate::spec::{Args, CommandError, errors};
 /// The lease of a lock that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
 pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
 
-/// A lease, `EX seconds` or `PX milliseconds`, at argument `at`; in milliseconds. `None` when neither stands there.
+/// A lease, `EX seconds` or `PX milliseconds`, at argument `at`; in milliseconds. `None` when neither is given.
 ///
 /// Errors: not an integer, not positive, or so large that the deadline overflows.
 pub(super) fn lease_ms(
@@ -51,7 +51,7 @@ fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
 /// The end of a request: a word, and the token of the expected hold.
 #[derive(Default)]
 pub(super) struct Tail {
-    /// The word stands there.
+    /// The word is present.
     pub(super) word: bool,
     pub(super) token: Option<i64>,
 }

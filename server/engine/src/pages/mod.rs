@@ -1,4 +1,4 @@
-//! Stores in pages, named by a `u32`: growing never copies what is there, and a page that empties is given back.
+//! Stores in pages, named by a `u32`: growing never copies what is there, and a page that empties is freed.
 
 mod slab;
 mod sparse;

@@ -35,7 +35,7 @@ pub struct Spec {
     pub secrets: Option<Secrets>,
     /// Hints for clients, as COMMAND INFO lists them.
     pub tips: &'static [&'static str],
-    /// The errors that the handler answers by itself, beside arity and wrong type.
+    /// The handler's own errors, besides arity and wrong type.
     pub errors: &'static [&'static str],
     /// Its lines of HELP: its form, and an explanation.
     pub help: &'static [&'static str],
@@ -155,7 +155,7 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets the errors that it answers by itself.
+    /// Sets the handler's own errors.
     pub const fn errors(mut self, errors: &'static [&'static str]) -> Self {
         self.spec.errors = errors;
         self

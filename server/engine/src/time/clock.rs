@@ -139,7 +139,7 @@ impl Clock {
         }
     }
 
-    /// The wall hand is the system's again, the monotonic hand goes on from where it stands, and both run.
+    /// The wall hand is the system's again, the monotonic hand continues from where it is, and both run.
     pub fn reset(&mut self, system: Now) {
         let now = Now { wall_us: system.wall_us, ..self.read(system) };
         self.hands = running(now, system);

@@ -24,7 +24,7 @@ fn a_waiter_whose_close_has_reached_the_host_is_not_served() {
         let id = loops.clients.iter().map(|client| *client.key()).max().expect("two clients");
         let address = loops.address(id).expect("it waits");
         assert_ne!(address.index, 0, "it has a loop to itself");
-        // Its loop stands before it reads the close, until the sender goes.
+        // Its loop pauses before it reads the close, until the sender is dropped.
         let (go_on, stand) = mpsc::channel::<()>();
         let stand = Mutex::new(stand);
         loops.hooks.set(move |point| {

@@ -112,7 +112,7 @@ fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_be
         let mut third = Client::connect(&server);
         assert_eq!([runner.ask("PING"), third.ask("PING")], ["+PONG", "+PONG"]);
         assert_eq!([other.ask("MULTI"), other.ask("INCR a")], ["+OK", "+QUEUED"]);
-        // The script stands where it has served others, until the sender goes: what comes now is left behind.
+        // The script pauses after serving others, until the sender is dropped: what comes now stays queued.
         let (go_on, stand) = std::sync::mpsc::channel::<()>();
         let stand = parking_lot::Mutex::new(stand);
         let (stands, standing) = std::sync::mpsc::channel();

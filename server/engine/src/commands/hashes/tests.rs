@@ -1,4 +1,4 @@
-//! Events and encodings, which no reply of a hash tells.
+//! Events and encodings, which no reply of a hash shows.
 
 use crate::commands::testing::World;
 

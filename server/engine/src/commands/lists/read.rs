@@ -116,7 +116,7 @@ impl Search {
         Ok(search)
     }
 
-    /// How many of `elements` come before each match that is asked for.
+    /// How many of `elements` come before each requested match.
     fn run<'a>(&self, elements: impl Iterator<Item = &'a [u8]>, wanted: &[u8]) -> Vec<usize> {
         let all_if_0 = |limit: usize| if limit == 0 { usize::MAX } else { limit };
         elements

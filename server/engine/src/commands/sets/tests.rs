@@ -1,4 +1,4 @@
-//! Events and encodings, which no reply of a set tells.
+//! Events and encodings, which no reply of a set shows.
 
 use crate::commands::testing::World;
 use proptest::prelude::*;

@@ -14,7 +14,7 @@ fn invoke(arguments: &[&str], files: &[(&str, &str)]) -> Invocation {
     Invocation::from_arguments(arguments, &mut Directory(files), crate::check_renames)
 }
 
-/// Some files, by path. Every directory is there but `/nowhere`.
+/// Some files, by path. Every directory exists except `/nowhere`.
 struct Directory<'a>(&'a [(&'a str, &'a str)]);
 
 impl Files for Directory<'_> {

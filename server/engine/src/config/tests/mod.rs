@@ -1,4 +1,4 @@
-//! The parameters as they are asked for, set and loaded.
+//! Tests of getting, setting and loading parameters.
 
 mod loading;
 mod setting;

@@ -1,4 +1,4 @@
-//! Tests of closing by the passing of time, on a clock that stands still.
+//! Tests of closing clients as time passes, on a frozen clock.
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::Config;
@@ -23,7 +23,7 @@ fn read(engine: &mut Engine, slot: Slot) -> String {
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
-/// An engine whose clock stands still, and the client that turns it.
+/// An engine with a frozen clock, and the client that turns it.
 fn frozen() -> (Engine, Slot) {
     let mut engine = Engine::new(Config::default(), 7, at(0));
     engine.begin(at(0));

@@ -1,7 +1,7 @@
 //! The ledger: what is known of locks beyond the values of their keys.
 //!
 //! When locks were granted, to which owners, and how holds ended. Redisson's layout has no place for these: the number
-//! of a key's only grant stands beside its entry, as a mark; all else is here. Like every
+//! of a key's only grant stands beside its entry, as a mark; everything else is here. Like every
 //! [`Subscriber`](crate::keyspace::Subscriber) it is notified of changes of keys, within the command that makes them;
 //! native commands reach it through `Tx`. No command on keys shows it.
 

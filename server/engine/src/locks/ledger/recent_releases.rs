@@ -13,7 +13,7 @@ pub(super) const MOST: usize = 4096;
 struct Memory<T> {
     db: usize,
     key: Box<[u8]>,
-    /// Empty where owners are not told apart.
+    /// Empty where owners do not matter.
     owner: Box<[u8]>,
     what: T,
 }

@@ -1,4 +1,4 @@
-//! The ledger by itself: what it makes of changes.
+//! The ledger alone: how it follows changes.
 
 use super::{LockLedger, current_grant, grant, last_loss};
 use crate::keyspace::{Effect, Keyspace, events};
