@@ -229,7 +229,7 @@ impl Engine {
         }
     }
 
-    /// How many clients wait for no longer than a time; observers (AWAIT), whose time is real, are not counted.
+    /// How many clients wait with a timeout; observers (AWAIT), whose time is real, are not counted.
     pub(crate) fn waits_with_timeout(&self) -> usize {
         self.time.timers.count(TimerKind::Wait)
     }

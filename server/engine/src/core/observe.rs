@@ -10,7 +10,7 @@ use crate::spec::{Args, CommandId, Flags};
 const SCRIPT_ADDR: &str = "?:0";
 
 impl Engine {
-    /// Counts what a request took that has been served after a wait: the time in which it ran, not that of the wait.
+    /// Records the duration of a request served after a wait: its run time, without the wait.
     pub(super) fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
         let took_ns = self.lap(began_ns);
         self.observers.stats.served(blocked.command, took_ns);

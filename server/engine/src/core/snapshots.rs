@@ -1,10 +1,10 @@
-//! What the engine shows of itself to others than its clients.
+//! Snapshots of the engine for the embedding API.
 
 use super::engine::Engine;
 use crate::locks::{self, LockSnapshot};
 
 impl Engine {
-    /// A lock of database `db` as LOCK.INFO tells of it.
+    /// A lock of database `db` as LOCK.INFO shows it.
     ///
     /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
     ///

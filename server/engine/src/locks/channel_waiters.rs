@@ -1,21 +1,21 @@
-//! Clients that wait for a lock by Redisson's means: they listen to its channels.
+//! Clients that wait for a lock as Redisson does: by subscribing to its channels.
 
 use super::redisson::Channels;
 use crate::keyspace::glob;
 use crate::pubsub::PubSub;
 use std::collections::BTreeSet;
 
-/// One who waits for a lock by Redisson's means: it listens to its channel.
+/// A client that waits for a lock as Redisson does: by subscribing to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChannelWaiter {
     /// The client.
     pub(crate) client: u64,
-    /// In whose name, where the channel tells it.
+    /// The owner it waits for, where the channel names one.
     pub(crate) owner: Option<Box<[u8]>>,
 }
 
-/// Clients that wait for a key the way Redisson does: subscribed to the channels that its name stands in, or to
-/// patterns that these match.
+/// Clients that wait for a key as Redisson does: subscribed to the channels that contain its name, or to patterns that
+/// match these.
 pub(crate) fn channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     let Channels { all, fair } = Channels::of(key);
     let of_waiters: Vec<_> = pubsub.with_prefix(&fair).collect();

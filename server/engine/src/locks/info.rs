@@ -25,7 +25,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
         .syntax("key")];
 
-/// The handler of a command that sees keys and who listens to which channel.
+/// The handler of a command that sees keys and the subscriptions of channels.
 pub(crate) type ListeningHandler = fn(&mut Tx<'_>, &PubSub, Args<'_>, &mut dyn Reply) -> Outcome;
 
 fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
     .about("lock", "7.2.0", "O(1)")
     .summary("Explains the lock commands.")];
 
-/// What keys tell of a lock, and who waits for it; the subscribers after those who wait natively.
+/// The lock as its key shows it, with its waiters; channel subscribers come after native waiters.
 ///
 /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
 pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnapshot {

@@ -189,8 +189,8 @@ fn run(
     Ok(())
 }
 
-/// Takes the interpreter while something is done with it, and puts it back whatever comes of that: a mistake in a
-/// command costs the client that called it, not everybody the interpreter.
+/// Takes the runtime for `run`, and puts it back even after a panic: a bug in a command costs the client that called
+/// it, and does not lose the runtime.
 fn with_runtime<T>(
     engine: &mut Engine,
     run: impl FnOnce(&mut Engine, &mut Runtime) -> T,
@@ -201,7 +201,7 @@ fn with_runtime<T>(
     Ok(ran.unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// A script that calls a command. Whoever runs one has authenticated.
+/// A script that calls a command. Its caller has authenticated.
 struct Script {
     read_only: bool,
 }

@@ -32,7 +32,7 @@ fn words(name: &[u8]) -> Option<[u64; 2]> {
     }
 }
 
-/// The first place to look for a name, whatever the case of its letters.
+/// The first bucket to look in, whatever the case of the name's letters.
 #[inline(always)]
 fn first_bucket([first, last]: [u64; 2]) -> usize {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
