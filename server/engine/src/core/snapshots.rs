@@ -1,4 +1,4 @@
-//! Snapshots of the engine for its embedder and its tests.
+//! Snapshots of the engine for the embedding API.
 
 use super::engine::Engine;
 use crate::locks::{self, LockSnapshot};

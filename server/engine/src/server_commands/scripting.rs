@@ -189,7 +189,7 @@ fn run(
     Ok(())
 }
 
-/// Takes the runtime for `work`, and puts it back even after a panic: a bug in a command costs the client that called
+/// Takes the runtime for `run`, and puts it back even after a panic: a bug in a command costs the client that called
 /// it, and does not lose the runtime.
 fn with_runtime<T>(
     engine: &mut Engine,
