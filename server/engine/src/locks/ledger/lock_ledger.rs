@@ -2,16 +2,11 @@
 
 use super::super::redisson;
 use super::grant::{Grant, Marked};
+use super::joint_owners::JointOwners;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
-use crate::keyspace::{At, Change, Context, EntryId, Mark, Place, Removal};
+use crate::keyspace::{Change, Context, EntryId, Mark, Removal};
 use crate::values::Value;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
-use std::collections::BTreeMap;
-
-/// The owners of a lock, each with the grant by which it holds it.
-type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 
 /// What is known of locks, in all databases.
 #[derive(Debug)]
@@ -19,7 +14,7 @@ pub(crate) struct LockLedger {
     /// The number of the last grant. Nothing takes it back, also when all keys go.
     last_grant: u64,
     /// Of locks with several owners.
-    owners: HashMap<Place, LockOwners, FixedState>,
+    owners: JointOwners,
     /// How the last hold of a key ended, as far as it is remembered.
     causes: RecentReleases<ReleaseCause>,
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
@@ -32,7 +27,7 @@ impl LockLedger {
     pub(crate) fn new(seed: u64) -> Self {
         LockLedger {
             last_grant: 0,
-            owners: HashMap::with_hasher(FixedState::with_seed(seed)),
+            owners: JointOwners::new(seed),
             causes: RecentReleases::new(seed),
             losses: RecentReleases::new(seed),
         }
@@ -53,7 +48,7 @@ impl LockLedger {
     pub(super) fn current_grant(&self, db: usize, key: &[u8], mark: Mark) -> Option<u64> {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
-            Marked::Several => self.owners.get(&At(db, key))?.values().map(|grant| grant.number).max(),
+            Marked::Several => self.owners.get(db, key)?.values().map(|grant| grant.number).max(),
         }
     }
 
@@ -71,7 +66,7 @@ impl LockLedger {
                 let is_first = redisson::with_first_owner(value, |first| first == owner);
                 (is_first == Some(true)).then_some(grant)
             }
-            Marked::Several => self.owners.get(&At(db, key))?.get(owner).copied(),
+            Marked::Several => self.owners.get(db, key)?.get(owner).copied(),
         }
     }
 
@@ -132,11 +127,12 @@ impl LockLedger {
         if alone && before != Some(Marked::Several) {
             return context.set_mark(at, Marked::One(grant).mark());
         }
-        let owners = self.owners.entry((db, key.into())).or_default();
         if let Some(Marked::One(earlier)) = before {
-            redisson::with_first_owner(context.value(at), |first| owners.insert(first.into(), earlier));
+            redisson::with_first_owner(context.value(at), |first| {
+                self.owners.insert(db, key, first, earlier)
+            });
         }
-        owners.insert(owner.into(), grant);
+        self.owners.insert(db, key, owner, grant);
         context.set_mark(at, Marked::Several.mark());
     }
 
@@ -146,13 +142,7 @@ impl LockLedger {
         let &Change { db, key, actor, .. } = change;
         let Some(mark) = context.mark(at) else { return };
         let Some(grant) = self.grant_of(db, key, (context.value(at), mark), owner) else { return };
-        let place = At(db, key);
-        let left = self.owners.get_mut(&place).is_some_and(|owners| {
-            owners.remove(owner);
-            !owners.is_empty()
-        });
-        if !left {
-            self.owners.remove(&place);
+        if !self.owners.remove(db, key, owner) {
             context.take_mark(at);
         }
         let cause = ReleaseCause::by(actor, owner);
@@ -171,7 +161,7 @@ impl LockLedger {
                 });
             }
             Some(Marked::Several) => {
-                for (owner, grant) in self.owners.remove(&At(db, key)).into_iter().flatten() {
+                for (owner, grant) in self.owners.take(db, key).into_iter().flatten() {
                     self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
                 }
             }
@@ -185,9 +175,14 @@ impl LockLedger {
         }
     }
 
+    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.owners.memory() + self.causes.memory() + self.losses.memory()
+    }
+
     /// All keys of a database are gone, and their owners have been seen to.
     pub(super) fn flushed(&mut self, db: usize) {
-        self.owners.retain(|(of, _), _| *of != db);
+        self.owners.flushed(db);
     }
 
     /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
