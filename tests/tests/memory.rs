@@ -265,6 +265,29 @@ fn keys_that_are_waited_for_are_counted_until_nobody_waits() {
     takes_for_each_name("BLPOP", Some("0"), drop, 700..1300);
 }
 
+#[test]
+fn releases_that_are_remembered_are_counted_and_are_no_more_than_fit() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let pass = |client: &mut Client, from: usize| {
+        for n in from..from + 4096 {
+            client.line(&format!("LOCK.ACQUIRE a:rather:long:name:{n:06} owner PX 60000"));
+            assert_eq!(
+                client.line(&format!("LOCK.RELEASE a:rather:long:name:{n:06} owner")).to_string(),
+                ":0"
+            );
+        }
+        used(client)
+    };
+    client.line("LOCK.ACQUIRE l owner PX 60000");
+    client.line("LOCK.RELEASE l owner");
+    let start = used(&mut client);
+    let first = pass(&mut client, 0);
+    assert!((4096 * 60..4096 * 200).contains(&(first - start)), "{start} {first}");
+    let second = pass(&mut client, 5000);
+    assert!(second < first + 50_000, "{first} {second}");
+}
+
 /// The number at the beginning of a text.
 fn leading_number(text: &str) -> usize {
     let end = text.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(text.len());

@@ -1,7 +1,9 @@
 //! The memory that the engine takes, summed up over its parts.
 
 use super::engine::Engine;
-use crate::memory::MemoryUsage;
+use crate::memory::{MemoryUsage, of_trees};
+use crate::pubsub::PubSub;
+use std::collections::BTreeSet;
 
 impl Engine {
     /// What it takes now, by its own account, without what waits to be freed. O(databases).
@@ -17,7 +19,7 @@ impl Engine {
             scripts,
             engine: size_of::<Engine>()
                 + self.sessions.overhead()
-                + self.pubsub.memory()
+                + of_pubsub(&self.pubsub)
                 + self.memory.messages.get(),
         }
     }
@@ -29,4 +31,17 @@ impl Engine {
         self.memory.look(usage, self.time.system.monotonic_us);
         usage
     }
+}
+
+/// Bytes of memory of who listens to what, about: a tree of names, and one of clients for each. O(1).
+fn of_pubsub(pubsub: &PubSub) -> usize {
+    /// What an allocator rounds a name up by.
+    const ROUNDED: usize = 8;
+    let names = pubsub.channels() + pubsub.patterns();
+    let trees = usize::from(pubsub.channels() > 0) + usize::from(pubsub.patterns() > 0);
+    let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
+    pubsub.name_bytes()
+        + names * ROUNDED
+        + of_trees(trees, names, entry_bytes)
+        + of_trees(names, pubsub.subscriptions(), size_of::<u64>())
 }

@@ -148,12 +148,13 @@ impl Keyspace {
         self.prefetch.fetch(&self.databases);
     }
 
-    /// The bytes of keys and values of all databases, without what waits to be freed. O(databases).
+    /// What the keys and values of all databases take, and those who watch and wait for keys, and subscribers; what
+    /// waits to be freed is none of them any more. O(databases).
     pub fn bytes(&self) -> DatabaseBytes {
-        let queues = DatabaseBytes { data: 0, overhead: self.waiters.memory() + self.watches.memory() };
-        self.databases.iter().map(Database::bytes).fold(queues, |sum, one| DatabaseBytes {
-            data: sum.data + one.data,
-            overhead: sum.overhead + one.overhead,
+        let subscribers: usize = self.subscriptions.iter().map(|one| one.subscriber.memory()).sum();
+        let overhead = self.waiters.memory() + self.watches.memory() + subscribers;
+        self.databases.iter().map(Database::bytes).fold(DatabaseBytes { data: 0, overhead }, |sum, one| {
+            DatabaseBytes { data: sum.data + one.data, overhead: sum.overhead + one.overhead }
         })
     }
 

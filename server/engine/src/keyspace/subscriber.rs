@@ -20,6 +20,11 @@ pub trait Subscriber: Any + Debug + Send {
 
     /// Something happened to a key. May not take longer than the command that did it.
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>);
+
+    /// Bytes of memory that it takes. O(1).
+    fn memory(&self) -> usize {
+        0
+    }
 }
 
 /// A subscriber's view of the keyspace during a callback, or when a command calls it.

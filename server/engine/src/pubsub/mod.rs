@@ -1,7 +1,6 @@
 //! Publish/subscribe: the subscribers of channels and patterns.
 
 use crate::keyspace::glob;
-use crate::memory::{block, of_trees};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who listens, by the name of a channel or a pattern.
@@ -12,7 +11,7 @@ type Subscribers = BTreeMap<Box<[u8]>, BTreeSet<u64>>;
 pub(crate) struct PubSub {
     channels: Subscribers,
     patterns: Subscribers,
-    /// Bytes of memory of the names of both.
+    /// Bytes of the names of both.
     names: usize,
     /// How many subscriptions there are to both.
     subscriptions: usize,
@@ -89,19 +88,20 @@ impl PubSub {
         matching.map(|(pattern, ids)| (&**pattern, ids))
     }
 
-    /// Bytes of memory of all of it; of the nodes of its trees about. O(1).
-    pub(crate) fn memory(&self) -> usize {
-        let names = self.channels.len() + self.patterns.len();
-        let trees = usize::from(!self.channels.is_empty()) + usize::from(!self.patterns.is_empty());
-        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
-        let sets = of_trees(names, self.subscriptions, size_of::<u64>());
-        self.names + of_trees(trees, names, entry_bytes) + sets
+    /// Bytes of the names of all channels and patterns. O(1).
+    pub(crate) fn name_bytes(&self) -> usize {
+        self.names
+    }
+
+    /// How many subscriptions there are to all channels and patterns. O(1).
+    pub(crate) fn subscriptions(&self) -> usize {
+        self.subscriptions
     }
 
     fn join(&mut self, name: &[u8], id: u64, of: impl Fn(&mut PubSub) -> &mut Subscribers) {
         let ids = of(self).entry(name.into()).or_default();
         let (is_first, is_new) = (ids.is_empty(), ids.insert(id));
-        self.names += if is_first { block(name.len()) } else { 0 };
+        self.names += if is_first { name.len() } else { 0 };
         self.subscriptions += usize::from(is_new);
     }
 
@@ -111,7 +111,7 @@ impl PubSub {
         self.subscriptions -= usize::from(was_there);
         if is_last {
             of(self).remove(name);
-            self.names -= block(name.len());
+            self.names -= name.len();
         }
     }
 }

@@ -2,16 +2,11 @@
 
 use super::super::redisson;
 use super::grant::{Grant, Marked};
+use super::joint_owners::JointOwners;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
 use crate::keyspace::{Change, Context, DbKey, DbKeyRef, EntryId, Mark, Removal};
 use crate::values::Value;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
-use std::collections::BTreeMap;
-
-/// The owners of a lock, each with the grant by which it holds it.
-type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 
 /// What is known of locks, in all databases.
 #[derive(Debug)]
@@ -32,7 +27,7 @@ impl LockLedger {
     pub(crate) fn new(seed: u64) -> Self {
         LockLedger {
             last_grant: 0,
-            owners: HashMap::with_hasher(FixedState::with_seed(seed)),
+            owners: JointOwners::new(seed),
             causes: RecentReleases::new(seed),
             losses: RecentReleases::new(seed),
         }
@@ -132,11 +127,12 @@ impl LockLedger {
         if alone && before != Some(Marked::Several) {
             return context.set_mark(at, Marked::One(grant).mark());
         }
-        let owners = self.owners.entry((db, key.into())).or_default();
         if let Some(Marked::One(earlier)) = before {
-            redisson::with_first_owner(context.value(at), |first| owners.insert(first.into(), earlier));
+            redisson::with_first_owner(context.value(at), |first| {
+                self.owners.insert(db, key, first, earlier)
+            });
         }
-        owners.insert(owner.into(), grant);
+        self.owners.insert(db, key, owner, grant);
         context.set_mark(at, Marked::Several.mark());
     }
 
@@ -187,7 +183,7 @@ impl LockLedger {
 
     /// All keys of a database are gone, and the holds of their owners have been ended.
     pub(super) fn flushed(&mut self, db: usize) {
-        self.owners.retain(|(of, _), _| *of != db);
+        self.owners.flushed(db);
     }
 
     /// A hold has ended. A foreign owner's release without native waiters is not worth remembering.

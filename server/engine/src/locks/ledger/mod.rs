@@ -7,6 +7,7 @@
 
 mod grant;
 mod handle;
+mod joint_owners;
 mod lock_ledger;
 mod recent_releases;
 mod release;

@@ -28,13 +28,15 @@ pub(super) struct RecentReleases<T> {
     next: usize,
     /// Places in the ring.
     places: HashTable<u16>,
+    /// Bytes of keys and owners.
+    names: usize,
 }
 
 impl<T> RecentReleases<T> {
     /// Nothing yet. The seed decides the hash of keys and owners: clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
-        RecentReleases { hasher, ring: Vec::new(), next: 0, places: HashTable::new() }
+        RecentReleases { hasher, ring: Vec::new(), next: 0, places: HashTable::new(), names: 0 }
     }
 
     fn hash_of(&self, db: usize, key: &[u8], owner: &[u8]) -> u64 {
@@ -83,6 +85,7 @@ impl<T> RecentReleases<T> {
             }
             Entry::Vacant(place) => {
                 place.insert(at as u16);
+                self.names += key.len() + owner.len();
                 key.into()
             }
         };
@@ -98,7 +101,13 @@ impl<T> RecentReleases<T> {
         }
     }
 
+    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    pub(super) fn memory(&self) -> usize {
+        self.ring.capacity() * size_of::<Option<Memory<T>>>() + self.places.allocation_size() + self.names
+    }
+
     fn take_place(&mut self, memory: &Memory<T>, at: usize) {
+        self.names -= memory.key.len() + memory.owner.len();
         let found = self.places.find_entry(memory.hash(&self.hasher), |&place| usize::from(place) == at);
         if let Ok(place) = found {
             place.remove();
@@ -162,6 +171,7 @@ mod tests {
                     prop_assert_eq!(recent.get(db, &[key], &[owner]), Some(at));
                 }
                 prop_assert_eq!(recent.places.len(), model.len());
+                prop_assert_eq!(recent.names, model.len() * 2);
             }
         }
     }

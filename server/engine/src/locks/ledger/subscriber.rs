@@ -13,6 +13,10 @@ impl Subscriber for LockLedger {
         Interests::ADDED.with(Interests::VALUES)
     }
 
+    fn memory(&self) -> usize {
+        self.bytes()
+    }
+
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         match change.what {
             What::FieldAdded { at, field } => self.field_added(change, *at, field, context),

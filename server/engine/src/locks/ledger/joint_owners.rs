@@ -1,0 +1,113 @@
+//! The owners of locks that have had several at once, each with its grant.
+
+use super::grant::Grant;
+use crate::keyspace::{At, Place};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+/// The owners of a lock, each with the grant by which it holds it.
+pub(super) type LockOwners = BTreeMap<Box<[u8]>, Grant>;
+
+/// The owners of all such locks, by lock.
+#[derive(Debug)]
+pub(super) struct JointOwners {
+    by_lock: HashMap<Place, LockOwners, FixedState>,
+    /// Bytes of the names of locks and owners.
+    names: usize,
+    /// How many owners all locks have together.
+    owners: usize,
+}
+
+impl JointOwners {
+    /// Nobody. The seed decides the hash of keys: clients choose their names.
+    pub(super) fn new(seed: u64) -> Self {
+        JointOwners { by_lock: HashMap::with_hasher(FixedState::with_seed(seed)), names: 0, owners: 0 }
+    }
+
+    /// The owners of a lock. O(1).
+    pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&LockOwners> {
+        self.by_lock.get(&At(db, key))
+    }
+
+    /// An owner holds a lock by this grant. O(log n), n its owners.
+    pub(super) fn insert(&mut self, db: usize, key: &[u8], owner: &[u8], grant: Grant) {
+        let owners = self.by_lock.entry((db, key.into())).or_default();
+        self.names += if owners.is_empty() { key.len() } else { 0 };
+        if owners.insert(owner.into(), grant).is_none() {
+            self.names += owner.len();
+            self.owners += 1;
+        }
+    }
+
+    /// An owner no longer holds a lock; whether others do. O(log n), n its owners.
+    #[inline]
+    pub(super) fn remove(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
+        if self.by_lock.is_empty() {
+            return false;
+        }
+        let Some(owners) = self.by_lock.get_mut(&At(db, key)) else { return false };
+        if owners.remove(owner).is_some() {
+            self.names -= owner.len();
+            self.owners -= 1;
+        }
+        let is_held = !owners.is_empty();
+        if !is_held {
+            self.take(db, key);
+        }
+        is_held
+    }
+
+    /// Nobody holds a lock any more; who did. O(n), n its owners.
+    pub(super) fn take(&mut self, db: usize, key: &[u8]) -> Option<LockOwners> {
+        let owners = self.by_lock.remove(&At(db, key))?;
+        self.names -= key.len() + names_of(&owners);
+        self.owners -= owners.len();
+        Some(owners)
+    }
+
+    /// All locks of a database are gone. O(n), n all owners.
+    pub(super) fn flushed(&mut self, db: usize) {
+        let gone = self.by_lock.extract_if(|(of, _), _| *of == db);
+        for ((_, key), owners) in gone {
+            self.names -= key.len() + names_of(&owners);
+            self.owners -= owners.len();
+        }
+    }
+
+    /// Bytes of all of it, before an allocator rounds them up; of the nodes of its trees about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        /// Places in a node of a tree; a lock with fewer owners has one node.
+        const NODE: usize = 11;
+        let places = self.owners.max(self.by_lock.len() * NODE);
+        self.by_lock.allocation_size() + self.names + places * size_of::<(Box<[u8]>, Grant)>()
+    }
+}
+
+fn names_of(owners: &LockOwners) -> usize {
+    owners.keys().map(|owner| owner.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_owners_take_goes_with_them() {
+        let mut all = JointOwners::new(7);
+        let grant = |number| Grant { number, native: true };
+        for (number, (db, owner)) in
+            [(0, b"a"), (0, b"b"), (0, b"a"), (1, b"a"), (2, b"a")].into_iter().enumerate()
+        {
+            all.insert(db, b"lock", owner, grant(number as u64));
+        }
+        assert_eq!((all.names, all.owners), (3 * 4 + 4, 4));
+        assert_eq!(all.get(0, b"lock").map(BTreeMap::len), Some(2));
+        assert!(
+            all.remove(0, b"lock", b"a") && !all.remove(0, b"lock", b"b") && !all.remove(0, b"lock", b"b")
+        );
+        assert_eq!(all.take(1, b"lock").map(|owners| owners.len()), Some(1));
+        all.flushed(2);
+        assert_eq!((all.names, all.owners, all.by_lock.len()), (0, 0, 0));
+    }
+}
