@@ -1,7 +1,7 @@
 //! The owners of locks that have had several at once, each with its grant.
 
 use super::grant::Grant;
-use crate::keyspace::{At, Place};
+use crate::keyspace::{DbKey, DbKeyRef};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub(super) type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 /// The owners of all such locks, by lock.
 #[derive(Debug)]
 pub(super) struct JointOwners {
-    by_lock: HashMap<Place, LockOwners, FixedState>,
+    by_lock: HashMap<DbKey, LockOwners, FixedState>,
     /// Bytes of the names of locks and owners.
     names: usize,
     /// How many owners all locks have together.
@@ -27,7 +27,7 @@ impl JointOwners {
 
     /// The owners of a lock. O(1).
     pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&LockOwners> {
-        self.by_lock.get(&At(db, key))
+        self.by_lock.get(&DbKeyRef(db, key))
     }
 
     /// An owner holds a lock by this grant. O(log n), n its owners.
@@ -46,7 +46,7 @@ impl JointOwners {
         if self.by_lock.is_empty() {
             return false;
         }
-        let Some(owners) = self.by_lock.get_mut(&At(db, key)) else { return false };
+        let Some(owners) = self.by_lock.get_mut(&DbKeyRef(db, key)) else { return false };
         if owners.remove(owner).is_some() {
             self.names -= owner.len();
             self.owners -= 1;
@@ -60,7 +60,7 @@ impl JointOwners {
 
     /// Nobody holds a lock any more; who did. O(n), n its owners.
     pub(super) fn take(&mut self, db: usize, key: &[u8]) -> Option<LockOwners> {
-        let owners = self.by_lock.remove(&At(db, key))?;
+        let owners = self.by_lock.remove(&DbKeyRef(db, key))?;
         self.names -= key.len() + names_of(&owners);
         self.owners -= owners.len();
         Some(owners)

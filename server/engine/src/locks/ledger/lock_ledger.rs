@@ -1,29 +1,29 @@
-//! The holders of locks, their grants, and how holds ended.
+//! Who holds locks, by which grants, and how holds ended.
 
 use super::super::redisson;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
-use crate::keyspace::{Change, Context, DbKey, DbKeyRef, EntryId, Mark, Removal};
+use crate::keyspace::{Change, Context, EntryId, Mark, Removal};
 use crate::values::Value;
 
 /// What is known of locks, in all databases.
 #[derive(Debug)]
 pub(crate) struct LockLedger {
-    /// The number of the last grant. It never decreases, even when all keys go.
+    /// The number of the last grant. Nothing takes it back, also when all keys go.
     last_grant: u64,
     /// Of locks with several owners.
-    owners: HashMap<DbKey, LockOwners, FixedState>,
+    owners: JointOwners,
     /// How the last hold of a key ended, as far as it is remembered.
     causes: RecentReleases<ReleaseCause>,
-    /// The last release of a key and owner that was not made by that owner, until it acquires the lock again, as far as
-    /// it is remembered.
+    /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
+    /// remembered.
     losses: RecentReleases<Release>,
 }
 
 impl LockLedger {
-    /// No holders. The seed decides the hash of keys.
+    /// Nobody holds anything. The seed decides the hash of keys.
     pub(crate) fn new(seed: u64) -> Self {
         LockLedger {
             last_grant: 0,
@@ -44,16 +44,15 @@ impl LockLedger {
         self.losses.get(db, key, owner).copied()
     }
 
-    /// The number of the last grant among the holders of a marked key. O(n), n the owners.
+    /// The number of the last grant of those who hold a marked key. O(n), n the owners.
     pub(super) fn current_grant(&self, db: usize, key: &[u8], mark: Mark) -> Option<u64> {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
-            Marked::Several => self.owners.get(&DbKeyRef(db, key))?.values().map(|grant| grant.number).max(),
+            Marked::Several => self.owners.get(db, key)?.values().map(|grant| grant.number).max(),
         }
     }
 
-    /// The grant by which an owner holds a marked key of this value, if the server saw it taken. O(log n), n the
-    /// owners.
+    /// The grant by which an owner holds a marked key of this value, if it was seen to take it. O(log n), n the owners.
     #[inline]
     pub(super) fn grant_of(
         &self,
@@ -67,11 +66,11 @@ impl LockLedger {
                 let is_first = redisson::with_first_owner(value, |first| first == owner);
                 (is_first == Some(true)).then_some(grant)
             }
-            Marked::Several => self.owners.get(&DbKeyRef(db, key))?.get(owner).copied(),
+            Marked::Several => self.owners.get(db, key)?.get(owner).copied(),
         }
     }
 
-    /// The known holders of a marked key of this value, and whether each is native. O(n log n), n the owners.
+    /// Who is known to hold a marked key of this value, and whether natively. O(n log n), n the owners.
     pub(super) fn owners_of(
         &self,
         db: usize,
@@ -85,8 +84,9 @@ impl LockLedger {
         }
     }
 
-    /// An owner now holds the key of this entry, which has this mark and already names it; the number of the grant.
-    /// O(log n), n the owners.
+    /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
+    /// grant. O(log n), n
+    /// the owners.
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
@@ -110,7 +110,7 @@ impl LockLedger {
         grant.number
     }
 
-    /// The same for a key that already had an owner, or names others.
+    /// The same of a key that has had an owner already, or names others.
     fn begin_another(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
@@ -136,26 +136,20 @@ impl LockLedger {
         context.set_mark(at, Marked::Several.mark());
     }
 
-    /// An owner is about to be removed from the hash of a key.
+    /// An owner is about to be taken out of the hash of a key.
     #[inline(never)]
     pub(super) fn end(&mut self, change: &Change<'_>, at: EntryId, owner: &[u8], context: &mut Context<'_>) {
         let &Change { db, key, actor, .. } = change;
         let Some(mark) = context.mark(at) else { return };
         let Some(grant) = self.grant_of(db, key, (context.value(at), mark), owner) else { return };
-        let place = DbKeyRef(db, key);
-        let left = self.owners.get_mut(&place).is_some_and(|owners| {
-            owners.remove(owner);
-            !owners.is_empty()
-        });
-        if !left {
-            self.owners.remove(&place);
+        if !self.owners.remove(db, key, owner) {
             context.take_mark(at);
         }
         let cause = ReleaseCause::by(actor, owner);
         self.ended(change, owner, grant, cause, context.is_waited_for(key));
     }
 
-    /// A key no longer has a value: all holds of it as a lock end.
+    /// A key no longer has a value: whoever held it as a lock holds it no longer.
     #[inline(always)]
     pub(super) fn end_all(&mut self, change: &Change<'_>, removal: Removal<'_>, waited_for: bool) {
         let Removal { value, mark, cause } = removal;
@@ -167,11 +161,11 @@ impl LockLedger {
                 });
             }
             Some(Marked::Several) => {
-                for (owner, grant) in self.owners.remove(&DbKeyRef(db, key)).into_iter().flatten() {
+                for (owner, grant) in self.owners.take(db, key).into_iter().flatten() {
                     self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
                 }
             }
-            // The server did not see it taken, but there is a waiter.
+            // Nobody was seen to take it, but somebody waits until it is free.
             None if waited_for => {
                 redisson::with_first_owner(value, |owner| {
                     self.causes.remember(db, key, b"", ReleaseCause::of(cause, actor, owner));
@@ -181,12 +175,17 @@ impl LockLedger {
         }
     }
 
-    /// All keys of a database are gone, and the holds of their owners have been ended.
+    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.owners.memory() + self.causes.memory() + self.losses.memory()
+    }
+
+    /// All keys of a database are gone, and their owners have been seen to.
     pub(super) fn flushed(&mut self, db: usize) {
         self.owners.flushed(db);
     }
 
-    /// A hold has ended. A foreign owner's release without native waiters is not worth remembering.
+    /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
     #[inline]
     fn ended(
         &mut self,

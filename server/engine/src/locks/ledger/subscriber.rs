@@ -1,6 +1,6 @@
-//! How the ledger learns of locks: from changes of keys.
+//! How the ledger learns of locks: from what happens to keys.
 //!
-//! It does not matter whether a native command, a script or a bare SET took a lock: the key decides.
+//! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
 
 use super::super::redisson::{self, MODE_FIELD};
 use super::lock_ledger::LockLedger;
@@ -48,7 +48,7 @@ impl LockLedger {
         }
     }
 
-    /// Locks without a command of their own are taken like this: SET NX PX.
+    /// That is how a lock is taken that has no command of its own: SET NX PX.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
         if context.has_deadline(at) {
@@ -56,7 +56,7 @@ impl LockLedger {
         }
     }
 
-    /// The owners of the one key now hold the other, as a lock of its own.
+    /// Who held the one key holds the other now, as a lock of its own.
     #[inline(never)]
     fn copied(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         let What::Copied { at, from_db, from, mark, moved } = *change.what else { return };
@@ -72,7 +72,7 @@ impl LockLedger {
         }
     }
 
-    /// A key that may be a lock was given another value. The same text again comes from its owner, who still holds it.
+    /// A key that may be a lock was given another value. The same text again is its owner's, who goes on holding it.
     #[inline(never)]
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
         if let (Value::Str(before), Value::Str(after)) = (before, context.value(at))
@@ -92,8 +92,8 @@ impl LockLedger {
         }
     }
 
-    /// All keys of the database are gone. Remembers as many losses as if they had gone one by one, and those of keys
-    /// with waiters. O(these).
+    /// All keys of the database are gone. As many losses are remembered as would be if they had gone one by one, and
+    /// those of keys that are waited for. O(these).
     #[inline(never)]
     fn all_gone(&mut self, change: &Change<'_>, flushed: Flushed<'_>, context: &mut Context<'_>) {
         for (key, removal) in flushed.marked().take(MOST).chain(flushed.waited_for()) {
@@ -103,8 +103,8 @@ impl LockLedger {
     }
 }
 
-/// The lease of a lock was turned to its end, which Redisson's waiters cannot know: they count its time on their own
-/// machine. For them it is a spurious wake-up.
+/// The lease of a lock was turned to its end, which those who wait by Redisson's means cannot know: they count its time
+/// on their own machine. To them it is a spurious wake-up.
 #[cold]
 fn wake_listeners(key: &[u8], value: &Value, context: &mut Context<'_>) {
     let Value::Hash(hash) = value else { return };
