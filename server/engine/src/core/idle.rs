@@ -85,8 +85,9 @@ impl Engine {
         true
     }
 
-    /// Closes a client that has been idle for too long; its timer has fired. One that kept reading a long reply was not
-    /// idle, and output that its connection has not begun to write, the answer after a wait, is written first.
+    /// Closes a client that has been idle for too long; its timer has fired. One that kept reading a long reply or
+    /// sending a long request was not idle, and output that its connection has not begun to write, the answer after a
+    /// wait, is written first.
     pub(super) fn close_idle(&mut self, client: u64) {
         let Some(slot) = self.sessions.find(client) else { return };
         let now = self.time.now;
