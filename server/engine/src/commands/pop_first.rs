@@ -3,8 +3,8 @@
 
 use crate::keyspace::{Edit, Event, Tx, Typed};
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Outcome, Row, Wait, WaitClass, errors, parse_timeout_ms,
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, DataHandler, Flags, Flow,
+    KeyFlags, KeySpec, Null, Outcome, Row, Wait, WaitClass, errors, parse_timeout_ms,
 };
 use crate::values::Value;
 use lockwheel_resp::Reply;
@@ -190,6 +190,7 @@ pub(super) fn first_ready<T: Typed>(
 }
 
 const ALL_BUT_LAST: &[KeySpec] = &[KeySpec::range(1, -2, 1, &[POPS])];
+const COUNTED: &[KeySpec] = &[KeySpec::counted(1, &[POPS])];
 const COUNTED_BEHIND_TIMEOUT: &[KeySpec] = &[KeySpec::counted(2, &[POPS])];
 
 /// The row of BLPOP and the like, without its family and texts.
@@ -204,6 +205,15 @@ pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandle
 /// The errors of a wrong timeout.
 pub(super) const TIMEOUT_ERRORS: &[&str] =
     &["ERR timeout is not a float or out of range", "ERR timeout is negative", "ERR timeout is out of range"];
+
+/// The row of LMPOP and ZMPOP, without its family and texts.
+pub(super) const fn multi_pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -4, handler).flags(&[Flags::WRITE, Flags::MOVABLEKEYS]).keys(COUNTED).errors(&[
+        "ERR numkeys should be greater than 0",
+        "ERR count should be greater than 0",
+        "ERR syntax error",
+    ])
+}
 
 /// The row of BLMPOP and BZMPOP, without its family and texts.
 pub(super) const fn blocking_multi_pop_row(

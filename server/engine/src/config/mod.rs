@@ -219,11 +219,6 @@ pub enum Host {
     Name(String),
 }
 
-/// Every parameter, in alphabetical order, as CONFIG GET * answers it.
-pub fn all_parameters() -> &'static [Parameter] {
-    table::PARAMETERS
-}
-
 /// Whether the parameter with this name, in any case, is a secret.
 pub fn is_secret(name: &[u8]) -> bool {
     access::find(name).is_some_and(|parameter| parameter.secret)

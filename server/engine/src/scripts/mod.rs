@@ -45,7 +45,7 @@ impl Scripts {
         self.runtime.as_deref()
     }
 
-    /// Takes the interpreter to run a script, or to load one.
+    /// Takes the interpreter to run a script.
     ///
     /// # Errors
     /// `BUSY` while another runs.

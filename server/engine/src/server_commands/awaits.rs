@@ -148,7 +148,7 @@ fn blocked(
     let by_key = args.is(2, "key");
     let limit_ms = limit_ms(args, if by_key { 4 } else { 2 })?;
     let key = match by_key {
-        true => Some((engine.session(call.slot).db, args.get(3).ok_or(errors::SYNTAX)?.into())),
+        true => Some((call.db, args.get(3).ok_or(errors::SYNTAX)?.into())),
         false => None,
     };
     until(engine, AtLeast { count, of: Counted::Blocked(key) }, limit_ms, reply)
@@ -162,7 +162,7 @@ fn waiters(
 ) -> Result<Flow<Retry>, CommandError> {
     let count = count(args, 2)?;
     let limit_ms = limit_ms(args, 3)?;
-    let of = Counted::Waiters(engine.session(call.slot).db, args[1].into());
+    let of = Counted::Waiters(call.db, args[1].into());
     until(engine, AtLeast { count, of }, limit_ms, reply)
 }
 

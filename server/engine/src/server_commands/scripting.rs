@@ -168,8 +168,6 @@ fn run(
     let runtime = engine.scripts.idle()?;
     let id = lookup(runtime, &args[1])?;
     let read_only = read_only || runtime.flags(id).no_writes;
-    // SELECT in a script affects only the script.
-    let db = engine.session(call.slot).db;
     // Scripts of a transaction share its instant, but each has its own time before it is slow.
     let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
     let inputs = ScriptInputs { keys, arguments: rest };
@@ -185,7 +183,8 @@ fn run(
     {
         engine.observers.stats.failed_late(command.id, failed);
     }
-    engine.sessions.get_mut(call.slot).db = db;
+    // SELECT in a script affects only the script.
+    engine.sessions.get_mut(call.slot).db = call.db;
     Ok(())
 }
 

@@ -74,16 +74,6 @@ impl Flags {
         (Flags::ALLOW_BUSY, "allow_busy"),
         (Flags::NO_ASYNC_LOADING, "no_async_loading"),
     ];
-
-    /// All of these together, for a `const`.
-    pub const fn of(sets: &[Self]) -> Self {
-        let (mut all, mut at) = (Self::empty(), 0);
-        while at < sets.len() {
-            all = all.union(sets[at]);
-            at += 1;
-        }
-        all
-    }
 }
 
 bitflags::bitflags! {
@@ -130,14 +120,23 @@ impl KeyFlags {
         (KeyFlags::INCOMPLETE, "incomplete"),
         (KeyFlags::VARIABLE_FLAGS, "variable_flags"),
     ];
-
-    /// All of these together, for a `const`.
-    pub const fn of(sets: &[Self]) -> Self {
-        let (mut all, mut at) = (Self::empty(), 0);
-        while at < sets.len() {
-            all = all.union(sets[at]);
-            at += 1;
-        }
-        all
-    }
 }
+
+/// Sets put together in a `const`, where the operators of traits cannot be used.
+macro_rules! union_in_const {
+    ($($flags:ident)*) => {
+        $(impl $flags {
+            /// All of these together, for a `const`.
+            pub const fn of(sets: &[Self]) -> Self {
+                let (mut all, mut at) = (Self::empty(), 0);
+                while at < sets.len() {
+                    all = all.union(sets[at]);
+                    at += 1;
+                }
+                all
+            }
+        })*
+    };
+}
+
+union_in_const! { Flags KeyFlags }

@@ -1,7 +1,7 @@
 //! The commands that take elements off a list, or off the first of several, at once.
 
 use super::pop_event;
-use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, taken};
+use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};
 use crate::keyspace::{Edit, Event, Tx};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass};
 use crate::values::{End, List, Value};
@@ -13,18 +13,11 @@ const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("lpop", lpop).summary("Removes and returns the first element of a list, or so many of them."),
     pop_row("rpop", rpop).summary("Removes and returns the last element of a list, or so many of them."),
-    Row::new("lmpop", -4, multi_pop::<List> as DataHandler)
-        .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
+    multi_pop_row("lmpop", multi_pop::<List>)
         .categories(&["list"])
-        .keys(&[KeySpec::counted(1, &[POPS])])
         .about("list", "7.0.0", "O(N+M), N the keys, M the elements returned")
         .summary("Removes and returns elements of the first of several lists that exists.")
-        .syntax("numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
-        .errors(&[
-            "ERR numkeys should be greater than 0",
-            "ERR count should be greater than 0",
-            "ERR syntax error",
-        ]),
+        .syntax("numkeys key [key ...] (LEFT | RIGHT) [COUNT count]"),
 ];
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {

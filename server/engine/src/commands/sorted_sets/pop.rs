@@ -1,7 +1,7 @@
 //! The commands that take members off an end of a sorted set, or of the first of several, at once.
 
 use super::pairs::Pairs;
-use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, taken};
+use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};
 use crate::keyspace::{Edit, Event, Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass, errors};
 use crate::values::{Value, ZSet};
@@ -15,22 +15,15 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .summary("Removes and returns the member with the lowest score, or so many of them."),
     pop_row("zpopmax", zpopmax)
         .summary("Removes and returns the member with the highest score, or so many of them."),
-    Row::new("zmpop", -4, multi_pop::<ZSet> as DataHandler)
-        .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
+    multi_pop_row("zmpop", multi_pop::<ZSet>)
         .categories(&["sortedset"])
-        .keys(&[KeySpec::counted(1, &[POPS])])
         .about(
             "sorted-set",
             "7.0.0",
             "O(K + M log N), K the keys, M the members returned, N those of the set",
         )
         .summary("Removes and returns members of the first of several sorted sets that exists.")
-        .syntax("numkeys key [key ...] (MIN | MAX) [COUNT count]")
-        .errors(&[
-            "ERR numkeys should be greater than 0",
-            "ERR count should be greater than 0",
-            "ERR syntax error",
-        ]),
+        .syntax("numkeys key [key ...] (MIN | MAX) [COUNT count]"),
 ];
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
