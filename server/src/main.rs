@@ -78,7 +78,7 @@ fn serve(config: Config, supervisor: Option<Supervisor>) -> Result<(), String> {
         match stage {
             Stage::Ready(server) => {
                 published = publish(server.port(), &pid_file, &port_file)?;
-                tell_all_ready(server.port(), &unix_socket, has_log);
+                announce_all_ready(server.port(), &unix_socket, has_log);
                 supervisor.into_iter().for_each(Supervisor::ready);
             }
             Stage::Stopping => {
@@ -126,18 +126,18 @@ fn publish(port: u16, pid_file: &str, port_file: &str) -> Result<Option<Publishe
     Ok(pid_file.unwrap_or_default())
 }
 
-fn tell_all_ready(port: u16, unix_socket: &str, has_log: bool) {
+fn announce_all_ready(port: u16, unix_socket: &str, has_log: bool) {
     let tcp = format!("Ready to accept connections tcp, port={port}");
     let unix = format!("The server is now ready to accept connections at {unix_socket}");
     for (ready, is_so) in [(tcp, port != 0), (unix, !unix_socket.is_empty())] {
         if is_so {
-            tell_ready(&ready, has_log);
+            announce_ready(&ready, has_log);
         }
     }
 }
 
 /// Harnesses wait for this line on standard output, wherever the log goes. Nothing may be reading it.
-fn tell_ready(text: &str, has_log: bool) {
+fn announce_ready(text: &str, has_log: bool) {
     if has_log {
         tracing::info!("{text}");
     }

@@ -61,7 +61,7 @@ pub fn manual_scenario() -> Scenario<Server> {
 
 /// The table of all commands.
 pub fn commands() -> Arc<CommandTable> {
-    Arc::clone(&Engine::new(Config::default(), SEED, Now::default()).table)
+    Arc::clone(&Engine::new(Config::default(), SEED, Now::default()).commands)
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl Refused {
     }
 
     /// Adds them to the engine's counters.
-    pub(super) fn tell(&self, engine: &mut Engine, table: &CommandTable) {
+    pub(super) fn report(&self, engine: &mut Engine, table: &CommandTable) {
         for (count, command) in self.0.iter().zip(table.iter_all()) {
             let count = count.swap(0, Ordering::Relaxed);
             if count > 0 {

@@ -122,13 +122,13 @@ impl Connection {
     /// When the client has exceeded a limit, or its socket is broken.
     pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
-        self.input.tell();
+        self.input.record_len();
         let mut has_run = false;
         while self.may_run() && self.input.len() > 0 && !turn.shared.shutdown.is_requested() {
             match self.input.parse() {
                 Ok(0) => {
                     if !has_run {
-                        self.input.tell_partial();
+                        self.input.count_partial_read();
                     }
                     break;
                 }
@@ -144,7 +144,7 @@ impl Connection {
                 self.output.write(&mut &*self.socket)?;
             }
         }
-        self.input.tell();
+        self.input.record_len();
         if self.input.len() > self.status.query_buffer_limit {
             tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
             return Err(io::Error::other("client-query-buffer-limit"));
@@ -166,8 +166,8 @@ impl Connection {
     /// Runs the requests that have been parsed, as far as possible. How many ran.
     fn run_batch(&mut self, turn: &mut Turn<'_>) -> usize {
         let engine = match &mut turn.access {
-            EngineAccess::Lent(engine) => {
-                self.run_while_busy(turn.shared, turn.index, Some(engine));
+            EngineAccess::Lent(_) => {
+                self.run_while_busy(turn);
                 return 1;
             }
             EngineAccess::Lock => turn.shared.engine(turn.index),
@@ -179,7 +179,7 @@ impl Connection {
                 ran
             }
             Err(Busy) => {
-                self.run_while_busy(turn.shared, turn.index, None);
+                self.run_while_busy(turn);
                 1
             }
         }
@@ -293,28 +293,30 @@ impl Connection {
 
     /// Answers the first request while a slow script runs: itself, with the engine that the script lends, or through
     /// that script's thread.
-    fn run_while_busy(&mut self, shared: &Arc<Shared>, index: usize, lent: Option<&mut Engine>) {
-        let status = self.status;
+    fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
+        let (shared, status) = (turn.shared, self.status);
         let way = self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status));
         // The engine knows which replies a client does not want.
         if status.muted || way == WhileBusy::Queue {
-            return match lent {
-                Some(engine) => {
+            return match &mut turn.access {
+                EngineAccess::Lent(engine) => {
                     let refused = std::mem::take(&mut self.refused);
                     let answer =
                         self.input.with_arguments(0, |argv| execute(engine, self.slot, refused, argv));
                     self.accept_answer(answer);
                 }
-                None => self.ask(shared, index),
+                EngineAccess::Lock => self.ask(turn),
             };
         }
         match way {
             WhileBusy::Shutdown => shared.end(),
             WhileBusy::Kill(command) => {
                 let killed = shared.script.kill();
-                match lent {
-                    Some(engine) => engine.count_kill(command, killed),
-                    None => shared.defer(Job::new(move |engine| engine.count_kill(command, killed))),
+                match &mut turn.access {
+                    EngineAccess::Lent(engine) => engine.count_kill(command, killed),
+                    EngineAccess::Lock => {
+                        turn.defer(Job::new(move |engine| engine.count_kill(command, killed)));
+                    }
                 }
                 match killed {
                     Ok(()) => self.reply(|writer| writer.ok()),
@@ -341,13 +343,14 @@ impl Connection {
     }
 
     /// Hands a request to the slow script's thread.
-    fn ask(&mut self, shared: &Arc<Shared>, index: usize) {
+    fn ask(&mut self, turn: &Turn<'_>) {
         let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
-        let (slot, key, id, answering) = (self.slot, self.key, self.id, shared.clone());
+        let (slot, key, id) = (self.slot, self.key, self.id);
+        let (index, answering) = (turn.index, turn.shared.clone());
         // The script may have ended when it runs: an open transaction then fails because of what was refused.
         let refused = std::mem::take(&mut self.refused);
         self.asked = true;
-        shared.defer(Job::of(slot, move |engine| {
+        turn.defer(Job::of(slot, move |engine| {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
             let answer =
                 contained("a command", || execute(engine, slot, refused, &argv)).unwrap_or_else(|| {
@@ -361,7 +364,7 @@ impl Connection {
     fn protocol_error(&mut self, error: &ProtocolError, turn: &mut Turn<'_>) {
         match &mut turn.access {
             EngineAccess::Lent(engine) => engine.count_protocol_error(),
-            EngineAccess::Lock => turn.shared.defer(Job::new(Engine::count_protocol_error)),
+            EngineAccess::Lock => turn.defer(Job::new(Engine::count_protocol_error)),
         }
         if !self.status.muted {
             self.reply(|writer| error.reply(writer));

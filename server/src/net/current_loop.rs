@@ -8,12 +8,6 @@ use std::rc::Rc;
 
 /// What the engine's host needs of a thread's event loop.
 pub(super) trait CurrentLoop {
-    /// Whether it wakes when the engine's next deadline comes.
-    fn keeps_time(&self) -> bool;
-
-    /// Makes it check soon whether the engine is free.
-    fn retry_engine_soon(&self);
-
     /// Serves its sockets while its script is slow and lends the engine.
     fn serve_while_slow(&self, engine: &mut Engine);
 }
@@ -25,17 +19,6 @@ thread_local! {
 /// Sets this thread's loop, or none.
 pub(super) fn set(current: Option<Rc<dyn CurrentLoop>>) {
     CURRENT.set(current);
-}
-
-/// Whether this thread runs the loop that wakes for deadlines.
-pub(super) fn keeps_time() -> bool {
-    get().is_some_and(|current| current.keeps_time())
-}
-
-/// Makes this thread's loop, if it runs one, check soon whether the engine is free: its holder may have unlocked it
-/// just before it could see a waiter.
-pub(super) fn retry_engine_soon() {
-    get().iter().for_each(|current| current.retry_engine_soon());
 }
 
 /// Serves the sockets of this thread while its script is slow and lends the engine.

@@ -111,14 +111,6 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
 }
 
 impl CurrentLoop for EventLoop {
-    fn keeps_time(&self) -> bool {
-        self.timer.is_some()
-    }
-
-    fn retry_engine_soon(&self) {
-        self.awaits_engine.set(true);
-    }
-
     fn serve_while_slow(&self, engine: &mut Engine) {
         let mut events = Events::with_capacity(EVENTS);
         if self.wait(&mut events, Some(Duration::ZERO)) {
@@ -163,7 +155,7 @@ impl EventLoop {
     /// Retries what had to wait for the engine, and fires what is due.
     fn retry_engine(&self) {
         if self.awaits_engine.get() {
-            self.awaits_engine.set(self.shared.run_deferred().is_err());
+            self.awaits_engine.set(self.shared.run_deferred(self.index).is_err());
         }
         if self.timer.is_some() && !self.awaits_engine.get() && self.shared.fire_due().is_err() {
             self.awaits_engine.set(true);
@@ -171,7 +163,13 @@ impl EventLoop {
     }
 
     fn turn(&self, events: &Events, access: EngineAccess<'_>) {
-        let turn = &mut Turn { shared: &self.shared, index: self.index, access, changed: &self.changed };
+        let turn = &mut Turn {
+            shared: &self.shared,
+            index: self.index,
+            access,
+            changed: &self.changed,
+            awaits_engine: &self.awaits_engine,
+        };
         self.collect(events);
         self.perform_all(turn);
         if !self.awaits_engine.get() {
@@ -319,7 +317,7 @@ impl EventLoop {
             EngineAccess::Lock => {
                 if let Err(disconnect) = self.shared.run_unless_busy(self.index, disconnect) {
                     let socket = connection.socket;
-                    self.shared.defer(Job::of(slot, move |engine| {
+                    turn.defer(Job::of(slot, move |engine| {
                         disconnect(engine);
                         drop(socket);
                     }));
@@ -356,7 +354,7 @@ impl EventLoop {
             Ok((connection, session)) => self.add(Connection::new(connection, session), turn),
             Err(connect) => {
                 let (shared, index) = (self.shared.clone(), self.index);
-                self.shared.defer(Job::new(move |engine| {
+                turn.defer(Job::new(move |engine| {
                     let (connection, session) = connect(engine);
                     shared.inbox(index).post(LoopMessage::Connected(connection, session));
                 }));

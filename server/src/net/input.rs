@@ -52,14 +52,14 @@ impl Input {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Tells that something was read that completes no request.
-    pub(super) fn tell_partial(&self) {
-        self.buffers.tell_partial_read();
+    /// Counts a read that completes no request.
+    pub(super) fn count_partial_read(&self) {
+        self.buffers.count_partial_read();
     }
 
-    /// Tells how much it holds.
-    pub(super) fn tell(&self) {
-        self.buffers.tell_query(self.len(), self.bytes.capacity());
+    /// Records how much it holds.
+    pub(super) fn record_len(&self) {
+        self.buffers.set_query(self.len(), self.bytes.capacity());
     }
 
     /// Parses the complete requests, and returns how many there are: at least one unless there is none, or an error

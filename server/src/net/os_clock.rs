@@ -3,7 +3,7 @@
 use lockwheel_engine::time::Now;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Reads the system's clocks; the monotonic hand starts at 0 when this is made.
+/// Reads the system's clocks; the monotonic clock starts at 0 when this is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OsClock {
     start: Instant,
@@ -19,7 +19,7 @@ impl OsClock {
         (self.start.elapsed().as_micros() as u64).saturating_sub(then.monotonic_us)
     }
 
-    /// Both hands, as the system shows them.
+    /// Both clocks, as the system shows them.
     pub(crate) fn now(&self) -> Now {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Now { wall_us: wall.as_micros() as i64, monotonic_us: self.start.elapsed().as_micros() as u64 }

@@ -4,7 +4,6 @@ use super::batches::Batches;
 use super::busy::{Job, Refused};
 use super::client_limit::ClientLimit;
 use super::contain::contained;
-use super::current_loop;
 use super::deferred::Deferred;
 use super::hooks::{Hooks, Point};
 use super::inbox::Inbox;
@@ -67,6 +66,8 @@ pub(super) struct Busy;
 pub(super) struct Notices {
     /// The sessions with output that their own requests did not cause, or whose state has changed, by id.
     pub(super) sessions: Vec<u64>,
+    /// The next deadline has come nearer: the first loop must wake earlier.
+    pub(super) earlier_deadline: bool,
     /// The server is to end.
     pub(super) shutdown: bool,
 }
@@ -80,8 +81,8 @@ impl Shared {
             client_limit: ClientLimit::new(engine.config.maxclients),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             holder: AtomicUsize::new(0),
-            refused: Refused::new(&engine.table),
-            table: engine.table.clone(),
+            refused: Refused::new(&engine.commands),
+            table: engine.commands.clone(),
             engine: Deferred::new(engine),
             inboxes,
             clients: DashMap::new(),
@@ -140,7 +141,7 @@ impl Shared {
     /// Runs `work` on the engine at the present instant, as a batch of its own. Blocks while a script runs: for threads
     /// of the embedding program.
     pub(crate) fn with_engine<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        self.run(self.lock().lock(), work)
+        self.run(None, self.lock().lock(), work)
     }
 
     /// Begins a batch: what is due fires, and deferred work is done before what came later.
@@ -177,13 +178,22 @@ impl Shared {
         self.engine.run_all(engine, |engine, job: Job| job.run(engine, &self.hooks));
     }
 
-    fn run<T>(&self, mut engine: MutexGuard<'_, Engine>, work: impl FnOnce(&mut Engine) -> T) -> T {
+    /// Runs `work` as a batch of its own, on loop number `index` or on another thread.
+    fn run<T>(
+        &self,
+        index: Option<usize>,
+        mut engine: MutexGuard<'_, Engine>,
+        work: impl FnOnce(&mut Engine) -> T,
+    ) -> T {
         self.begin(&mut engine);
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut engine)));
         let mut notices = Notices::default();
         self.unlock(engine, &mut notices);
         for address in notices.sessions.into_iter().filter_map(|id| self.address(id)) {
             self.notify(address);
+        }
+        if notices.earlier_deadline && index != Some(0) {
+            self.wake_timekeeper();
         }
         if notices.shutdown {
             self.end();
@@ -198,17 +208,16 @@ impl Shared {
         work: W,
     ) -> Result<T, W> {
         match self.engine(index) {
-            Ok(engine) => Ok(self.run(engine, work)),
+            Ok(engine) => Ok(self.run(Some(index), engine, work)),
             Err(Busy) => Err(work),
         }
     }
 
-    /// Gives work to the engine's holder, or does it at once when the engine is free.
-    pub(super) fn defer(&self, job: Job) {
-        match self.engine.defer(job) {
-            Some(engine) => self.run(engine, |_| ()),
-            None => current_loop::retry_engine_soon(),
-        }
+    /// Gives work to the engine's holder, or does it at once when the engine is free; whether it is done. A loop then
+    /// checks soon whether the engine is free: its holder may have unlocked it just before it could see a waiter.
+    pub(super) fn defer(&self, job: Job) -> bool {
+        let engine = self.engine.defer(job);
+        engine.map(|engine| self.run(None, engine, |_| ())).is_some()
     }
 
     /// Wakes the loops when the engine is free again.
@@ -216,10 +225,10 @@ impl Shared {
         self.engine.ask();
     }
 
-    /// Does deferred work, if the engine is free.
-    pub(super) fn run_deferred(&self) -> Result<(), Busy> {
+    /// Does deferred work on loop number `index`, if the engine is free.
+    pub(super) fn run_deferred(&self, index: usize) -> Result<(), Busy> {
         let engine = self.lock().try_lock().ok_or(Busy)?;
-        self.run(engine, |_| ());
+        self.run(Some(index), engine, |_| ());
         Ok(())
     }
 
@@ -260,7 +269,7 @@ impl Shared {
         // Deferred work runs at its own instant, not at that of the script before it.
         self.read_time(engine);
         self.engine.run_asked(engine, |engine, job: Job| job.run(engine, &self.hooks));
-        self.refused.tell(engine, &self.table);
+        self.refused.report(engine, &self.table);
         self.inboxes.iter().for_each(Inbox::wake);
         self.drain(engine, notices);
     }
@@ -274,20 +283,27 @@ impl Shared {
                 Output::Session(id) => notices.sessions.push(id),
                 Output::Garbage(garbage) => free_elsewhere(garbage),
                 Output::Shutdown => notices.shutdown = true,
-                Output::Idle { deadline_us } => return self.set_timer(deadline_us.unwrap_or(NEVER)),
+                Output::Idle { deadline_us } => {
+                    notices.earlier_deadline |= self.set_timer(deadline_us.unwrap_or(NEVER));
+                    return;
+                }
             }
         }
     }
 
-    /// Wakes the first loop at this instant at the latest.
-    fn set_timer(&self, at_us: u64) {
+    /// The first loop has to wake at this instant at the latest; whether that is earlier than it would.
+    fn set_timer(&self, at_us: u64) -> bool {
         // An earlier timer stays: the loop then finds nothing due and sleeps on.
-        if at_us < self.timer_at.load(Ordering::Relaxed) {
+        let is_earlier = at_us < self.timer_at.load(Ordering::Relaxed);
+        if is_earlier {
             self.timer_at.store(at_us, Ordering::Relaxed);
-            if !current_loop::keeps_time() {
-                self.inboxes[0].wake();
-            }
         }
+        is_earlier
+    }
+
+    /// Makes the first loop, which keeps the time for all, look at the next deadline.
+    pub(super) fn wake_timekeeper(&self) {
+        self.inboxes[0].wake();
     }
 
     pub(super) fn inbox(&self, index: usize) -> &Inbox {

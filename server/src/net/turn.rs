@@ -1,8 +1,9 @@
 //! What a connection may use of its event loop while it runs.
 
+use super::busy::Job;
 use super::shared::{Notices, Shared};
 use lockwheel_engine::Engine;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// How this turn reaches the engine.
@@ -21,12 +22,21 @@ pub(super) struct Turn<'a> {
     pub(super) access: EngineAccess<'a>,
     /// The loop's connections whose sessions have changed.
     pub(super) changed: &'a RefCell<Vec<usize>>,
+    /// Something waits for the engine, which a slow script of another thread holds.
+    pub(super) awaits_engine: &'a Cell<bool>,
 }
 
 impl Turn<'_> {
     /// Whether a slow script lends the engine.
     pub(super) fn is_lent(&self) -> bool {
         matches!(self.access, EngineAccess::Lent(_))
+    }
+
+    /// Gives work to the engine's holder, or does it at once when the engine is free.
+    pub(super) fn defer(&self, job: Job) {
+        if !self.shared.defer(job) {
+            self.awaits_engine.set(true);
+        }
     }
 
     /// Delivers the notices of a batch, once the engine is unlocked.
@@ -38,6 +48,9 @@ impl Turn<'_> {
                 Some(address) => self.shared.notify(address),
                 None => {}
             }
+        }
+        if std::mem::take(&mut notices.earlier_deadline) && self.index != 0 {
+            self.shared.wake_timekeeper();
         }
         if std::mem::take(&mut notices.shutdown) {
             self.shared.end();

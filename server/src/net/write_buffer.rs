@@ -36,11 +36,11 @@ impl WriteBuffer {
     /// Lets `append` add to the unwritten output.
     pub(super) fn extend(&mut self, append: impl FnOnce(&mut Outbox)) {
         append(&mut self.waiting);
-        self.tell();
+        self.record_len();
     }
 
-    fn tell(&self) {
-        self.buffers.tell_taken(&self.waiting);
+    fn record_len(&self) {
+        self.buffers.set_taken(&self.waiting);
     }
 
     /// Whether the socket was full at the last write.
@@ -54,14 +54,14 @@ impl WriteBuffer {
             return Ok(());
         }
         let result = self.try_write(stream);
-        self.tell();
+        self.record_len();
         result
     }
 
     fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
             // A client that reads may answer before the call returns, and what it has read must not count against it.
-            self.buffers.tell_unwritten(self.waiting.len().saturating_sub(AT_A_TIME));
+            self.buffers.set_unwritten(self.waiting.len().saturating_sub(AT_A_TIME));
             match write_some(&self.waiting, stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => self.waiting.take(count),

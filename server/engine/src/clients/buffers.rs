@@ -54,14 +54,14 @@ impl ClientBuffers {
 
     /// Records how many of the taken bytes are not yet written.
     #[inline]
-    pub fn tell_unwritten(&self, bytes: usize) {
+    pub fn set_unwritten(&self, bytes: usize) {
         self.unwritten.store(bytes, Ordering::Relaxed);
     }
 
     /// Records the output that was taken and is not yet written. O(1).
     #[inline]
-    pub fn tell_taken(&self, output: &Outbox) {
-        self.tell_unwritten(output.len());
+    pub fn set_taken(&self, output: &Outbox) {
+        self.set_unwritten(output.len());
         self.change(&self.taken_memory, output.memory());
         if output.pieces() > 0 || self.pieces.load(Ordering::Relaxed) > 0 {
             self.pieces.store(output.pieces(), Ordering::Relaxed);
@@ -70,9 +70,9 @@ impl ClientBuffers {
         }
     }
 
-    /// Tells that the client has sent something that completes no request: it is not idle.
+    /// Counts that the client has sent something that completes no request: it is not idle.
     #[inline]
-    pub fn tell_partial_read(&self) {
+    pub fn count_partial_read(&self) {
         self.partial_reads.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -81,21 +81,21 @@ impl ClientBuffers {
         self.partial_reads.load(Ordering::Relaxed)
     }
 
-    /// Tells of the query buffer: the bytes in it, and those that it has room for. O(1).
+    /// Records the bytes in the query buffer, and its capacity. O(1).
     #[inline]
-    pub fn tell_query(&self, bytes: usize, capacity: usize) {
+    pub fn set_query(&self, bytes: usize, capacity: usize) {
         self.query.store(bytes, Ordering::Relaxed);
         self.change(&self.query_memory, block(capacity));
     }
 
     /// Records the memory of the output that has not been taken. O(1).
     #[inline]
-    pub(crate) fn tell_untaken(&self, memory: usize) {
+    pub(crate) fn set_untaken(&self, memory: usize) {
         self.change(&self.untaken_memory, memory);
     }
 
-    /// What the engine keeps for the client took `before` bytes of memory, and takes `after` now. Told only by whoever
-    /// has the engine. O(1).
+    /// What the engine keeps for the client took `before` bytes of memory, and takes `after` now. Call with the engine
+    /// locked. O(1).
     pub(crate) fn change_state(&self, before: usize, after: usize) {
         let sum = load(&self.state_memory).wrapping_sub(before).wrapping_add(after);
         self.change(&self.state_memory, sum);
@@ -179,14 +179,14 @@ mod tests {
         let buffers = ClientBuffers::new(all.clone());
         let mut output = Outbox::default();
         output.reply(Protocol::Resp2, |reply| reply.bulk(&[b'x'; 100_000]));
-        buffers.tell_taken(&output);
-        buffers.tell_query(700, 1000);
-        buffers.tell_untaken(64);
+        buffers.set_taken(&output);
+        buffers.set_query(700, 1000);
+        buffers.set_untaken(64);
         assert_eq!(all.get(), output.memory() + 1024 + 64);
         assert_eq!((all.get(), buffers.query()), (buffers.memory(), (700, 324)));
         assert_eq!((buffers.unwritten(), buffers.pieces().0), (output.len(), output.pieces()));
         output.take(output.len());
-        buffers.tell_taken(&output);
+        buffers.set_taken(&output);
         assert_eq!((buffers.unwritten(), buffers.pieces().0), (0, 0));
         assert_eq!(all.get(), output.memory() + 1024 + 64);
         let buffers = Arc::new(buffers);

@@ -176,7 +176,7 @@ impl Delivery {
     /// Takes the queued output, and appends it to what `into` holds unwritten.
     pub(crate) fn take(&mut self, into: &mut Outbox) {
         into.append(&mut self.out);
-        self.buffers.tell_taken(into);
+        self.buffers.set_taken(into);
         self.count();
     }
 
@@ -215,7 +215,7 @@ impl Delivery {
     #[inline]
     pub(crate) fn count(&self) {
         let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.memory());
-        self.buffers.tell_untaken(self.out.memory() + behind);
+        self.buffers.set_untaken(self.out.memory() + behind);
     }
 }
 

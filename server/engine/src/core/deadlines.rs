@@ -1,4 +1,4 @@
-//! Deadlines: what has become due fires, on either hand, in order.
+//! Deadlines: what has become due fires, on either clock, in order.
 
 use super::engine::Engine;
 use crate::clients::Slot;
@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// What is due first on either hand, and in how many milliseconds from now (negative: overdue): exact when that is
+    /// What is due first on either clock, and in how many milliseconds from now (negative: overdue): exact when that is
     /// no more than `within_ms`. Of two at one instant, the one that was made first.
     pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
@@ -118,7 +118,7 @@ impl Engine {
         }
     }
 
-    /// The first timer on the monotonic hand; timers up to `until_ms` that are set too early are put off first.
+    /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.
     fn first_timer(&mut self, until_ms: i64) -> Option<(i64, Timer)> {
         loop {
             let (at_ms, timer) = self.time.timers.first()?;

@@ -11,7 +11,7 @@ impl Engine {
     /// Whether a waiting client can still be given something. One that has closed its connection is disconnected, even
     /// before its connection reads EOF: what it was given would be lost.
     pub(super) fn is_still_there(&mut self, id: u64) -> bool {
-        let gone = self.host.as_ref().is_some_and(|host| host.is_gone(id));
+        let gone = self.environment.host.as_ref().is_some_and(|host| host.is_gone(id));
         if gone && let Some(slot) = self.sessions.find(id) {
             self.cut_off(slot);
         }

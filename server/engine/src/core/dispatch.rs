@@ -84,7 +84,7 @@ impl Engine {
 
     fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
         let caller = Client { engine: self, session: self.sessions.get(slot) };
-        let (command, is_queued) = match decide(&caller, &self.table, args) {
+        let (command, is_queued) = match decide(&caller, &self.commands, args) {
             Ok(command) => (command.id, !command.has(Flags::UNQUEUED)),
             Err(refusal) => {
                 self.refuse(slot, args, refusal, reply);
@@ -118,7 +118,7 @@ impl Engine {
         if refusal.command.is_none() && is_cross_protocol(&args[0]) {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
-        let error = refusal.error(&self.table, args);
+        let error = refusal.error(&self.commands, args);
         if args.is(0, "exec") {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
@@ -138,7 +138,7 @@ impl Engine {
     /// Answers a command that a script or a transaction is not permitted to run.
     #[cold]
     pub(crate) fn refuse_call(&mut self, refusal: Refusal, args: Args<'_>, reply: &mut dyn Reply) {
-        let error = refusal.error(&self.table, args);
+        let error = refusal.error(&self.commands, args);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
     }
@@ -181,8 +181,8 @@ impl Engine {
     /// Answers a command without a handler from the rows: HELP lists the subcommands; a container wants a subcommand.
     #[cold]
     fn answer_by_rows(&self, command: CommandId, reply: &mut dyn Reply) -> Outcome {
-        let command = self.table.get(command);
-        if help::write(&self.table, command, reply) {
+        let command = self.commands.get(command);
+        if help::write(&self.commands, command, reply) {
             return Ok(());
         }
         Err(CommandError::arity(&command.name))
@@ -229,7 +229,7 @@ impl Engine {
             Handler::Statistics(run) => {
                 run(&mut self.observers.stats, &mut self.keyspace.counters, args, reply)
             }
-            Handler::Commands(run) => run(&self.table, args, reply),
+            Handler::Commands(run) => run(&self.commands, args, reply),
             Handler::PubSub(run) => run(&self.pubsub, args, reply),
             Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),

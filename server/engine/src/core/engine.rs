@@ -100,7 +100,7 @@ pub struct Engine {
     /// All databases.
     pub keyspace: Keyspace,
     /// Every command.
-    pub table: Arc<CommandTable>,
+    pub commands: Arc<CommandTable>,
     /// The handler of each command, by its number.
     pub(super) handlers: PerCommand<Option<Handler>>,
     /// The clients.
@@ -117,9 +117,8 @@ pub struct Engine {
     pub(crate) memory: MemoryAccount,
     /// The interpreter.
     pub(crate) scripts: Scripts,
-    /// What the server calls itself, and the process that it is in.
-    pub(crate) identity: Identity,
-    pub(crate) host: Option<Arc<dyn Host>>,
+    /// What it runs in.
+    pub(crate) environment: Environment,
     /// What a command has asked for that stops the whole server, until [`Engine::poll_output`] hands it out.
     pub(crate) stop: Option<Stop>,
 }
@@ -139,18 +138,17 @@ impl Engine {
         config.apply_to(&mut keyspace);
         keyspace.subscribe(Box::new(LockLedger::new(seed)));
         let mut engine = Engine {
-            identity: Identity::new(keyspace.rng()),
+            environment: Environment { identity: Identity::new(keyspace.rng()), host: None },
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
             observers: Observers::new(&config),
-            table: Arc::new(table),
+            commands: Arc::new(table),
             handlers,
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
             memory: MemoryAccount::default(),
             scripts: Scripts::new(&config, seed),
-            host: None,
             stop: None,
             config,
         };
@@ -159,7 +157,15 @@ impl Engine {
     }
 }
 
-/// The environment of an engine. Without one, the engine knows only the instants it is given, and clients never
+/// What an engine runs in.
+pub(crate) struct Environment {
+    /// What the server calls itself, and the process that it is in.
+    pub(crate) identity: Identity,
+    /// Whom it asks for the time and for its clients' sockets.
+    pub(crate) host: Option<Arc<dyn Host>>,
+}
+
+/// The host of an engine. Without one, the engine knows only the instants it is given, and clients never
 /// disconnect on their own.
 pub trait Host: Send + Sync {
     /// The system's clocks, now: for what must not wait until the next batch begins.

@@ -9,9 +9,9 @@ const FRESH_NS: u64 = 500_000;
 /// The instant of the present batch, on both sides of the clock that a test turns.
 #[derive(Debug)]
 pub(crate) struct EngineTime {
-    /// The two hands that a test turns.
+    /// The two clocks that a test turns.
     pub(crate) clock: Clock,
-    /// The instant as the hands show it.
+    /// The instant as the clocks show it.
     pub(crate) now: Now,
     /// The same instant by the system's clocks.
     pub(crate) system: Now,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 impl Engine {
     /// Sets the host.
     pub fn set_host(&mut self, host: Arc<dyn Host>) {
-        self.host = Some(host);
+        self.environment.host = Some(host);
     }
 
     /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,
@@ -21,11 +21,11 @@ impl Engine {
     /// The stopwatch's reading; it stands still without a host.
     #[inline]
     pub(crate) fn stopwatch_ns(&self) -> u64 {
-        self.host.as_ref().map_or(0, |host| host.stopwatch_ns())
+        self.environment.host.as_ref().map_or(0, |host| host.stopwatch_ns())
     }
 
     /// The system's clocks now, or at the start of the batch without a host.
     pub(crate) fn system_now(&self) -> Now {
-        self.host.as_ref().map_or(self.time.system, |host| host.now())
+        self.environment.host.as_ref().map_or(self.time.system, |host| host.now())
     }
 }

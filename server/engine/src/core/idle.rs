@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    /// When a client has been idle for too long, on the monotonic hand in milliseconds.
+    /// When a client has been idle for too long, on the monotonic clock in milliseconds.
     fn idle_deadline(&self, slot: Slot) -> i64 {
         let last_ms = self.sessions.get(slot).last_active.monotonic_ms();
         last_ms.saturating_add_unsigned(self.config.timeout.saturating_mul(1000))

@@ -18,7 +18,7 @@ impl Engine {
 
     /// Sets what INFO shows of the process around the engine.
     pub fn set_process(&mut self, process: Process) {
-        self.identity.process = process;
+        self.environment.identity.process = process;
     }
 
     /// Passes changed parameters on, after each CONFIG SET; `before` holds the old ones.

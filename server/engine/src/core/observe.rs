@@ -24,7 +24,7 @@ impl Engine {
     /// Adds a call that took long to SLOWLOG, now that it has ended.
     #[cold]
     pub(super) fn log_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
-        let spec = self.table.get(command).spec;
+        let spec = self.commands.get(command).spec;
         if spec.has(Flags::SKIP_SLOWLOG) {
             return;
         }

@@ -20,7 +20,7 @@ pub(crate) struct Blocked<R> {
     pub(super) arrival: u64,
     /// Its database.
     pub(super) db: usize,
-    /// When it began, on the monotonic hand in milliseconds.
+    /// When it began, on the monotonic clock in milliseconds.
     pub(super) since_ms: i64,
     /// What its handler took until it began to wait, in nanoseconds.
     pub(super) took_ns: u64,

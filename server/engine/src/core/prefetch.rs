@@ -17,7 +17,7 @@ impl Engine {
     #[inline]
     pub fn prefetch(&mut self, slot: Slot, argv: &[&[u8]]) {
         let args = Args::new(argv);
-        if let Some(command) = self.table.find(&args[0])
+        if let Some(command) = self.commands.find(&args[0])
             && let Some(key) = command.first_key.and_then(|at| args.get(usize::from(at)))
         {
             self.keyspace.prefetch(self.sessions.get(slot).db, key);

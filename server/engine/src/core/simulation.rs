@@ -89,7 +89,7 @@ impl Simulation {
             deadline_us: None,
             has_ended: false,
         };
-        simulation.tell_world();
+        simulation.set_world();
         simulation
     }
 
@@ -143,7 +143,7 @@ impl Simulation {
     pub fn close(&mut self, client: u64) {
         self.client(client);
         self.gone.insert(client);
-        self.tell_world();
+        self.set_world();
     }
 
     /// The server reads EOF from clients that have closed their connections, and ends their sessions.
@@ -151,7 +151,7 @@ impl Simulation {
         for id in std::mem::take(&mut self.gone) {
             self.disconnect(id);
         }
-        self.tell_world();
+        self.set_world();
         self.run_batches(VecDeque::new());
     }
 
@@ -187,10 +187,10 @@ impl Simulation {
         let us = by.as_micros() as u64;
         self.now.monotonic_us += us;
         self.now.wall_us += us as i64;
-        self.tell_world();
+        self.set_world();
     }
 
-    fn tell_world(&mut self) {
+    fn set_world(&mut self) {
         self.engine.set_host(Arc::new(World { now: self.now, gone: self.gone.clone() }));
     }
 
@@ -257,7 +257,7 @@ impl Simulation {
         self.engine.take_output(slot, &mut output);
         client.received.extend_from_slice(output.bytes());
         // It is received at once.
-        self.engine.buffers(slot).tell_unwritten(0);
+        self.engine.buffers(slot).set_unwritten(0);
         if self.engine.session(slot).closing().is_some() {
             self.disconnect(id);
         }

@@ -15,11 +15,11 @@ pub enum RedissonWaiters {
 }
 
 impl Engine {
-    /// Moves both hands by `ms`, stopping at each deadline on the way, so that each fires at its own instant.
+    /// Moves both clocks by `ms`, stopping at each deadline on the way, so that each fires at its own instant.
     /// How many deadlines fired.
     ///
     /// # Errors
-    /// When a hand would leave its range; then nothing has moved.
+    /// When a clock would leave its range; then nothing has moved.
     pub fn advance(&mut self, ms: u64, waiters: RedissonWaiters) -> Result<u64, ClockError> {
         let target = self.time.clock.after(self.time.system, ms)?;
         self.keyspace.turn_quietly(waiters == RedissonWaiters::LeftAsleep);
@@ -33,8 +33,8 @@ impl Engine {
         Ok(fired)
     }
 
-    /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
-    /// pending within the reach of both hands.
+    /// Moves both clocks to the next deadline and fires all that is due there. How many fired; `None` when none is
+    /// pending within the reach of both clocks.
     pub fn advance_to_next(&mut self, waiters: RedissonWaiters) -> Option<u64> {
         let (first, in_us) = self.earliest_in_us()?;
         self.keyspace.turn_quietly(waiters == RedissonWaiters::LeftAsleep);
@@ -53,7 +53,7 @@ impl Engine {
         1
     }
 
-    /// What is due first, and how far it is from now in microseconds; `None` when a hand cannot be turned so far.
+    /// What is due first, and how far it is from now in microseconds; `None` when a clock cannot be turned so far.
     fn earliest_in_us(&mut self) -> Option<(Due, u64)> {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {
@@ -89,39 +89,39 @@ impl Engine {
         result
     }
 
-    /// The present instant, as the hands show it.
+    /// The present instant, as the clocks show it.
     pub fn now(&self) -> Now {
         self.time.now
     }
 
-    /// Stops both hands. The wall hand.
+    /// Stops both clocks. The wall clock.
     pub fn freeze(&mut self) -> i64 {
         self.turn_clock(Over::Reached, Clock::freeze);
         self.time.now.wall_ms()
     }
 
-    /// Lets both hands run from where they stand. The wall hand.
+    /// Lets both clocks run from where they stand. The wall clock.
     pub fn resume(&mut self) -> i64 {
         self.turn_clock(Over::Past, Clock::resume);
         self.time.now.wall_ms()
     }
 
-    /// Moves the wall hand alone; keys now past their deadline expire at once, and none comes back. The wall hand.
+    /// Moves the wall clock alone; keys now past their deadline expire at once, and none comes back. The wall clock.
     ///
     /// # Errors
-    /// When the hand would leave its range.
+    /// When the clock would leave its range.
     pub fn step_wall(&mut self, ms: i64) -> Result<i64, ClockError> {
         self.turn_clock(Over::Reached, |clock, system| clock.step(system, ms))?;
         Ok(self.time.now.wall_ms())
     }
 
-    /// In how many milliseconds the next deadline on either hand is, if the hands can be turned so far.
+    /// In how many milliseconds the next deadline on either clock is, if the clocks can be turned so far.
     pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
         self.earliest_in_us()?;
         self.earliest(i64::MAX).map(|(_, in_ms)| in_ms.max(0))
     }
 
-    /// How many deadlines are pending on either hand.
+    /// How many deadlines are pending on either clock.
     pub(crate) fn pending_timers(&self) -> usize {
         self.keyspace.timers() + self.time.timers.on_monotonic()
     }

@@ -18,7 +18,7 @@ impl Tx<'_> {
     pub fn changed(&mut self, key: &[u8], event: Event) {
         self.keyspace.counters.dirty += 1;
         if self.keyspace.interests.any(Interests::KEYS.with(Interests::of_event(event))) {
-            self.tell_changed(key, Some(event));
+            self.report_changed(key, Some(event));
         }
     }
 
@@ -27,13 +27,13 @@ impl Tx<'_> {
     pub fn touched(&mut self, key: &[u8]) {
         self.keyspace.counters.dirty += 1;
         if self.keyspace.interests.any(Interests::KEYS) {
-            self.tell_changed(key, None);
+            self.report_changed(key, None);
         }
     }
 
     #[inline(never)]
-    fn tell_changed(&mut self, key: &[u8], event: Option<Event>) {
-        self.tell(key, &What::Changed { event });
+    fn report_changed(&mut self, key: &[u8], event: Option<Event>) {
+        self.report(key, &What::Changed { event });
     }
 
     /// Publishes an event without reporting that the key has changed.
@@ -47,19 +47,19 @@ impl Tx<'_> {
     #[inline]
     pub fn field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         if self.keyspace.interests.any(Interests::ADDED) {
-            self.tell_field_added(at, key, field);
+            self.report_field_added(at, key, field);
         }
     }
 
     #[inline(never)]
-    fn tell_field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
-        self.tell(key, &What::FieldAdded { at, field });
+    fn report_field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
+        self.report(key, &What::FieldAdded { at, field });
     }
 
     /// A field that exists is about to be taken out of the hash of a key. Only needed for marked keys.
     pub fn field_removed(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         if self.database().entry(at.0).is_marked() {
-            self.tell(key, &What::FieldRemoved { at, field });
+            self.report(key, &What::FieldRemoved { at, field });
         }
     }
 
@@ -68,34 +68,34 @@ impl Tx<'_> {
     #[inline]
     pub fn set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
         if self.keyspace.interests.any(Interests::ADDED) {
-            self.tell_set_if_absent(at, key, text);
+            self.report_set_if_absent(at, key, text);
         }
     }
 
     #[inline(never)]
-    fn tell_set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
-        self.tell(key, &What::SetIfAbsent { at, text });
+    fn report_set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
+        self.report(key, &What::SetIfAbsent { at, text });
     }
 
     /// A key has been given another value, and has kept its mark; it is marked, or a subscriber wants values.
     #[cold]
     #[inline(never)]
     pub(super) fn replaced(&mut self, at: EntryId, key: &[u8], before: &Value) {
-        self.tell(key, &What::Replaced { at, before });
+        self.report(key, &What::Replaced { at, before });
     }
 
     /// A key is gone.
     #[inline(always)]
     pub(super) fn removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
         if removed.mark.is_some() || self.keyspace.interests.any(Interests::VALUES) {
-            self.tell_removed(key, removed, cause);
+            self.report_removed(key, removed, cause);
         }
     }
 
     #[inline(never)]
-    fn tell_removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
+    fn report_removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
         let Removed { entry, mark, .. } = removed;
-        self.tell(key, &What::Removed(Removal { value: &entry.value, mark: *mark, cause }));
+        self.report(key, &What::Removed(Removal { value: &entry.value, mark: *mark, cause }));
     }
 
     /// A key has been given the value of another one, which is gone now if that was `moved`.
@@ -107,18 +107,18 @@ impl Tx<'_> {
         moved: bool,
     ) {
         if mark.is_some() || (moved && self.keyspace.interests.any(Interests::VALUES)) {
-            self.tell(key, &What::Copied { at, from_db, from, mark, moved });
+            self.report(key, &What::Copied { at, from_db, from, mark, moved });
         }
     }
 
     /// All keys of the database are gone.
     pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>]) {
         let hasher = self.keyspace.hasher.clone();
-        self.tell(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for }));
+        self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for }));
     }
 
     #[inline(always)]
-    fn tell(&mut self, key: &[u8], what: &What<'_>) {
-        self.keyspace.tell(&Change { db: self.db, key, what, actor: self.actor, now: self.now });
+    fn report(&mut self, key: &[u8], what: &What<'_>) {
+        self.keyspace.report(&Change { db: self.db, key, what, actor: self.actor, now: self.now });
     }
 }

@@ -62,12 +62,12 @@ impl Keyspace {
         let actor = &Actor::ENGINE;
         if self.interests.any(Interests::KEYS.with(Interests::of_event(events::EXPIRED))) {
             let what = &What::Changed { event: Some(events::EXPIRED) };
-            self.tell(&Change { db, key: entry.key(), what, actor, now });
+            self.report(&Change { db, key: entry.key(), what, actor, now });
         }
         if mark.is_some() || turned || self.interests.any(Interests::VALUES) {
             let what =
                 &What::Removed(Removal { value: &entry.value, mark, cause: Cause::Deadline { turned } });
-            self.tell(&Change { db, key: entry.key(), what, actor, now });
+            self.report(&Change { db, key: entry.key(), what, actor, now });
         }
         self.garbage.add(entry.value);
     }

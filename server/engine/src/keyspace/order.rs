@@ -1,6 +1,6 @@
 //! The order in which deadlines were made.
 
-/// When a deadline was made, among all deadlines on either hand: of two at one instant, the earlier made fires first.
+/// When a deadline was made, among all deadlines on either clock: of two at one instant, the earlier made fires first.
 ///
 /// It wraps around; two compare correctly as long as fewer than 2³¹ were made between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -71,9 +71,9 @@ impl Keyspace {
 
     /// Reports a change that is wanted, or whose key is marked.
     #[inline(always)]
-    pub(super) fn tell(&mut self, change: &Change<'_>) {
+    pub(super) fn report(&mut self, change: &Change<'_>) {
         if let What::Changed { event } = change.what {
-            self.tell_queues(change, *event);
+            self.report_to_queues(change, *event);
         }
         let wanted = change.what.interests();
         let (subscriptions, mut context) = self.parts(change.db);
@@ -83,7 +83,7 @@ impl Keyspace {
     }
 
     /// Notifies watchers, waiters, and the subscribers of events.
-    fn tell_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
+    fn report_to_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
         let &Change { db, key, .. } = change;
         self.watches.changed(db, key);
         self.waiters.signal(db, key);

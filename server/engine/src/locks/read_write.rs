@@ -37,13 +37,13 @@ pub(super) fn release(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -
     match tx.write::<Hash>(key)? {
         Some(edit) if edit.value.len() == 1 => {
             tx.delete(key);
-            channels::tell_plain(tx, key);
-            channels::tell_read_write(tx, key, message);
+            channels::notify_plain(tx, key);
+            channels::notify_read_write(tx, key, message);
         }
         Some(edit) if writes && left == 0 => {
             edit.value.set(MODE_FIELD, READ, edit.encodings);
             tx.changed(key, events::HSET);
-            channels::tell_read_write(tx, key, message);
+            channels::notify_read_write(tx, key, message);
         }
         Some(edit) if edit.value.get(MODE_FIELD) == Some(READ) => lease_of_readers(tx, key)?,
         _ => {}

@@ -98,7 +98,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
     if edit.value.len() == 1 {
         tx.delete(key);
-        channels::tell_plain(tx, key);
+        channels::notify_plain(tx, key);
         return Ok(());
     }
     let at = edit.at;

@@ -123,7 +123,7 @@ impl Engine {
         let list_memory = taken_memory + session.delivery.out().piece_memory();
         let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
         let total = session.memory();
-        let command = session.last_command.map_or("NULL", |command| &self.table.get(command).name);
+        let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
         // A client that has not authenticated is listed as the default user.
         let user = session.user.unwrap_or_default().name();
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };

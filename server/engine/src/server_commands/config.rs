@@ -65,7 +65,7 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let local = engine.session(call.slot).peer.is_local();
-    let host = engine.host.clone();
+    let host = engine.environment.host.clone();
     let listen =
         |changed: &Config| host.is_some_and(|host| host.listen(&changed.bind_addresses(), changed.port));
     let before = engine.config.clone();
@@ -73,7 +73,7 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     set.map_err(|error| CommandError::new(error.as_bytes()))?;
     engine.apply_config(&before);
     if engine.config.port != before.port {
-        engine.identity.process.port = engine.config.port;
+        engine.environment.identity.process.port = engine.config.port;
     }
     reply.ok();
     Ok(())

@@ -28,7 +28,7 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         return Err(CommandError::text(REFUSED));
     }
     if args.is(1, "help") && args.len() == 2 {
-        if let Some(debug) = engine.table.resolve(args) {
+        if let Some(debug) = engine.commands.resolve(args) {
             help::write_container(debug, reply);
         }
         return Ok(());

@@ -125,7 +125,7 @@ fn parameter(config: &Config, name: &str) -> String {
 }
 
 fn server(engine: &Engine, lines: &mut Lines) {
-    let process = &engine.identity.process;
+    let process = &engine.environment.identity.process;
     let uptime = (engine.time.system.monotonic_us - engine.time.started.monotonic_us) / 1_000_000;
     lines.field("redis_version", REDIS_VERSION);
     lines.field("redis_git_sha1", "00000000");
@@ -137,7 +137,7 @@ fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("arch_bits", usize::BITS);
     lines.field("process_id", process.id);
     lines.field("process_supervised", "no");
-    lines.field("run_id", &engine.identity.run_id);
+    lines.field("run_id", &engine.environment.identity.run_id);
     lines.field("tcp_port", process.port);
     lines.field("server_time_usec", engine.time.now.wall_us);
     lines.field("uptime_in_seconds", uptime);
@@ -163,7 +163,7 @@ fn clients(engine: &Engine, lines: &mut Lines) {
 }
 
 fn memory(engine: &Engine, lines: &mut Lines) {
-    let usage = (engine.identity.process.usage)();
+    let usage = (engine.environment.identity.process.usage)();
     let account = engine.memory_usage();
     let used = account.total() as u64;
     lines.bytes("used_memory", used);
@@ -254,7 +254,7 @@ fn replication(engine: &Engine, lines: &mut Lines) {
     lines.field("role", "master");
     lines.field("connected_slaves", 0);
     lines.field("master_failover_state", "no-failover");
-    lines.field("master_replid", &engine.identity.replication_id);
+    lines.field("master_replid", &engine.environment.identity.replication_id);
     lines.field("master_replid2", "0".repeat(40));
     lines.field("master_repl_offset", 0);
     lines.field("second_repl_offset", -1);
@@ -264,7 +264,7 @@ fn replication(engine: &Engine, lines: &mut Lines) {
 }
 
 fn cpu(engine: &Engine, lines: &mut Lines) {
-    let usage = (engine.identity.process.usage)();
+    let usage = (engine.environment.identity.process.usage)();
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
     lines.field("used_cpu_sys", seconds(usage.system_us));
     lines.field("used_cpu_user", seconds(usage.user_us));
@@ -276,7 +276,7 @@ fn modules(_: &Engine, _: &mut Lines) {}
 
 /// How often commands ran and how long they took, without those that never did.
 fn commandstats(engine: &Engine, lines: &mut Lines) {
-    for command in engine.table.iter_all() {
+    for command in engine.commands.iter_all() {
         let stats = engine.observers.stats.of(command.id);
         if stats.calls + stats.rejected + stats.failed == 0 {
             continue;

@@ -179,7 +179,7 @@ fn run(
         host.old_errors + u64::from(host.new_errors)
     })?;
     if failed > 0
-        && let Some(command) = engine.table.resolve(args)
+        && let Some(command) = engine.commands.resolve(args)
     {
         engine.observers.stats.failed_late(command.id, failed);
     }
@@ -227,7 +227,7 @@ struct ScriptHost<'a> {
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let (id, writes) = match decide(&Script { read_only: self.read_only }, &self.engine.table, args) {
+        let (id, writes) = match decide(&Script { read_only: self.read_only }, &self.engine.commands, args) {
             Ok(command) => (command.id, command.has(Flags::WRITE)),
             Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
         };
@@ -252,7 +252,7 @@ impl Host for ScriptHost<'_> {
     }
 
     fn on_slow(&mut self) {
-        if let Some(host) = self.engine.host.clone() {
+        if let Some(host) = self.engine.environment.host.clone() {
             host.serve_while_slow(self.engine);
         }
     }
@@ -271,7 +271,7 @@ impl Host for ScriptHost<'_> {
     }
 
     fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
-        self.engine.table.resolve(Args::new(argv)).map(|_| true)
+        self.engine.commands.resolve(Args::new(argv)).map(|_| true)
     }
 }
 

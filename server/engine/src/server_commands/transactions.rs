@@ -93,7 +93,7 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
     let call = Call::by(engine.session(slot)).of_transaction();
     let argv = request.argv();
     let args = Args::new(&argv);
-    match permit(&Transaction(call.user), engine.table.get(command)) {
+    match permit(&Transaction(call.user), engine.commands.get(command)) {
         Ok(()) => drop(engine.run(call, command, args, reply)),
         Err(refusal) => engine.refuse_call(refusal, args, reply),
     }

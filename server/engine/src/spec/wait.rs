@@ -62,8 +62,8 @@ pub enum Asking {
 /// What a request on keys was parsed into when it came, so that nothing is parsed or looked up again while it waits.
 pub trait Attempt: Debug + Send {
     /// Does what was requested if that is possible now; whether it was done, and then its whole reply is written.
-    /// `args` is the original request, `waited_ms` how long it has been waiting, in milliseconds of the monotonic hand:
-    /// `None` at first.
+    /// `args` is the original request, `waited_ms` how long it has been waiting, in ms of the monotonic clock: `None`
+    /// at first.
     ///
     /// # Errors
     /// Ends the wait; then nothing has changed.
@@ -96,7 +96,7 @@ pub struct Wait<R> {
     pub retry: R,
     /// The longest wait, in milliseconds; `None`: for ever.
     pub timeout_ms: Option<u64>,
-    /// Whether the timeout runs in real time, whatever the test's clock shows, and not on the monotonic hand.
+    /// Whether the timeout runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub real_time: bool,
     /// The answer on timeout.
     pub null: Null,
@@ -105,14 +105,14 @@ pub struct Wait<R> {
 }
 
 impl<R> Wait<R> {
-    /// Waits at most so many milliseconds of the monotonic hand.
+    /// Waits at most so many milliseconds of the monotonic clock.
     pub fn new(retry: R, timeout_ms: Option<u64>, null: Null) -> Self {
         Wait { retry, timeout_ms, real_time: false, null, null_at_once: null }
     }
 }
 
 impl Wait<OnKeys> {
-    /// Waits for one or more keys, on the monotonic hand.
+    /// Waits for one or more keys, on the monotonic clock.
     pub fn on_keys(
         keys: impl IntoIterator<Item = usize>,
         class: &'static WaitClass,

@@ -1,23 +1,23 @@
-//! The clock that a test turns: two hands over the system's time.
+//! The clock that a test turns: a wall clock and a monotonic one, over the system's time.
 
 use std::fmt;
 
 use super::{Deadlines, Now, Over, US_PER_MS};
 
-/// The furthest that either hand can be set or advanced to, in µs: some 146,000 years. Half of what the type holds, so
+/// The furthest that either clock can be set or advanced to, in µs: some 146,000 years. Half of what the type holds, so
 /// that a clock which runs on from there has room.
 const MAX_US: i64 = 1 << 62;
 
-/// Whether the hands run by themselves.
+/// Whether the clocks run by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Both hands run with the system's time.
+    /// Both clocks run with the system's time.
     Real,
-    /// Both hands stand still until they are turned.
+    /// Both clocks stand still until they are turned.
     Manual,
 }
 
-/// A verb that would turn a hand past its end: before the Unix epoch or beyond some 146,000 years. Nothing was changed.
+/// A verb that would turn a clock past its end: before the Unix epoch or beyond some 146,000 years. Nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockError;
 
@@ -32,72 +32,72 @@ impl std::error::Error for ClockError {}
 /// The state of a clock, for `CLOCK.INFO`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Whether the hands run.
+    /// Whether the clocks run.
     pub mode: Mode,
-    /// Where both hands stand.
+    /// Where both clocks stand.
     pub now: Now,
-    /// The wall hand minus the system's, in ms.
+    /// The wall clock minus the system's, in ms.
     pub offset_ms: i64,
 }
 
-/// How the hands follow the system's time.
+/// How both clocks follow the system's time.
 #[derive(Clone, Copy, Debug)]
-enum Hands {
+enum State {
     /// Each is the system's plus an offset in µs.
     Running { wall_offset_us: i64, monotonic_offset_us: i64 },
     /// Both stand here, at a whole ms each.
     Frozen(Now),
 }
 
-/// Two hands that map the system's time, given from outside at each call, to the engine's.
+/// A wall clock and a monotonic one that map the system's time, given from outside at each call, to the engine's.
 ///
-/// - The wall hand follows the system's wall clock with an offset; it can be stepped, set and advanced.
-/// - The monotonic hand starts at 0 when the clock is made; it can be advanced only, and never turns back, as long
+/// - The wall clock follows the system's wall clock with an offset; it can be stepped, set and advanced.
+/// - The monotonic clock starts at 0 when this is made; it can be advanced only, and never turns back, as long
 ///   as the system's monotonic time given in does not.
 ///
-/// Frozen, both hands stand at a whole ms: the wall hand rounds down, so that freezing expires no key, and the
-/// monotonic hand rounds up, so that it does not turn back. A frozen clock never fires anything by itself.
+/// Frozen, both clocks stand at a whole ms: the wall clock rounds down, so that freezing expires no key, and the
+/// monotonic clock rounds up, so that it does not turn back. Frozen, nothing fires by itself.
 ///
 /// Every verb takes the system's time of its call; one that fails changes nothing. All are O(1).
 #[derive(Clone, Debug)]
 pub struct Clock {
-    hands: Hands,
+    state: State,
 }
 
 impl Clock {
-    /// A clock that starts at the system's wall time, with its monotonic hand at 0 ms; frozen there when `mode` is
+    /// A clock that starts at the system's wall time, with its monotonic clock at 0 ms; frozen there when `mode` is
     /// manual. While both run, milliseconds begin on both at once: a client that counts those of the wall sees that a
     /// wait has lasted longer than it asked, as it does in Redis.
     pub fn new(mode: Mode, system: Now) -> Clock {
         let phase = if mode == Mode::Real { system.wall_us.rem_euclid(US_PER_MS) } else { 0 };
         let start = Now { wall_us: system.wall_us, monotonic_us: phase.unsigned_abs() };
-        let mut clock = Clock { hands: running(start, system) };
+        let mut clock = Clock { state: running(start, system) };
         if mode == Mode::Manual {
             clock.freeze(system);
         }
         clock
     }
 
-    /// Where both hands stand at the system's time `system`. The wall hand is never before the Unix epoch.
+    /// Where both clocks stand at the system's time `system`. The wall clock is never before the Unix epoch.
     pub fn read(&self, system: Now) -> Now {
-        match self.hands {
-            Hands::Frozen(now) => now,
-            Hands::Running { wall_offset_us, monotonic_offset_us } => Now {
+        match self.state {
+            State::Frozen(now) => now,
+            State::Running { wall_offset_us, monotonic_offset_us } => Now {
                 wall_us: system.wall_us.saturating_add(wall_offset_us).max(0),
                 monotonic_us: system.monotonic_us.saturating_add_signed(monotonic_offset_us),
             },
         }
     }
 
-    /// Whether the hands run.
+    /// Whether the clocks run.
     pub fn mode(&self) -> Mode {
-        match self.hands {
-            Hands::Running { .. } => Mode::Real,
-            Hands::Frozen(_) => Mode::Manual,
+        match self.state {
+            State::Running { .. } => Mode::Real,
+            State::Frozen(_) => Mode::Manual,
         }
     }
 
-    /// When a deadline is over, as long as the hands are not turned.
+    /// When a deadline is over, as long as the clocks are not turned.
     pub fn over(&self) -> Over {
         match self.mode() {
             Mode::Real => Over::Past,
@@ -105,7 +105,7 @@ impl Clock {
         }
     }
 
-    /// Mode, hands and offset, for `CLOCK.INFO`.
+    /// Mode, instant and offset, for `CLOCK.INFO`.
     pub fn info(&self, system: Now) -> Info {
         let now = self.read(system);
         Info { mode: self.mode(), now, offset_ms: now.wall_ms().saturating_sub(system.wall_ms()) }
@@ -120,35 +120,35 @@ impl Clock {
         }
     }
 
-    /// Both hands stand still from this instant. Freezing a frozen clock does nothing.
+    /// Both clocks stand still from this instant. Freezing a frozen clock does nothing.
     pub fn freeze(&mut self, system: Now) {
         if self.mode() == Mode::Real {
             let now = self.read(system);
             let whole = now.monotonic_us.checked_next_multiple_of(US_PER_MS as u64);
-            self.hands = Hands::Frozen(Now {
+            self.state = State::Frozen(Now {
                 wall_us: now.wall_us - now.wall_us.rem_euclid(US_PER_MS),
                 monotonic_us: whole.unwrap_or(now.monotonic_us),
             });
         }
     }
 
-    /// Both hands run from where they stand; an offset stays. Resuming a running clock does nothing.
+    /// Both clocks run from where they stand; an offset stays. Resuming a running clock does nothing.
     pub fn resume(&mut self, system: Now) {
-        if let Hands::Frozen(now) = self.hands {
-            self.hands = running(now, system);
+        if let State::Frozen(now) = self.state {
+            self.state = running(now, system);
         }
     }
 
-    /// The wall hand is the system's again, the monotonic hand continues from where it is, and both run.
+    /// The wall clock is the system's again, the monotonic clock continues from where it is, and both run.
     pub fn reset(&mut self, system: Now) {
         let now = Now { wall_us: system.wall_us, ..self.read(system) };
-        self.hands = running(now, system);
+        self.state = running(now, system);
     }
 
-    /// Moves the wall hand alone by `ms`, back when negative: a jump of the clock.
+    /// Moves the wall clock alone by `ms`, back when negative: a jump of the clock.
     ///
     /// # Errors
-    /// [`ClockError`] when the hand would leave its range.
+    /// [`ClockError`] when the clock would leave its range.
     pub fn step(&mut self, system: Now, ms: i64) -> Result<(), ClockError> {
         let now = self.read(system);
         let wall_us =
@@ -156,7 +156,7 @@ impl Clock {
         self.turn(system, Now { wall_us, ..now })
     }
 
-    /// Sets the wall hand alone to `wall_ms`, in ms since the Unix epoch.
+    /// Sets the wall clock alone to `wall_ms`, in ms since the Unix epoch.
     ///
     /// # Errors
     /// [`ClockError`] when that is out of range.
@@ -166,54 +166,54 @@ impl Clock {
         self.turn(system, Now { wall_us, ..now })
     }
 
-    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the hands, without moving them: to be called
+    /// Where [`advance_us`](Clock::advance_us) by `ms` ms would bring the clocks, without moving them: to be called
     /// before anything fires, so that an advance that is too far is refused as a whole.
     ///
     /// # Errors
-    /// [`ClockError`] when a hand would leave its range.
+    /// [`ClockError`] when a clock would leave its range.
     pub fn after(&self, system: Now, ms: u64) -> Result<Now, ClockError> {
         let us = ms.checked_mul(US_PER_MS as u64).ok_or(ClockError)?;
         in_range(moved(self.read(system), us)?)
     }
 
-    /// Moves both hands by `us` µs, frozen or not.
+    /// Moves both clocks by `us` µs, frozen or not.
     ///
     /// An advance by deadlines is a loop of these: the engine asks [`Now::us_until`] of its deadlines, moves by
     /// that much while it is no more than what is left, fires what is due, and at the end moves by the rest; with
     /// the same `system` throughout.
     ///
     /// # Errors
-    /// [`ClockError`] when a hand would leave its range.
+    /// [`ClockError`] when a clock would leave its range.
     pub fn advance_us(&mut self, system: Now, us: u64) -> Result<(), ClockError> {
         self.turn(system, moved(self.read(system), us)?)
     }
 
-    /// Whether [`advance_us`](Clock::advance_us) by `us` µs would bring both hands within their range.
+    /// Whether [`advance_us`](Clock::advance_us) by `us` µs would bring both clocks within their range.
     pub fn reaches_us(&self, system: Now, us: u64) -> bool {
         moved(self.read(system), us).and_then(in_range).is_ok()
     }
 
-    /// Puts both hands at `to`, running or frozen as they were.
+    /// Puts both clocks at `to`, running or frozen as they were.
     fn turn(&mut self, system: Now, to: Now) -> Result<(), ClockError> {
         let to = in_range(to)?;
-        self.hands = match self.hands {
-            Hands::Frozen(_) => Hands::Frozen(to),
-            Hands::Running { .. } => running(to, system),
+        self.state = match self.state {
+            State::Frozen(_) => State::Frozen(to),
+            State::Running { .. } => running(to, system),
         };
         Ok(())
     }
 }
 
-/// Hands that show `now` at `system` and run on from there.
-fn running(now: Now, system: Now) -> Hands {
+/// Clocks that show `now` at `system` and run on from there.
+fn running(now: Now, system: Now) -> State {
     let monotonic = i128::from(now.monotonic_us) - i128::from(system.monotonic_us);
-    Hands::Running {
+    State::Running {
         wall_offset_us: now.wall_us.saturating_sub(system.wall_us),
         monotonic_offset_us: monotonic.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64,
     }
 }
 
-/// `now` with both hands `us` µs on.
+/// `now` with both clocks `us` µs on.
 fn moved(now: Now, us: u64) -> Result<Now, ClockError> {
     Ok(Now {
         wall_us: now.wall_us.checked_add_unsigned(us).ok_or(ClockError)?,
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn freezing_turns_no_hand_back_across_a_millisecond_and_is_idempotent() {
+    fn freezing_turns_no_clock_back_across_a_millisecond_and_is_idempotent() {
         let mut clock = Clock::new(Mode::Real, system(0));
         clock.freeze(system(1_900));
         assert_eq!(clock.read(system(1_900)), at(2_000, 3_000));
@@ -286,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn resetting_after_a_freeze_gives_the_wall_back_and_goes_on_with_the_monotonic_hand() {
+    fn resetting_after_a_freeze_gives_the_wall_back_and_goes_on_with_the_monotonic_clock() {
         let mut clock = Clock::new(Mode::Real, system(0));
         clock.freeze(system(2_000));
         clock.advance_us(system(2_000), 3_000).unwrap();
         clock.reset(system(9_000));
         assert_eq!(clock.info(system(9_000)), Info { mode: Mode::Real, now: at(9_400, 6_000), offset_ms: 0 });
         assert_eq!(clock.read(system(9_500)), at(9_900, 6_500));
-        // Ahead of the system, the monotonic hand stays ahead.
+        // Ahead of the system, the monotonic clock stays ahead.
         clock.advance_us(system(9_500), 1_000_000).unwrap();
         clock.reset(system(9_600));
         assert_eq!(clock.read(system(9_600)), at(10_000, 1_006_600));

@@ -10,23 +10,23 @@ pub use wheel::{Fired, IndexedWheel, TimerId, Wheel};
 /// Microseconds in a millisecond.
 const US_PER_MS: i64 = 1000;
 
-/// One instant, on both hands of a clock.
+/// One instant, on the wall clock and the monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// The wall hand, in µs since the Unix epoch. It may jump, forwards and backwards. Drives `TIME`, key expiry and
+    /// The wall clock, in µs since the Unix epoch. It may jump, forwards and backwards. Drives `TIME`, key expiry and
     /// stream ids.
     pub wall_us: i64,
-    /// The monotonic hand, in µs since the start of the process or engine. It never turns back. Drives timeouts.
+    /// The monotonic clock, in µs since the start of the process or engine. It never turns back. Drives timeouts.
     pub monotonic_us: u64,
 }
 
 impl Now {
-    /// The wall hand in whole ms since the Unix epoch, rounded down.
+    /// The wall clock in whole ms since the Unix epoch, rounded down.
     pub fn wall_ms(self) -> i64 {
         self.wall_us.div_euclid(US_PER_MS)
     }
 
-    /// The monotonic hand in whole ms since the start, rounded down. Signed, as a [`Wheel`] takes it; never negative.
+    /// The monotonic clock in whole ms since the start, rounded down. Signed, as a [`Wheel`] takes it; never negative.
     pub fn monotonic_ms(self) -> i64 {
         (self.monotonic_us / US_PER_MS as u64) as i64
     }
@@ -54,12 +54,12 @@ fn us_between(from_us: i128, to_ms: i128) -> u64 {
 pub enum Over {
     /// Once its millisecond has passed, as in Redis: while time runs, so that no timeout is shorter than requested.
     Past,
-    /// As soon as the hand reaches it: on hands that are frozen or turned.
+    /// As soon as the clock reaches it: on clocks that are frozen or turned.
     Reached,
 }
 
 impl Over {
-    /// The last deadline that is over when a hand shows `now_ms`.
+    /// The last deadline that is over when a clock shows `now_ms`.
     pub fn until_ms(self, now_ms: i64) -> i64 {
         match self {
             Over::Past => now_ms.saturating_sub(1),
@@ -76,12 +76,12 @@ impl Over {
     }
 }
 
-/// The earliest deadline on either hand, in ms; `None` where that hand has none.
+/// The earliest deadline on either clock, in ms; `None` where that clock has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Earliest deadline on the wall hand, in ms since the Unix epoch.
+    /// Earliest deadline on the wall clock, in ms since the Unix epoch.
     pub wall_ms: Option<i64>,
-    /// Earliest deadline on the monotonic hand, in ms since the start.
+    /// Earliest deadline on the monotonic clock, in ms since the start.
     pub monotonic_ms: Option<i64>,
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn distance_is_to_the_earlier_of_the_two_hands() {
+    fn distance_is_to_the_earlier_of_the_two_clocks() {
         let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
         let until = |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, Over::Reached);
         assert_eq!(until(None, None), None);

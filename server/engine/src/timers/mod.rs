@@ -6,12 +6,12 @@ use crate::time::{TimerId, Wheel};
 /// The purpose of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimerKind {
-    /// A wait ends, on the monotonic hand.
+    /// A wait ends, on the monotonic clock.
     #[default]
     Wait,
     /// A wait ends, in real time.
     RealWait,
-    /// A client that has been idle is closed, on the monotonic hand.
+    /// A client that has been idle is closed, on the monotonic clock.
     Idle,
     /// A client whose output has been beyond the soft limit is closed, in real time.
     Output,
@@ -20,7 +20,7 @@ pub(crate) enum TimerKind {
 impl TimerKind {
     const COUNT: usize = 4;
 
-    /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic hand.
+    /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {
         matches!(self, TimerKind::RealWait | TimerKind::Output)
     }
@@ -69,17 +69,17 @@ impl Timers {
         self.wheel(key.kind.is_real()).cancel(key.id);
     }
 
-    /// The first deadline in real time or on the monotonic hand, in milliseconds. O(1) amortised.
+    /// The first deadline in real time or on the monotonic clock, in milliseconds. O(1) amortised.
     pub(crate) fn next_deadline(&mut self, real: bool) -> Option<i64> {
         self.wheel(real).next_deadline()
     }
 
-    /// The first timer on the monotonic hand, with its deadline in milliseconds. O(1) amortised.
+    /// The first timer on the monotonic clock, with its deadline in milliseconds. O(1) amortised.
     pub(crate) fn first(&mut self) -> Option<(i64, Timer)> {
         self.monotonic.peek()
     }
 
-    /// Removes the first timer in real time or on the monotonic hand that is due no later than at `until_ms`. O(1)
+    /// Removes the first timer in real time or on the monotonic clock that is due no later than at `until_ms`. O(1)
     /// amortised.
     pub(crate) fn pop_due(&mut self, real: bool, until_ms: i64) -> Option<Timer> {
         let timer = self.wheel(real).pop_due(until_ms)?.payload;
@@ -92,7 +92,7 @@ impl Timers {
         self.counts[kind as usize]
     }
 
-    /// How many there are on the monotonic hand.
+    /// How many there are on the monotonic clock.
     pub(crate) fn on_monotonic(&self) -> usize {
         self.monotonic.len()
     }

@@ -19,7 +19,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
-    engine.buffers(slot).tell_unwritten(0);
+    engine.buffers(slot).set_unwritten(0);
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
@@ -198,7 +198,7 @@ fn who_still_reads_its_output_is_not_idle() {
     engine.execute(reader, &[b"PING"]);
     let left = engine.buffers(reader);
     for unread in [900, 500, 20] {
-        left.tell_unwritten(unread);
+        left.set_unwritten(unread);
         advance(&mut engine, main, 5000);
         assert!(!is_closed(&engine, reader), "{unread}");
     }

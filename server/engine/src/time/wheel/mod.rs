@@ -45,11 +45,11 @@ pub struct Fired<T> {
 /// 4.7 h, level 4 12 days, and level 10 all time. A slot holds a list of timers, or a ring of a lower level; above
 /// all rings is one slot for everything. Timers are nodes of a slab, linked in circles by `u32`.
 ///
-/// Unlike in a classic wheel, slots are cut by *absolute* time and no hand turns. A slot wider than 1 ms opens into
+/// Unlike in a classic wheel, slots are cut by *absolute* time and no pointer moves. A slot wider than 1 ms opens into
 /// a ring when its list would outgrow 32 timers, of the level that tells these apart, so that levels which would
 /// have one slot in use are left out; and a ring left with one slot, holding a ring or a short list, folds back
 /// into the slot that held it. So there is
-/// - no work when time passes: no tick, no cascade when a hand reaches a far slot, and a jump of years costs nothing;
+/// - no work when time passes: no tick, no cascade when time reaches a far slot, and a jump of years costs nothing;
 /// - no case for the past: a deadline before others is due before them, and a backward step of the clock needs no
 ///   rebuilding;
 /// - always an exact earliest deadline, at most 11 rings and 32 timers away.
