@@ -411,11 +411,14 @@ mod tests {
             let sources = version.sources(&java);
             sources.iter().map(|path| path.strip_prefix(&java).unwrap().display().to_string()).collect()
         };
-        assert_eq!(names(Version::new(3, 6, 5)), ["src", "before/3.10"]);
-        assert_eq!(names(Version::new(3, 17, 0)), ["src", "since/3.10", "since/3.15", "since/3.7"]);
+        assert_eq!(names(Version::new(3, 6, 5)), ["src", "before/3.10", "before/3.17"]);
+        assert_eq!(
+            names(Version::new(3, 17, 0)),
+            ["src", "since/3.10", "since/3.15", "since/3.17", "since/3.7"]
+        );
         assert_eq!(
             names(Version::new(4, 7, 0)),
-            ["src", "since/3.10", "since/3.15", "since/3.19", "since/3.7"]
+            ["src", "since/3.10", "since/3.15", "since/3.17", "since/3.19", "since/3.24", "since/3.7"]
         );
     }
 }

@@ -13,7 +13,7 @@ final class Groups {
     }
 
     /** Compiled only where the version has what they test; the name tells what that is. */
-    private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock"};
+    private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock", "Geo", "Stream", "Function"};
 
     private Groups() {}
 
@@ -36,6 +36,7 @@ final class Groups {
                 new TopicGroup(),
                 new ValueGroup(),
                 new CollectionGroup(),
+                new SketchGroup(),
                 new ScriptGroup()));
         if (nativeLocks) {
             groups.add(new NativeGroup());

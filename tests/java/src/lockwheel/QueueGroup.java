@@ -32,7 +32,7 @@ final class QueueGroup implements Groups.Group {
     }
 
     /** Waits until the server says that a client of this name is blocked in such a command. */
-    private static void untilBlocked(Scene scene, Raw raw, String client, String command, long count) throws Throwable {
+    static void untilBlocked(Scene scene, Raw raw, String client, String command, long count) throws Throwable {
         scene.until(client + " is blocked in " + command, () -> {
             String list = raw.text("CLIENT", "LIST");
             long blocked = list.lines()
