@@ -4,12 +4,20 @@
 //! that was only announced.
 
 mod crc64;
+mod listpack;
+mod load;
 mod lzf;
 pub mod payload;
 mod reader;
+mod save;
+mod types;
 mod writer;
+mod ziplist;
+mod zipmap;
 
+pub use load::read_value;
 pub use reader::{Corrupt, Reader};
+pub use save::{dump, write_value};
 pub use writer::Writer;
 
 /// Marks of a length's first byte, and the kinds of strings that are not stored as they are.
