@@ -114,7 +114,7 @@ impl Tx<'_> {
     /// A new key has a value that another server has written.
     pub(super) fn restored(&mut self, at: EntryId, key: &[u8]) {
         if self.keyspace.interests.any(Interests::ADDED) {
-            self.tell(key, &What::Restored { at });
+            self.report(key, &What::Restored { at });
         }
     }
 
