@@ -2,6 +2,7 @@
 
 mod counters;
 mod databases;
+mod dump;
 mod expiry;
 mod hashes;
 mod keys;
@@ -24,6 +25,7 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     counters::ROWS,
     databases::ROWS,
+    dump::ROWS,
     expiry::ROWS,
     hashes::change::ROWS,
     hashes::read::ROWS,

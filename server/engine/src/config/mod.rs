@@ -125,6 +125,8 @@ pub struct Config {
     pub pidfile: String,
     /// Which clients may use DEBUG.
     pub enable_debug_command: Permission,
+    /// Whether clients may load modules, none of which is one of this server.
+    pub enable_module_command: Permission,
     /// Which clients may CONFIG SET the protected parameters.
     pub enable_protected_configs: Permission,
     /// Whether the program goes into the background (`daemonize`).
@@ -181,6 +183,7 @@ impl Default for Config {
             pidfile: String::new(),
             // A server for tests: clients on this machine may make it sleep. In Redis the default is no.
             enable_debug_command: Permission::Local,
+            enable_module_command: Permission::No,
             enable_protected_configs: Permission::No,
             daemonize: false,
             supervised: Supervision::No,

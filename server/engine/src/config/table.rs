@@ -122,7 +122,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("disable-thp", "yes").at_start(),
     flag("dynamic-hz", "yes"),
     choice("enable-debug-command", Permission::NAMES, "local").at_start().field(field!(enable_debug_command)),
-    choice("enable-module-command", Permission::NAMES, "no").at_start(),
+    choice("enable-module-command", Permission::NAMES, "no").at_start().field(field!(enable_module_command)),
     choice("enable-protected-configs", Permission::NAMES, "no")
         .at_start()
         .field(field!(enable_protected_configs)),

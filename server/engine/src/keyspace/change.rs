@@ -71,6 +71,11 @@ pub enum What<'a> {
         /// Whether the other key was removed by that.
         moved: bool,
     },
+    /// It is a new key, whose value another server has written.
+    Restored {
+        /// Its entry, with its value and deadline.
+        at: EntryId,
+    },
     /// It was given another value without being removed. Its mark has stayed.
     Replaced {
         /// Its entry, with the new value.
@@ -145,7 +150,10 @@ impl What<'_> {
     pub(super) fn interests(&self) -> Interests {
         match self {
             What::Changed { .. } => Interests::KEYS,
-            What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Copied { .. } => Interests::ADDED,
+            What::FieldAdded { .. }
+            | What::SetIfAbsent { .. }
+            | What::Copied { .. }
+            | What::Restored { .. } => Interests::ADDED,
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) => Interests::KEYS.with(Interests::VALUES),
         }

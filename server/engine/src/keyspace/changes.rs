@@ -111,6 +111,13 @@ impl Tx<'_> {
         }
     }
 
+    /// A new key has a value that another server has written.
+    pub(super) fn restored(&mut self, at: EntryId, key: &[u8]) {
+        if self.keyspace.interests.any(Interests::ADDED) {
+            self.report(key, &What::Restored { at });
+        }
+    }
+
     /// All keys of the database are gone.
     pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>]) {
         let hasher = self.keyspace.hasher.clone();

@@ -143,6 +143,7 @@ pub mod events {
         PERSIST = GENERIC "persist";
         RENAME_FROM = GENERIC "rename_from";
         RENAME_TO = GENERIC "rename_to";
+        RESTORE = GENERIC "restore";
         RPOP = LIST "rpop";
         RPUSH = LIST "rpush";
         SADD = SET "sadd";

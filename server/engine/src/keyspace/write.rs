@@ -147,6 +147,19 @@ impl Tx<'_> {
         true
     }
 
+    /// Makes a key with a value that another server has written, in place of what it held, with its event. O(1).
+    ///
+    /// In Redis it counts as a new key, even if it existed.
+    pub fn restore(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) {
+        self.make_room(key);
+        let at = self.set(key, value, false);
+        if let Some(deadline_ms) = deadline_ms {
+            self.set_deadline(key, deadline_ms);
+        }
+        self.restored(at, key);
+        self.changed(key, events::RESTORE);
+    }
+
     /// Removes the key without reporting it; whether it existed. O(1): a large value is freed later.
     pub fn discard(&mut self, key: &[u8]) -> bool {
         let Some(removed) = self.remove(key) else { return false };

@@ -217,7 +217,8 @@ fn persistence(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["loading", "async_loading"]);
     lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
     lines.field("rdb_bgsave_in_progress", 0);
-    lines.field("rdb_last_save_time", engine.time.started.wall_ms() / 1000);
+    let saved_ms = engine.observers.stats.last_save_ms.unwrap_or(engine.time.started.wall_ms());
+    lines.field("rdb_last_save_time", saved_ms / 1000);
     lines.field("rdb_last_bgsave_status", "ok");
     lines.field("rdb_last_bgsave_time_sec", -1);
     lines.field("rdb_current_bgsave_time_sec", -1);

@@ -4,12 +4,16 @@ mod awaits;
 mod client;
 mod client_filter;
 mod clock;
+mod cluster;
 mod command;
 mod command_info;
 mod config;
 mod connection;
 mod debug;
 mod info;
+mod lolwut;
+mod modules;
+mod persistence;
 mod pubsub;
 mod replication;
 mod scripting;
@@ -26,9 +30,13 @@ use crate::spec::Row;
 /// The rows of all families, one slice per file.
 pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     client::ROWS,
+    cluster::ROWS,
     command::ROWS,
     connection::ROWS,
     info::ROWS,
+    lolwut::ROWS,
+    modules::ROWS,
+    persistence::ROWS,
     pubsub::ROWS,
     scripting::ROWS,
     config::ROWS,

@@ -42,6 +42,8 @@ bitflags::bitflags! {
         const NO_ASYNC_LOADING = 1 << 17;
         /// May come without any key.
         const NO_MANDATORY_KEYS = 1 << 18;
+        /// Runs on keys that a cluster is moving here.
+        const ASKING = 1 << 22;
         /// Runs inside MULTI instead of being queued. Not among the names.
         const UNQUEUED = 1 << 19;
         /// Runs for a RESP2 client that is subscribed. Not among the names.
@@ -65,6 +67,7 @@ impl Flags {
         (Flags::STALE, "stale"),
         (Flags::SKIP_MONITOR, "skip_monitor"),
         (Flags::SKIP_SLOWLOG, "skip_slowlog"),
+        (Flags::ASKING, "asking"),
         (Flags::FAST, "fast"),
         (Flags::NO_AUTH, "no_auth"),
         (Flags::MAY_REPLICATE, "may_replicate"),

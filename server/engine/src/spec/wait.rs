@@ -17,6 +17,8 @@ pub enum Null {
     Array,
     /// The number 0, of a command that counts.
     Zero,
+    /// Two numbers 0, of a command that counts two things.
+    TwoZeros,
 }
 
 impl Null {
@@ -26,6 +28,11 @@ impl Null {
             Null::Bulk => reply.null(),
             Null::Array => reply.null_array(),
             Null::Zero => reply.integer(0),
+            Null::TwoZeros => {
+                reply.array(2);
+                reply.integer(0);
+                reply.integer(0);
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Stats {
     pub(crate) output_limit_disconnections: u64,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
+    /// When SAVE was last called, in wall milliseconds. CONFIG RESETSTAT leaves it.
+    pub(crate) last_save_ms: Option<i64>,
     /// How often each command was run and refused, by [`CommandId`].
     commands: PerCommand<CommandStats>,
     /// How many replies began with each error code.
@@ -44,6 +46,7 @@ impl Default for Stats {
             error_replies: 0,
             output_limit_disconnections: 0,
             unblocked_clients: 0,
+            last_save_ms: None,
             commands: PerCommand::new(CommandStats::default()),
             errors: BTreeMap::new(),
         }
@@ -117,7 +120,7 @@ impl Stats {
 
     /// CONFIG RESETSTAT: restarts all counters.
     pub(crate) fn reset(&mut self) {
-        *self = Stats::default();
+        *self = Stats { last_save_ms: self.last_save_ms, ..Stats::default() };
     }
 }
 

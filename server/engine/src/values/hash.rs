@@ -2,7 +2,7 @@
 
 use super::encodings::{Encoding, Encodings};
 use super::packed::{self, Packed};
-use super::table::{Keyed, Table};
+use super::table::{Keyed, Table, are_distinct};
 use crate::memory::block;
 use std::ops::Deref;
 
@@ -69,6 +69,23 @@ impl Hash {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A small hash of these fields and values in this order, whatever their number and lengths; nothing if a field
+    /// repeats. O(fields). They take less than half a gigabyte, as the caller has checked.
+    #[must_use]
+    pub fn small<T: Deref<Target = [u8]>>(
+        words: impl IntoIterator<Item = T>,
+        enc: &Encodings,
+    ) -> Option<Self> {
+        let packed = Packed::collect(words);
+        are_distinct(packed.iter().step_by(2), enc.seed).then_some(Self(Form::Packed(packed)))
+    }
+
+    /// An empty large hash, with room for some of the `fields` that it will get.
+    #[must_use]
+    pub fn large(fields: usize, enc: &Encodings) -> Self {
+        Self(Form::Table(Box::new(Table::with_capacity(fields, enc.seed))))
     }
 
     /// Announces that one command will set `fields` fields: too many for a small hash make it a large one at once, as

@@ -15,6 +15,18 @@ impl IntSet {
         Self { bytes: Vec::new(), width: 2 }
     }
 
+    /// A set of integers of `width` bytes each, little endian, if they ascend and are whole. O(n).
+    pub(super) fn of_ascending(width: usize, bytes: Vec<u8>) -> Option<Self> {
+        let is_whole = [2, 4, 8].contains(&width) && bytes.len() % width == 0;
+        let set = Self { bytes, width };
+        (is_whole && set.iter().is_sorted_by(|a, b| a < b)).then_some(set)
+    }
+
+    /// The width and the bytes of the integers.
+    pub(super) fn parts(&self) -> (usize, &[u8]) {
+        (self.width, &self.bytes)
+    }
+
     /// Number of integers.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.width

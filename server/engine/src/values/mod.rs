@@ -17,8 +17,9 @@ pub mod zset;
 
 pub use encodings::{Encoding, Encodings};
 pub use hash::Hash;
+pub(crate) use integer::parse as parse_integer;
 pub use integer::{IntText, Text};
-pub use list::{End, List};
+pub use list::{End, List, ListBlock, ListBuilder};
 pub use set::Set;
 pub use string::Str;
 pub use zset::ZSet;

@@ -1,6 +1,7 @@
 //! A sequence of short byte strings in one block of memory: the form of small hashes, sets and sorted sets.
 
 use crate::memory::block;
+use std::ops::Deref;
 
 /// Bytes of the header: the number of elements, little endian.
 const HEADER: usize = 4;
@@ -53,6 +54,22 @@ impl Packed {
     /// The element at `place`.
     pub(super) fn at(&self, place: usize) -> &[u8] {
         self.iter_at(place).next().unwrap_or_default()
+    }
+
+    /// The block of these elements. O(their bytes).
+    pub(super) fn collect<T: Deref<Target = [u8]>>(elements: impl IntoIterator<Item = T>) -> Self {
+        let (mut block, mut count) = (vec![0; HEADER], 0_u32);
+        for element in elements {
+            let at = block.len();
+            block.resize(at + size(element.len()), 0);
+            write(&mut block, at, &element);
+            count += 1;
+        }
+        if count == 0 {
+            return Self::default();
+        }
+        block[..HEADER].copy_from_slice(&count.to_le_bytes());
+        Self(block.into_boxed_slice())
     }
 
     /// Appends elements.
@@ -245,6 +262,7 @@ mod tests {
                 prop_assert_eq!(packed.len(), model.len());
                 prop_assert!(packed.iter().eq(model.iter().map(Vec::as_slice)));
                 prop_assert_eq!(packed.0.is_empty(), model.is_empty());
+                prop_assert_eq!(&Packed::collect(model.iter().map(Vec::as_slice)), &packed);
             }
         }
 

@@ -4,8 +4,9 @@ use super::encodings::{Encoding, Encodings};
 use super::integer::{self, Text};
 use super::intset::IntSet;
 use super::packed::{self, Packed};
-use super::table::Table;
+use super::table::{Table, are_distinct};
 use crate::memory::block;
+use std::ops::Deref;
 
 /// Distinct members: sorted integers, one block of memory in insertion order, or a table.
 #[derive(Clone, Debug)]
@@ -35,6 +36,42 @@ impl Set {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A small set of these members in this order, whatever their number and lengths; nothing if one repeats.
+    /// O(members). They take less than half a gigabyte, as the caller has checked.
+    #[must_use]
+    pub fn small<T: Deref<Target = [u8]>>(
+        members: impl IntoIterator<Item = T>,
+        enc: &Encodings,
+    ) -> Option<Self> {
+        let packed = Packed::collect(members);
+        are_distinct(packed.iter(), enc.seed).then_some(Self(Form::Packed(packed)))
+    }
+
+    /// A set of integers of `width` bytes each, 2, 4 or 8, little endian; nothing unless they ascend and are whole.
+    /// O(members).
+    #[must_use]
+    pub fn of_integers(width: usize, integers: Vec<u8>) -> Option<Self> {
+        IntSet::of_ascending(width, integers).map(Self::ints)
+    }
+
+    /// The width and the bytes of a set of integers, as for [`Set::of_integers`].
+    #[must_use]
+    pub fn integers(&self) -> Option<(usize, &[u8])> {
+        match &self.0 {
+            Form::Other(other) => match &**other {
+                Other::Ints(ints) => Some(ints.parts()),
+                Other::Table(_) => None,
+            },
+            Form::Packed(_) => None,
+        }
+    }
+
+    /// An empty large set, with room for some of the `members` that it will get.
+    #[must_use]
+    pub fn large(members: usize, enc: &Encodings) -> Self {
+        Self::table(Table::with_capacity(members, enc.seed))
     }
 
     /// An empty set for `hint` members of which this is the first, in the encoding that SADD gives it in Redis 7.2:

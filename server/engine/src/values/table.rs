@@ -29,6 +29,22 @@ impl Keyed for Box<[u8]> {
     }
 }
 
+impl Keyed for &[u8] {
+    fn key(&self) -> &[u8] {
+        self
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Whether all of these are different. O(keys).
+pub(super) fn are_distinct<'a>(mut keys: impl Iterator<Item = &'a [u8]>, seed: u64) -> bool {
+    let mut table = Table::with_capacity(keys.size_hint().0, seed);
+    keys.all(|key| table.insert_with(key, || key).is_ok())
+}
+
 /// Entries by key: O(1) find, insert, remove, and O(1) access by position, so that random picks and scans are exact.
 ///
 /// Positions are dense. Removing an entry moves the last one into its place; nothing else ever moves.

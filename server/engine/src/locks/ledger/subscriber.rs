@@ -23,6 +23,7 @@ impl Subscriber for LockLedger {
             What::FieldRemoved { at, field } => self.end(change, *at, field, context),
             What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
             What::Copied { .. } => self.copied(change, context),
+            What::Restored { at } => self.restored(change, *at, context),
             What::Replaced { at, before } => self.replaced(change, *at, before, context),
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
@@ -69,6 +70,17 @@ impl LockLedger {
         }
         for (owner, native) in owners {
             self.begin((change.db, change.key, at), context.mark(at), &owner, native, context);
+        }
+    }
+
+    /// Who holds a lock that has come from elsewhere holds it from now on. O(fields).
+    #[inline(never)]
+    fn restored(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
+        let Value::Hash(hash) = context.value(at) else { return };
+        let fields = hash.iter().map(|(field, _)| field).filter(|field| redisson::is_owner(field));
+        let owners: Vec<Box<[u8]>> = fields.map(Box::from).collect();
+        for owner in owners {
+            self.field_added(change, at, &owner, context);
         }
     }
 

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// A limit in elements bounds the bytes too.
 const COUNTED_CHUNK: usize = 8192;
+/// Bytes of the largest limit in bytes.
+const LARGEST_LIMIT: usize = 2048 << 5;
 /// Redis' estimate of an element's overhead when it checks whether a node has room.
 const ENTRY_OVERHEAD: usize = 8;
 
@@ -141,6 +143,23 @@ impl Chunks {
         chunk.push(end, element);
         let at = if end == End::Left { 0 } else { self.chunks.len() };
         self.put(at, chunk);
+    }
+
+    /// The chunks in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Chunk> + Clone {
+        self.chunks.iter()
+    }
+
+    /// Puts a chunk at the end, unless it is empty; in several if it far exceeds both `limit` and the largest limit
+    /// that there is.
+    pub(super) fn push_chunk(&mut self, mut chunk: Chunk, limit: Limit) {
+        if chunk.len() > 0 {
+            chunk.seal();
+            self.len += chunk.len();
+            self.put(self.chunks.len(), chunk);
+            let bytes = limit.bytes.max(LARGEST_LIMIT);
+            self.split_overgrown(self.chunks.len() - 1, Limit { bytes, ..limit });
+        }
     }
 
     /// Where the element with this index is. Searched from the nearer end.

@@ -9,7 +9,7 @@ use crate::memory::block;
 use chunk::Chunk;
 use chunks::{Chunks, Limit, Spot};
 pub use iter::Iter;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// An end of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,15 @@ impl List {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The blocks of memory that it is kept in, in order. As many as the nodes that Redis would have.
+    pub fn blocks(&self) -> impl Iterator<Item = ListBlock<'_>> + Clone {
+        let (one, many) = match &self.0 {
+            Form::One(chunk) => (Some(&**chunk), None),
+            Form::Many(chunks) => (None, Some(chunks.iter())),
+        };
+        one.into_iter().chain(many.into_iter().flatten()).map(ListBlock)
     }
 
     /// Adds elements at an end, one after another: pushed at the left, the last one ends up first.
@@ -246,6 +255,70 @@ impl List {
         {
             self.0 = Form::One(Box::new(chunk));
         }
+    }
+}
+
+/// A block of a [`List`].
+#[derive(Clone, Copy, Debug)]
+pub struct ListBlock<'a>(&'a Chunk);
+
+impl<'a> ListBlock<'a> {
+    /// Its elements.
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        let mut place = self.0.front();
+        std::iter::from_fn(move || {
+            let (element, next) = self.0.at(place)?;
+            place = next;
+            Some(element)
+        })
+    }
+
+    /// Number of elements, at least one but for an empty list.
+    #[must_use]
+    pub fn count(self) -> usize {
+        self.0.len()
+    }
+
+    /// Bytes that a listpack of its elements takes.
+    #[must_use]
+    pub fn listpack_size(self) -> usize {
+        self.0.listpack_size()
+    }
+}
+
+/// A list that is made from blocks which another server has chosen, or from elements alone.
+#[derive(Debug)]
+pub struct ListBuilder {
+    chunks: Chunks,
+    limit: Limit,
+}
+
+impl ListBuilder {
+    /// A list without elements.
+    #[must_use]
+    pub fn new(enc: &Encodings) -> Self {
+        Self { chunks: Chunks::new(Chunk::default()), limit: Limit::of(enc) }
+    }
+
+    /// Adds an element, in a new block if there is no room in the last one.
+    pub fn push(&mut self, element: &[u8]) {
+        self.chunks.push(End::Right, element, self.limit);
+    }
+
+    /// Adds elements in a block of their own, or in several if they far exceed what one may hold.
+    pub fn push_block<T: Deref<Target = [u8]>>(&mut self, elements: impl IntoIterator<Item = T>) {
+        let mut chunk = Chunk::default();
+        elements.into_iter().for_each(|element| chunk.push(End::Right, &element));
+        self.chunks.push_chunk(chunk, self.limit);
+    }
+
+    /// The list: a small one if it is one block within the limits.
+    #[must_use]
+    pub fn finish(mut self) -> List {
+        List(match self.chunks.take_only(self.limit) {
+            Some(chunk) => Form::One(Box::new(chunk)),
+            None => Form::Many(Box::new(self.chunks)),
+        })
     }
 }
 

@@ -6,11 +6,12 @@ mod tree;
 
 use super::encodings::{Encoding, Encodings};
 use super::packed::Packed;
+use super::table::are_distinct;
 use crate::memory::block;
 pub use iter::Iter;
 use ranked::Ranked;
 use std::cmp::Ordering;
-use std::ops::{Bound, Range};
+use std::ops::{Bound, Deref, Range};
 
 /// Distinct members in order of their scores, equal scores in order of the members' bytes: one block of memory while
 /// small, else a table and a tree.
@@ -37,6 +38,27 @@ impl ZSet {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A small sorted set of these members and scores, whatever their number and lengths; nothing if they are not in
+    /// order or a member repeats. O(members). They take less than half a gigabyte, as the caller has checked.
+    #[must_use]
+    pub fn small<T: Deref<Target = [u8]>>(
+        pairs: impl IntoIterator<Item = (T, f64)>,
+        enc: &Encodings,
+    ) -> Option<Self> {
+        let words = pairs.into_iter().flat_map(|(member, score)| [Word::Member(member), Word::of(score)]);
+        let packed = Packed::collect(words);
+        let set = Self(Form::Packed(packed));
+        let in_order = set.iter().is_sorted_by(|a, b| order(*a, *b) == Ordering::Less);
+        let distinct = || are_distinct(set.iter().map(|(member, _)| member), enc.seed);
+        (in_order && distinct()).then_some(set)
+    }
+
+    /// An empty large sorted set, with room for some of the `members` that it will get.
+    #[must_use]
+    pub fn large(members: usize, enc: &Encodings) -> Self {
+        Self(Form::Ranked(Box::new(Ranked::with_capacity(members, enc.seed))))
     }
 
     /// Announces that one command will add `members` members, the longest of `longest` bytes: too many or too long for
@@ -285,6 +307,29 @@ impl ZSet {
     }
 }
 
+/// A member, or the bytes of its score, as a small set has them one after the other.
+enum Word<T> {
+    Member(T),
+    Score([u8; 8]),
+}
+
+impl<T> Word<T> {
+    fn of(score: f64) -> Self {
+        Self::Score(stored(score))
+    }
+}
+
+impl<T: Deref<Target = [u8]>> Deref for Word<T> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Member(member) => member,
+            Self::Score(bytes) => bytes,
+        }
+    }
+}
+
 /// The order of a sorted set: by score, then by the bytes of the member.
 fn order(a: (&[u8], f64), b: (&[u8], f64)) -> Ordering {
     // There is no NaN to compare.
@@ -313,9 +358,7 @@ fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
 }
 
 fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
-    // Redis' listpack stores a whole score as an integer, which has no minus zero.
-    let score = if score == 0.0 { 0.0 } else { score };
-    let bytes = score.to_le_bytes();
+    let bytes = stored(score);
     let mut iter = packed.iter();
     loop {
         let place = iter.place();
@@ -325,6 +368,12 @@ fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
         }
     }
     packed.push(&[member, &bytes]);
+}
+
+/// How a small set stores a score.
+fn stored(score: f64) -> [u8; 8] {
+    // Redis' listpack stores a whole score as an integer, which has no minus zero.
+    (if score == 0.0 { 0.0 } else { score }).to_le_bytes()
 }
 
 /// A score as it is stored.

@@ -1,0 +1,139 @@
+//! Values as bytes: DUMP, RESTORE.
+
+use crate::keyspace::Tx;
+use crate::rdb::{self, Reader, payload};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::Value;
+use lockwheel_resp::Reply;
+
+const INVALID_TTL: &str = "ERR Invalid TTL value, must be >= 0";
+const INVALID_IDLETIME: &str = "ERR Invalid IDLETIME value, must be >= 0";
+const INVALID_FREQ: &str = "ERR Invalid FREQ value, must be >= 0 and <= 255";
+const WRONG_FOOTER: &str = "ERR DUMP payload version or checksum are wrong";
+const BAD_FORMAT: &str = "ERR Bad data format";
+
+/// How RESTORE takes time.
+const RESTORE_COMPLEXITY: &str = "O(1) to create the new key and additional O(N*M) to reconstruct the serialized \
+    value, where N is the number of Redis objects composing the value and M their average size. For small string \
+    values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values \
+    the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).";
+const RESTORE_SYNTAX: &str =
+    "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]";
+const RESTORED: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])];
+const RESTORE_ERRORS: &[&str] = &[
+    "ERR syntax error",
+    "BUSYKEY Target key name already exists.",
+    "ERR value is not an integer or out of range",
+    INVALID_TTL,
+    INVALID_IDLETIME,
+    INVALID_FREQ,
+    WRONG_FOOTER,
+    BAD_FORMAT,
+];
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("dump", 2, dump as DataHandler)
+        .flags(&[Flags::READONLY])
+        .categories(&["keyspace"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
+        .about(
+            "generic",
+            "2.6.0",
+            "O(1) to access the key and additional O(N*M) to serialize it, where N is the number of Redis objects \
+             composing the value and M their average size. For small string values the time complexity is thus \
+             O(1)+O(1*M) where M is small, so simply O(1).",
+        )
+        .summary("What a key holds, as bytes that RESTORE reads.")
+        .syntax("key")
+        .tips(&["nondeterministic_output"]),
+    Row::new("restore", -4, restore as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .categories(&["keyspace", "dangerous"])
+        .keys(RESTORED)
+        .about("generic", "2.6.0", RESTORE_COMPLEXITY)
+        .summary("Makes a key that holds what DUMP has answered, with the time that it has left in milliseconds.")
+        .syntax(RESTORE_SYNTAX)
+        .errors(RESTORE_ERRORS),
+    Row::new("restore-asking", -4, restore as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::ASKING])
+        .categories(&["keyspace", "dangerous"])
+        .keys(RESTORED)
+        .about("server", "3.0.0", RESTORE_COMPLEXITY)
+        .summary("RESTORE, as one node of a cluster sends it to another.")
+        .syntax(RESTORE_SYNTAX)
+        .errors(RESTORE_ERRORS),
+];
+
+fn dump(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match tx.get(&args[1]) {
+        Some(value) => reply.bulk(&rdb::dump(value)),
+        None => reply.null(),
+    }
+    Ok(())
+}
+
+/// The words of RESTORE behind the payload.
+#[derive(Clone, Copy, Debug, Default)]
+struct RestoreOptions {
+    replace: bool,
+    absolute: bool,
+    /// Only one of these two may be given.
+    idle_seconds: Option<i64>,
+    frequency: Option<i64>,
+}
+
+impl RestoreOptions {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut options = Self::default();
+        let mut at = 4;
+        while at < args.len() {
+            let has_value = at + 1 < args.len();
+            if args.is(at, "replace") {
+                options.replace = true;
+            } else if args.is(at, "absttl") {
+                options.absolute = true;
+            } else if args.is(at, "idletime") && has_value && options.frequency.is_none() {
+                at += 1;
+                let range = CommandError::text(INVALID_IDLETIME);
+                options.idle_seconds = Some(args.int_in(at, 0, i64::MAX, range)?);
+            } else if args.is(at, "freq") && has_value && options.idle_seconds.is_none() {
+                at += 1;
+                options.frequency = Some(args.int_in(at, 0, 255, CommandError::text(INVALID_FREQ))?);
+            } else {
+                return Err(errors::SYNTAX);
+            }
+            at += 1;
+        }
+        Ok(options)
+    }
+}
+
+/// Everything is checked, and the value made, before the keyspace changes.
+fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let options = RestoreOptions::parse(args)?;
+    let key = &args[1];
+    if !options.replace && tx.exists(key) {
+        return Err(errors::BUSY_KEY);
+    }
+    let ttl = args.int_in(2, 0, i64::MAX, CommandError::text(INVALID_TTL))?;
+    let value = read(tx, &args[3])?;
+    let now_ms = tx.now().wall_ms();
+    // Redis adds without a look at the range: what is beyond it is over.
+    let deadline = if options.absolute { ttl } else { ttl.wrapping_add(now_ms) };
+    match (ttl > 0).then_some(deadline) {
+        Some(deadline) if deadline <= now_ms => {
+            tx.delete(key);
+        }
+        deadline => tx.restore(key, value, deadline),
+    }
+    reply.ok();
+    Ok(())
+}
+
+/// The value of a payload.
+fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
+    let body = payload::open(bytes).map_err(|_| CommandError::text(WRONG_FOOTER))?;
+    // What follows the value is not looked at, as in Redis.
+    rdb::read_value(&mut Reader::new(body), tx.encodings()).map_err(|_| CommandError::text(BAD_FORMAT))
+}

@@ -1,0 +1,112 @@
+//! Values written: in the form that Redis 7.0 has for them wherever it loses nothing.
+
+use super::listpack::listpack;
+use super::{Writer, payload, types};
+use crate::values::{Encoding, Hash, List, ListBlock, Set, Value, ZSet, parse_integer};
+use lockwheel_resp::number;
+use std::borrow::Cow;
+
+/// Redis keeps elements of a gigabyte and more apart.
+const LARGE: usize = 1 << 30;
+
+/// The payload of a value, as DUMP answers it. O(value).
+pub fn dump(value: &Value) -> Vec<u8> {
+    let mut writer = Writer::new();
+    let version = write_value(value, &mut writer);
+    writer.finish(version)
+}
+
+/// Writes a value, the number of its form first; the oldest version of the format that has this form. O(value).
+pub fn write_value(value: &Value, writer: &mut Writer) -> u16 {
+    match value {
+        Value::Str(text) => {
+            writer.byte(types::STRING);
+            writer.string(&text.text());
+        }
+        Value::List(list) => write_list(list, writer),
+        Value::Hash(hash) => write_hash(hash, writer),
+        Value::Set(set) => return write_set(set, writer),
+        Value::ZSet(set) => write_zset(set, writer),
+    }
+    payload::VERSION_7_0
+}
+
+fn write_list(list: &List, writer: &mut Writer) {
+    let is_large = |block: &ListBlock<'_>| block.listpack_size() >= LARGE;
+    let nodes = list.blocks().map(|block| if is_large(&block) { block.count() } else { 1 }).sum();
+    writer.byte(types::LIST_QUICKLIST_2);
+    writer.length(nodes);
+    for block in list.blocks() {
+        if is_large(&block) {
+            for element in block.iter() {
+                writer.length(types::NODE_PLAIN);
+                writer.string(element);
+            }
+        } else {
+            writer.length(types::NODE_PACKED);
+            writer.string(&listpack(block.iter()));
+        }
+    }
+}
+
+fn write_hash(hash: &Hash, writer: &mut Writer) {
+    if hash.encoding() == Encoding::Listpack {
+        writer.byte(types::HASH_LISTPACK);
+        let words = hash.iter().flat_map(|(field, value)| [field, value]);
+        return writer.string(&listpack(words));
+    }
+    writer.byte(types::HASH);
+    writer.length(hash.len());
+    for (field, value) in hash {
+        writer.string(field);
+        writer.string(value);
+    }
+}
+
+/// A small set that has a member beside integers is written as Redis 7.0 would have it, as a table. From integers alone
+/// that form would make a set of integers.
+fn write_set(set: &Set, writer: &mut Writer) -> u16 {
+    if let Some((width, integers)) = set.integers() {
+        writer.byte(types::SET_INTSET);
+        let header = [width as u32, (integers.len() / width) as u32].map(u32::to_le_bytes);
+        writer.string(&[header.as_flattened(), integers].concat());
+        return payload::VERSION_7_0;
+    }
+    if set.encoding() == Encoding::Listpack && set.iter().all(|member| parse_integer(&member).is_some()) {
+        writer.byte(types::SET_LISTPACK);
+        writer.string(&listpack(set));
+        return payload::VERSION_7_2;
+    }
+    writer.byte(types::SET);
+    writer.length(set.len());
+    for member in set {
+        writer.string(&member);
+    }
+    payload::VERSION_7_0
+}
+
+fn write_zset(set: &ZSet, writer: &mut Writer) {
+    if set.encoding() == Encoding::Listpack {
+        writer.byte(types::ZSET_LISTPACK);
+        let words = set.iter().flat_map(|(member, score)| [Cow::Borrowed(member), score_text(score).into()]);
+        return writer.string(&listpack(words));
+    }
+    writer.byte(types::ZSET_2);
+    writer.length(set.len());
+    // From the highest score on: whoever reads it puts each before the others, without a search.
+    for (member, score) in set.iter().rev() {
+        writer.string(member);
+        writer.bytes(&score.to_le_bytes());
+    }
+}
+
+/// A score as Redis 7.0 stores it in a listpack: a whole number as such, any other with 17 digits.
+fn score_text(score: f64) -> Vec<u8> {
+    let mut text = Vec::new();
+    if score.trunc() == score {
+        number::format_double(score, &mut text);
+    } else {
+        number::format_g(score, 17, &mut text);
+    }
+    text
+}

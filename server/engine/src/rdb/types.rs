@@ -1,0 +1,39 @@
+//! The numbers of the forms that a value can be stored in.
+
+/// A string.
+pub(super) const STRING: u8 = 0;
+/// A list, string by string.
+pub(super) const LIST: u8 = 1;
+/// A set, string by string.
+pub(super) const SET: u8 = 2;
+/// A sorted set, member by member with the text of its score.
+pub(super) const ZSET: u8 = 3;
+/// A hash, string by string.
+pub(super) const HASH: u8 = 4;
+/// A sorted set, member by member with its score in eight bytes.
+pub(super) const ZSET_2: u8 = 5;
+/// A hash as a zipmap, up to Redis 2.4.
+pub(super) const HASH_ZIPMAP: u8 = 9;
+/// A list as one ziplist, up to Redis 3.0.
+pub(super) const LIST_ZIPLIST: u8 = 10;
+/// A set as an array of integers.
+pub(super) const SET_INTSET: u8 = 11;
+/// A sorted set as a ziplist, up to Redis 6.2.
+pub(super) const ZSET_ZIPLIST: u8 = 12;
+/// A hash as a ziplist, up to Redis 6.2.
+pub(super) const HASH_ZIPLIST: u8 = 13;
+/// A list as ziplists, up to Redis 6.2.
+pub(super) const LIST_QUICKLIST: u8 = 14;
+/// A hash as a listpack, since Redis 7.0.
+pub(super) const HASH_LISTPACK: u8 = 16;
+/// A sorted set as a listpack, since Redis 7.0.
+pub(super) const ZSET_LISTPACK: u8 = 17;
+/// A list as listpacks and single elements, since Redis 7.0.
+pub(super) const LIST_QUICKLIST_2: u8 = 18;
+/// A set as a listpack, since Redis 7.2.
+pub(super) const SET_LISTPACK: u8 = 20;
+
+/// What a node of [`LIST_QUICKLIST_2`] is: one element as it is.
+pub(super) const NODE_PLAIN: usize = 1;
+/// What a node of [`LIST_QUICKLIST_2`] is: a listpack.
+pub(super) const NODE_PACKED: usize = 2;

@@ -1,0 +1,81 @@
+//! The zipmap: fields and values in one block of memory, as Redis before 2.6 kept small hashes. Only read.
+//!
+//! A byte is the number of fields (254 for that many and more); after them comes a byte 0xff. A field is its length and
+//! bytes; a value the same, with a byte between them that counts unused bytes after it.
+
+use super::reader::{Corrupt, Reader};
+
+/// The last byte.
+const END: u8 = 0xff;
+/// As a length: four bytes have it. As a number of fields: there may be more.
+const LONG: u8 = 0xfe;
+
+/// A zipmap whose every field has been checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Zipmap<'a> {
+    pairs: &'a [u8],
+    len: usize,
+}
+
+impl<'a> Zipmap<'a> {
+    /// Checks all of a zipmap. O(bytes).
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Corrupt> {
+        let (end, counted) = bytes.split_last().ok_or(Corrupt)?;
+        let (count, pairs) = counted.split_first().ok_or(Corrupt)?;
+        let (mut rest, mut len) = (Reader::new(pairs), 0);
+        while !rest.is_at_end() {
+            read_pair(&mut rest)?;
+            len += 1;
+        }
+        let is_counted = *count >= LONG || usize::from(*count) == len;
+        if *end == END && is_counted { Ok(Self { pairs, len }) } else { Err(Corrupt) }
+    }
+
+    /// Number of fields.
+    pub(super) fn len(self) -> usize {
+        self.len
+    }
+
+    /// Fields and values, one after the other.
+    pub(super) fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let mut rest = Reader::new(self.pairs);
+        std::iter::from_fn(move || read_pair(&mut rest).ok()).flatten()
+    }
+}
+
+fn read_pair<'a>(reader: &mut Reader<'a>) -> Result<[&'a [u8]; 2], Corrupt> {
+    let length = read_length(reader)?;
+    let field = reader.bytes(length)?;
+    let length = read_length(reader)?;
+    let unused = reader.byte()?;
+    let value = reader.bytes(length)?;
+    reader.bytes(usize::from(unused))?;
+    Ok([field, value])
+}
+
+fn read_length(reader: &mut Reader<'_>) -> Result<usize, Corrupt> {
+    match reader.byte()? {
+        LONG => Ok(u32::from_le_bytes(reader.array()?) as usize),
+        END => Err(Corrupt),
+        length => Ok(usize::from(length)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_and_values_are_read() {
+        let bytes = b"\x02\x03foo\x03\x02bar??\x05hello\xfe\x05\x00\x00\x00\x00world\xff";
+        let zipmap = Zipmap::parse(bytes).unwrap();
+        let words: Vec<&[u8]> = zipmap.iter().collect();
+        assert_eq!(words, [&b"foo"[..], b"bar", b"hello", b"world"]);
+        assert_eq!(zipmap.len(), 2);
+        for len in 0..bytes.len() {
+            assert!(Zipmap::parse(&bytes[..len]).is_err(), "{len}");
+        }
+        assert!(Zipmap::parse(b"\x01\x03foo\x03\x02bar??\x05hello\x05\x00world\xff").is_err());
+        assert!(Zipmap::parse(b"\xfe\x03foo\x03\x02bar??\xff").is_ok());
+    }
+}

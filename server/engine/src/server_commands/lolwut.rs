@@ -1,0 +1,22 @@
+//! LOLWUT.
+
+use crate::core::Handler;
+use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::Stateless(lolwut))
+    .flags(&[Flags::READONLY, Flags::FAST])
+    .about("server", "5.0.0", "O(1)")
+    .summary("The version of Redis that the server speaks for, as a text for people.")
+    .syntax("[VERSION version]")
+    .errors(&["ERR value is not an integer or out of range"])];
+
+/// The drawings of earlier versions are left to them.
+fn lolwut(args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.is(1, "version") && args.len() > 2 {
+        args.int(2)?;
+    }
+    reply.verbatim(*b"txt", format!("Redis ver. {REDIS_VERSION}\n").as_bytes());
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! MODULE: there are none, and none can be loaded.
+
+use crate::config::Config;
+use crate::core::{Call, Engine, Handler};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row};
+use lockwheel_resp::Reply;
+
+const REFUSED: &str = "ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", \
+                       you can run it from a local connection, otherwise you need to set this option in the \
+                       configuration file, and then restart the server.";
+const NOT_LOADED: &str = "ERR Error loading the extension. Please check the server logs.";
+const NOT_THERE: &str = "ERR Error unloading module: no such module with that name";
+
+/// Changes which modules there are.
+const CHANGE: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::container("module", -2, MODULE)
+    .about("server", "4.0.0", "Depends on subcommand.")
+    .summary("Modules of the server, of which there are none.")];
+
+const MODULE: &[Row<Handler>] = &[
+    Row::new("list", 2, Handler::Stateless(list))
+        .flags(&[Flags::ADMIN, Flags::NOSCRIPT])
+        .about("server", "4.0.0", "O(N) where N is the number of loaded modules.")
+        .summary("The modules that are loaded: none.")
+        .help(&["LIST", "    Return a list of loaded modules."])
+        .tips(&["nondeterministic_output_order"]),
+    Row::new("load", -3, Handler::Engine(load))
+        .flags(&[CHANGE])
+        .about("server", "4.0.0", "O(1)")
+        .summary("Loads a module; always refused.")
+        .syntax("path [arg [arg ...]]")
+        .help(&[
+            "LOAD <path> [<arg> ...]",
+            "    Load a module library from <path>, passing to it any optional arguments.",
+        ])
+        .errors(&[REFUSED, NOT_LOADED]),
+    Row::new("loadex", -3, Handler::Engine(load))
+        .flags(&[CHANGE])
+        .about("server", "7.0.0", "O(1)")
+        .summary("Loads a module with parameters; always refused.")
+        .syntax("path [CONFIG name value [CONFIG name value ...]] [ARGS arg [arg ...]]")
+        .help(&[
+            "LOADEX <path> [[CONFIG NAME VALUE] [CONFIG NAME VALUE]] [ARGS ...]",
+            "    Load a module library from <path>, while passing it module configurations and optional arguments.",
+        ])
+        .errors(&[REFUSED, NOT_LOADED]),
+    Row::new("unload", 3, Handler::Engine(unload))
+        .flags(&[CHANGE])
+        .about("server", "4.0.0", "O(1)")
+        .summary("Unloads a module, of which there is none.")
+        .syntax("name")
+        .help(&["UNLOAD <name>", "    Unload a module."])
+        .errors(&[REFUSED, NOT_THERE]),
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .about("server", "5.0.0", "O(1)")
+        .summary("The subcommands of MODULE."),
+];
+
+fn list(_: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.array(0);
+    Ok(())
+}
+
+/// Refused unless `enable-module-command` allows it for the client.
+fn ensure_allowed(engine: &Engine, call: Call<'_>) -> Outcome {
+    let Config { enable_module_command, .. } = engine.config;
+    let is_local = engine.session(call.slot).peer.is_local();
+    if enable_module_command.allows(is_local) { Ok(()) } else { Err(CommandError::text(REFUSED)) }
+}
+
+/// No file is a module of this server.
+fn load(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
+    ensure_allowed(engine, call)?;
+    Err(CommandError::text(NOT_LOADED))
+}
+
+fn unload(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
+    ensure_allowed(engine, call)?;
+    Err(CommandError::text(NOT_THERE))
+}
