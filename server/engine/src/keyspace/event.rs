@@ -148,6 +148,7 @@ pub mod events {
         SADD = SET "sadd";
         SDIFFSTORE = SET "sdiffstore";
         SET = STRING "set";
+        SETBIT = STRING "setbit";
         SETRANGE = STRING "setrange";
         SINTERSTORE = SET "sinterstore";
         SPOP = SET "spop";
