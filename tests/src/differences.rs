@@ -155,6 +155,16 @@ pub const REDIS_7_0: &[Difference] = &[
         },
     },
     Difference {
+        name: "ranges of bits are read before the key",
+        reason: "Redis 7.2 refuses an illegal range or bit whatever the key is",
+        claim: Claim::Redis72,
+        example: &["BITCOUNT none x y"],
+        applies: |exchange| {
+            let is = |name: &[u8]| exchange.arguments[0].eq_ignore_ascii_case(name);
+            (is(b"BITCOUNT") || is(b"BITPOS")) && exchange.ours.reply.is_error()
+        },
+    },
+    Difference {
         name: "what has expired is gone",
         reason: "ours deletes a key at its deadline; Redis counts it until something touches it",
         claim: Claim::OnPurpose,
@@ -264,6 +274,17 @@ pub const VALKEY: &[Difference] = &[
         applies: |exchange| {
             let is_getex = exchange.arguments[0].eq_ignore_ascii_case(b"GETEX");
             is_getex && exchange.real.reply.is_error()
+        },
+    },
+    Difference {
+        name: "bits are counted from a start",
+        reason: "Valkey 9 takes a range without an end, and so reads what the range counts before its end",
+        claim: Claim::Newer,
+        example: &["BITCOUNT k 0"],
+        applies: |exchange| {
+            let is_count = exchange.arguments[0].eq_ignore_ascii_case(b"BITCOUNT");
+            let two_errors = exchange.real.reply.is_error() && exchange.ours.reply.is_error();
+            is_count && (exchange.arguments.len() == 3 || two_errors)
         },
     },
     Difference {

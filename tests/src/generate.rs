@@ -125,21 +125,21 @@ struct Word {
     bytes: Vec<u8>,
     /// The token of the synopsis that it is, in upper case.
     token: Option<String>,
-    /// Whether it says how long to block, and so may not become a number that is long or for ever.
-    blocks: bool,
+    /// Whether it says how long to block, or how far away, and so may not become any number.
+    is_kept: bool,
 }
 
 impl Word {
     fn argument(bytes: &[u8]) -> Word {
-        Word { bytes: bytes.to_vec(), token: None, blocks: false }
+        Word { bytes: bytes.to_vec(), token: None, is_kept: false }
     }
 
     fn token(bytes: &[u8], token: &str) -> Word {
-        Word { bytes: bytes.to_vec(), token: Some(token.to_uppercase()), blocks: false }
+        Word { bytes: bytes.to_vec(), token: Some(token.to_uppercase()), is_kept: false }
     }
 
     fn may_be_hostile(&self) -> bool {
-        self.token.is_none() && !self.blocks
+        self.token.is_none() && !self.is_kept
     }
 }
 
@@ -210,7 +210,8 @@ impl Line<'_> {
         if name == "numkeys" {
             self.count_at = Some(self.words.len());
         }
-        self.words.push(Word { bytes, token: None, blocks: after_block || name == "timeout" });
+        let is_kept = after_block || name == "timeout" || universe::is_size(name, self.group);
+        self.words.push(Word { bytes, token: None, is_kept });
     }
 
     /// Writes how many there are where a `numkeys` waits for it; sometimes its random value stays, and is wrong.

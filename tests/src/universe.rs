@@ -98,6 +98,52 @@ const KEYS: &[(&str, [&str; 2])] = &[
     ("set", ["t1", "t2"]),
     ("sorted-set", ["z1", "z2"]),
     ("stream", ["x1", "x2"]),
+    ("bitmap", ["b1", "s1"]),
+];
+
+/// Offsets of bits: none that makes a real server fill hundreds of megabytes.
+const BIT_OFFSETS: &[&str] = &[
+    "0",
+    "1",
+    "7",
+    "8",
+    "9",
+    "15",
+    "63",
+    "100",
+    "#0",
+    "#1",
+    "#2",
+    "#7",
+    "-1",
+    "4294967296",
+    "#-1",
+    "#",
+    "x",
+    "1.5",
+    "9223372036854775808",
+    "#4611686018427387903",
+];
+const BITS: &[&str] = &["0", "1", "0", "1", "1", "2", "-1", "x", "", "9223372036854775808"];
+const FIELD_VALUES: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "5",
+    "127",
+    "128",
+    "255",
+    "256",
+    "-128",
+    "-129",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "x",
+    "1.5",
+];
+const FIELD_KINDS: &[&str] = &[
+    "u8", "i8", "u1", "i1", "u2", "i5", "u16", "i16", "u63", "i64", "u64", "i65", "u0", "i", "U8", "x", "",
+    "i8x", "i-1",
 ];
 
 /// Keys of no kind: any command may make them, so wrong types happen.
@@ -122,7 +168,7 @@ pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
     if is_key(name) {
         return key(rng, group);
     }
-    let pool = pool(name);
+    let pool = pool(name, group);
     let pick_hostile = match pool {
         Pool::Integers | Pool::Times(_) => rng.chance(15),
         _ => false,
@@ -144,6 +190,11 @@ pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
 /// A random time for a command that blocks this many milliseconds; 0 would be for ever.
 pub fn blocking_milliseconds(rng: &mut Rng) -> Vec<u8> {
     bytes(rng.pick(&["1", "2", "10", "-1", "", "ten", "1.5", "9223372036854775808"]))
+}
+
+/// Whether an argument may not become any large number, because a real server would take it at its word.
+pub fn is_size(name: &str, group: &str) -> bool {
+    group == "bitmap" && name == "offset"
 }
 
 /// Whether an argument of this name is the name of a key.
@@ -171,8 +222,12 @@ enum Pool {
     Values,
 }
 
-fn pool(name: &str) -> Pool {
+fn pool(name: &str, group: &str) -> Pool {
     match name {
+        "offset" if group == "bitmap" => Pool::Words(BIT_OFFSETS),
+        "value" | "increment" if group == "bitmap" => Pool::Words(FIELD_VALUES),
+        "bit" => Pool::Words(BITS),
+        "encoding" => Pool::Words(FIELD_KINDS),
         "seconds" => Pool::Times(SECONDS),
         "milliseconds" => Pool::Times(MILLISECONDS),
         "unix-time-seconds" => Pool::Times(UNIX_SECONDS),

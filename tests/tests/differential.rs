@@ -21,6 +21,11 @@ fn strings() {
 }
 
 #[test]
+fn bitmaps() {
+    group("bitmap");
+}
+
+#[test]
 fn keys() {
     group("generic");
 }

@@ -22,6 +22,37 @@ const LINES: &[(&str, &[&str])] = &[
     ("getex", &["SET s v", "GETEX s EX 100000", "GETEX s EX x", "GETEX s PX 0", "GETEX s PERSIST EX 1"]),
     ("setrange", &["SETRANGE s 536870912 x", "SETRANGE s -1 x", "SETRANGE s x x"]),
     ("copy", &["SET s v", "COPY s t DB 2147483648", "COPY s t DB 16", "COPY s t REPLACE DB 3", "COPY s s"]),
+    (
+        "bitcount",
+        &[
+            "SETBIT b 9 1",
+            "BITCOUNT b 0 -1 BIT",
+            "BITCOUNT b 0 -1 BYTE",
+            "BITCOUNT b x 1",
+            "BITCOUNT b 0 1 X",
+        ],
+    ),
+    (
+        "bitpos",
+        &[
+            "SETBIT b 9 1",
+            "BITPOS b 1 0 -1 BIT",
+            "BITPOS b 0 1 -1 BYTE",
+            "BITPOS b 2",
+            "BITPOS b x",
+            "BITPOS b 1 x",
+            "BITPOS b 1 0 1 X",
+        ],
+    ),
+    ("bitop", &["SETBIT b 9 1", "BITOP NOT c b b", "BITOP NAND c b b", "BITOP NOT c b", "BITOP XOR d c b"]),
+    (
+        "bitfield",
+        &["BITFIELD b OVERFLOW MAYBE SET u8 0 1", "BITFIELD b SET u8 0 256 OVERFLOW sat SET u8 0 256"],
+    ),
+    (
+        "bitfield_ro",
+        &["SETBIT b 9 1", "BITFIELD_RO b GET u8 x", "BITFIELD_RO b SET u8 0 1", "BITFIELD_RO b GET u64 0"],
+    ),
     ("scan", &["SCAN 0 COUNT x", "SCAN 0 COUNT 0", "SCAN x", "SCAN 0 NOSUCH"]),
     ("linsert", &["RPUSH l a", "LINSERT l BESIDE a b", "LINSERT l BEFORE a b", "LINSERT l AFTER x b"]),
     ("lset", &["RPUSH l a", "LSET l x a", "LSET l 1 a", "LSET none 0 a"]),

@@ -1,5 +1,6 @@
 //! Data commands: one file per family, with rows and handlers.
 
+mod bitmaps;
 mod counters;
 mod databases;
 mod dump;
@@ -23,6 +24,10 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 
 /// The rows of all families that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
+    bitmaps::combine::ROWS,
+    bitmaps::fields::ROWS,
+    bitmaps::ranges::ROWS,
+    bitmaps::single::ROWS,
     counters::ROWS,
     databases::ROWS,
     dump::ROWS,

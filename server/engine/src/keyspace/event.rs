@@ -149,6 +149,7 @@ pub mod events {
         SADD = SET "sadd";
         SDIFFSTORE = SET "sdiffstore";
         SET = STRING "set";
+        SETBIT = STRING "setbit";
         SETRANGE = STRING "setrange";
         SINTERSTORE = SET "sinterstore";
         SPOP = SET "spop";

@@ -4,6 +4,7 @@
 //! and the same operations in the same order always leave the same order of elements. Operations that may change an
 //! encoding take the limits, [`Encodings`], and change it where Redis 7.2 does, as OBJECT ENCODING shows.
 
+pub mod bits;
 mod encodings;
 pub mod hash;
 mod integer;

@@ -9,6 +9,9 @@ const INLINE: usize = 22;
 /// Redis calls an ungrown string of at most this length `embstr`.
 const EMBSTR: usize = 44;
 
+/// The most spare room, in bytes, that padding leaves for more.
+const SPARE_MAX: usize = 1 << 20;
+
 /// A string: an integer, a short text in place, or one right-sized block of memory.
 #[derive(Clone, Debug)]
 pub struct Str(Form);
@@ -96,6 +99,12 @@ impl Str {
         Self(Form::Grown(Box::default()))
     }
 
+    /// These bytes as a string of encoding `raw`. O(1).
+    #[must_use]
+    pub fn raw_from(bytes: Vec<u8>) -> Self {
+        Self(Form::Grown(Box::new(bytes)))
+    }
+
     /// The bytes. Nothing is allocated: an integer is written out in place.
     #[must_use]
     pub fn text(&self) -> Text<'_> {
@@ -144,6 +153,40 @@ impl Str {
             whole.resize(end, 0);
         }
         whole[offset..end].copy_from_slice(bytes);
+    }
+
+    /// At least `len` bytes to be changed in place, zero bytes added as needed. The encoding becomes `raw`.
+    ///
+    /// The caller has checked that the length is allowed.
+    #[inline]
+    pub fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
+        match &self.0 {
+            Form::Grown(bytes) if bytes.len() >= len => {}
+            _ => self.pad(len),
+        }
+        match &mut self.0 {
+            Form::Grown(bytes) => bytes,
+            _ => unreachable!("made so above"),
+        }
+    }
+
+    /// Makes it a buffer of at least `len` bytes.
+    #[inline(never)]
+    fn pad(&mut self, len: usize) {
+        let text = self.text();
+        // Memory that the system gives is zero already: a bit far away costs no time.
+        if len / 2 >= text.len() {
+            let mut bytes = vec![0; len];
+            bytes[..text.len()].copy_from_slice(&text);
+            *self = Self::raw_from(bytes);
+            return;
+        }
+        let missing = len.saturating_sub(text.len());
+        let bytes = self.grown(missing);
+        if bytes.capacity() < len {
+            bytes.reserve_exact(missing + len.min(SPARE_MAX));
+        }
+        bytes.resize(bytes.len().max(len), 0);
     }
 
     /// The representation, as OBJECT ENCODING names it.
@@ -225,12 +268,16 @@ mod tests {
         #[test]
         fn growing_is_what_a_vector_does(
             start in "[0-9a-z]{0,50}",
-            steps in prop::collection::vec((0_usize..80, "[a-z]{0,30}", any::<bool>()), 0..20),
+            steps in prop::collection::vec((0_usize..80, "[a-z]{0,30}", 0..3), 0..20),
         ) {
             let mut model = start.clone().into_bytes();
             let mut text = Str::new(&model);
-            for (offset, bytes, append) in steps {
-                if append {
+            for (offset, bytes, way) in steps {
+                if way == 0 {
+                    model.resize(model.len().max(offset), 0);
+                    prop_assert_eq!(&*text.bytes_mut(offset), &model[..]);
+                    prop_assert_eq!(text.encoding(), Encoding::Raw);
+                } else if way == 1 {
                     text.append(bytes.as_bytes());
                     model.extend_from_slice(bytes.as_bytes());
                 } else {

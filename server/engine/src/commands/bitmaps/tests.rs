@@ -1,0 +1,30 @@
+//! What bitmaps cause, and what they leave as it was.
+
+use crate::commands::testing::World;
+
+#[test]
+fn only_what_changes_is_told() {
+    let mut world = World::new();
+    world.check(&[
+        ("SETBIT b 7 1", ":0", "setbit b"),
+        ("SETBIT b 7 1", ":1", ""),
+        ("SETBIT b 15 0", ":0", "setbit b"),
+        ("BITFIELD b SET u8 0 1", "*1 :1", ""),
+        ("BITFIELD b SET u8 8 1 INCRBY u8 8 1", "*2 :0 :2", "setbit b"),
+        ("BITFIELD b OVERFLOW FAIL SET u8 0 256", "*1 $-1", ""),
+        ("BITFIELD none GET u8 0", "*1 :0", ""),
+        ("BITFIELD none", "*0", ""),
+        ("BITOP AND none b none", ":2", "set none"),
+        ("BITOP AND none nothing", ":0", "del none"),
+        ("BITOP AND none nothing", ":0", ""),
+    ]);
+}
+
+#[test]
+fn a_bit_far_away_takes_its_bytes_and_no_more() {
+    let mut world = World::new();
+    world.run("SETBIT b 4294967295 1");
+    let bytes = world.keyspace.bytes().data;
+    assert!((1 << 29..(1 << 29) + (1 << 20)).contains(&bytes), "{bytes}");
+    assert_eq!(world.run("BITPOS b 1"), ":4294967295");
+}
