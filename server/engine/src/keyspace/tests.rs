@@ -111,6 +111,7 @@ impl Subscriber for Recorder {
             What::Copied { from, mark, moved, .. } => {
                 format!("{} {} {moved} to", String::from_utf8_lossy(from), mark.is_some())
             }
+            What::Restored { .. } => "restored".to_owned(),
             What::Replaced { before, .. } => format!("another {}", before.type_name()),
             What::Removed(Removal { mark, cause, .. }) => format!("{cause:?} {} of", mark.is_some()),
             What::Flushed(flushed) => {

@@ -27,6 +27,7 @@ pub fn write_value(value: &Value, writer: &mut Writer) -> u16 {
         Value::Hash(hash) => write_hash(hash, writer),
         Value::Set(set) => return write_set(set, writer),
         Value::ZSet(set) => write_zset(set, writer),
+        Value::Stream(_) => {}
     }
     payload::VERSION_7_0
 }
