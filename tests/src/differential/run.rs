@@ -25,7 +25,7 @@ const WAYS: &[Way] =
 pub struct Measure {
     /// In RESP2 and RESP3 each, against redis-server 7.0.15.
     pub redis: usize,
-    /// In RESP2, against valkey-server.
+    /// In RESP2 and RESP3 each, against valkey-server.
     pub valkey: usize,
 }
 
@@ -92,6 +92,7 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
         (Kind::Redis, Protocol::Resp2, measure.redis),
         (Kind::Redis, Protocol::Resp3, measure.redis),
         (Kind::Valkey, Protocol::Resp2, measure.valkey),
+        (Kind::Valkey, Protocol::Resp3, measure.valkey),
     ];
     // There are sequences enough to meet everything only where redis-server has its share of them.
     let mut asks_for_all = false;
