@@ -46,6 +46,11 @@ fn sorted_sets() {
 }
 
 #[test]
+fn streams() {
+    group("stream");
+}
+
+#[test]
 fn server() {
     group("server");
 }
