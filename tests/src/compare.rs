@@ -20,6 +20,8 @@ pub enum Comparison {
     },
     /// The type and the number of elements are, the values are not.
     Shape,
+    /// Everything is, but for times of deliveries and consumers, which move in milliseconds.
+    Deliveries,
     /// An integer that moves with the time, in units of so many milliseconds.
     Near {
         /// Milliseconds in a unit.
@@ -46,6 +48,8 @@ pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
         | (b"COMMAND", b"COUNT")
         | (b"LASTSAVE", _)
         | (b"MEMORY", _) => Comparison::Shape,
+        (b"XADD", _) if arguments.iter().any(|word| word == b"*") => Comparison::Shape,
+        (b"XPENDING", _) | (b"XINFO", b"CONSUMERS" | b"STREAM") => Comparison::Deliveries,
         (b"TTL" | b"EXPIRETIME", _) | (b"OBJECT", b"IDLETIME" | b"FREQ") => {
             Comparison::Near { unit_ms: 1000 }
         }
@@ -69,6 +73,7 @@ impl Comparison {
             Comparison::UnorderedPairs => real.clone().sorted_pairs() == ours.clone().sorted_pairs(),
             Comparison::Scan { pairs, from_start } => scans_agree(real, ours, pairs, from_start),
             Comparison::Shape => shapes_agree(real, ours),
+            Comparison::Deliveries => deliveries_agree(real, ours, skew_ms),
             Comparison::Near { unit_ms } => match (real.as_int(), ours.as_int()) {
                 // Negative values are codes: no key, no deadline.
                 (Some(real), Some(ours)) => {
@@ -109,6 +114,55 @@ fn shapes_agree(real: &Reply, ours: &Reply) -> bool {
             real.len() == ours.len() && values.clone().all(|(real, ours)| shapes_agree(&real.1, &ours.1))
         }
         _ => std::mem::discriminant(real) == std::mem::discriminant(ours),
+    }
+}
+
+/// Keys whose values are times, or have passed since, in milliseconds.
+const TIMES: [&[u8]; 4] = [b"idle", b"inactive", b"seen-time", b"active-time"];
+
+/// Equal but for times, which may lie `skew_ms` apart.
+pub fn deliveries_agree(real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
+    let near = |real: &Reply, ours: &Reply| match (real.as_int(), ours.as_int()) {
+        (Some(real), Some(ours)) => {
+            (real < 0) == (ours < 0) && real.abs_diff(ours) <= skew_ms.saturating_add(1)
+        }
+        _ => false,
+    };
+    let is_time = |key: Option<&Reply>| {
+        key.and_then(Reply::as_bytes).is_some_and(|key| TIMES.iter().any(|time| *time == key))
+    };
+    let agree = |real: &Reply, ours: &Reply| deliveries_agree(real, ours, skew_ms);
+    match (real, ours) {
+        (Reply::Map(real), Reply::Map(ours)) => {
+            let mut pairs = real.iter().zip(ours);
+            let pair = |(real, ours): (&(Reply, Reply), &(Reply, Reply))| {
+                let both = (&real.1, &ours.1);
+                real.0 == ours.0
+                    && if is_time(Some(&real.0)) { near(both.0, both.1) } else { agree(both.0, both.1) }
+            };
+            real.len() == ours.len() && pairs.all(pair)
+        }
+        (Reply::Array(real), Reply::Array(ours)) if real.len() == ours.len() => {
+            let time = time_of_delivery(real).filter(|_| time_of_delivery(ours).is_some());
+            (0..real.len()).all(|at| {
+                let before = at.checked_sub(1).and_then(|before| real.get(before));
+                let both = (&real[at], &ours[at]);
+                let may_move = time == Some(at) || is_time(before);
+                if may_move { near(both.0, both.1) || both.0 == both.1 } else { agree(both.0, both.1) }
+            })
+        }
+        _ => real == ours,
+    }
+}
+
+/// Which element of a pending entry says when it was delivered: of an id, a consumer, a time and a count; or the same
+/// without the consumer.
+fn time_of_delivery(entry: &[Reply]) -> Option<usize> {
+    let is = |at: usize, int: bool| entry.get(at).is_some_and(|item| item.as_int().is_some() == int);
+    match entry.len() {
+        4 if is(0, false) && is(1, false) && is(2, true) && is(3, true) => Some(2),
+        3 if is(0, false) && is(1, true) && is(2, true) => Some(1),
+        _ => None,
     }
 }
 
@@ -158,6 +212,20 @@ mod tests {
         agree("SRANDMEMBER s 2", "*1\r\n$1\r\na\r\n", "*1\r\n$1\r\nb\r\n", true);
         agree("SRANDMEMBER s 2", "*1\r\n$1\r\na\r\n", "*0\r\n", false);
         agree("SRANDMEMBER s x", "-ERR a\r\n", "-ERR b\r\n", false);
+    }
+
+    #[test]
+    fn deliveries_agree_but_for_their_times() {
+        let pending =
+            |idle: u64, count: u64| format!("*1\r\n*4\r\n$3\r\n1-1\r\n$1\r\nc\r\n:{idle}\r\n:{count}\r\n");
+        agree("XPENDING x g - + 10", &pending(5, 1), &pending(900, 1), true);
+        agree("XPENDING x g - + 10", &pending(5, 1), &pending(1900, 1), false);
+        agree("XPENDING x g - + 10", &pending(5, 1), &pending(5, 2), false);
+        let consumer = |idle: i64| format!("*1\r\n%2\r\n$4\r\nidle\r\n:{idle}\r\n$7\r\npending\r\n:1\r\n");
+        agree("XINFO CONSUMERS x g", &consumer(5), &consumer(800), true);
+        agree("XINFO CONSUMERS x g", &consumer(-1), &consumer(0), false);
+        agree("XADD x * f v", "$3\r\n5-1\r\n", "$3\r\n6-1\r\n", true);
+        agree("XADD x 5-* f v", "$3\r\n5-1\r\n", "$3\r\n5-2\r\n", false);
     }
 
     #[test]

@@ -162,7 +162,11 @@ impl Line<'_> {
             Syntax::Argument(name) => self.argument(name),
             Syntax::Sequence(parts) => self.sequence(parts),
             Syntax::OneOf(parts) => {
-                let part = &parts[self.rng.below(parts.len())];
+                let mut part = &parts[self.rng.below(parts.len())];
+                // What a server chooses by its clock is different on another.
+                if *part == Syntax::Token("*") && self.rng.chance(85) {
+                    part = parts.iter().find(|other| *other != part).unwrap_or(part);
+                }
                 self.part(part);
             }
             Syntax::Optional(part) => {

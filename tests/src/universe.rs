@@ -168,7 +168,10 @@ pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
     if is_key(name) {
         return key(rng, group);
     }
-    let pool = pool(name, group);
+    let pool = match group {
+        "stream" => stream_pool(name).unwrap_or_else(|| pool(name, group)),
+        _ => pool(name, group),
+    };
     let pick_hostile = match pool {
         Pool::Integers | Pool::Times(_) => rng.chance(15),
         _ => false,
@@ -249,6 +252,95 @@ fn pool(name: &str, group: &str) -> Pool {
         }
         _ => Pool::Values,
     }
+}
+
+/// Ids of entries: mostly such as entries get, so that they meet. No `*`: what a server makes of it depends on the time.
+const IDS: &[&str] = &[
+    "1-*",
+    "1-*",
+    "1-*",
+    "1-*",
+    "2-*",
+    "2-*",
+    "3-*",
+    "1-0",
+    "1-1",
+    "1-1",
+    "1-2",
+    "1-3",
+    "2-0",
+    "2-1",
+    "2-2",
+    "3",
+    "3-1",
+    "0",
+    "0",
+    "0-0",
+    "0-*",
+    "5-1",
+    ">",
+    ">",
+    ">",
+    ">",
+    ">",
+    "$",
+    "$",
+    "-",
+    "+",
+    "x",
+    "1-",
+    "",
+    "18446744073709551615-18446744073709551615",
+    "18446744073709551615-*",
+    "06-1",
+    "1--1",
+];
+
+/// Ids without signs that mean something.
+const PLAIN_IDS: &[&str] =
+    &["0", "0-0", "1-0", "1-1", "1-2", "2-0", "2-1", "3", "5-1", "100-1", "-", "x", "18446744073709551615"];
+
+/// Ends of ranges of ids.
+const STARTS: &[&str] = &[
+    "-",
+    "-",
+    "-",
+    "-",
+    "0",
+    "1",
+    "1-1",
+    "(1-1",
+    "(1",
+    "2-0",
+    "+",
+    "(",
+    "x",
+    "(18446744073709551615-18446744073709551615",
+];
+const ENDS: &[&str] = &["+", "+", "+", "+", "1", "1-1", "(1-2", "(2", "2-1", "3", "-", "(-", "", "(0-0"];
+
+/// Nothing between none and an age that nothing reaches in a test.
+const IDLE_TIMES: &[&str] = &["0", "0", "0", "0", "100000000", "-1", "x", "9223372036854775807"];
+
+/// What streams' arguments mean that other groups have too, or nobody else has.
+fn stream_pool(name: &str) -> Option<Pool> {
+    Some(match name {
+        "id" => Pool::Words(IDS),
+        "last-id" | "max_deleted_entry_id" | "lastid" => Pool::Words(PLAIN_IDS),
+        "start" => Pool::Words(STARTS),
+        "end" => Pool::Words(ENDS),
+        "threshold" => {
+            Pool::Words(&["0", "1", "2", "3", "5", "1-1", "1-2", "2", "2-0", "3", "x", "-1", "+", ""])
+        }
+        "min-idle-time" => Pool::Words(IDLE_TIMES),
+        "ms" => {
+            Pool::Words(&["0", "1000", "200000000", "-1", "x", "9223372036854775807", "-9223372036854775808"])
+        }
+        "group" | "groupname" => Pool::Words(&["g", "g", "g", "g", "h", ""]),
+        "consumer" | "consumername" => Pool::Words(&["c", "c", "d", "e", "1"]),
+        "entries_read" | "entries_added" => Pool::Words(&["0", "1", "3", "10", "-1", "-2", "x"]),
+        _ => return None,
+    })
 }
 
 /// One of few names with this first letter, sometimes a number or an odd one, which changes encodings.

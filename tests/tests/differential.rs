@@ -51,6 +51,11 @@ fn sorted_sets() {
 }
 
 #[test]
+fn streams() {
+    group("stream");
+}
+
+#[test]
 fn server() {
     group("server");
 }

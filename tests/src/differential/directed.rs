@@ -61,6 +61,143 @@ const LINES: &[(&str, &[&str])] = &[
     ("zrevrank", &["ZADD z 1 a", "ZREVRANK z a WITHSCORE", "ZREVRANK z a NOSUCH"]),
     ("multi", &["MULTI", "MULTI", "WATCH k", "DISCARD"]),
     (
+        "xadd",
+        &[
+            "XADD x 18446744073709551615-* f v",
+            "XADD x MAXLEN ~ 0 LIMIT 1 18446744073709551615-18446744073709551615 f v",
+            "XADD x * f v",
+            "XADD y LIMIT 1 1-1 f v",
+            "XADD y MAXLEN 1 LIMIT 1 1-1 f v",
+            "XADD y MAXLEN ~ 1 LIMIT -1 1-1 f v",
+            "XADD y MAXLEN 1 MINID 1 1-1 f v",
+            "XADD y * f v",
+        ],
+    ),
+    (
+        "xtrim",
+        &["XADD x 1-1 f v", "XTRIM x LIMIT 0 LIMIT 0", "XTRIM x LIMIT 1 LIMIT 1", "XTRIM x MINID 5 MAXLEN 5"],
+    ),
+    (
+        "xsetid",
+        &[
+            "XADD x 2-1 f v",
+            "XADD x 2-2 f v",
+            "XDEL x 2-1",
+            "XSETID x 1-1",
+            "XSETID x 2-1",
+            "XSETID x 3-1 ENTRIESADDED 0 MAXDELETEDID 2-1",
+            "XSETID x 3-1 ENTRIESADDED -1",
+            "XSETID x 3-1 MAXDELETEDID 3-2",
+            "XSETID x 3-1 MAXDELETEDID 3-1 ENTRIESADDED 9",
+            "XINFO STREAM x",
+        ],
+    ),
+    (
+        "xread",
+        &[
+            "XREAD BLOCK 9223372036854775807 STREAMS x x",
+            "XREAD BLOCK 1 STREAMS x $",
+            "XREAD BLOCK -1 STREAMS x $",
+        ],
+    ),
+    (
+        "xreadgroup",
+        &[
+            "XGROUP CREATE x g $ MKSTREAM",
+            "XADD x 1-1 f v",
+            "XADD x 1-2 f v",
+            "XREADGROUP GROUP g c BLOCK 9223372036854775807 STREAMS x x",
+            "XREADGROUP GROUP g c COUNT 1 STREAMS x x > >",
+            "XREADGROUP GROUP g c STREAMS x x 0 0",
+            "XGROUP SETID x g 0",
+            "XREADGROUP GROUP g d NOACK STREAMS x x > >",
+            "XREADGROUP GROUP g c BLOCK 1 STREAMS x >",
+            "XREADGROUP GROUP g c NOACK COUNT 1 BLOCK -1 STREAMS x >",
+            "XREADGROUP GROUP g c NOACK COUNT 1 BLOCK ten STREAMS x >",
+        ],
+    ),
+    (
+        "xgroup|create",
+        &[
+            "XGROUP CREATE x g $",
+            "XGROUP CREATE x g 0 MKSTREAM ENTRIESREAD 1",
+            "XGROUP CREATE x g $",
+            "XGROUP CREATE x h x",
+            "XGROUP CREATE x h 0 ENTRIESREAD -2",
+            "XGROUP CREATE x h 0 ENTRIESREAD x",
+            "XGROUP CREATE x h 0 NOSUCH",
+            "XGROUP CREATE x h 0 MKSTREAM MKSTREAM MKSTREAM ENTRIESREAD -1",
+        ],
+    ),
+    (
+        "xgroup|setid",
+        &[
+            "XGROUP SETID x g $",
+            "XGROUP CREATE x g 0 MKSTREAM",
+            "XGROUP SETID x g + ENTRIESREAD 5",
+            "XGROUP SETID x g x",
+            "XGROUP SETID x h $",
+            "XGROUP SETID x g 0 ENTRIESREAD -2",
+            "XGROUP SETID x g 0 ENTRIESREAD x",
+            "XGROUP SETID x g 0 NOSUCH",
+            "XINFO GROUPS x",
+        ],
+    ),
+    (
+        "xclaim",
+        &[
+            "XGROUP CREATE x g $ MKSTREAM",
+            "XADD x 1-1 f v",
+            "XADD x 1-2 f v",
+            "XCLAIM x g c 0 1-1 1-2 FORCE JUSTID RETRYCOUNT 5 IDLE 1000 LASTID 1-2",
+            "XPENDING x g - + 10",
+            "XCLAIM x g d 500 1-1 1-2 TIME 1",
+            "XCLAIM x g d 0 1-1 RETRYCOUNT -1 TIME -1",
+            "XCLAIM x g d x 1-1",
+            "XCLAIM x g d 0 1-1 IDLE x",
+            "XCLAIM x g d 0 1-1 TIME x",
+            "XCLAIM x g d 0 1-1 RETRYCOUNT x",
+            "XCLAIM x g d 0 1-1 LASTID x",
+            "XCLAIM x g d 0 1-1 NOSUCH",
+            "XDEL x 1-1",
+            "XCLAIM x g d 0 1-1 1-2",
+            "XPENDING x g",
+        ],
+    ),
+    (
+        "xautoclaim",
+        &[
+            "XGROUP CREATE x g 0 MKSTREAM",
+            "XADD x 1-1 f v",
+            "XADD x 1-2 f v",
+            "XADD x 1-3 f v",
+            "XREADGROUP GROUP g c STREAMS x >",
+            "XDEL x 1-2",
+            "XAUTOCLAIM x g d 0 (1-1 COUNT 1",
+            "XAUTOCLAIM x g d 0 - COUNT 1 JUSTID",
+            "XAUTOCLAIM x g d 0 0",
+            "XAUTOCLAIM x g d 100000000 0",
+            "XAUTOCLAIM x g d 0 (18446744073709551615-18446744073709551615",
+            "XAUTOCLAIM x g d 0 0 COUNT 8070450532247928833",
+            "XAUTOCLAIM x g d x 0",
+            "XPENDING x g - + 10",
+        ],
+    ),
+    (
+        "xinfo|stream",
+        &[
+            "XGROUP CREATE x g 0 MKSTREAM",
+            "XADD x 1-1 f v",
+            "XADD x 1-2 f v",
+            "XREADGROUP GROUP g c STREAMS x >",
+            "XINFO STREAM x FULL COUNT 1",
+            "XINFO STREAM x FULL COUNT 0",
+            "XINFO STREAM x FULL COUNT -1",
+            "XINFO STREAM x FULL COUNT x",
+            "XINFO STREAM x FULL COUNT",
+        ],
+    ),
+    (
         "incrbyfloat",
         &["SET s 1", "INCRBYFLOAT s inf", "INCRBYFLOAT s 1e4931", "INCRBYFLOAT s 0x10", "INCRBYFLOAT s nan"],
     ),
@@ -472,6 +609,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("pubsub|help", "the tests of messages"),
     ("object|help", "the tests of keys"),
     ("script|help", "the tests of scripts"),
+    ("xgroup|help", "the tests of streams"),
+    ("xinfo|help", "the tests of streams"),
     ("client|help", "the tests of clients"),
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),
@@ -484,7 +623,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Errors that other tests produce: the command, the error, the reason.
-const ERRORS_ELSEWHERE: &[(&str, &str, &str)] = &[];
+const ERRORS_ELSEWHERE: &[(&str, &str, &str)] =
+    &[("xadd", "ERR Elements are too large to be stored", "a gigabyte: the tests of the type")];
 
 /// The directed sequences for these commands.
 pub fn lines_of<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'static [&'static str]> {

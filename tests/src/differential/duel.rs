@@ -1,5 +1,6 @@
 //! A real server and ours, with connections to both that see the same commands.
 
+use super::commands::Subject;
 use super::sequence::{Sent, Step, Way};
 use crate::client::{Client, Protocol};
 use crate::coverage::Coverage;
@@ -176,8 +177,10 @@ impl Duel {
     /// Deletes on both sides what a random choice made different.
     fn mend(&mut self, step: &Step) {
         for sent in &step.commands {
-            let Some(subject) = sent.subject.as_ref().filter(|subject| subject.chooses()) else { continue };
-            for key in subject.keys(&sent.generated.arguments) {
+            let arguments = &sent.generated.arguments;
+            let chooses = |subject: &&Subject| subject.chooses(arguments);
+            let Some(subject) = sent.subject.as_ref().filter(chooses) else { continue };
+            for key in subject.keys(arguments) {
                 let (real, ours) = self.sessions[step.session].clients();
                 for client in [real, ours] {
                     client.cmd(&[b"DEL".as_slice(), &key]);

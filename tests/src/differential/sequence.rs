@@ -85,7 +85,10 @@ impl Step {
 const TRANSACTION_MAX: usize = 5;
 
 /// The command that makes a key of each kind; what a sequence begins with.
-const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd"];
+const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd", "xadd", "xgroup|create"];
+
+/// How often the commands that make a stream and its groups come when a sequence is about streams.
+const STREAM_MAKERS: usize = 4;
 
 /// What a random sequence is made of.
 #[derive(Clone, Debug)]
@@ -108,6 +111,12 @@ impl Mix<'_> {
         let makers: Vec<&Subject> =
             self.others.iter().copied().filter(|subject| MAKERS.contains(&subject.name())).collect();
         let mut steps: Vec<Step> = makers.iter().map(|maker| plain(generator, maker)).collect();
+        if self.subjects.iter().any(|subject| subject.command.spec.group == "stream") {
+            let of_streams = || makers.iter().filter(|maker| maker.command.spec.group == "stream");
+            for _ in 1..STREAM_MAKERS {
+                steps.extend(of_streams().map(|maker| plain(generator, maker)));
+            }
+        }
         // Every subject comes up equally often.
         let mut deck: Vec<&Subject> = Vec::new();
         for _ in 0..length {
@@ -138,9 +147,11 @@ impl Mix<'_> {
             if !self.blocks_in_scripts && subject.command.has(Flags::BLOCKING) && way != Way::Transaction {
                 way = Way::Plain;
             }
-            commands.push(sent(generator, subject));
+            let sent = sent(generator, subject);
             // What follows in the same transaction would see different states.
-            if subject.chooses() {
+            let chooses = subject.chooses(&sent.generated.arguments);
+            commands.push(sent);
+            if chooses {
                 break;
             }
         }

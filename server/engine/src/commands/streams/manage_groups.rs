@@ -37,7 +37,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .keys(INSERTS)
         .about("stream", "5.0.0", "O(1)")
         .summary("Makes a consumer group.")
-        .syntax("key groupname (id | $) [MKSTREAM] [ENTRIESREAD entries-read]")
+        .syntax("key groupname (id | $) [MKSTREAM] [ENTRIESREAD entries_read]")
         .help(&[
             "CREATE <key> <groupname> <id|$> [option]",
             "    Create a new consumer group. Options are:",
@@ -87,7 +87,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .keys(UPDATES)
         .about("stream", "5.0.0", "O(1)")
         .summary("Sets after which entry a consumer group goes on.")
-        .syntax("key groupname (id | $) [ENTRIESREAD entries-read]")
+        .syntax("key groupname (id | $) [ENTRIESREAD entries_read]")
         .help(&[
             "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
             "    Set the current group ID and entries_read counter.",

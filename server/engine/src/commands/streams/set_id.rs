@@ -16,7 +16,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xsetid", -
     .keys(UPDATES)
     .about("stream", "5.0.0", "O(1)")
     .summary("Sets the greatest id that a stream has had, and what is known of its past.")
-    .syntax("key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]")
+    .syntax("key last-id [ENTRIESADDED entries_added] [MAXDELETEDID max_deleted_entry_id]")
     .errors(&[
         "ERR Invalid stream ID specified as stream command argument",
         "ERR no such key",

@@ -202,8 +202,8 @@ impl Log {
     /// Whether an entry from `start` on may have been deleted by itself, so that what follows it cannot be counted.
     #[must_use]
     pub fn has_gap_from(&self, start: StreamId) -> bool {
-        let is_none = self.len == 0 || self.max_deleted_id == StreamId::MIN;
-        !is_none && start <= self.max_deleted_id
+        let has_gap = self.len > 0 && self.max_deleted_id >= self.first_id;
+        has_gap && self.max_deleted_id > StreamId::MIN && start <= self.max_deleted_id
     }
 
     /// How many entries had been added when the one with this id was; `None` when that cannot be known.
