@@ -26,6 +26,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("object|help", "each server explains what it has"),
     ("script|help", "each server explains what it has"),
     ("slowlog", "its answers are about how long calls took: directed lines, the tests of the slow log"),
+    ("pfselftest", "a real server takes seconds for it: the tests of HyperLogLogs"),
     ("wait", "0 milliseconds are for ever: directed lines"),
     ("role", "its answer is about this server: directed lines"),
     ("info", "its answer is about this server: the tests of the server"),
