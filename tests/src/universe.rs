@@ -99,6 +99,7 @@ const KEYS: &[(&str, [&str; 2])] = &[
     ("sorted-set", ["z1", "z2"]),
     ("stream", ["x1", "x2"]),
     ("bitmap", ["b1", "s1"]),
+    ("hyperloglog", ["p1", "p2"]),
 ];
 
 /// Offsets of bits: none that makes a real server fill hundreds of megabytes.
@@ -231,6 +232,7 @@ fn pool(name: &str, group: &str) -> Pool {
         "value" | "increment" if group == "bitmap" => Pool::Words(FIELD_VALUES),
         "bit" => Pool::Words(BITS),
         "encoding" => Pool::Words(FIELD_KINDS),
+        "subcommand" => Pool::Words(&["getreg", "DECODE", "ENCODING", "todense", "x"]),
         "seconds" => Pool::Times(SECONDS),
         "milliseconds" => Pool::Times(MILLISECONDS),
         "unix-time-seconds" => Pool::Times(UNIX_SECONDS),

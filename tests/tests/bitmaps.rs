@@ -110,6 +110,24 @@ fn fields_wrap_saturate_or_fail() {
 }
 
 #[test]
+fn what_has_changed_is_told() {
+    family::same_everywhere(|s| {
+        s.check("CONFIG SET notify-keyspace-events EAm", "+OK");
+        family::listen(s);
+        s.check("SETBIT b 7 1", ":0").check("SETBIT b 7 1", ":1").check("SETBIT b 8 0", ":0");
+        s.check("BITFIELD b SET u8 0 1 GET u8 100", "[:1, :0]").check("BITFIELD b INCRBY u8 0 1", "[:2]");
+        s.check("BITFIELD n OVERFLOW FAIL SET u8 0 256", "[(nil)]").check("EXISTS n", ":1");
+        family::expect_events(s, "setbit b, setbit b, setbit b");
+        s.check("BITOP OR d b none x", ":2").check("BITOP OR d none", ":0").check("BITOP OR d none", ":0");
+        family::expect_events(s, "keymiss none, keymiss x, set d, keymiss none, del d, keymiss none");
+        s.check("BITCOUNT none", ":0").check("BITPOS none 1", ":-1").check("GETBIT none 1", ":0");
+        family::expect_events(s, "keymiss none, keymiss none, keymiss none");
+        s.check("BITFIELD none GET u8 0", "[:0]").check("DEL b", ":1");
+        family::expect_events(s, "keymiss none, del b");
+    });
+}
+
+#[test]
 fn the_width_of_a_field_ends_at_a_nul() {
     family::same_on(&[Kind::Redis], |s| {
         s.check(r#"BITFIELD f SET "u8\x00x" 0 63"#, "[:0]");

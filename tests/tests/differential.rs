@@ -26,6 +26,11 @@ fn bitmaps() {
 }
 
 #[test]
+fn hyperloglogs() {
+    group("hyperloglog");
+}
+
+#[test]
 fn keys() {
     group("generic");
 }

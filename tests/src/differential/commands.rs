@@ -28,6 +28,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("xgroup|help", "7.0 and 7.2 end otherwise: the tests of streams"),
     ("xinfo|help", "7.0 and 7.2 end otherwise: the tests of streams"),
     ("slowlog", "its answers are about how long calls took: directed lines, the tests of the slow log"),
+    ("pfselftest", "a real server takes seconds for it: the tests of HyperLogLogs"),
     ("wait", "0 milliseconds are for ever: directed lines"),
     ("role", "its answer is about this server: directed lines"),
     ("info", "its answer is about this server: the tests of the server"),

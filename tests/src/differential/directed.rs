@@ -53,6 +53,48 @@ const LINES: &[(&str, &[&str])] = &[
         "bitfield_ro",
         &["SETBIT b 9 1", "BITFIELD_RO b GET u8 x", "BITFIELD_RO b SET u8 0 1", "BITFIELD_RO b GET u64 0"],
     ),
+    (
+        "pfadd",
+        &[
+            "SET s v",
+            "PFADD s a",
+            "PFADD p a b",
+            "SETRANGE p 16 \"\\x00\\x00\"",
+            "PFADD p c",
+            "PFADD p c d e",
+        ],
+    ),
+    (
+        "pfcount",
+        &["SET s v", "PFCOUNT s", "PFADD p a b", "SETRANGE p 16 \"\\x00\\x00\"", "PFCOUNT p", "PFCOUNT p q"],
+    ),
+    (
+        "pfmerge",
+        &[
+            "SET s v",
+            "PFMERGE s s",
+            "PFADD p a b",
+            "SETRANGE p 16 \"\\x00\\x00\"",
+            "PFMERGE p",
+            "PFMERGE q p",
+        ],
+    ),
+    (
+        "pfdebug",
+        &[
+            "SET s v",
+            "PFDEBUG GETREG s",
+            "PFDEBUG DECODE none",
+            "PFADD p a b",
+            "PFDEBUG DECODE p",
+            "PFDEBUG NOSUCH p",
+            "PFDEBUG GETREG p",
+            "PFDEBUG DECODE p",
+            "PFADD q a b",
+            "SETRANGE q 16 \"\\x00\\x00\"",
+            "PFDEBUG TODENSE q",
+        ],
+    ),
     ("scan", &["SCAN 0 COUNT x", "SCAN 0 COUNT 0", "SCAN x", "SCAN 0 NOSUCH"]),
     ("linsert", &["RPUSH l a", "LINSERT l BESIDE a b", "LINSERT l BEFORE a b", "LINSERT l AFTER x b"]),
     ("lset", &["RPUSH l a", "LSET l x a", "LSET l 1 a", "LSET none 0 a"]),
@@ -619,6 +661,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("command|help", "the tests of the table"),
     ("debug", "SLEEP stops the server: the tests of the server"),
     ("quit", "the tests of the connection"),
+    ("pfselftest", "the tests of HyperLogLogs"),
     ("shutdown", "what is not refused ends the server: the tests of the process"),
 ];
 

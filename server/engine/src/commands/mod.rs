@@ -6,6 +6,7 @@ mod databases;
 mod dump;
 mod expiry;
 mod hashes;
+mod hyperloglog;
 mod keys;
 mod lists;
 mod pop_first;
@@ -35,6 +36,10 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     expiry::ROWS,
     hashes::change::ROWS,
     hashes::read::ROWS,
+    hyperloglog::add::ROWS,
+    hyperloglog::count::ROWS,
+    hyperloglog::debug::ROWS,
+    hyperloglog::merge::ROWS,
     keys::ROWS,
     lists::change::ROWS,
     lists::pop::ROWS,

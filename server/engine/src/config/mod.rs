@@ -102,6 +102,8 @@ pub struct Config {
     pub hash_max_listpack_entries: usize,
     /// Longest field or value, in bytes, of a `listpack` hash.
     pub hash_max_listpack_value: usize,
+    /// Most bytes of a sparse HyperLogLog.
+    pub hll_sparse_max_bytes: usize,
     /// Largest `listpack` list: -1 to -5 are 4 to 64 KiB, else a number of elements.
     pub list_max_listpack_size: i64,
     /// Most members of an `intset` set.
@@ -175,6 +177,7 @@ impl Default for Config {
             lua_memory_limit: 2 << 30,
             hash_max_listpack_entries: encodings.hash_max_listpack_entries,
             hash_max_listpack_value: encodings.hash_max_listpack_value,
+            hll_sparse_max_bytes: encodings.hll_sparse_max_bytes,
             list_max_listpack_size: encodings.list_max_listpack_size,
             set_max_intset_entries: encodings.set_max_intset_entries,
             set_max_listpack_entries: encodings.set_max_listpack_entries,
@@ -254,6 +257,7 @@ impl Config {
         keyspace.encodings = Encodings {
             hash_max_listpack_entries: self.hash_max_listpack_entries,
             hash_max_listpack_value: self.hash_max_listpack_value,
+            hll_sparse_max_bytes: self.hll_sparse_max_bytes,
             list_max_listpack_size: self.list_max_listpack_size,
             set_max_intset_entries: self.set_max_intset_entries,
             set_max_listpack_entries: self.set_max_listpack_entries,

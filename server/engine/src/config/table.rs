@@ -132,7 +132,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     size("hash-max-listpack-value", 0, LONG, "64")
         .alias("hash-max-ziplist-value")
         .field(field!(hash_max_listpack_value)),
-    size("hll-sparse-max-bytes", 0, LONG, "3000"),
+    size("hll-sparse-max-bytes", 0, LONG, "3000").field(field!(hll_sparse_max_bytes)),
     special("hz", ONE, special::hz, "10"),
     text("ignore-warnings", ""),
     integer("io-threads", 1, 128, "1").at_start(),

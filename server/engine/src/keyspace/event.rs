@@ -141,6 +141,7 @@ pub mod events {
         LTRIM = LIST "ltrim";
         NEW = NEW "new";
         PERSIST = GENERIC "persist";
+        PFADD = STRING "pfadd";
         RENAME_FROM = GENERIC "rename_from";
         RENAME_TO = GENERIC "rename_to";
         RESTORE = GENERIC "restore";

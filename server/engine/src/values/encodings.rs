@@ -13,6 +13,8 @@ pub struct Encodings {
     pub hash_max_listpack_entries: usize,
     /// Longest field or value, in bytes, of a `listpack` hash.
     pub hash_max_listpack_value: usize,
+    /// Most bytes of a sparse HyperLogLog.
+    pub hll_sparse_max_bytes: usize,
     /// Largest `listpack` list, and largest node of a `quicklist`: -1 to -5 are 4, 8, 16, 32, 64 KiB, 0 and up a number
     /// of elements (of at most 8 KiB together).
     pub list_max_listpack_size: i64,
@@ -39,6 +41,7 @@ impl Default for Encodings {
         Self {
             hash_max_listpack_entries: 512,
             hash_max_listpack_value: 64,
+            hll_sparse_max_bytes: 3000,
             list_max_listpack_size: -2,
             set_max_intset_entries: 512,
             set_max_listpack_entries: 128,
@@ -109,6 +112,7 @@ mod tests {
         let ours = [
             ("hash-max-listpack-entries", enc.hash_max_listpack_entries),
             ("hash-max-listpack-value", enc.hash_max_listpack_value),
+            ("hll-sparse-max-bytes", enc.hll_sparse_max_bytes),
             ("set-max-intset-entries", enc.set_max_intset_entries),
             ("set-max-listpack-entries", enc.set_max_listpack_entries),
             ("set-max-listpack-value", enc.set_max_listpack_value),
@@ -118,6 +122,7 @@ mod tests {
         let real = [
             ("hash-max-listpack-entries", 512),
             ("hash-max-listpack-value", 64),
+            ("hll-sparse-max-bytes", 3000),
             ("set-max-intset-entries", 512),
             ("set-max-listpack-entries", 128),
             ("set-max-listpack-value", 64),

@@ -7,6 +7,7 @@
 pub mod bits;
 mod encodings;
 pub mod hash;
+pub mod hyperloglog;
 mod integer;
 mod intset;
 pub mod list;

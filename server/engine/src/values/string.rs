@@ -170,6 +170,12 @@ impl Str {
         }
     }
 
+    /// The bytes to be changed in place, and to grow or shrink. The encoding becomes `raw`.
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        self.grown(0)
+    }
+
     /// Makes it a buffer of at least `len` bytes.
     #[inline(never)]
     fn pad(&mut self, len: usize) {

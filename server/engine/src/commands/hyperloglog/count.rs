@@ -1,0 +1,63 @@
+//! PFCOUNT.
+
+use super::{CORRUPTED, NO_SKETCH, sketch, sketch_mut};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::values::hyperloglog::{Histogram, no_registers};
+use crate::values::{Encoding, Str};
+use lockwheel_resp::Reply;
+
+/// The row of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfcount", -2, pfcount as DataHandler)
+    .flags(&[Flags::READONLY])
+    .categories(&["hyperloglog"])
+    .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RW, KeyFlags::ACCESS])])
+    .about(
+        "hyperloglog",
+        "2.8.9",
+        "O(1) with a very small average constant time when called with a single key. O(N) with N being the number of \
+         keys, and much bigger constant times, when called with multiple keys.",
+    )
+    .summary("How many different elements were added to HyperLogLogs, about.")
+    .syntax("key [key ...]")
+    .errors(&[NO_SKETCH, CORRUPTED])];
+
+fn pfcount(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let cardinality = match args.from(1) {
+        [key] => count_one(tx, key)?,
+        keys => count_union(tx, keys)?,
+    };
+    reply.integer(cardinality as i64);
+    Ok(())
+}
+
+fn count_union(tx: &mut Tx<'_>, keys: &[&[u8]]) -> Result<u64, CommandError> {
+    let mut registers = no_registers();
+    for key in keys {
+        if let Some(value) = tx.read::<Str>(key)? {
+            sketch(&value.text())?.raise(&mut registers)?;
+        }
+    }
+    Ok(Histogram::of(&registers).cardinality())
+}
+
+/// The cardinality of one, which is cached in it.
+fn count_one(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
+    let Some(value) = tx.read::<Str>(key)? else { return Ok(0) };
+    let text = value.text();
+    let sketch = sketch(&text)?;
+    let cached = sketch.cached();
+    let cardinality = match cached {
+        Some(_) if value.encoding() == Encoding::Raw => return Ok(cached.unwrap_or_default()),
+        Some(cached) => cached,
+        None => sketch.histogram()?.cardinality(),
+    };
+    if let Some(edit) = tx.write::<Str>(key)? {
+        let mut sketch = sketch_mut(edit.value, edit.encodings)?;
+        if cached.is_none() {
+            sketch.remember(cardinality);
+            tx.touched(key);
+        }
+    }
+    Ok(cardinality)
+}

@@ -1,0 +1,35 @@
+//! HyperLogLogs: PFADD, PFCOUNT, PFMERGE, and what looks into them.
+
+pub(super) mod add;
+pub(super) mod count;
+pub(super) mod debug;
+pub(super) mod merge;
+mod self_test;
+#[cfg(test)]
+mod tests;
+
+use crate::spec::CommandError;
+use crate::values::hyperloglog::{Corrupted, Sketch, SketchMut};
+use crate::values::{Encodings, Str};
+
+/// What is answered when a string is no HyperLogLog.
+const NO_SKETCH: &str = "WRONGTYPE Key is not a valid HyperLogLog string value.";
+/// What is answered when its registers make no sense.
+const CORRUPTED: &str = "INVALIDOBJ Corrupted HLL object detected";
+
+impl From<Corrupted> for CommandError {
+    fn from(_: Corrupted) -> Self {
+        CommandError::text(CORRUPTED)
+    }
+}
+
+/// The text of a string as a HyperLogLog.
+fn sketch(text: &[u8]) -> Result<Sketch<'_>, CommandError> {
+    Sketch::of(text).ok_or(CommandError::text(NO_SKETCH))
+}
+
+/// A string as a HyperLogLog to be changed; its encoding becomes `raw` if it is one.
+fn sketch_mut<'a>(value: &'a mut Str, encodings: &Encodings) -> Result<SketchMut<'a>, CommandError> {
+    sketch(&value.text())?;
+    SketchMut::of(value.buffer(), encodings.hll_sparse_max_bytes).ok_or(CommandError::text(NO_SKETCH))
+}

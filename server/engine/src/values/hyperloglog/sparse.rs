@@ -1,0 +1,184 @@
+//! Registers as a sequence of runs: `00xxxxxx` are x + 1 zeros, `01xxxxxx yyyyyyyy` are xy + 1 zeros, `1vvvvvxx` are
+//! x + 1 registers of the value v + 1.
+
+use super::{Corrupted, REGISTERS};
+
+/// The most zeros that a run of one byte has.
+const SHORT_ZEROS: usize = 64;
+/// The largest value of a run.
+pub(super) const VALUE_MAX: u8 = 32;
+/// The most registers of a run of a value.
+pub(super) const VALUES_MAX: usize = 4;
+
+/// A run of registers with the same value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// Registers of 0, in a run of one byte.
+    Zeros(usize),
+    /// Registers of 0, in a run of two bytes.
+    ManyZeros(usize),
+    /// Registers of a value from 1 to 32.
+    Values {
+        /// The value.
+        value: u8,
+        /// How many.
+        len: usize,
+    },
+}
+
+impl Run {
+    /// The run that begins with this byte and, if it has two, goes on with `next`.
+    #[inline]
+    fn read(first: u8, next: impl FnOnce() -> u8) -> Run {
+        match first >> 6 {
+            0 => Run::Zeros(usize::from(first) + 1),
+            1 => Run::ManyZeros((usize::from(first & 0x3f) << 8 | usize::from(next())) + 1),
+            _ => Run::Values { value: (first >> 2 & 0x1f) + 1, len: usize::from(first & 0x3) + 1 },
+        }
+    }
+
+    /// The shortest run of so many zeros, from 1 on.
+    pub(super) fn zeros(len: usize) -> Run {
+        if len > SHORT_ZEROS { Run::ManyZeros(len) } else { Run::Zeros(len) }
+    }
+
+    /// How many registers it has.
+    pub fn registers(self) -> usize {
+        match self {
+            Run::Zeros(len) | Run::ManyZeros(len) | Run::Values { len, .. } => len,
+        }
+    }
+
+    /// The value of its registers.
+    pub fn value(self) -> u8 {
+        match self {
+            Run::Zeros(_) | Run::ManyZeros(_) => 0,
+            Run::Values { value, .. } => value,
+        }
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn bytes(self) -> usize {
+        if matches!(self, Run::ManyZeros(_)) { 2 } else { 1 }
+    }
+
+    /// Appends its bytes.
+    pub(super) fn write(self, out: &mut impl Extend<u8>) {
+        match self {
+            Run::Zeros(len) => out.extend([(len - 1) as u8]),
+            Run::ManyZeros(len) => out.extend([0x40 | ((len - 1) >> 8) as u8, (len - 1) as u8]),
+            Run::Values { value, len } => out.extend([0x80 | (value - 1) << 2 | (len - 1) as u8]),
+        }
+    }
+}
+
+/// Runs, as bytes.
+#[derive(Clone, Debug)]
+pub struct Runs<'a>(&'a [u8]);
+
+impl<'a> Runs<'a> {
+    /// Those of these bytes.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Runs(bytes)
+    }
+
+    /// Calls `look` for each run with its first register, while they are within the registers. O(runs).
+    ///
+    /// # Errors
+    /// When they do not make up all registers.
+    pub(super) fn each(mut self, mut look: impl FnMut(Run, usize)) -> Result<(), Corrupted> {
+        let (mut first, mut left) = (0, self.0.len());
+        while let Some(run) = self.next() {
+            let is_cut = run.bytes() > left;
+            left = self.0.len();
+            if is_cut || run.registers() > REGISTERS - first {
+                return Err(Corrupted);
+            }
+            look(run, first);
+            first += run.registers();
+        }
+        if first == REGISTERS { Ok(()) } else { Err(Corrupted) }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    #[inline]
+    fn next(&mut self) -> Option<Run> {
+        let (first, rest) = self.0.split_first()?;
+        // Behind the last byte is a 0, as in a C string.
+        let run = Run::read(*first, || rest.first().copied().unwrap_or(0));
+        self.0 = self.0.get(run.bytes()..).unwrap_or(&[]);
+        Some(run)
+    }
+}
+
+/// Where the run of a register is among bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Where the run before it is; none before the first.
+    pub(super) before: Option<usize>,
+    /// Where it is.
+    pub(super) at: usize,
+    /// Its first register.
+    pub(super) first: usize,
+    /// The run.
+    pub(super) run: Run,
+}
+
+/// Finds the run of a register. O(bytes), eight at a time where none of these has a run of two bytes.
+///
+/// # Errors
+/// When the runs end before the register.
+pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
+    let (mut before, mut at, mut first) = (None, 0, 0);
+    loop {
+        if let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk)
+            && let Some(registers) = registers_of(*eight)
+            && first + registers <= register
+        {
+            before = Some(at + eight.len() - 1);
+            at += eight.len();
+            first += registers;
+            continue;
+        }
+        // One of the next eight, or something that is found one by one.
+        for _ in 0..8 {
+            let byte = *bytes.get(at).ok_or(Corrupted)?;
+            let mut is_cut = false;
+            let run = Run::read(byte, || {
+                is_cut = at + 1 == bytes.len();
+                bytes.get(at + 1).copied().unwrap_or(0)
+            });
+            if is_cut {
+                return Err(Corrupted);
+            }
+            if register < first + run.registers() {
+                return Ok(Place { before, at, first, run });
+            }
+            before = Some(at);
+            at += run.bytes();
+            first += run.registers();
+        }
+    }
+}
+
+/// How many registers eight runs of one byte have; none when one of them has two.
+#[inline]
+fn registers_of(runs: [u8; 8]) -> Option<usize> {
+    /// The same byte eight times.
+    const fn each(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    let word = u64::from_le_bytes(runs);
+    if (!word >> 1) & word & each(0x40) != 0 {
+        return None;
+    }
+    // The length is in the lowest two bits of a run of a value, in the lowest six of zeros.
+    let values = word >> 7 & each(1);
+    let lengths = (word & (each(0x3f) - values * 0x3c)) + each(1);
+    let even = 0x00ff_00ff_00ff_00ff;
+    let sums = (lengths & even) + (lengths >> 8 & even);
+    Some((sums.wrapping_mul(0x0001_0001_0001_0001) >> 48) as usize)
+}
