@@ -14,6 +14,7 @@ mod scan;
 mod set_options;
 mod sets;
 mod sorted_sets;
+mod streams;
 mod string_ranges;
 mod strings;
 #[cfg(test)]
@@ -42,10 +43,19 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     sorted_sets::pop::ROWS,
     sorted_sets::range::ROWS,
     sorted_sets::read::ROWS,
+    streams::add::ROWS,
+    streams::auto_claim::ROWS,
+    streams::claim::ROWS,
+    streams::delete::ROWS,
+    streams::info::ROWS,
+    streams::manage_groups::ROWS,
+    streams::pending::ROWS,
+    streams::range::ROWS,
+    streams::set_id::ROWS,
     string_ranges::ROWS,
     strings::ROWS,
 ];
 
 /// The rows of those that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =
-    &[lists::blocking::ROWS, sorted_sets::blocking::ROWS];
+    &[lists::blocking::ROWS, sorted_sets::blocking::ROWS, streams::read::ROWS];

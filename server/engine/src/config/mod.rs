@@ -28,6 +28,7 @@ pub(crate) use values::size;
 use crate::keyspace::{EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
+use crate::values::stream::NodeLimits;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -114,6 +115,10 @@ pub struct Config {
     pub zset_max_listpack_entries: usize,
     /// Longest member, in bytes, of a `listpack` sorted set.
     pub zset_max_listpack_value: usize,
+    /// The most bytes of a node of a stream; 0: a gigabyte.
+    pub stream_node_max_bytes: usize,
+    /// The most entries of a node of a stream; 0: no limit.
+    pub stream_node_max_entries: usize,
     /// The most bytes of data; 0: no limit.
     pub maxmemory: u64,
     /// How much is logged.
@@ -177,6 +182,8 @@ impl Default for Config {
             set_max_listpack_value: encodings.set_max_listpack_value,
             zset_max_listpack_entries: encodings.zset_max_listpack_entries,
             zset_max_listpack_value: encodings.zset_max_listpack_value,
+            stream_node_max_bytes: encodings.stream_node.bytes,
+            stream_node_max_entries: encodings.stream_node.entries,
             maxmemory: 0,
             loglevel: LogLevel::Notice,
             logfile: String::new(),
@@ -254,6 +261,10 @@ impl Config {
             set_max_listpack_value: self.set_max_listpack_value,
             zset_max_listpack_entries: self.zset_max_listpack_entries,
             zset_max_listpack_value: self.zset_max_listpack_value,
+            stream_node: NodeLimits {
+                bytes: self.stream_node_max_bytes,
+                entries: self.stream_node_max_entries,
+            },
             seed: keyspace.encodings.seed,
         };
         keyspace.set_published(self.notify_keyspace_events);

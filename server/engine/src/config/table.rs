@@ -229,8 +229,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("slowlog-max-len", 0, i64::MAX, "128").field(field!(slowlog_max_len)),
     integer("socket-mark-id", 0, UINT, "0").at_start(),
     flag("stop-writes-on-bgsave-error", "yes"),
-    size("stream-node-max-bytes", 0, LONG, "4096"),
-    integer("stream-node-max-entries", 0, i64::MAX, "100"),
+    size("stream-node-max-bytes", 0, LONG, "4096").field(field!(stream_node_max_bytes)),
+    integer("stream-node-max-entries", 0, i64::MAX, "100").field(field!(stream_node_max_entries)),
     choice("supervised", Supervision::NAMES, "no").at_start().field(field!(supervised)),
     flag("syslog-enabled", "no").at_start(),
     choice(

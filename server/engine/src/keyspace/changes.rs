@@ -31,6 +31,24 @@ impl Tx<'_> {
         }
     }
 
+    /// Counts a change and publishes its event, for a change that neither breaks transactions nor wakes waiters: what
+    /// groups of a stream have read is none of its content.
+    pub fn changed_quietly(&mut self, key: &[u8], event: Event) {
+        self.count_changes(1);
+        self.notify(key, event);
+    }
+
+    /// Counts changes that are not reported otherwise.
+    #[inline]
+    pub fn count_changes(&mut self, changes: usize) {
+        self.keyspace.counters.dirty += changes as u64;
+    }
+
+    /// Lets those who wait for a key look at it again, though its content has not changed.
+    pub fn wake_waiters(&mut self, key: &[u8]) {
+        self.keyspace.waiters.signal(self.db, key);
+    }
+
     #[inline(never)]
     fn report_changed(&mut self, key: &[u8], event: Option<Event>) {
         self.report(key, &What::Changed { event });

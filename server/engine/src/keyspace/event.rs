@@ -154,6 +154,15 @@ pub mod events {
         SPOP = SET "spop";
         SREM = SET "srem";
         SUNIONSTORE = SET "sunionstore";
+        XADD = STREAM "xadd";
+        XDEL = STREAM "xdel";
+        XGROUP_CREATE = STREAM "xgroup-create";
+        XGROUP_CREATECONSUMER = STREAM "xgroup-createconsumer";
+        XGROUP_DELCONSUMER = STREAM "xgroup-delconsumer";
+        XGROUP_DESTROY = STREAM "xgroup-destroy";
+        XGROUP_SETID = STREAM "xgroup-setid";
+        XSETID = STREAM "xsetid";
+        XTRIM = STREAM "xtrim";
         ZADD = ZSET "zadd";
         ZINCR = ZSET "zincr";
         ZPOPMAX = ZSET "zpopmax";

@@ -1,6 +1,6 @@
 //! The kinds of value, each with its way in and out of [`Value`].
 
-use crate::values::{Hash, List, Set, Str, Value, ZSet};
+use crate::values::{Hash, List, Set, Str, Stream, Value, ZSet};
 
 /// A kind of value that a key can hold.
 pub trait Typed: Sized {
@@ -38,4 +38,18 @@ typed! {
     Hash = Hash::new();
     Set = Set::new();
     ZSet = ZSet::new();
+}
+
+impl Typed for Stream {
+    fn of(value: &Value) -> Option<&Self> {
+        if let Value::Stream(inner) = value { Some(inner) } else { None }
+    }
+
+    fn of_mut(value: &mut Value) -> Option<&mut Self> {
+        if let Value::Stream(inner) = value { Some(inner) } else { None }
+    }
+
+    fn empty() -> Value {
+        Value::Stream(Box::default())
+    }
 }

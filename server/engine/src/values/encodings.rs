@@ -1,5 +1,6 @@
 //! The limits that decide the encoding of a value.
 
+use super::stream::NodeLimits;
 use std::fmt;
 
 /// The encoding limits of one engine, as CONFIG GET names them, and the seed of its hash tables.
@@ -25,6 +26,8 @@ pub struct Encodings {
     pub zset_max_listpack_entries: usize,
     /// Longest member, in bytes, of a `listpack` sorted set.
     pub zset_max_listpack_value: usize,
+    /// When the node of a stream is full.
+    pub stream_node: NodeLimits,
     /// Seeds the hash of every table made from now on. It decides where an element lies in memory and nothing that can
     /// be observed; given from outside, it keeps clients from choosing members that collide.
     pub seed: u64,
@@ -42,6 +45,7 @@ impl Default for Encodings {
             set_max_listpack_value: 64,
             zset_max_listpack_entries: 128,
             zset_max_listpack_value: 64,
+            stream_node: NodeLimits { bytes: 4096, entries: 100 },
             seed: 0,
         }
     }
@@ -66,6 +70,8 @@ pub enum Encoding {
     Intset,
     /// A large sorted set.
     Skiplist,
+    /// A stream.
+    Stream,
 }
 
 impl Encoding {
@@ -81,6 +87,7 @@ impl Encoding {
             Self::Hashtable => "hashtable",
             Self::Intset => "intset",
             Self::Skiplist => "skiplist",
+            Self::Stream => "stream",
         }
     }
 }
@@ -119,5 +126,6 @@ mod tests {
         ];
         assert_eq!(ours, real);
         assert_eq!(enc.list_max_listpack_size, -2);
+        assert_eq!(enc.stream_node, NodeLimits { bytes: 4096, entries: 100 });
     }
 }

@@ -1,4 +1,4 @@
-//! The values that keys hold: strings, lists, hashes, sets and sorted sets, in Redis' encodings.
+//! The values that keys hold: strings, lists, hashes, sets, sorted sets and streams, in Redis' encodings.
 //!
 //! They know nothing of keys, time or the protocol. Everything is bytes; input is copied into memory of the right size,
 //! and the same operations in the same order always leave the same order of elements. Operations that may change an
@@ -11,6 +11,7 @@ mod intset;
 pub mod list;
 mod packed;
 pub mod set;
+pub mod stream;
 mod string;
 mod table;
 pub mod zset;
@@ -21,8 +22,11 @@ pub(crate) use integer::parse as parse_integer;
 pub use integer::{IntText, Text};
 pub use list::{End, List, ListBlock, ListBuilder};
 pub use set::Set;
+pub use stream::Stream;
 pub use string::Str;
 pub use zset::ZSet;
+
+use crate::memory::block;
 
 /// What a key holds. Cloning copies all of it, as COPY does.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub enum Value {
     Set(Set),
     /// A sorted set.
     ZSet(ZSet),
+    /// A stream.
+    Stream(Box<Stream>),
 }
 
 // A table of keys holds these by the million: three words each, and one allocation for anything small.
@@ -52,6 +58,7 @@ impl Value {
             Self::Hash(_) => "hash",
             Self::Set(_) => "set",
             Self::ZSet(_) => "zset",
+            Self::Stream(_) => "stream",
         }
     }
 
@@ -64,6 +71,7 @@ impl Value {
             Self::Hash(value) => value.encoding(),
             Self::Set(value) => value.encoding(),
             Self::ZSet(value) => value.encoding(),
+            Self::Stream(_) => Encoding::Stream,
         }
     }
 
@@ -76,6 +84,7 @@ impl Value {
             Self::Hash(value) => value.len(),
             Self::Set(value) => value.len(),
             Self::ZSet(value) => value.len(),
+            Self::Stream(value) => value.parts(),
         }
     }
 
@@ -98,7 +107,7 @@ impl Value {
     pub(crate) fn block_len(&self) -> Option<usize> {
         match self {
             Self::Str(value) => value.is_in_place().then_some(0),
-            Self::List(_) => None,
+            Self::List(_) | Self::Stream(_) => None,
             Self::Hash(value) => value.packed_len(),
             Self::Set(value) => value.packed_len(),
             Self::ZSet(value) => value.packed_len(),
@@ -113,6 +122,7 @@ impl Value {
             Self::Hash(value) => value.heap_bytes(),
             Self::Set(value) => value.heap_bytes(),
             Self::ZSet(value) => value.heap_bytes(),
+            Self::Stream(value) => block(size_of::<Stream>()) + value.heap_bytes(),
         }
     }
 
@@ -125,11 +135,11 @@ impl Value {
         }
     }
 
-    /// Whether a collection has no element left, so that its key must be deleted. A string always stays.
+    /// Whether a collection has no element left, so that its key must be deleted. A string or a stream always stays.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
-            Self::Str(_) => false,
+            Self::Str(_) | Self::Stream(_) => false,
             Self::List(value) => value.is_empty(),
             Self::Hash(value) => value.is_empty(),
             Self::Set(value) => value.is_empty(),

@@ -1,0 +1,145 @@
+//! XADD and XTRIM.
+
+use super::free_later;
+use super::ids::NewId;
+use super::replies::write_id;
+use super::trim_options::{Command, TrimOptions};
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::Stream;
+use crate::values::stream::{Log, NodeLimits, StreamId, Trim};
+use lockwheel_resp::Reply;
+
+const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
+const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("xadd", -5, xadd as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["stream"])
+        .keys(UPDATES)
+        .about(
+            "stream",
+            "5.0.0",
+            "O(1) when adding a new entry, O(N) when trimming where N being the number of entries evicted.",
+        )
+        .summary("Appends an entry to a stream, and may remove the oldest ones.")
+        .syntax(
+            "key [NOMKSTREAM] [(MAXLEN | MINID) [= | ~] threshold [LIMIT count]] (* | id) field value \
+             [field value ...]",
+        )
+        .tips(&["nondeterministic_output"])
+        .errors(&[
+            "ERR Invalid stream ID specified as stream command argument",
+            "ERR The ID specified in XADD must be greater than 0-0",
+            "ERR The ID specified in XADD is equal or smaller than the target stream top item",
+            "ERR The stream has exhausted the last possible ID, unable to add more items",
+            "ERR Elements are too large to be stored",
+            "ERR The MAXLEN argument must be >= 0.",
+            "ERR The LIMIT argument must be >= 0.",
+            "ERR value is not an integer or out of range",
+            "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
+            "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy",
+            "ERR syntax error, LIMIT cannot be used without the special ~ option",
+        ]),
+    Row::new("xtrim", -4, xtrim as DataHandler)
+        .flags(&[Flags::WRITE])
+        .categories(&["stream"])
+        .keys(DELETES)
+        .about(
+            "stream",
+            "5.0.0",
+            "O(N), with N being the number of evicted entries. Constant times are very small however, since \
+             entries are organized in macro nodes containing multiple entries that can be released with a single \
+             deallocation.",
+        )
+        .summary("Removes the oldest entries of a stream.")
+        .syntax("key (MAXLEN | MINID) [= | ~] threshold [LIMIT count]")
+        .tips(&["nondeterministic_output"])
+        .errors(&[
+            "ERR Invalid stream ID specified as stream command argument",
+            "ERR The MAXLEN argument must be >= 0.",
+            "ERR The LIMIT argument must be >= 0.",
+            "ERR value is not an integer or out of range",
+            "ERR syntax error",
+            "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
+            "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy",
+            "ERR syntax error, XTRIM must be called with a trimming strategy",
+            "ERR syntax error, LIMIT cannot be used without the special ~ option",
+        ]),
+];
+
+fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let limits = tx.encodings().stream_node;
+    let options = TrimOptions::parse(args, Command::Add, limits)?;
+    let texts = args.from(options.fields);
+    if texts.is_empty() || texts.len() % 2 == 1 {
+        return Err(CommandError::arity("xadd"));
+    }
+    if options.id == NewId::Exact(StreamId::MIN) {
+        return Err(errors::ID_NOT_ABOVE_ZERO);
+    }
+    if texts.iter().map(|text| text.len()).sum::<usize>() > NodeLimits::LARGEST {
+        tx.write::<Stream>(&args[1])?;
+        return Err(errors::ELEMENTS_TOO_LARGE);
+    }
+    let now_ms = u64::try_from(tx.now().wall_ms()).unwrap_or(0);
+    let stream = match tx.write::<Stream>(&args[1])? {
+        Some(edit) => edit.value,
+        None if options.no_make => {
+            reply.null();
+            return Ok(());
+        }
+        None => tx.write_or_new::<Stream>(&args[1])?.value,
+    };
+    let id = new_id(&stream.log, options.id, now_ms)?;
+    stream.log.append(id, texts, limits).map_err(|_| errors::ELEMENTS_TOO_LARGE)?;
+    write_id(id, reply);
+    tx.changed(&args[1], events::XADD);
+    if let Some(how) = options.trim
+        && trim(tx, &args[1], how)? > 0
+    {
+        tx.notify(&args[1], events::XTRIM);
+    }
+    Ok(())
+}
+
+/// The id of an entry that is to be appended now.
+fn new_id(log: &Log, id: NewId, now_ms: u64) -> Result<StreamId, CommandError> {
+    let last = log.last_id();
+    if last == StreamId::MAX {
+        return Err(errors::STREAM_EXHAUSTED);
+    }
+    let id = match id {
+        NewId::Auto => log.next_id(now_ms).ok_or(errors::STREAM_EXHAUSTED)?,
+        NewId::AutoSeq(ms) if ms == last.ms && last.seq == u64::MAX => return Err(errors::ID_NOT_ABOVE_TOP),
+        NewId::AutoSeq(ms) if ms == last.ms => StreamId::new(ms, last.seq + 1),
+        NewId::AutoSeq(ms) => StreamId::new(ms, 0),
+        NewId::Exact(id) => id,
+    };
+    if id > last { Ok(id) } else { Err(errors::ID_NOT_ABOVE_TOP) }
+}
+
+fn xtrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let options = TrimOptions::parse(args, Command::Trim, tx.encodings().stream_node)?;
+    let removed = match options.trim {
+        Some(how) => trim(tx, &args[1], how)?,
+        None => 0,
+    };
+    if removed > 0 {
+        tx.changed(&args[1], events::XTRIM);
+    }
+    reply.integer(removed as i64);
+    Ok(())
+}
+
+/// Trims a stream; how many entries are gone.
+fn trim(tx: &mut Tx<'_>, key: &[u8], how: Trim) -> Result<usize, CommandError> {
+    let Some(edit) = tx.write::<Stream>(key)? else { return Ok(0) };
+    let (removed, nodes) = edit.value.log.trim(how);
+    if !nodes.is_empty() {
+        free_later(tx, nodes.into());
+    }
+    Ok(removed)
+}

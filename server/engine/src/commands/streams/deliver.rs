@@ -1,0 +1,66 @@
+//! Delivering entries to the consumers of a group.
+
+use super::replies::{write_entry, write_id};
+use crate::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
+use lockwheel_resp::Reply;
+
+/// Delivers and replies at most so many entries that the group has not been delivered. They are pending from now on,
+/// unless they are acknowledged at once (`no_ack`).
+pub(super) fn deliver(
+    log: &Log,
+    group: &mut Group,
+    consumer: ConsumerId,
+    (most, no_ack): (usize, bool),
+    now_ms: i64,
+    reply: &mut dyn Reply,
+) {
+    let start = group.last_id.next().unwrap_or(StreamId::MAX);
+    let entries = log.range(start, StreamId::MAX).take(most);
+    reply.array(entries.clone().count());
+    for entry in entries {
+        pass(log, group, entry.id());
+        write_entry(&entry, reply);
+        if !no_ack {
+            group.assign(entry.id(), Pending { consumer, delivered_ms: now_ms, deliveries: 1 });
+            group.active(consumer, now_ms);
+        }
+    }
+}
+
+/// The group has been delivered an entry above all before.
+fn pass(log: &Log, group: &mut Group, id: StreamId) {
+    group.entries_read = match group.entries_read {
+        Some(read) if !log.has_gap_from(id) => Some(read.wrapping_add(1)),
+        before if log.entries_added() == 0 => before,
+        _ => log.count_up_to(id),
+    };
+    group.last_id = id;
+}
+
+/// Replies what a consumer has not acknowledged, from an id on, at most so many entries: they are delivered once more.
+/// What has been deleted is null.
+pub(super) fn repeat(
+    log: &Log,
+    group: &mut Group,
+    consumer: ConsumerId,
+    (start, most): (StreamId, usize),
+    now_ms: i64,
+    reply: &mut dyn Reply,
+) {
+    let pending = group.consumer(consumer).map(|consumer| consumer.pending_from(start).take(most).collect());
+    let pending: Vec<StreamId> = pending.unwrap_or_default();
+    reply.array(pending.len());
+    for id in pending {
+        match log.get(id) {
+            Some(entry) => {
+                write_entry(&entry, reply);
+                group.deliver_again(id, now_ms);
+            }
+            None => {
+                reply.array(2);
+                write_id(id, reply);
+                reply.null_array();
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Streams.
+
+pub(super) mod add;
+pub(super) mod auto_claim;
+pub(super) mod claim;
+pub(super) mod delete;
+mod deliver;
+mod ids;
+pub(super) mod info;
+pub(super) mod manage_groups;
+pub(super) mod pending;
+pub(super) mod range;
+pub(super) mod read;
+mod read_options;
+mod replies;
+pub(super) mod set_id;
+mod trim_options;
+
+use crate::keyspace::Tx;
+use crate::values::{Stream, Value};
+
+/// A part of a stream is no longer needed: a large one is freed later. O(1).
+fn free_later(tx: &mut Tx<'_>, part: Stream) {
+    tx.free_later(Value::Stream(Box::new(part)));
+}

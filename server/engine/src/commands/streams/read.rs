@@ -1,0 +1,261 @@
+//! XREAD and XREADGROUP, and how they wait.
+
+use super::deliver::{deliver, repeat};
+use super::read_options::{After, ReadOptions, Reader, no_group};
+use super::replies::write_entries;
+use crate::keyspace::{Tx, events};
+use crate::spec::{
+    Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow,
+    KeyFlags, KeySpec, Null, Row, Wait, WaitClass, errors,
+};
+use crate::values::stream::StreamId;
+use crate::values::{Stream, Value};
+use lockwheel_resp::{Protocol, Reply};
+use smallvec::SmallVec;
+
+const ERRORS: &[&str] = &[
+    "ERR Invalid stream ID specified as stream command argument",
+    "ERR value is not an integer or out of range",
+    "ERR timeout is not an integer or out of range",
+    "ERR timeout is negative",
+    "ERR timeout is out of range",
+    "ERR syntax error",
+];
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
+    Row::new("xread", -4, xread as BlockingHandler)
+        .flags(&[Flags::READONLY, Flags::BLOCKING, Flags::MOVABLEKEYS])
+        .categories(&["stream"])
+        .keys(&[streams(1)])
+        .about(
+            "stream",
+            "5.0.0",
+            "For each stream mentioned: O(N) with N being the number of elements being returned, it means that \
+             XREAD-ing with a fixed COUNT is O(1). Note that when the BLOCK option is used, XADD will pay O(M) time \
+             in order to serve the M clients blocked on the stream getting new data.",
+        )
+        .summary("Gives the entries of streams after given ids, waiting for one if need be.")
+        .syntax("[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]")
+        .errors(ERRORS),
+    Row::new("xreadgroup", -7, xreadgroup as BlockingHandler)
+        .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::MOVABLEKEYS])
+        .categories(&["stream"])
+        .keys(&[streams(4)])
+        .about(
+            "stream",
+            "5.0.0",
+            "For each stream mentioned: O(M) with M being the number of elements returned. If M is constant (e.g. \
+             always asking for the first 10 elements with COUNT), you can consider it O(1). On the other side when \
+             XREADGROUP blocks, XADD will pay the O(N) time in order to serve the N clients blocked on the stream \
+             getting new data.",
+        )
+        .summary(
+            "Delivers new entries of streams to a consumer of a group, waiting for one if need be, or what it has \
+             not acknowledged once more.",
+        )
+        .syntax(
+            "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] id [id ...]",
+        )
+        .errors(ERRORS),
+];
+
+/// The first half of what follows the word STREAMS.
+const fn streams(from: i32) -> KeySpec {
+    KeySpec {
+        flags: KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]),
+        begin: Begin::Keyword("STREAMS", from),
+        find: Find::Range { last: -1, step: 1, limit: 2 },
+    }
+}
+
+/// Those who wait for entries of a stream.
+static OF_STREAM: WaitClass = WaitClass {
+    name: "stream",
+    accepts: |value| matches!(value, Some(Value::Stream(_))),
+    asking: Asking::All,
+    out_of_turn: None,
+    counts: true,
+};
+
+/// Those who wait for entries of a group: they are told when it is gone.
+static OF_GROUP: WaitClass = WaitClass {
+    name: "stream group",
+    accepts: |_| true,
+    asking: Asking::All,
+    out_of_turn: None,
+    counts: true,
+};
+
+fn xread(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    read(tx, args, false, reply)
+}
+
+fn xreadgroup(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    read(tx, args, true, reply)
+}
+
+fn read(tx: &mut Tx<'_>, args: Args<'_>, of_group: bool, reply: &mut dyn Reply) -> BlockingOutcome {
+    let options = ReadOptions::parse(args, of_group, tx.now().wall_ms())?;
+    let after = options.resolve(tx, args)?;
+    let reading = Reading { options, after };
+    if reading.serve(tx, args, reply)? {
+        return Ok(Flow::Done);
+    }
+    let Some(timeout_ms) = reading.options.block else {
+        reply.null_array();
+        return Ok(Flow::Done);
+    };
+    let keys = reading.options.keys.clone();
+    let class = if of_group { &OF_GROUP } else { &OF_STREAM };
+    Ok(Wait::on_keys(keys, class, reading, timeout_ms, Null::Array).into())
+}
+
+/// A request to read, with what `$` was when it came.
+#[derive(Debug)]
+struct Reading {
+    options: ReadOptions,
+    /// From where on each stream is read.
+    after: SmallVec<[After; 4]>,
+}
+
+impl Attempt for Reading {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        _waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        for key in self.options.keys.clone() {
+            self.check(tx, args, &args[key])?;
+        }
+        self.serve(tx, args, reply)
+    }
+}
+
+impl Reading {
+    /// Whether the key can still be read from.
+    fn check(&self, tx: &Tx<'_>, args: Args<'_>, key: &[u8]) -> Result<(), CommandError> {
+        let stream = match tx.peek(key) {
+            Some(Value::Stream(stream)) => Some(stream),
+            Some(_) => return Err(errors::WRONG_TYPE),
+            None => None,
+        };
+        let Some(reader) = self.options.reader else { return Ok(()) };
+        let group = &args[reader.group];
+        match stream.and_then(|stream| stream.groups.get(group)) {
+            Some(_) => Ok(()),
+            None => Err(no_group(key, group)),
+        }
+    }
+
+    /// Replies what there is; whether there is something. All keys have been looked up.
+    fn serve(&self, tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<bool, CommandError> {
+        let mut ready: SmallVec<[(usize, StreamId); 4]> = SmallVec::new();
+        for (key, &after) in self.options.keys.clone().zip(&self.after) {
+            // A group is not delivered the same entries twice when its stream is named twice.
+            let before = ready.iter().rev().find(|(other, _)| {
+                args[*other] == args[key]
+                    && self.after[other - self.options.keys.start] == After::LastDelivered
+            });
+            if let Some(start) = self.first_to_read(tx, args, key, after, before.map(|(_, start)| *start))? {
+                ready.push((key, start));
+            }
+        }
+        if ready.is_empty() {
+            return Ok(false);
+        }
+        if reply.protocol() == Protocol::Resp3 {
+            reply.map(ready.len());
+        } else {
+            reply.array(ready.len());
+        }
+        for (key, start) in ready {
+            if reply.protocol() == Protocol::Resp2 {
+                reply.array(2);
+            }
+            reply.bulk(&args[key]);
+            let is_history = self.after[key - self.options.keys.start] != After::LastDelivered;
+            self.write(tx, args, (key, start), is_history, reply)?;
+        }
+        Ok(true)
+    }
+
+    /// The id from which on a stream is to be read, if there is something; `delivered`: what the group has not been
+    /// delivered is read from there on before that. A consumer is there from now on.
+    fn first_to_read(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        key: usize,
+        after: After,
+        delivered: Option<StreamId>,
+    ) -> Result<Option<StreamId>, CommandError> {
+        let key = &args[key];
+        let Some(reader) = self.options.reader else {
+            let After::Id(id) = after else { return Ok(None) };
+            let Some(stream) = tx.read::<Stream>(key)? else { return Ok(None) };
+            return Ok(if stream.log.has_above(id) { id.next() } else { None });
+        };
+        let now_ms = tx.now().wall_ms();
+        let Some(edit) = tx.write::<Stream>(key)? else { return Ok(None) };
+        let (start, is_new) = {
+            let (log, group) = edit.value.split(&args[reader.group]);
+            let Some(mut group) = group else { return Ok(None) };
+            let (consumer, is_new) = group.find_or_add(&args[reader.consumer], now_ms);
+            group.seen(consumer, now_ms);
+            let start = match after {
+                After::Id(id) => id.next(),
+                After::LastDelivered => {
+                    let last = |start| log.range(start, StreamId::MAX).take(self.most()).last();
+                    let last_id = delivered.and_then(last).map_or(group.last_id, |entry| entry.id());
+                    if log.has_above(last_id) { last_id.next() } else { None }
+                }
+            };
+            (start, is_new)
+        };
+        if is_new {
+            tx.changed_quietly(key, events::XGROUP_CREATECONSUMER);
+        }
+        Ok(start)
+    }
+
+    /// The most entries to read from a stream.
+    fn most(&self) -> usize {
+        if self.options.count == 0 { usize::MAX } else { self.options.count }
+    }
+
+    /// Replies the entries of a stream from an id on.
+    fn write(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        (key, start): (usize, StreamId),
+        is_history: bool,
+        reply: &mut dyn Reply,
+    ) -> Result<(), CommandError> {
+        let most = self.most();
+        match self.options.reader {
+            None => {
+                if let Some(Value::Stream(stream)) = tx.peek(&args[key]) {
+                    write_entries(stream.log.range(start, StreamId::MAX), most, reply);
+                }
+            }
+            Some(Reader { group, consumer, no_ack }) => {
+                let now_ms = tx.now().wall_ms();
+                let Some(edit) = tx.write::<Stream>(&args[key])? else { return Ok(()) };
+                if let (log, Some(mut group)) = edit.value.split(&args[group])
+                    && let Some(consumer) = group.find(&args[consumer])
+                {
+                    match is_history {
+                        true => repeat(log, &mut group, consumer, (start, most), now_ms, reply),
+                        false => deliver(log, &mut group, consumer, (most, no_ack), now_ms, reply),
+                    }
+                }
+                tx.count_changes(1);
+            }
+        }
+        Ok(())
+    }
+}

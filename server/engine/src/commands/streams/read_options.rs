@@ -1,0 +1,149 @@
+//! The options of XREAD and XREADGROUP.
+
+use super::ids::parse_id;
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, errors};
+use crate::values::Stream;
+use crate::values::stream::StreamId;
+use lockwheel_resp::number;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// From where on a stream is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// After this id; of a group: what its consumer has not acknowledged after that.
+    Id(StreamId),
+    /// After what its group was last delivered.
+    LastDelivered,
+}
+
+/// The consumer that reads, by the arguments that name it and its group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    pub(super) group: usize,
+    pub(super) consumer: usize,
+    /// Whether what it reads is acknowledged at once.
+    pub(super) no_ack: bool,
+}
+
+/// Such a request, without its ids.
+#[derive(Clone, Debug)]
+pub(super) struct ReadOptions {
+    /// The most entries of each stream; 0: all.
+    pub(super) count: usize,
+    /// How long it waits, if it does: milliseconds, `None`: for ever.
+    pub(super) block: Option<Option<u64>>,
+    pub(super) reader: Option<Reader>,
+    /// The arguments that are keys; the ids follow, in the same order.
+    pub(super) keys: Range<usize>,
+}
+
+impl ReadOptions {
+    /// Reads the request of XREADGROUP, or of XREAD, at a wall time in milliseconds.
+    pub(super) fn parse(args: Args<'_>, of_group: bool, wall_ms: i64) -> Result<Self, CommandError> {
+        let mut options = ReadOptions { count: 0, block: None, reader: None, keys: 0..0 };
+        let (mut group, mut no_ack, mut at) = (None, false, 1);
+        while at < args.len() {
+            let more = args.len() - at - 1;
+            if more > 0 && args.is(at, "block") {
+                options.block = Some(parse_block(&args[at + 1], wall_ms)?);
+                at += 2;
+            } else if more > 0 && args.is(at, "count") {
+                options.count = usize::try_from(args.int(at + 1)?).unwrap_or(0);
+                at += 2;
+            } else if more > 0 && args.is(at, "streams") {
+                if more % 2 != 0 {
+                    return Err(unbalanced(of_group));
+                }
+                options.keys = at + 1..at + 1 + more / 2;
+                break;
+            } else if more >= 2 && args.is(at, "group") {
+                if !of_group {
+                    return Err(errors::GROUP_OF_XREAD);
+                }
+                group = Some(at + 1);
+                at += 3;
+            } else if args.is(at, "noack") {
+                if !of_group {
+                    return Err(errors::NOACK_OF_XREAD);
+                }
+                no_ack = true;
+                at += 1;
+            } else {
+                return Err(errors::SYNTAX);
+            }
+        }
+        if options.keys.is_empty() {
+            return Err(errors::SYNTAX);
+        }
+        if of_group {
+            let group = group.ok_or(errors::MISSING_GROUP)?;
+            options.reader = Some(Reader { group, consumer: group + 1, no_ack });
+        }
+        Ok(options)
+    }
+
+    /// The arguments that are the key and the id of each stream.
+    pub(super) fn streams(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let count = self.keys.len();
+        self.keys.clone().map(move |key| (key, key + count))
+    }
+
+    /// Looks up all streams and groups, and reads where each is read from.
+    pub(super) fn resolve(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+    ) -> Result<SmallVec<[After; 4]>, CommandError> {
+        self.streams().map(|(key, id)| self.after(tx, args, &args[key], &args[id])).collect()
+    }
+
+    fn after(&self, tx: &mut Tx<'_>, args: Args<'_>, key: &[u8], id: &[u8]) -> Result<After, CommandError> {
+        let stream = tx.read::<Stream>(key)?;
+        if let Some(reader) = self.reader {
+            let group = &args[reader.group];
+            stream.and_then(|stream| stream.groups.get(group)).ok_or_else(|| no_group(key, group))?;
+        }
+        match (id, self.reader) {
+            (b"$", Some(_)) => Err(errors::DOLLAR_OF_GROUP),
+            (b"$", None) => Ok(After::Id(stream.map_or(StreamId::MIN, |stream| stream.log.last_id()))),
+            (b">", Some(_)) => Ok(After::LastDelivered),
+            (b">", None) => Err(errors::NEW_WITHOUT_GROUP),
+            _ => Ok(match parse_id(id, 0)? {
+                // Redis knows `>` by the greatest id.
+                StreamId::MAX if self.reader.is_some() => After::LastDelivered,
+                id => After::Id(id),
+            }),
+        }
+    }
+}
+
+/// The error of a stream or group that XREADGROUP does not find.
+pub(super) fn no_group(key: &[u8], group: &[u8]) -> CommandError {
+    let parts: [&[u8]; 5] = [
+        b"NOGROUP No such key '",
+        crate::spec::quotable(key),
+        b"' or consumer group '",
+        crate::spec::quotable(group),
+        b"' in XREADGROUP with GROUP option",
+    ];
+    CommandError::new(parts.concat())
+}
+
+fn unbalanced(of_group: bool) -> CommandError {
+    let (name, sign) = if of_group { ("xreadgroup", '>') } else { ("xread", '$') };
+    CommandError::new(format!(
+        "ERR Unbalanced '{name}' list of streams: for each stream key an ID or '{sign}' must be specified."
+    ))
+}
+
+/// A timeout in milliseconds; `None`: for ever.
+fn parse_block(arg: &[u8], wall_ms: i64) -> Result<Option<u64>, CommandError> {
+    match number::parse_i64(arg).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)? {
+        ..0 => Err(errors::TIMEOUT_NEGATIVE),
+        0 => Ok(None),
+        ms if wall_ms.checked_add(ms).is_none() => Err(errors::TIMEOUT_OUT_OF_RANGE),
+        ms => Ok(Some(ms.unsigned_abs())),
+    }
+}

@@ -1,0 +1,116 @@
+//! The options of XADD and XTRIM.
+
+use super::ids::{NewId, parse_id, parse_new_id};
+use crate::spec::{Args, CommandError, errors};
+use crate::values::stream::{Keep, NodeLimits, Trim};
+
+/// Where nothing else is said, no more entries than in so many full nodes are trimmed at once.
+const NODES: usize = 100;
+/// The same where nodes have no limit of entries.
+const ENTRIES: usize = 10_000;
+/// The most entries that are trimmed at once where nothing else is said.
+const MOST: usize = 1_000_000;
+
+/// What is said before the fields of XADD, or after the key of XTRIM.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TrimOptions {
+    /// Whether XADD makes no new stream.
+    pub(super) no_make: bool,
+    /// How the stream is trimmed, if it is.
+    pub(super) trim: Option<Trim>,
+    /// The id of XADD's entry.
+    pub(super) id: NewId,
+    /// The argument after the id; beyond the last argument where there is no id.
+    pub(super) fields: usize,
+}
+
+/// Which of the two commands it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Add,
+    Trim,
+}
+
+/// Options that are being read.
+#[derive(Debug, Default)]
+struct Reading {
+    keep: Option<Keep>,
+    whole_nodes: bool,
+    limit: Option<usize>,
+    no_make: bool,
+}
+
+impl TrimOptions {
+    /// Reads the options from argument 2 on.
+    pub(super) fn parse(args: Args<'_>, command: Command, nodes: NodeLimits) -> Result<Self, CommandError> {
+        let mut reading = Reading::default();
+        let (mut at, mut id) = (2, NewId::Auto);
+        while at < args.len() {
+            let has_more = at + 1 < args.len();
+            if command == Command::Add && &args[at] == b"*" {
+                break;
+            } else if has_more && args.is(at, "maxlen") {
+                at = reading.strategy(args, at, |args, at| match args.int(at)? {
+                    ..0 => Err(errors::MAXLEN_ARGUMENT_NEGATIVE),
+                    most => Ok(Keep::Last(usize::try_from(most).unwrap_or(usize::MAX))),
+                })?;
+            } else if has_more && args.is(at, "minid") {
+                at = reading.strategy(args, at, |args, at| Ok(Keep::From(parse_id(&args[at], 0)?)))?;
+            } else if has_more && args.is(at, "limit") {
+                let limit = args.int(at + 1)?;
+                reading.limit = Some(usize::try_from(limit).map_err(|_| errors::LIMIT_ARGUMENT_NEGATIVE)?);
+                at += 2;
+            } else if command == Command::Trim {
+                return Err(errors::SYNTAX);
+            } else if args.is(at, "nomkstream") {
+                reading.no_make = true;
+                at += 1;
+            } else {
+                id = parse_new_id(&args[at], 0)?;
+                break;
+            }
+        }
+        let trim = reading.finish(command, nodes)?;
+        Ok(TrimOptions { no_make: reading.no_make, trim, id, fields: at + 1 })
+    }
+}
+
+impl Reading {
+    /// Reads `MAXLEN` or `MINID` at argument `at`, a sign, and what `read` reads; the argument after that.
+    fn strategy(
+        &mut self,
+        args: Args<'_>,
+        at: usize,
+        read: impl Fn(Args<'_>, usize) -> Result<Keep, CommandError>,
+    ) -> Result<usize, CommandError> {
+        if self.keep.is_some() {
+            return Err(errors::TWO_TRIMMING_STRATEGIES);
+        }
+        // A sign that nothing follows is what is to be read.
+        let sign = &args[at + 1];
+        let has_sign = at + 2 < args.len() && matches!(sign, b"~" | b"=");
+        self.whole_nodes = has_sign && sign == b"~";
+        let value = if has_sign { at + 2 } else { at + 1 };
+        self.keep = Some(read(args, value)?);
+        Ok(value + 1)
+    }
+
+    fn finish(&self, command: Command, nodes: NodeLimits) -> Result<Option<Trim>, CommandError> {
+        if self.keep.is_none() && self.limit.is_some_and(|limit| limit > 0) {
+            return Err(errors::LIMIT_WITHOUT_STRATEGY);
+        }
+        if self.keep.is_none() && command == Command::Trim {
+            return Err(errors::NO_TRIMMING_STRATEGY);
+        }
+        if self.limit.is_some() && !self.whole_nodes {
+            return Err(errors::LIMIT_OF_EXACT_TRIMMING);
+        }
+        let limit = match self.limit {
+            Some(limit) => limit,
+            None if !self.whole_nodes => 0,
+            None if nodes.entries == 0 => ENTRIES,
+            None => nodes.entries.saturating_mul(NODES).min(MOST),
+        };
+        Ok(self.keep.map(|keep| Trim { keep, whole_nodes: self.whole_nodes, limit }))
+    }
+}

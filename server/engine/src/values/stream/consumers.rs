@@ -1,0 +1,125 @@
+//! The consumers of a group.
+
+use super::id::StreamId;
+use crate::memory::{block, of_trees, of_vec};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number of a consumer within its group, as long as it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConsumerId(u32);
+
+/// A consumer.
+#[derive(Clone, Debug)]
+pub struct Consumer {
+    name: Box<[u8]>,
+    /// When it last tried to read or to claim, in milliseconds since the Unix epoch.
+    pub seen_ms: i64,
+    /// When it last got an entry, in milliseconds since the Unix epoch; `None`: never.
+    pub active_ms: Option<i64>,
+    pending: BTreeSet<StreamId>,
+}
+
+impl Consumer {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// What it has not acknowledged, in the order of ids.
+    #[must_use]
+    pub fn pending(&self) -> impl ExactSizeIterator<Item = StreamId> + Clone + '_ {
+        self.pending.iter().copied()
+    }
+
+    /// The same, from an id on.
+    pub fn pending_from(&self, start: StreamId) -> impl Iterator<Item = StreamId> + '_ {
+        self.pending.range(start..).copied()
+    }
+}
+
+/// Consumers by number and by name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Consumers {
+    /// By number.
+    slots: Vec<Option<Consumer>>,
+    /// Numbers that are free.
+    free: Vec<u32>,
+    names: BTreeMap<Box<[u8]>, ConsumerId>,
+    /// Bytes of heap of the names, each of which is held twice.
+    name_bytes: usize,
+}
+
+impl Consumers {
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = (ConsumerId, &Consumer)> {
+        let consumer = |id: ConsumerId| self.slots[id.0 as usize].as_ref().expect("names are of consumers");
+        self.names.values().map(move |&id| (id, consumer(id)))
+    }
+
+    pub(super) fn get(&self, id: ConsumerId) -> Option<&Consumer> {
+        self.slots.get(id.0 as usize)?.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, id: ConsumerId) -> Option<&mut Consumer> {
+        self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    pub(super) fn find(&self, name: &[u8]) -> Option<ConsumerId> {
+        self.names.get(name).copied()
+    }
+
+    /// Adds a consumer; there is none of this name.
+    pub(super) fn add(&mut self, name: &[u8], now_ms: i64) -> ConsumerId {
+        let consumer =
+            Consumer { name: name.into(), seen_ms: now_ms, active_ms: None, pending: BTreeSet::new() };
+        let id = match self.free.pop() {
+            Some(id) => id,
+            None => {
+                self.slots.push(None);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.slots[id as usize] = Some(consumer);
+        self.names.insert(name.into(), ConsumerId(id));
+        self.name_bytes += 2 * block(name.len());
+        ConsumerId(id)
+    }
+
+    /// Removes a consumer; the consumer.
+    pub(super) fn remove(&mut self, name: &[u8]) -> Option<Consumer> {
+        let id = self.names.remove(name)?;
+        self.name_bytes -= 2 * block(name.len());
+        self.free.push(id.0);
+        let removed = self.slots[id.0 as usize].take();
+        if self.names.is_empty() {
+            *self = Self::default();
+        }
+        removed
+    }
+
+    /// A consumer has got an entry.
+    pub(super) fn entrust(&mut self, id: ConsumerId, entry: StreamId) {
+        if let Some(consumer) = self.get_mut(id) {
+            consumer.pending.insert(entry);
+        }
+    }
+
+    /// A consumer has an entry no more.
+    pub(super) fn withdraw(&mut self, id: ConsumerId, entry: StreamId) {
+        if let Some(consumer) = self.get_mut(id) {
+            consumer.pending.remove(&entry);
+        }
+    }
+
+    /// Bytes of heap that they hold with so many entries in all. O(1).
+    pub(super) fn heap_bytes(&self, pending: usize) -> usize {
+        let count = self.names.len();
+        let names = of_trees(usize::from(count > 0), count, size_of::<(Box<[u8]>, ConsumerId)>());
+        let entries = of_trees(count.min(pending), pending, size_of::<StreamId>());
+        of_vec(&self.slots) + of_vec(&self.free) + self.name_bytes + names + entries
+    }
+}

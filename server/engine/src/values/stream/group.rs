@@ -1,0 +1,229 @@
+//! A consumer group: how far it has been read, its consumers, and what they have not acknowledged.
+
+use super::consumers::{Consumer, ConsumerId, Consumers};
+use super::id::StreamId;
+use crate::memory::{block, of_trees};
+use std::collections::BTreeMap;
+
+/// An entry that was delivered and is not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Who got it last.
+    pub consumer: ConsumerId,
+    /// When, in milliseconds since the Unix epoch.
+    pub delivered_ms: i64,
+    /// How often it was delivered.
+    pub deliveries: u64,
+}
+
+/// A consumer group.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The last entry that was delivered.
+    pub last_id: StreamId,
+    /// How many of all entries there ever were the group has passed; `None`: unknown.
+    pub entries_read: Option<u64>,
+    consumers: Consumers,
+    pending: BTreeMap<StreamId, Pending>,
+}
+
+impl Group {
+    /// A group that is delivered what comes after `last_id`.
+    #[must_use]
+    pub fn new(last_id: StreamId, entries_read: Option<u64>) -> Self {
+        Self { last_id, entries_read, ..Self::default() }
+    }
+
+    /// The consumers, ordered by their names.
+    pub fn consumers(&self) -> impl ExactSizeIterator<Item = (ConsumerId, &Consumer)> {
+        self.consumers.iter()
+    }
+
+    /// The consumer of this number, if it is still there.
+    #[must_use]
+    pub fn consumer(&self, id: ConsumerId) -> Option<&Consumer> {
+        self.consumers.get(id)
+    }
+
+    /// The consumer of this name. O(log n).
+    #[must_use]
+    pub fn find(&self, name: &[u8]) -> Option<ConsumerId> {
+        self.consumers.find(name)
+    }
+
+    /// The consumer of this name, who is there from now on; whether there was none. O(log n).
+    pub fn find_or_add(&mut self, name: &[u8], now_ms: i64) -> (ConsumerId, bool) {
+        match self.consumers.find(name) {
+            Some(id) => (id, false),
+            None => (self.consumers.add(name, now_ms), true),
+        }
+    }
+
+    /// A consumer has tried to read or to claim.
+    pub fn seen(&mut self, id: ConsumerId, now_ms: i64) {
+        if let Some(consumer) = self.consumers.get_mut(id) {
+            consumer.seen_ms = now_ms;
+        }
+    }
+
+    /// A consumer has got entries.
+    pub fn active(&mut self, id: ConsumerId, now_ms: i64) {
+        if let Some(consumer) = self.consumers.get_mut(id) {
+            consumer.active_ms = Some(now_ms);
+        }
+    }
+
+    /// Sets what is known of a consumer's past.
+    pub fn set_times(&mut self, id: ConsumerId, seen_ms: i64, active_ms: Option<i64>) {
+        if let Some(consumer) = self.consumers.get_mut(id) {
+            (consumer.seen_ms, consumer.active_ms) = (seen_ms, active_ms);
+        }
+    }
+
+    /// Removes a consumer with all that it has not acknowledged; how many entries those were. O(n log n) of them.
+    pub fn remove_consumer(&mut self, name: &[u8]) -> Option<usize> {
+        let removed = self.consumers.remove(name)?;
+        let pending = removed.pending();
+        let count = pending.len();
+        for id in pending {
+            self.pending.remove(&id);
+        }
+        Some(count)
+    }
+
+    /// What is not acknowledged, in the order of ids.
+    #[must_use]
+    pub fn pending(&self) -> &BTreeMap<StreamId, Pending> {
+        &self.pending
+    }
+
+    /// An entry is pending with a consumer from now on, whoever had it.
+    pub fn assign(&mut self, id: StreamId, pending: Pending) {
+        if let Some(before) = self.pending.insert(id, pending) {
+            if before.consumer == pending.consumer {
+                return;
+            }
+            self.consumers.withdraw(before.consumer, id);
+        }
+        self.consumers.entrust(pending.consumer, id);
+    }
+
+    /// An entry is acknowledged or gone; whether it was pending. O(log n).
+    pub fn acknowledge(&mut self, id: StreamId) -> bool {
+        let Some(removed) = self.pending.remove(&id) else { return false };
+        self.consumers.withdraw(removed.consumer, id);
+        true
+    }
+
+    /// A pending entry is delivered to its consumer again. O(log n).
+    pub fn deliver_again(&mut self, id: StreamId, now_ms: i64) {
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.delivered_ms = now_ms;
+            pending.deliveries = pending.deliveries.wrapping_add(1);
+        }
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let count = self.pending.len();
+        let pending = of_trees(usize::from(count > 0), count, size_of::<(StreamId, Pending)>());
+        pending + self.consumers.heap_bytes(count)
+    }
+}
+
+/// The groups of a stream, by their names.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    groups: BTreeMap<Box<[u8]>, Group>,
+    /// Bytes of heap that they hold.
+    bytes: usize,
+}
+
+impl Groups {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// All of them, ordered by their names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &Group)> {
+        self.groups.iter().map(|(name, group)| (&**name, group))
+    }
+
+    /// The group of this name. O(log n).
+    #[must_use]
+    pub fn get(&self, name: &[u8]) -> Option<&Group> {
+        self.groups.get(name)
+    }
+
+    /// The same, to be changed.
+    pub fn edit(&mut self, name: &[u8]) -> Option<EditGroup<'_>> {
+        let group = self.groups.get_mut(name)?;
+        Some(EditGroup { before: group.heap_bytes(), group, bytes: &mut self.bytes })
+    }
+
+    /// Adds a group, unless there is one of this name; whether it did. O(log n).
+    pub fn add(&mut self, name: &[u8], group: Group) -> bool {
+        if self.groups.contains_key(name) {
+            return false;
+        }
+        self.bytes += group.heap_bytes() + block(name.len());
+        self.groups.insert(name.into(), group);
+        true
+    }
+
+    /// Removes a group; the group. O(log n).
+    pub fn remove(&mut self, name: &[u8]) -> Option<Group> {
+        let group = self.groups.remove(name)?;
+        self.bytes -= group.heap_bytes() + block(name.len());
+        Some(group)
+    }
+
+    /// Bytes of heap that they hold. O(1).
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let trees = usize::from(!self.groups.is_empty());
+        self.bytes + of_trees(trees, self.groups.len(), size_of::<(Box<[u8]>, Group)>())
+    }
+
+    /// At least the number of blocks of memory that they take. O(groups).
+    pub(super) fn parts(&self) -> usize {
+        self.groups.values().map(|group| 1 + group.consumers.len() + group.pending.len()).sum()
+    }
+}
+
+/// A group that is being changed: its memory is counted when this is dropped.
+#[derive(Debug)]
+pub struct EditGroup<'a> {
+    group: &'a mut Group,
+    bytes: &'a mut usize,
+    before: usize,
+}
+
+impl std::ops::Deref for EditGroup<'_> {
+    type Target = Group;
+
+    fn deref(&self) -> &Group {
+        self.group
+    }
+}
+
+impl std::ops::DerefMut for EditGroup<'_> {
+    fn deref_mut(&mut self) -> &mut Group {
+        self.group
+    }
+}
+
+impl Drop for EditGroup<'_> {
+    fn drop(&mut self) {
+        *self.bytes = *self.bytes - self.before + self.group.heap_bytes();
+    }
+}

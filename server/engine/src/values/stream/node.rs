@@ -1,0 +1,258 @@
+//! A node of a stream: entries one after another in one block of memory.
+//!
+//! The block begins with the fields of the first entry; an entry with the same fields has only its values. Each entry
+//! is a byte of flags, the length of its rest, its id relative to the node's first one, its fields and values, and the
+//! length of all that, from which the entry is found backward. Nothing is moved when an entry is deleted.
+
+use super::entry::{Entry, Fields};
+use super::id::StreamId;
+use super::text::{
+    last_number, listpack_integer, push_number, push_number_backward, push_text, take_number, take_text,
+};
+use crate::memory::of_vec;
+use crate::values::packed::write_length;
+
+/// The entry is deleted.
+const DELETED: u8 = 1;
+/// Its fields are not the node's.
+const OWN_FIELDS: u8 = 1 << 1;
+/// The second part of its id is 0, and does not stand in it.
+const SEQ_IS_ZERO: u8 = 1 << 2;
+
+/// A listpack's own bytes: its header and its end.
+const LISTPACK: usize = 7;
+/// A new block has room for so many bytes at least.
+const LEAST_ROOM: usize = 48;
+
+/// Entries, one at least that is not deleted.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    bytes: Vec<u8>,
+    /// Where the first entry begins.
+    start: u32,
+    /// Entries that are not deleted.
+    live: u32,
+    deleted: u32,
+    /// Bytes of the listpack that Redis would have, without the two counts.
+    listpack: u32,
+}
+
+/// Where an entry is, and what its head says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) id: StreamId,
+    flags: u8,
+    /// Its fields and values.
+    body: (usize, usize),
+    /// Where the next entry begins.
+    pub(super) end: usize,
+}
+
+impl Head {
+    pub(super) fn is_deleted(&self) -> bool {
+        self.flags & DELETED != 0
+    }
+}
+
+impl Node {
+    /// A node without entries, for those with these fields: pairs of fields and values, of which the values are not
+    /// looked at.
+    pub(super) fn new<'t>(fields: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
+        let mut bytes = Vec::with_capacity(LEAST_ROOM);
+        let mut listpack = LISTPACK + listpack_integer(fields.len() as i64) + listpack_integer(0);
+        push_number(&mut bytes, fields.len() as u64);
+        for field in fields {
+            listpack += push_text(&mut bytes, field);
+        }
+        Self { start: bytes.len() as u32, bytes, live: 0, deleted: 0, listpack: listpack as u32 }
+    }
+
+    /// Entries that are not deleted.
+    pub(super) fn live(&self) -> usize {
+        self.live as usize
+    }
+
+    /// Entries that are deleted, and still take their place.
+    pub(super) fn deleted(&self) -> usize {
+        self.deleted as usize
+    }
+
+    /// Bytes of heap that it holds. O(1).
+    #[inline]
+    pub(super) fn heap_bytes(&self) -> usize {
+        of_vec(&self.bytes)
+    }
+
+    /// The bytes that Redis' listpack of these entries would have: its limits are in these. O(1).
+    #[inline]
+    pub(super) fn listpack_bytes(&self) -> usize {
+        let counts = listpack_integer(self.live.into()) + listpack_integer(self.deleted.into());
+        self.listpack as usize + counts
+    }
+
+    /// Gives back the room for more entries.
+    pub(super) fn close(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
+    /// The bytes of the fields that its entries share.
+    fn fields(&self) -> &[u8] {
+        &self.bytes[..self.start as usize]
+    }
+
+    /// The fields that its entries share.
+    pub(super) fn shared_fields(&self) -> Entry<'_> {
+        Entry { id: StreamId::MIN, is_deleted: false, fields: Fields::Shared(self.fields(), &[]) }
+    }
+
+    /// Whether these fields are the shared ones, in the same order.
+    pub(super) fn shares<'t>(&self, fields: impl ExactSizeIterator<Item = &'t [u8]>) -> bool {
+        let mut known = self.fields();
+        take_number(&mut known) == fields.len() as u64
+            && fields.into_iter().all(|field| *take_text(&mut known) == *field)
+    }
+
+    /// Appends an entry: its texts are the values, or the pairs of fields and values where it has its own. The node's
+    /// first id is `first`.
+    pub(super) fn push<'t>(
+        &mut self,
+        first: StreamId,
+        id: StreamId,
+        own_fields: bool,
+        texts: impl ExactSizeIterator<Item = &'t [u8]> + Clone,
+    ) {
+        self.make_room(texts.clone().map(|text| text.len() + 5).sum::<usize>() + 32);
+        let (ms, seq) = (id.ms.wrapping_sub(first.ms), id.seq.wrapping_sub(first.seq));
+        let mut flags = if own_fields { OWN_FIELDS } else { 0 };
+        if id.seq == 0 {
+            flags |= SEQ_IS_ZERO;
+        }
+        let start = self.bytes.len();
+        // Most entries are so short that their length takes a byte.
+        self.bytes.extend_from_slice(&[flags, 0]);
+        push_number(&mut self.bytes, ms);
+        if flags & SEQ_IS_ZERO == 0 {
+            push_number(&mut self.bytes, if ms == 0 { seq } else { id.seq });
+        }
+        let count = texts.len();
+        let mut listpack = listpack_integer(0) + listpack_integer(ms as i64) + listpack_integer(seq as i64);
+        if own_fields {
+            push_number(&mut self.bytes, (count / 2) as u64);
+            listpack += listpack_integer((count / 2) as i64) + listpack_integer(count as i64 + 4);
+        } else {
+            listpack += listpack_integer(count as i64 + 3);
+        }
+        for text in texts {
+            listpack += push_text(&mut self.bytes, text);
+        }
+        self.set_length(start);
+        self.live += 1;
+        self.listpack += listpack as u32;
+    }
+
+    /// Writes both lengths of the entry at `start`, all of whose other bytes are written.
+    fn set_length(&mut self, start: usize) {
+        let rest = self.bytes.len() - start - 2;
+        if rest < 0x80 {
+            self.bytes[start + 1] = rest as u8;
+        } else {
+            let mut length = [0; 10];
+            let end = write_length(&mut length, 0, rest);
+            self.bytes.splice(start + 1..start + 2, length[..end].iter().copied());
+        }
+        let whole = self.bytes.len() - start;
+        push_number_backward(&mut self.bytes, whole);
+    }
+
+    /// Makes room for `bytes` bytes more: twice the room that there was while it is small, then half as much again.
+    fn make_room(&mut self, bytes: usize) {
+        if self.bytes.capacity() - self.bytes.len() >= bytes {
+            return;
+        }
+        let room = self.bytes.capacity();
+        let more = if room < 8192 { room } else { room / 2 };
+        self.bytes.reserve_exact(bytes.max(room + more - self.bytes.len()));
+    }
+
+    /// The head of the entry at `at`; `None` behind the last one. The node's first id is `first`.
+    #[inline]
+    pub(super) fn head(&self, first: StreamId, at: usize) -> Option<Head> {
+        let mut rest = self.bytes.get(at + 1..)?;
+        let flags = self.bytes[at];
+        let length = take_number(&mut rest) as usize;
+        let begin = self.bytes.len() - rest.len();
+        let ms = take_number(&mut rest);
+        let seq = match flags & SEQ_IS_ZERO == 0 {
+            true if ms == 0 => first.seq.wrapping_add(take_number(&mut rest)),
+            true => take_number(&mut rest),
+            false => 0,
+        };
+        let id = StreamId { ms: first.ms.wrapping_add(ms), seq };
+        let body_end = begin + length;
+        let backward = (usize::BITS - ((body_end - at) | 1).leading_zeros()).div_ceil(7) as usize;
+        Some(Head { id, flags, body: (self.bytes.len() - rest.len(), body_end), end: body_end + backward })
+    }
+
+    /// Where the first entry begins.
+    pub(super) fn first_place(&self) -> usize {
+        self.start as usize
+    }
+
+    /// Where the last entry ends.
+    pub(super) fn end_place(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Where the entry begins that ends at `end`; `None` before the first one.
+    #[inline]
+    pub(super) fn before(&self, end: usize) -> Option<usize> {
+        if end <= self.start as usize {
+            return None;
+        }
+        let (whole, taken) = last_number(&self.bytes[..end]);
+        end.checked_sub(whole + taken).filter(|&at| at >= self.start as usize)
+    }
+
+    /// The entry with this head.
+    #[inline]
+    pub(super) fn entry(&self, head: &Head) -> Entry<'_> {
+        let body = &self.bytes[head.body.0..head.body.1];
+        let fields = match head.flags & OWN_FIELDS {
+            0 => Fields::Shared(self.fields(), body),
+            _ => Fields::Own(body),
+        };
+        Entry { id: head.id, is_deleted: head.is_deleted(), fields }
+    }
+
+    /// The id of its last entry, deleted or not.
+    pub(super) fn last_id(&self, first: StreamId) -> StreamId {
+        let last = self.before(self.bytes.len()).and_then(|at| self.head(first, at));
+        last.map_or(first, |head| head.id)
+    }
+
+    /// The place of the entry with this id, unless it is deleted. O(entries).
+    fn find(&self, first: StreamId, id: StreamId) -> Option<usize> {
+        let mut at = self.first_place();
+        while let Some(head) = self.head(first, at) {
+            if head.id >= id {
+                return (head.id == id && !head.is_deleted()).then_some(at);
+            }
+            at = head.end;
+        }
+        None
+    }
+
+    /// Deletes the entry at `at`, which is not deleted yet.
+    pub(super) fn delete_at(&mut self, at: usize) {
+        self.bytes[at] |= DELETED;
+        self.live -= 1;
+        self.deleted += 1;
+    }
+
+    /// Deletes the entry with this id; whether there was one. O(entries).
+    pub(super) fn delete(&mut self, first: StreamId, id: StreamId) -> bool {
+        let Some(at) = self.find(first, id) else { return false };
+        self.delete_at(at);
+        true
+    }
+}

@@ -1,0 +1,147 @@
+//! The nodes of a stream in the order of their ids.
+
+use super::id::StreamId;
+use super::node::Node;
+use crate::memory::of_trees;
+use std::collections::{BTreeMap, btree_map};
+
+/// Nodes by their first ids. Entries are appended to the last one.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    /// All but the last one.
+    closed: BTreeMap<StreamId, Node>,
+    /// The last one, if there is any.
+    open: Option<(StreamId, Node)>,
+    /// Bytes of heap of the blocks of all nodes.
+    bytes: usize,
+}
+
+impl Clone for Nodes {
+    fn clone(&self) -> Self {
+        let mut copy = Self { closed: self.closed.clone(), open: self.open.clone(), bytes: 0 };
+        // Copies have no spare room.
+        copy.recount();
+        copy
+    }
+}
+
+impl Nodes {
+    /// How many there are. O(1).
+    pub(super) fn len(&self) -> usize {
+        self.closed.len() + usize::from(self.open.is_some())
+    }
+
+    /// Bytes of heap that they hold. O(1).
+    pub(super) fn heap_bytes(&self) -> usize {
+        let trees = usize::from(!self.closed.is_empty());
+        self.bytes + of_trees(trees, self.closed.len(), size_of::<(StreamId, Node)>())
+    }
+
+    /// Counts the memory of all anew. O(n).
+    pub(super) fn recount(&mut self) {
+        self.bytes = self.iter().map(|(_, node)| node.heap_bytes()).sum();
+    }
+
+    /// All of them with their first ids.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (StreamId, &Node)> + Clone {
+        let open = self.open.iter().map(|(first, node)| (*first, node));
+        self.closed.iter().map(|(first, node)| (*first, node)).chain(open)
+    }
+
+    /// The last one.
+    #[inline]
+    pub(super) fn last(&self) -> Option<&Node> {
+        self.open.as_ref().map(|(_, node)| node)
+    }
+
+    /// Lets `append` change the last one, which `make` makes when there is none.
+    #[inline]
+    pub(super) fn append(
+        &mut self,
+        make: impl FnOnce() -> (StreamId, Node),
+        append: impl FnOnce(StreamId, &mut Node),
+    ) {
+        let before = self.last().map_or(0, Node::heap_bytes);
+        let (first, node) = self.open.get_or_insert_with(make);
+        append(*first, node);
+        self.bytes = self.bytes - before + node.heap_bytes();
+    }
+
+    /// The last one is full: what is appended makes a new one.
+    pub(super) fn close(&mut self) {
+        if let Some((first, mut node)) = self.open.take() {
+            self.bytes -= node.heap_bytes();
+            node.close();
+            self.bytes += node.heap_bytes();
+            self.closed.insert(first, node);
+        }
+    }
+
+    /// The node that has the entry with this id, if there is one.
+    pub(super) fn find_mut(&mut self, id: StreamId) -> Option<(StreamId, &mut Node)> {
+        match &mut self.open {
+            Some((first, node)) if id >= *first => Some((*first, node)),
+            _ => self.closed.range_mut(..=id).next_back().map(|(first, node)| (*first, node)),
+        }
+    }
+
+    /// The first one.
+    pub(super) fn first_mut(&mut self) -> Option<(StreamId, &mut Node)> {
+        match self.closed.first_entry() {
+            Some(entry) => Some((*entry.key(), entry.into_mut())),
+            None => self.open.as_mut().map(|(first, node)| (*first, node)),
+        }
+    }
+
+    /// Removes the one with this first id.
+    pub(super) fn remove(&mut self, first: StreamId) -> Option<Node> {
+        let removed = match self.open.take_if(|(open, _)| *open == first) {
+            Some((_, node)) => {
+                // Entries are appended to the one that is the last now.
+                self.open = self.closed.pop_last();
+                Some(node)
+            }
+            None => self.closed.remove(&first),
+        };
+        self.bytes -= removed.as_ref().map_or(0, Node::heap_bytes);
+        removed
+    }
+
+    /// From the one that the entry `start` may be in on.
+    pub(super) fn from(&self, start: StreamId) -> NodeIter<'_> {
+        let begin = match &self.open {
+            Some((first, _)) if start >= *first => *first,
+            _ => self.closed.range(..=start).next_back().map_or(StreamId::MIN, |(first, _)| *first),
+        };
+        let open = self.open.as_ref().map(|(first, node)| (*first, node));
+        NodeIter { closed: self.closed.range(begin..), open }
+    }
+
+    /// Up to the one that the entry `end` may be in.
+    pub(super) fn up_to(&self, end: StreamId) -> NodeIter<'_> {
+        let open = self.open.as_ref().filter(|(first, _)| *first <= end);
+        let open = open.map(|(first, node)| (*first, node));
+        NodeIter { closed: self.closed.range(..=end), open }
+    }
+}
+
+/// Some of the nodes, from either end.
+#[derive(Clone, Debug)]
+pub(super) struct NodeIter<'a> {
+    closed: btree_map::Range<'a, StreamId, Node>,
+    open: Option<(StreamId, &'a Node)>,
+}
+
+impl<'a> Iterator for NodeIter<'a> {
+    type Item = (StreamId, &'a Node);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.closed.next().map(|(first, node)| (*first, node)).or_else(|| self.open.take())
+    }
+}
+
+impl DoubleEndedIterator for NodeIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.open.take().or_else(|| self.closed.next_back().map(|(first, node)| (*first, node)))
+    }
+}
