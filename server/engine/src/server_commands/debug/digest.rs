@@ -5,6 +5,7 @@ use crate::core::{Call, Engine};
 use crate::keyspace::Tx;
 use crate::spec::Args;
 use crate::values::Value;
+use crate::values::stream::StreamId;
 use lockwheel_resp::{Reply, number};
 use sha1_smol::Sha1;
 
@@ -43,6 +44,7 @@ impl Digest {
             Value::Set(_) => (2, add_set),
             Value::ZSet(_) => (3, add_zset),
             Value::Hash(_) => (4, add_hash),
+            Value::Stream(_) => (6, add_stream),
         };
         self.mix(&kind.to_be_bytes());
         add(self, value);
@@ -84,6 +86,18 @@ fn add_zset(digest: &mut Digest, value: &Value) {
 fn add_hash(digest: &mut Digest, value: &Value) {
     let Value::Hash(hash) = value else { return };
     hash.iter().for_each(|(field, value)| digest.xor_element([field, value]));
+}
+
+fn add_stream(digest: &mut Digest, value: &Value) {
+    let Value::Stream(stream) = value else { return };
+    for entry in stream.log.range(StreamId::MIN, StreamId::MAX) {
+        let id = entry.id();
+        digest.mix(format!("{}.{}", id.ms, id.seq).as_bytes());
+        for (field, value) in entry.pairs() {
+            digest.mix(&field);
+            digest.mix(&value);
+        }
+    }
 }
 
 /// Of the whole data.
