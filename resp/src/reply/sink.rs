@@ -47,6 +47,13 @@ pub trait Reply {
     /// The header of an out-of-band message of `len` values: `*len`, in RESP3 `>len`.
     fn push(&mut self, len: usize);
 
+    /// The header of what is told about the value that follows, in `pairs` keys and values: in RESP3 `|n`. Whether they
+    /// are to be written; a reader who is told nothing gets the value alone.
+    fn attribute(&mut self, pairs: usize) -> bool {
+        let _ = pairs;
+        false
+    }
+
     /// How much has been written: a position to [`rewind`](Reply::rewind) to. Meaningless for a sink that cannot
     /// rewind.
     fn written(&self) -> usize {

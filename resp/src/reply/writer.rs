@@ -175,6 +175,14 @@ impl Reply for Writer<'_> {
         self.header(if self.resp3() { b'>' } else { b'*' }, len);
     }
 
+    fn attribute(&mut self, pairs: usize) -> bool {
+        let is_told = self.resp3();
+        if is_told {
+            self.header(b'|', pairs);
+        }
+        is_told
+    }
+
     fn speak(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }

@@ -23,6 +23,7 @@ pub use file::{CheckRenames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, Kind, Parameter, Value};
 pub use source::{Files, Source};
+pub(crate) use values::size;
 
 use crate::keyspace::{EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};

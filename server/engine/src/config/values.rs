@@ -106,7 +106,7 @@ fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
 
 /// A number of bytes: digits, none of which are 0, and a unit in either case. `k`, `m`, `g` are powers of 1000; `kb`,
 /// `mb`, `gb` powers of 1024. A number too large is the largest, a product too large wraps around, as in Redis.
-pub(super) fn size(word: &[u8]) -> Option<u64> {
+pub(crate) fn size(word: &[u8]) -> Option<u64> {
     /// Longer numbers are refused.
     const DIGITS_MAX: usize = 127;
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();

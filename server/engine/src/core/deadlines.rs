@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use crate::clients::Slot;
+use crate::keyspace::Order;
 use crate::time::{Deadlines, Mode, Over};
 use crate::timers::{Timer, TimerKind};
 
@@ -21,7 +22,7 @@ impl Engine {
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         let deadlines = Deadlines {
-            wall_ms: self.keyspace.next_deadline(),
+            wall_ms: self.next_expiry().map(|(at, _)| at),
             monotonic_ms: self.time.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
@@ -53,7 +54,8 @@ impl Engine {
             left -= 1;
             due = self.earliest_due(over);
         }
-        self.keyspace.set_expiry_backlog(due.map(|_| over.until_ms(self.time.now.wall_ms())));
+        let is_left = due.is_some() || !self.switches.expires_actively;
+        self.keyspace.set_expiry_backlog(is_left.then(|| over.until_ms(self.time.now.wall_ms())));
         let real_ms = Over::Past.until_ms(self.time.system.monotonic_ms());
         while let Some(timer) = self.time.timers.pop_due(true, real_ms) {
             self.fire_timer(timer);
@@ -104,7 +106,7 @@ impl Engine {
     /// no more than `within_ms`. Of two at one instant, the one that was made first.
     pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
-        let key = self.keyspace.next_expiry().map(|(at, order)| (at.saturating_sub(wall_ms), order));
+        let key = self.next_expiry().map(|(at, order)| (at.saturating_sub(wall_ms), order));
         let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
         let timer = timer.map(|(at, timer)| (at.saturating_sub(monotonic_ms), timer.order));
         match (key, timer) {
@@ -116,6 +118,11 @@ impl Engine {
             }
             (None, None) => None,
         }
+    }
+
+    /// The earliest deadline of a key, in wall milliseconds, unless keys expire only when they are named.
+    fn next_expiry(&mut self) -> Option<(i64, Order)> {
+        if self.switches.expires_actively { self.keyspace.next_expiry() } else { None }
     }
 
     /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.

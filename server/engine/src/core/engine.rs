@@ -5,6 +5,7 @@ use super::engine_time::EngineTime;
 use super::observers::Observers;
 use super::parked::Parked;
 use super::progress::Stop;
+use super::switches::Switches;
 use crate::clients::{Session, Sessions};
 use crate::config::{BindAddress, Config};
 use crate::keyspace::{Counters, Keyspace};
@@ -117,6 +118,8 @@ pub struct Engine {
     pub(crate) memory: MemoryAccount,
     /// The interpreter.
     pub(crate) scripts: Scripts,
+    /// What a test has switched off.
+    pub(crate) switches: Switches,
     /// What it runs in.
     pub(crate) environment: Environment,
     /// What a command has asked for that stops the whole server, until [`Engine::poll_output`] hands it out.
@@ -149,6 +152,7 @@ impl Engine {
             parked: Parked::default(),
             memory: MemoryAccount::default(),
             scripts: Scripts::new(&config, seed),
+            switches: Switches::default(),
             stop: None,
             config,
         };

@@ -22,6 +22,7 @@ mod progress;
 mod publish;
 mod simulation;
 mod snapshots;
+mod switches;
 mod turning;
 
 pub use call::{Call, Origin};

@@ -25,6 +25,11 @@ pub trait Caller {
         false
     }
 
+    /// Whether it is a script that is refused what is not for scripts.
+    fn is_restricted(&self) -> bool {
+        true
+    }
+
     /// Whether its client is between MULTI and EXEC.
     fn is_in_transaction(&self) -> bool {
         false
@@ -78,7 +83,7 @@ pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
     if !caller.is_authenticated() && !command.has(Flags::NO_AUTH) {
         return refused(Reason::NotAuthenticated);
     }
-    if C::ORIGIN == Origin::Script && command.has(Flags::NOSCRIPT) {
+    if C::ORIGIN == Origin::Script && command.has(Flags::NOSCRIPT) && caller.is_restricted() {
         return refused(Reason::NotFromScripts);
     }
     if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {

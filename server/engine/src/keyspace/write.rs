@@ -160,6 +160,20 @@ impl Tx<'_> {
         self.changed(key, events::RESTORE);
     }
 
+    /// Puts in the place of a value what `build` makes of it, which is to be the same: nobody is told. Whether there is
+    /// such a key, and something was made.
+    pub fn rebuild(&mut self, key: &[u8], build: impl FnOnce(&Value, &Encodings) -> Option<Value>) -> bool {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, encodings, .. } = &mut *self.keyspace;
+        let Some((_, entry)) = databases[self.db].find_mut(hash, key) else { return false };
+        let built = build(&entry.value, encodings);
+        let is_built = built.is_some();
+        if let Some(value) = built {
+            entry.value = value;
+        }
+        is_built
+    }
+
     /// Removes the key without reporting it; whether it existed. O(1): a large value is freed later.
     pub fn discard(&mut self, key: &[u8]) -> bool {
         let Some(removed) = self.remove(key) else { return false };

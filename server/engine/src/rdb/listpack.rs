@@ -104,24 +104,56 @@ fn reversed_length(mut length: usize, bytes: &mut [u8; 5]) -> &[u8] {
 
 /// A listpack of these elements: integers where their texts are, as in Redis. O(bytes).
 pub(super) fn listpack<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) -> Vec<u8> {
-    let (mut out, mut count) = (vec![0; HEADER], 0_usize);
-    for element in elements {
-        let start = out.len();
-        match parse_integer(element.as_ref()) {
-            Some(value) => write_integer(value, &mut out),
-            None => write_string(element.as_ref(), &mut out),
-        }
-        let mut length = [0; 5];
-        let length = reversed_length(out.len() - start, &mut length);
-        out.extend_from_slice(length);
-        count += 1;
+    let mut builder = ListpackBuilder::new();
+    elements.into_iter().for_each(|element| builder.text(element.as_ref()));
+    builder.finish()
+}
+
+/// Makes a listpack, an element after the other.
+#[derive(Debug)]
+pub(super) struct ListpackBuilder {
+    out: Vec<u8>,
+    count: usize,
+}
+
+impl ListpackBuilder {
+    /// One without elements.
+    pub(super) fn new() -> Self {
+        Self { out: vec![0; HEADER], count: 0 }
     }
-    out.push(END);
-    // Whoever makes one keeps it below a gigabyte.
-    let size = (out.len() as u32).to_le_bytes();
-    out[..4].copy_from_slice(&size);
-    out[4..HEADER].copy_from_slice(&u16::try_from(count).unwrap_or(MANY).to_le_bytes());
-    out
+
+    /// Adds a text, as an integer if it is one.
+    pub(super) fn text(&mut self, text: &[u8]) {
+        match parse_integer(text) {
+            Some(value) => self.integer(value),
+            None => self.element(|out| write_string(text, out)),
+        }
+    }
+
+    /// Adds an integer.
+    pub(super) fn integer(&mut self, value: i64) {
+        self.element(|out| write_integer(value, out));
+    }
+
+    fn element(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.out.len();
+        write(&mut self.out);
+        let mut length = [0; 5];
+        let length = reversed_length(self.out.len() - start, &mut length);
+        self.out.extend_from_slice(length);
+        self.count += 1;
+    }
+
+    /// The listpack.
+    pub(super) fn finish(self) -> Vec<u8> {
+        let Self { mut out, count } = self;
+        out.push(END);
+        // Whoever makes one keeps it below a gigabyte.
+        let size = (out.len() as u32).to_le_bytes();
+        out[..4].copy_from_slice(&size);
+        out[4..HEADER].copy_from_slice(&u16::try_from(count).unwrap_or(MANY).to_le_bytes());
+        out
+    }
 }
 
 fn write_integer(value: i64, out: &mut Vec<u8>) {

@@ -6,6 +6,7 @@
 mod collections;
 mod lists;
 mod sorted_sets;
+mod streams;
 
 use super::{Corrupt, Reader, types};
 use crate::values::{Encodings, Str, Value};
@@ -34,6 +35,9 @@ pub fn read_value(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Cor
         form @ (types::ZSET | types::ZSET_2) => Value::ZSet(sorted_sets::read(form, reader, enc)?),
         form @ (types::ZSET_ZIPLIST | types::ZSET_LISTPACK) => {
             Value::ZSet(sorted_sets::read_small(form, &reader.string()?, enc)?)
+        }
+        form @ (types::STREAM | types::STREAM_2 | types::STREAM_3) => {
+            Value::Stream(streams::read(form, reader)?.into())
         }
         _ => return Err(Corrupt),
     })

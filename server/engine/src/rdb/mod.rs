@@ -38,5 +38,13 @@ mod marks {
     pub(super) const LZF: u8 = 0xc3;
 }
 
+/// What is said of a stream's entry.
+mod stream_flags {
+    /// It is deleted.
+    pub(super) const DELETED: i64 = 1;
+    /// Its fields are those of its node.
+    pub(super) const SHARED_FIELDS: i64 = 2;
+}
+
 #[cfg(test)]
 mod tests;

@@ -67,8 +67,21 @@ impl<'a> Reader<'a> {
         self.length_after(first)
     }
 
+    /// A number of 64 bits, in the form of a length.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn number(&mut self) -> Result<u64, Corrupt> {
+        let first = self.byte()?;
+        self.number_after(first)
+    }
+
     fn length_after(&mut self, first: u8) -> Result<usize, Corrupt> {
-        let length = match first {
+        usize::try_from(self.number_after(first)?).map_err(|_| Corrupt)
+    }
+
+    fn number_after(&mut self, first: u8) -> Result<u64, Corrupt> {
+        Ok(match first {
             0..marks::LENGTH_14 => u64::from(first),
             marks::LENGTH_14..marks::LENGTH_32 => {
                 u64::from(u16::from_be_bytes([first & !marks::LENGTH_14, self.byte()?]))
@@ -76,8 +89,7 @@ impl<'a> Reader<'a> {
             marks::LENGTH_32 => u64::from(u32::from_be_bytes(self.array()?)),
             marks::LENGTH_64 => u64::from_be_bytes(self.array()?),
             _ => return Err(Corrupt),
-        };
-        usize::try_from(length).map_err(|_| Corrupt)
+        })
     }
 
     /// A string. Copied only if it is stored in another form, whose text is at most 88 times as long.

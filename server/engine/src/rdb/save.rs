@@ -1,5 +1,7 @@
 //! Values written: in the form that Redis 7.0 has for them wherever it loses nothing.
 
+mod streams;
+
 use super::listpack::listpack;
 use super::{Writer, payload, types};
 use crate::values::{Encoding, Hash, List, ListBlock, Set, Value, ZSet, parse_integer};
@@ -27,7 +29,7 @@ pub fn write_value(value: &Value, writer: &mut Writer) -> u16 {
         Value::Hash(hash) => write_hash(hash, writer),
         Value::Set(set) => return write_set(set, writer),
         Value::ZSet(set) => write_zset(set, writer),
-        Value::Stream(_) => {}
+        Value::Stream(stream) => return streams::write(stream, writer),
     }
     payload::VERSION_7_0
 }

@@ -24,14 +24,21 @@ pub(super) const ZSET_ZIPLIST: u8 = 12;
 pub(super) const HASH_ZIPLIST: u8 = 13;
 /// A list as ziplists, up to Redis 6.2.
 pub(super) const LIST_QUICKLIST: u8 = 14;
+/// A stream, since Redis 5.0.
+pub(super) const STREAM: u8 = 15;
 /// A hash as a listpack, since Redis 7.0.
 pub(super) const HASH_LISTPACK: u8 = 16;
 /// A sorted set as a listpack, since Redis 7.0.
 pub(super) const ZSET_LISTPACK: u8 = 17;
 /// A list as listpacks and single elements, since Redis 7.0.
 pub(super) const LIST_QUICKLIST_2: u8 = 18;
+/// A stream with what is known of all its entries, since Redis 7.0.
+pub(super) const STREAM_2: u8 = 19;
 /// A set as a listpack, since Redis 7.2.
 pub(super) const SET_LISTPACK: u8 = 20;
+
+/// A stream whose consumers have two times, since Redis 7.2.
+pub(super) const STREAM_3: u8 = 21;
 
 /// What a node of [`LIST_QUICKLIST_2`] is: one element as it is.
 pub(super) const NODE_PLAIN: usize = 1;

@@ -61,6 +61,17 @@ impl Writer {
         }
     }
 
+    /// A number of 64 bits, in the form of a length.
+    pub fn number(&mut self, number: u64) {
+        match usize::try_from(number) {
+            Ok(number) => self.length(number),
+            Err(_) => {
+                self.out.push(marks::LENGTH_64);
+                self.out.extend(number.to_be_bytes());
+            }
+        }
+    }
+
     /// A string: as an integer where it is a short text of one, compressed where that makes it shorter.
     pub fn string(&mut self, text: &[u8]) {
         let integer = if text.len() <= INTEGER { parse_integer(text) } else { None };

@@ -203,6 +203,7 @@ fn with_runtime<T>(
 /// A script that calls a command. Its caller has authenticated.
 struct Script {
     read_only: bool,
+    restricted: bool,
 }
 
 impl Caller for Script {
@@ -210,6 +211,10 @@ impl Caller for Script {
 
     fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    fn is_restricted(&self) -> bool {
+        self.restricted
     }
 }
 
@@ -227,7 +232,9 @@ struct ScriptHost<'a> {
 impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
-        let (id, writes) = match decide(&Script { read_only: self.read_only }, &self.engine.commands, args) {
+        let restricted = self.engine.switches.restricts_scripts;
+        let script = Script { read_only: self.read_only, restricted };
+        let (id, writes) = match decide(&script, &self.engine.commands, args) {
             Ok(command) => (command.id, command.has(Flags::WRITE)),
             Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
         };

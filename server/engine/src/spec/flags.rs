@@ -72,10 +72,10 @@ impl Flags {
         (Flags::NO_AUTH, "no_auth"),
         (Flags::MAY_REPLICATE, "may_replicate"),
         (Flags::NO_MANDATORY_KEYS, "no_mandatory_keys"),
+        (Flags::NO_ASYNC_LOADING, "no_async_loading"),
         (Flags::NO_MULTI, "no_multi"),
         (Flags::MOVABLEKEYS, "movablekeys"),
         (Flags::ALLOW_BUSY, "allow_busy"),
-        (Flags::NO_ASYNC_LOADING, "no_async_loading"),
     ];
 }
 

@@ -79,6 +79,11 @@ impl Identity {
     pub(crate) fn new(rng: &mut Rng) -> Self {
         Identity { process: Process::default(), run_id: hex_id(rng), replication_id: hex_id(rng) }
     }
+
+    /// Takes another id for replication, chosen at random.
+    pub(crate) fn renew_replication_id(&mut self, rng: &mut Rng) {
+        self.replication_id = hex_id(rng);
+    }
 }
 
 /// Forty random hexadecimal digits, as INFO's `run_id`.

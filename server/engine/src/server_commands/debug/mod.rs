@@ -1,0 +1,140 @@
+//! DEBUG: what tests need.
+
+mod digest;
+mod object;
+mod populate;
+mod protocol;
+mod reload;
+mod switches;
+
+use crate::core::{Call, Engine, Handler, Stop};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, help, quotable};
+use crate::values::Value;
+use lockwheel_resp::{Reply, number};
+use std::time::Duration;
+
+const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", \
+                       you can run it from a local connection, otherwise you need to set this option in the \
+                       configuration file, and then restart the server.";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine(debug))
+    .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])
+    .about("server", "1.0.0", "Depends on subcommand.")
+    .summary("Does what a test needs and nobody else should: looks inside, and stops or switches what runs.")
+    .syntax("subcommand [argument [argument ...]]")
+    .help(&[
+        "CHANGE-REPL-ID",
+        "    Give the server another replication id.",
+        "DICT-RESIZING <0|1>",
+        "    Accepted: tables are never resized in steps.",
+        "DIGEST",
+        "    A hexadecimal digest of all keys, as Redis computes it.",
+        "DIGEST-VALUE <key> [<key> ...]",
+        "    A hexadecimal digest of the value of each key, as Redis computes it.",
+        "ERROR <string>",
+        "    Return an error with <string> as message.",
+        "HTSTATS <dbid>",
+        "    How many keys a database has, and how many of them have a deadline.",
+        "HTSTATS-KEY <key>",
+        "    How many elements there are in the hash table that <key> holds.",
+        "LOADAOF",
+        "    The same as RELOAD.",
+        "LOG <message>",
+        "    Write <message> to the server log.",
+        "OBJECT <key>",
+        "    Tell how what <key> holds is kept.",
+        "PAUSE-CRON <0|1>",
+        "    Accepted: there is no periodic job.",
+        "POPULATE <count> [<prefix>] [<size>]",
+        "    Create <count> string keys named key:<num>, or <prefix>:<num>, with values of <size> bytes.",
+        "PROTOCOL <type>",
+        "    Reply with a test value of the specified type. <type> can be: string,",
+        "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
+        "    true, false.",
+        "QUICKLIST-PACKED-THRESHOLD <size>",
+        "    Accepted: a large element of a list has a block of its own anyway. At most about 4gb.",
+        "RELOAD [option ...]",
+        "    Write every value as DUMP does, and put what is read from that in its place.",
+        "REPLYBUFFER PEAK-RESET-TIME <NEVER||RESET|time>",
+        "    Accepted: reply buffers are not resized by time.",
+        "REPLYBUFFER RESIZING <0|1>",
+        "    Accepted: reply buffers are not resized by time.",
+        "SDSLEN <key>",
+        "    Tell how much memory the name of <key> and its string take.",
+        "SET-ACTIVE-EXPIRE <0|1>",
+        "    Let keys expire at their deadlines (1, the default), or only when they are named (0).",
+        "SET-DISABLE-DENY-SCRIPTS <0|1>",
+        "    Let scripts call the commands that are not for them (1), or not (0, the default).",
+        "SLEEP <seconds>",
+        "    Stop the server for <seconds>. Decimals allowed.",
+    ])
+    .errors(&[
+        "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try DEBUG HELP.",
+        REFUSED,
+    ])];
+
+/// Refused unless `enable-debug-command` allows it for the client.
+fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let local = engine.session(call.slot).peer.is_local();
+    if !engine.config.enable_debug_command.allows(local) {
+        return Err(CommandError::text(REFUSED));
+    }
+    match (&*args[1].to_ascii_lowercase(), args.len()) {
+        (b"help", 2) => write_help(engine, args, reply),
+        (b"sleep", 3) => sleep(engine, args, reply),
+        (b"error", 3) => reply.error(&args[2]),
+        (b"log", 3) => log(args, reply),
+        (b"object", 3) => return object::object(engine, call, args, reply),
+        (b"sdslen", 3) => return object::string_lengths(engine, call, args, reply),
+        (b"htstats", 3) => return object::table_of_database(engine, call, args, reply),
+        (b"htstats-key", 3) => return object::table_of_key(engine, call, args, reply),
+        (b"digest", 2) => digest::of_all(engine, call, reply),
+        (b"digest-value", _) => digest::of_keys(engine, call, args, reply),
+        (b"populate", 3..=5) => return populate::populate(engine, call, args, reply),
+        (b"protocol", 3) => return protocol::protocol(args, reply),
+        (b"loadaof", 2) => return reload::reload(engine, call, reply),
+        (b"reload", _) => {
+            reload::check(args)?;
+            return reload::reload(engine, call, reply);
+        }
+        _ => return switches::switch(engine, args, reply),
+    }
+    Ok(())
+}
+
+fn write_help(engine: &Engine, args: Args<'_>, reply: &mut dyn Reply) {
+    if let Some(debug) = engine.commands.resolve(args) {
+        help::write_container(debug, reply);
+    }
+}
+
+fn log(args: Args<'_>, reply: &mut dyn Reply) {
+    tracing::warn!("DEBUG LOG: {}", String::from_utf8_lossy(quotable(&args[2])));
+    reply.ok();
+}
+
+fn sleep(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply) {
+    // Text that is no number counts as 0, as in Redis.
+    let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
+    // A cast from a float stays within the range of the integer.
+    let us = (seconds * 1e6) as u64;
+    engine.time.sleep(us);
+    let asked_before = match engine.stop {
+        Some(Stop::Sleep(time)) => time,
+        _ => Duration::ZERO,
+    };
+    engine.stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
+    reply.ok();
+}
+
+/// The value of a key, without counting that it was looked at.
+fn peek<T>(
+    engine: &mut Engine,
+    call: Call<'_>,
+    key: &[u8],
+    look: impl FnOnce(&Value) -> T,
+) -> Result<T, CommandError> {
+    let tx = engine.keyspace.tx(call.db, engine.time.now);
+    tx.peek(key).map(look).ok_or(errors::NO_SUCH_KEY)
+}

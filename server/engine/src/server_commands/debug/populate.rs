@@ -1,0 +1,42 @@
+//! DEBUG POPULATE.
+
+use crate::core::{Call, Engine};
+use crate::spec::{Args, Outcome, errors};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+
+/// The most keys that one call makes: a few seconds' work.
+const KEYS_MAX: usize = 1 << 24;
+/// The most bytes of values.
+const BYTES_MAX: usize = 4 << 30;
+
+/// Makes keys that are numbered, but for those that are there already. Too many for one call are refused.
+pub(super) fn populate(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    let count = args.count(2)?;
+    let prefix = args.get(3).unwrap_or(b"key");
+    let size = if args.len() == 5 { args.count(4)? } else { 0 };
+    let bytes = count.checked_mul(size.max(prefix.len()));
+    if count > KEYS_MAX || bytes.is_none_or(|bytes| bytes > BYTES_MAX) {
+        return Err(errors::OUT_OF_RANGE);
+    }
+    let mut tx = engine.keyspace.tx(call.db, engine.time.now);
+    for number in 0..count {
+        let key = [prefix, format!(":{number}").as_bytes()].concat();
+        if tx.exists(&key) {
+            continue;
+        }
+        let mut text = format!("value:{number}").into_bytes();
+        if size > 0 {
+            text.resize(size, 0);
+        }
+        tx.set(&key, Value::Str(Str::text_only(&text)), false);
+        tx.touched(&key);
+    }
+    reply.ok();
+    Ok(())
+}

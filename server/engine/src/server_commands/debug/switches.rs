@@ -1,0 +1,39 @@
+//! The subcommands of DEBUG that switch parts of the server off and on.
+
+use crate::config;
+use crate::core::Engine;
+use crate::spec::{Args, CommandError, Outcome, unknown_or_arity};
+use lockwheel_resp::{Reply, number};
+
+const WRONG_THRESHOLD: &str = "ERR argument must be a memory value bigger than 1 and smaller than 4gb";
+/// Redis keeps as far from 4 GiB.
+const THRESHOLD_MAX: u64 = (1 << 32) - (1 << 20);
+
+/// Does what the words say, or answers that they are unknown.
+pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match (&*args[1].to_ascii_lowercase(), args.len()) {
+        (b"set-active-expire", 3) => engine.switches.expires_actively = is_on(&args[2]),
+        (b"set-disable-deny-scripts", 3) => engine.switches.restricts_scripts = !is_on(&args[2]),
+        (b"change-repl-id", 2) => engine.environment.identity.renew_replication_id(engine.keyspace.rng()),
+        (b"quicklist-packed-threshold", 3) => {
+            let threshold = config::size(&args[2]).filter(|bytes| *bytes <= THRESHOLD_MAX);
+            threshold.ok_or(CommandError::text(WRONG_THRESHOLD))?;
+        }
+        // There is nothing here that these could switch.
+        (b"pause-cron" | b"dict-resizing", 3) => {}
+        (b"replybuffer", 4) if args.is(2, "resizing") => {}
+        (b"replybuffer", 4) if args.is(2, "peak-reset-time") => {
+            if !args.is(3, "never") && !args.is(3, "reset") {
+                args.int(3)?;
+            }
+        }
+        _ => return Err(unknown_or_arity(args)),
+    }
+    reply.ok();
+    Ok(())
+}
+
+/// Whether a number is not 0, read as C's `atoi` reads it: what is no number is 0.
+fn is_on(text: &[u8]) -> bool {
+    number::parse_i64(text).unwrap_or(0) != 0
+}
