@@ -1,6 +1,6 @@
 //! COMMAND: the rows of commands, and where a request's keys are.
 
-use super::command_info;
+use super::{command_docs, command_info};
 use crate::core::{Handler, ReadingHandler};
 use crate::keyspace::glob;
 use crate::spec::{
@@ -40,6 +40,17 @@ const COMMAND: &[Row<Handler>] = &[
         .about("server", "2.8.13", "O(1)")
         .summary("Counts the commands.")
         .help(&["COUNT", "    Return the total number of commands in this Redis server."]),
+    row("docs", -2, docs)
+        .about("server", "7.0.0", "")
+        .summary("Documents commands, without any named all.")
+        .help(&[
+            "DOCS [<command-name> ...]",
+            "    Return documentation details about multiple Redis commands.",
+            "    If no command names are given, documentation details for all",
+            "    commands are returned.",
+        ])
+        .syntax("[command-name ...]")
+        .tips(ORDER),
     row("getkeys", -3, getkeys)
         .about("server", "2.8.13", "O(N), N the arguments of the request")
         .summary("Picks the keys out of a request.")
@@ -111,6 +122,19 @@ fn info(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
             None => reply.null(),
         }
     }
+    Ok(())
+}
+
+fn docs(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let names = args.from(2);
+    if names.is_empty() {
+        reply.map(table.iter().len());
+        table.iter().for_each(|command| command_docs::write(command, reply));
+        return Ok(());
+    }
+    let known: Vec<_> = names.iter().filter_map(|name| table.find_full(name)).collect();
+    reply.map(known.len());
+    known.iter().for_each(|command| command_docs::write(command, reply));
     Ok(())
 }
 

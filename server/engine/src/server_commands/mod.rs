@@ -5,6 +5,7 @@ mod client;
 mod client_filter;
 mod clock;
 mod command;
+mod command_docs;
 mod command_info;
 mod config;
 mod connection;

@@ -24,12 +24,18 @@ pub struct Spec {
     pub group: &'static str,
     /// The first Redis version that had it.
     pub since: &'static str,
-    /// Time complexity.
+    /// Time complexity; empty where Redis tells none.
     pub complexity: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// What changed since: the version and the change, in the words of COMMAND DOCS.
+    pub history: &'static [(&'static str, &'static str)],
+    /// The version that deprecated it, and what replaces it, in the words of COMMAND DOCS.
+    pub deprecated: Option<(&'static str, &'static str)>,
+    /// Whether it is not for users: servers or their tests send it.
+    pub is_internal: bool,
     /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
-    /// `( )` a group, `...` repetition of what stands before it.
+    /// `( )` a group, `...` repetition of what stands before it; and the notes that [`syntax`](super::syntax) lists.
     pub syntax: &'static str,
     /// Finds the secret arguments of a request: passwords; without this there are none.
     pub secrets: Option<Secrets>,
@@ -89,6 +95,9 @@ impl<H: Copy + 'static> Row<H> {
             since: "1.0.0",
             complexity: "O(1)",
             summary: "",
+            history: &[],
+            deprecated: None,
+            is_internal: false,
             syntax: "",
             secrets: None,
             tips: &[],
@@ -134,6 +143,24 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets its summary.
     pub const fn summary(mut self, summary: &'static str) -> Self {
         self.spec.summary = summary;
+        self
+    }
+
+    /// Sets what changed since its first version.
+    pub const fn history(mut self, history: &'static [(&'static str, &'static str)]) -> Self {
+        self.spec.history = history;
+        self
+    }
+
+    /// Sets the version that deprecated it, and what replaces it.
+    pub const fn deprecated(mut self, since: &'static str, replaced_by: &'static str) -> Self {
+        self.spec.deprecated = Some((since, replaced_by));
+        self
+    }
+
+    /// Sets that it is not for users.
+    pub const fn internal(mut self) -> Self {
+        self.spec.is_internal = true;
         self
     }
 
