@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row {
     ..Row::container("command", -1, COMMAND)
         .flags(&[FLAGS])
         .categories(&["connection"])
-        .about("server", "2.8.13", "O(N), N the commands")
+        .about("server", "2.8.13", "O(N) where N is the total number of Redis commands")
         .summary("Tells about all commands.")
         .help(&["(no subcommand)", "    Return details about all Redis commands."])
         .tips(ORDER)
@@ -41,7 +41,7 @@ const COMMAND: &[Row<Handler>] = &[
         .summary("Counts the commands.")
         .help(&["COUNT", "    Return the total number of commands in this Redis server."]),
     row("docs", -2, docs)
-        .about("server", "7.0.0", "")
+        .about("server", "7.0.0", "O(N) where N is the number of commands to look up")
         .summary("Documents commands, without any named all.")
         .help(&[
             "DOCS [<command-name> ...]",
@@ -52,13 +52,13 @@ const COMMAND: &[Row<Handler>] = &[
         .syntax("[command-name ...]")
         .tips(ORDER),
     row("getkeys", -3, getkeys)
-        .about("server", "2.8.13", "O(N), N the arguments of the request")
+        .about("server", "2.8.13", "O(N) where N is the number of arguments to the command")
         .summary("Picks the keys out of a request.")
         .help(&["GETKEYS <full-command>", "    Return the keys from a full Redis command."])
         .syntax("command [arg ...]")
         .errors(KEYS_ERRORS),
     row("getkeysandflags", -3, getkeysandflags)
-        .about("server", "7.0.0", "O(N), N the arguments of the request")
+        .about("server", "7.0.0", "O(N) where N is the number of arguments to the command")
         .summary("Picks the keys out of a request, each with what is done to it.")
         .help(&[
             "GETKEYSANDFLAGS <full-command>",
@@ -72,8 +72,9 @@ const COMMAND: &[Row<Handler>] = &[
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     row("info", -2, info)
-        .about("server", "2.8.13", "O(N), N the named commands")
+        .about("server", "2.8.13", "O(N) where N is the number of commands to look up")
         .summary("Tells about commands, without any named about all.")
+        .history(&[("7.0.0", "Allowed to be called with no argument to get info on all commands.")])
         .help(&[
             "INFO [<command-name> ...]",
             "    Return details about multiple Redis commands.",
@@ -84,11 +85,11 @@ const COMMAND: &[Row<Handler>] = &[
         .syntax("[command-name ...]")
         .tips(ORDER),
     row("list", -2, list)
-        .about("server", "7.0.0", "O(N), N the commands")
+        .about("server", "7.0.0", "O(N) where N is the total number of Redis commands")
         .summary("Lists the names of commands.")
         .help(&["LIST", "    Return a list of all commands in this Redis server."])
         .help_after("count")
-        .syntax("[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]")
+        .syntax("[FILTERBY (filterby: MODULE module-name | ACLCAT category | PATTERN pattern)]")
         .tips(ORDER)
         .errors(&["ERR syntax error"]),
 ];

@@ -12,8 +12,9 @@ const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-comman
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine(debug))
     .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])
-    .about("server", "1.0.0", "O(1)")
+    .about("server", "1.0.0", "Depends on subcommand.")
     .summary("Does what a test needs and nobody else should: stops the whole server for a while.")
+    .internal()
     .syntax("(SLEEP seconds | HELP)")
     .help(&["SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."])
     .errors(&[

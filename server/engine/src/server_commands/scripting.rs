@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
-        .about("scripting", "2.6.0", "Depends on the script")
+        .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
-        .about("scripting", "7.0.0", "Depends on the script")
+        .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script that may not write.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
-        .about("scripting", "2.6.0", "Depends on the script")
+        .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
@@ -63,12 +63,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
-        .about("scripting", "7.0.0", "Depends on the script")
+        .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest; it may not write.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::container("script", -2, SCRIPT)
-        .about("scripting", "2.6.0", "Depends on the subcommand.")
+        .about("scripting", "2.6.0", "Depends on subcommand.")
         .summary("Looks after the cache of scripts."),
 ];
 
@@ -76,7 +76,12 @@ const SCRIPT: &[Row<Handler>] = &[
     Row::new("exists", -3, Handler::Scripts(script_exists))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
-        .about("scripting", "2.6.0", "O(N), N the digests")
+        .about(
+            "scripting",
+            "2.6.0",
+            "O(N) with N being the number of scripts to check (so checking a single script is an O(1) \
+             operation).",
+        )
         .summary("Tells which scripts are cached.")
         .help(&[
             "EXISTS <sha1> [<sha1> ...]",
@@ -87,8 +92,9 @@ const SCRIPT: &[Row<Handler>] = &[
     Row::new("flush", -2, Handler::Scripts(script_flush))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
-        .about("scripting", "2.6.0", "O(N), N the cached scripts")
+        .about("scripting", "2.6.0", "O(N) with N being the number of scripts in cache")
         .summary("Empties the cache.")
+        .history(&[("6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers.")])
         .help(&[
             "FLUSH [ASYNC|SYNC]",
             "    Flush the Lua scripts cache. Very dangerous on replicas.",
@@ -97,7 +103,7 @@ const SCRIPT: &[Row<Handler>] = &[
             "    * ASYNC: Asynchronously flush the scripts cache.",
             "    * SYNC: Synchronously flush the scripts cache.",
         ])
-        .syntax("[ASYNC | SYNC]")
+        .syntax("[async@6.2.0: ASYNC | SYNC]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
     Row::help_command("help", 2)
@@ -116,7 +122,7 @@ const SCRIPT: &[Row<Handler>] = &[
     Row::new("load", 3, Handler::Scripts(script_load))
         .flags(&[Flags::NOSCRIPT, Flags::STALE])
         .categories(&["scripting"])
-        .about("scripting", "2.6.0", "O(N), N the length of the script")
+        .about("scripting", "2.6.0", "O(N) with N being the length in bytes of the script body.")
         .summary("Caches a script.")
         .help(&["LOAD <script>", "    Load a script into the scripts cache without executing it."])
         .syntax("script")
