@@ -137,7 +137,11 @@ const OBJECT: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
         .about("generic", "2.2.3", "O(1)")
         .summary("The representation of what a key holds.")
-        .help(&["ENCODING <key>", "    The representation of what the <key> holds."])
+        .help(&[
+            "ENCODING <key>",
+            "    Return the kind of internal representation used in order to store the value",
+            "    associated with a <key>.",
+        ])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
     Row::help_command("help", 2)

@@ -8,9 +8,9 @@ use std::ops::Range;
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
-const SUBSTRING_COST: &str = "O(N) where N is the length of the returned string. The complexity is ultimately determined by the \
-     returned length, but because creating a substring from an existing string is very cheap, it can be \
-     considered O(1) for small strings.";
+const SUBSTRING_COST: &str = "O(N) where N is the length of the returned string. The complexity is \
+    ultimately determined by the returned length, but because creating a substring from an existing string \
+    is very cheap, it can be considered O(1) for small strings.";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[

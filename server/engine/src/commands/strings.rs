@@ -3,7 +3,7 @@
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
 use crate::keyspace::{EntryId, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
@@ -25,7 +25,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(
             1,
             &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS],
-        )])
+        )
+        .notes("RW and ACCESS due to the optional `GET` argument")])
+        .key_finder(set_key)
         .about("string", "1.0.0", "O(1)")
         .summary(
             "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
@@ -83,7 +85,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("getex", -2, getex as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])
+            .notes("RW and UPDATE because it changes the TTL")])
         .about("string", "6.2.0", "O(1)")
         .summary("Answers the string that a key holds and sets or clears its deadline.")
         .syntax(
@@ -140,6 +143,17 @@ fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) ->
         tx.notify(key, events::EXPIRE);
     }
     at
+}
+
+/// The key of SET, which is read with GET only.
+fn set_key(args: Args<'_>) -> Vec<Key> {
+    let reads = (3..args.len()).any(|at| args.is(at, "get"));
+    let flags = if reads {
+        &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE][..]
+    } else {
+        &[KeyFlags::OW, KeyFlags::UPDATE]
+    };
+    vec![(1, KeyFlags::of(flags))]
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -58,8 +58,6 @@ const CLIENT: &[Row<Handler>] = &[
             "    Kill connections. Options are:",
             "    * ADDR (<ip:port>|<unixsocket>:0)",
             "      Kill connections made from the specified address",
-            "    * ID <client-id>",
-            "      Kill the connection of the specified ID.",
             "    * LADDR (<ip:port>|<unixsocket>:0)",
             "      Kill connections made to specified local address",
             "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
@@ -101,8 +99,6 @@ const CLIENT: &[Row<Handler>] = &[
             "    Return information about client connections. Options:",
             "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
             "      Return clients of specified type.",
-            "    * ID <client-id> [<client-id> ...]",
-            "      Return the clients of the specified IDs.",
         ])
         .syntax(
             "[TYPE (normal_master_replica_pubsub@5.0.0: NORMAL | MASTER | REPLICA | PUBSUB)] \
@@ -115,6 +111,7 @@ const CLIENT: &[Row<Handler>] = &[
         .about("connection", "7.0.0", "O(1)")
         .summary("Says whether the connection may be closed to save memory.")
         .help(&["NO-EVICT (ON|OFF)", "    Protect current client connection from eviction."])
+        .help_after("unblock")
         .syntax("(enabled: ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("no-touch", 3, Handler::Session(no_touch))

@@ -3,11 +3,8 @@
 use super::{command_docs, command_info};
 use crate::core::{Handler, ReadingHandler};
 use crate::keyspace::glob;
-use crate::spec::{
-    Args, Begin, Command, CommandError, CommandTable, Flags, KeyFlags, KeySpec, Outcome, Row, errors,
-};
+use crate::spec::{Args, Command, CommandError, CommandTable, Flags, Key, KeyFlags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
-use std::sync::Arc;
 
 const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 const ORDER: &[&str] = &["nondeterministic_output_order"];
@@ -167,7 +164,7 @@ fn list(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
 }
 
 fn getkeys(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (_, keys) = named_keys(table, args)?;
+    let keys = named_keys(table, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     keys.iter().for_each(|&(key, _)| reply.bulk(&request[key]));
@@ -175,63 +172,36 @@ fn getkeys(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outco
 }
 
 fn getkeysandflags(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (command, keys) = named_keys(table, args)?;
+    let keys = named_keys(table, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     for (key, flags) in keys {
         reply.array(2);
         reply.bulk(&request[key]);
-        let flags = actual_flags(&command, request, flags);
         command_info::write_names(KeyFlags::NAMES, |flag| flags.contains(flag), reply);
     }
     Ok(())
 }
 
-/// A key among the arguments of a request, and how it is used.
-type Key = (usize, KeyFlags);
-
 /// The keys of the request that follows `COMMAND GETKEYS`.
-fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
+fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<Vec<Key>, CommandError> {
     let request = Args::new(args.from(2));
     let command = table.resolve(request).filter(|command| is_whole(command, request));
-    let command = command.ok_or(CommandError::text("ERR Invalid command specified"))?.clone();
-    if command.spec.keys.is_empty() {
+    let command = command.ok_or(CommandError::text("ERR Invalid command specified"))?;
+    if !command.spec.has_keys() {
         return Err(CommandError::text("ERR The command has no key arguments"));
     }
     if !command.spec.accepts(request.len()) {
         return Err(CommandError::text("ERR Invalid number of arguments specified for command"));
     }
-    match keys(command.spec.keys, request) {
-        Some(keys) => Ok((command, keys)),
-        None if command.has(Flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
-        None => Err(CommandError::text("ERR Invalid arguments specified for command")),
+    let keys = command.spec.find_keys(request);
+    if keys.is_empty() && !command.has(Flags::NO_MANDATORY_KEYS) {
+        return Err(CommandError::text("ERR Invalid arguments specified for command"));
     }
+    Ok(keys)
 }
 
 /// Whether the request does not name an unknown subcommand.
 fn is_whole(command: &Command, request: Args<'_>) -> bool {
     command.subcommands.is_empty() || request.len() == 1
-}
-
-/// The keys of a request by the specs of its command; `None` when a spec does not fit the request.
-fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
-    let mut keys = Vec::new();
-    for spec in specs.iter().filter(|spec| !spec.flags.contains(KeyFlags::NOT_KEY)) {
-        let positions = spec.positions(request);
-        let may_lack = matches!(spec.begin, Begin::Keyword(..));
-        if positions.is_empty() && !may_lack {
-            return None;
-        }
-        keys.extend(positions.into_iter().map(|position| (position, spec.flags)));
-    }
-    Some(keys)
-}
-
-/// What a request does to a key, where that depends on its arguments: SET reads only with GET.
-fn actual_flags(command: &Command, request: Args<'_>, flags: KeyFlags) -> KeyFlags {
-    if !flags.contains(KeyFlags::VARIABLE_FLAGS) || command.name != "set" {
-        return flags;
-    }
-    let reads = (3..request.len()).any(|at| request.is(at, "get"));
-    if reads { KeyFlags::RW | KeyFlags::ACCESS | KeyFlags::UPDATE } else { KeyFlags::OW | KeyFlags::UPDATE }
 }

@@ -38,7 +38,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("eval", -3, Handler::Engine(eval))
         .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
-        .keys(&[EVAL_KEYS])
+        .keys(&[
+            EVAL_KEYS.notes("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")
+        ])
         .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
@@ -46,7 +48,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("eval_ro", -3, Handler::Engine(eval_ro))
         .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
-        .keys(&[EVAL_RO_KEYS])
+        .keys(&[EVAL_RO_KEYS
+            .notes("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")])
         .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script that may not write.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
@@ -98,8 +101,8 @@ const SCRIPT: &[Row<Handler>] = &[
         .help(&[
             "FLUSH [ASYNC|SYNC]",
             "    Flush the Lua scripts cache. Very dangerous on replicas.",
-            "    When called without the optional mode argument, the behavior is determined",
-            "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+            "    When called without the optional mode argument, the behavior is determined by the",
+            "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
             "    * ASYNC: Asynchronously flush the scripts cache.",
             "    * SYNC: Synchronously flush the scripts cache.",
         ])

@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::flags::Flags;
-use super::keys::KeySpec;
+use super::keys::{KeyFinder, KeySpec};
 
 /// The positions of secret arguments, in a request with the right number of arguments.
 pub type Secrets = fn(Args<'_>) -> Vec<usize>;
@@ -20,6 +20,8 @@ pub struct Spec {
     pub categories: &'static [&'static str],
     /// Where its keys are.
     pub keys: &'static [KeySpec],
+    /// Finds its keys where the specs cannot.
+    pub key_finder: Option<KeyFinder>,
     /// The group that the documentation lists it in.
     pub group: &'static str,
     /// The first Redis version that had it.
@@ -91,6 +93,7 @@ impl<H: Copy + 'static> Row<H> {
             flags: Flags::empty(),
             categories: &[],
             keys: &[],
+            key_finder: None,
             group: "generic",
             since: "1.0.0",
             complexity: "O(1)",
@@ -129,6 +132,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets where its keys are.
     pub const fn keys(mut self, keys: &'static [KeySpec]) -> Self {
         self.spec.keys = keys;
+        self
+    }
+
+    /// Sets the function that finds its keys where the specs cannot, or cannot tell what is done to them.
+    pub const fn key_finder(mut self, find: KeyFinder) -> Self {
+        self.spec.key_finder = Some(find);
         self
     }
 

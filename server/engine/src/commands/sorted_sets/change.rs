@@ -10,8 +10,8 @@ use std::ops::Range;
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
-const REMOVAL_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the number of elements removed \
-     by the operation.";
+const REMOVAL_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
+    number of elements removed by the operation.";
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[

@@ -17,11 +17,11 @@ const NOT_A_STRING: &str = "ERR min or max not valid string range item";
 const LIMIT_BY_RANK: &str =
     "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
 const SCORES_BY_LEX: &str = "ERR syntax error, WITHSCORES not supported in combination with BYLEX";
-const BY_RANK_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the number of elements \
-     returned.";
-const BY_LIMIT_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the number of elements being \
-     returned. If M is constant (e.g. always asking for the first 10 elements with LIMIT), you can consider \
-     it O(log(N)).";
+const BY_RANK_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
+    number of elements returned.";
+const BY_LIMIT_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
+    number of elements being returned. If M is constant (e.g. always asking for the first 10 elements with \
+    LIMIT), you can consider it O(log(N)).";
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
