@@ -4,7 +4,6 @@ use crate::differences;
 use crate::ours;
 use crate::pair::{Claim, Difference};
 use crate::redis_commands;
-use crate::redis_server::Kind;
 use lockwheel_engine::spec::Command;
 use lockwheel_engine::spec::syntax::Syntax;
 use std::fmt::Write;
@@ -44,10 +43,8 @@ pub fn text() -> String {
 
 fn write_group(group: &str, title: &str, text: &mut String) {
     let table = ours::commands();
-    let mut commands: Vec<_> = table
-        .iter_all()
-        .filter(|command| command.spec.group == group && command.subcommands.is_empty())
-        .collect();
+    let mut commands: Vec<_> =
+        table.iter_all().filter(|command| command.spec.group == group && is_listed(command)).collect();
     commands.sort_by_key(|command| command.name.as_str());
     let missing = redis_commands::missing_of(group);
     if commands.is_empty() && missing.is_empty() {
@@ -55,10 +52,17 @@ fn write_group(group: &str, title: &str, text: &mut String) {
     }
     let (first, rest) = title.split_at(1);
     line(text, format_args!("\n## {}{rest}\n", first.to_uppercase()));
+    let any = !commands.is_empty();
     commands.into_iter().for_each(|command| write_command(command, text));
     if !missing.is_empty() {
-        line(text, format_args!("\nNot there yet: {}.", missing.join(", ")));
+        let space = if any { "\n" } else { "" };
+        line(text, format_args!("{space}Not there yet: {}.", missing.join(", ")));
     }
+}
+
+/// Whether it stands in the page: containers stand by their subcommands, and each has a HELP.
+fn is_listed(command: &Command) -> bool {
+    command.subcommands.is_empty() && !command.name.ends_with("help")
 }
 
 fn write_command(command: &Command, text: &mut String) {
@@ -99,10 +103,6 @@ fn write_differences(text: &mut String) {
             .filter(|difference| difference.claim == claim)
             .for_each(|each| write_difference(each, text));
     }
-    let newer =
-        differences::against(Kind::Valkey).iter().filter(|difference| difference.claim == Claim::Newer);
-    line(text, format_args!("\nNot as in Valkey, which is newer than 7.2:\n"));
-    newer.for_each(|each| write_difference(each, text));
 }
 
 fn write_difference(difference: &Difference, text: &mut String) {
