@@ -35,6 +35,9 @@ pub struct Generated {
     pub form: Form,
 }
 
+/// How a synopsis writes an empty word.
+const EMPTY: &str = "\"\"";
+
 /// How often, in percent, an optional part is produced.
 const OPTIONAL_PERCENT: usize = 35;
 /// How often, in percent, a command is made wrong.
@@ -156,10 +159,11 @@ impl Line<'_> {
     fn part(&mut self, syntax: &Syntax<'_>) {
         match syntax {
             Syntax::Token(word) => {
-                let bytes = self.any_case(word);
-                self.words.push(Word::token(&bytes, word));
+                let bytes = if word.text == EMPTY { Vec::new() } else { self.any_case(word.text) };
+                self.words.push(Word::token(&bytes, word.text));
             }
-            Syntax::Argument(name) => self.argument(name),
+            Syntax::Argument(word) => self.argument(word.text),
+            Syntax::Named(_, part) => self.part(part),
             Syntax::Sequence(parts) => self.sequence(parts),
             Syntax::OneOf(parts) => {
                 let mut part = &parts[self.rng.below(parts.len())];

@@ -6,6 +6,7 @@
 pub mod broken;
 pub mod check;
 pub mod client;
+pub mod commands_page;
 pub mod compare;
 pub mod coverage;
 pub mod differences;

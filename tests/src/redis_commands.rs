@@ -11,7 +11,7 @@ use std::fmt::Write;
 const TEXT: &str = include_str!("redis_commands.txt");
 
 /// The groups as COMMAND DOCS names them, each with its name for people.
-const GROUPS: [(&str, &str); 16] = [
+pub const GROUPS: [(&str, &str); 16] = [
     ("string", "strings"),
     ("bitmap", "bitmaps"),
     ("hash", "hashes"),
@@ -39,22 +39,26 @@ pub fn all() -> BTreeMap<&'static str, &'static str> {
 /// A table, in Markdown, of what our server does not have: a row for each group with something missing. A container
 /// that is missing stands for its subcommands too.
 pub fn missing() -> String {
-    let commands = ours::commands();
-    let ours: BTreeSet<&str> = commands.iter_all().map(|command| command.name.as_str()).collect();
-    let all = all();
-    let is_told = |name: &str| {
-        let container = name.split_once('|').map(|(container, _)| container);
-        !ours.contains(name) && container.is_none_or(|container| ours.contains(container))
-    };
     let mut text = String::from("| | missing |\n|---|---|\n");
     for (group, title) in GROUPS {
-        let names = all.iter().filter(|(name, of)| **of == group && is_told(name));
-        let names: Vec<String> = names.map(|(name, _)| name.replace('|', " ").to_uppercase()).collect();
+        let names = missing_of(group);
         if !names.is_empty() {
             writeln!(text, "| {title} | {} |", names.join(", ")).expect("a text can be written to");
         }
     }
     text
+}
+
+/// What our server does not have of a group, in order. A container that is missing stands for its subcommands too.
+pub fn missing_of(group: &str) -> Vec<String> {
+    let commands = ours::commands();
+    let ours: BTreeSet<&str> = commands.iter_all().map(|command| command.name.as_str()).collect();
+    let is_told = |name: &str| {
+        let container = name.split_once('|').map(|(container, _)| container);
+        !ours.contains(name) && container.is_none_or(|container| ours.contains(container))
+    };
+    let names = all().into_iter().filter(|(name, of)| *of == group && is_told(name));
+    names.map(|(name, _)| name.replace('|', " ").to_uppercase()).collect()
 }
 
 /// What a real server has of 7.2 and before, by name and group.

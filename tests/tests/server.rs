@@ -2,7 +2,6 @@
 
 use lockwheel::{Config, Server};
 use lockwheel_engine::config::Permission;
-use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
@@ -251,56 +250,6 @@ fn replies_are_left_out_as_asked() {
     if let Some(real) = RealServer::start(Kind::Redis, &[]) {
         assert_eq!(run(real.addr()), run(server.addr()));
     }
-}
-
-/// Each entry is that of Redis 7.0 or of the descendant of 7.2: 7.2 itself stands between them.
-#[test]
-fn command_tells_what_the_real_servers_tell() {
-    let [Some(redis), Some(valkey)] = [Kind::Redis, Kind::Valkey].map(|kind| RealServer::start(kind, &[]))
-    else {
-        return;
-    };
-    let server = ours::server();
-    let mut clients = [redis.addr(), valkey.addr(), Endpoint::addr(&server)].map(Client::connect);
-    let mut problems = Vec::new();
-    for command in ours::commands().iter_all() {
-        let replies = clients.each_mut().map(|client| client.cmd(&["COMMAND", "INFO", &command.name]));
-        let [redis, valkey, own] = replies.map(entry);
-        let own = own.expect("our own table has it");
-        let real: Vec<Vec<String>> = redis.into_iter().chain(valkey).collect();
-        if !real.is_empty() && !real.contains(&own) {
-            problems.push(format!("{}\n  real: {real:?}\n  ours: {own:?}", command.name));
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
-}
-
-/// What an entry of COMMAND INFO says, the people's notes and the subcommands left out.
-fn entry(reply: Reply) -> Option<Vec<String>> {
-    let Reply::Array(mut entries) = reply else { panic!("no array: {reply}") };
-    let Reply::Array(mut fields) = entries.remove(0) else { return None };
-    fields.truncate(9);
-    let mut texts: Vec<String> = fields[..8]
-        .iter()
-        .map(|field| match field {
-            // The order of flags, categories and tips means nothing.
-            Reply::Array(_) => field.clone().sorted().to_string(),
-            other => other.to_string(),
-        })
-        .collect();
-    // What a slow script lets through grew after 7.2.
-    if texts[0].starts_with("\"client|") {
-        texts[2] = texts[2].replace("+allow_busy, ", "");
-    }
-    let Reply::Array(specs) = fields.remove(8) else { panic!("no specs") };
-    for spec in specs {
-        let Reply::Array(mut parts) = spec else { panic!("no spec") };
-        if parts[0].as_bytes() == Some(b"notes") {
-            parts.drain(..2);
-        }
-        texts.push(Reply::Array(parts).to_string());
-    }
-    Some(texts)
 }
 
 #[test]

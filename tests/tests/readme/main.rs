@@ -1,5 +1,6 @@
 //! What README.md says: its examples run as they stand, and its lists are those of the program.
 
+mod commands;
 mod console;
 mod first_tests;
 mod missing;

@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(KEY)
         .about("string", "2.6.0", "O(1)")
         .summary("Adds to the number that a key holds, with its fraction; no key counts as 0.")
-        .syntax("key increment")
+        .syntax("key increment:double")
         .errors(&["ERR value is not a valid float", "ERR increment would produce NaN or Infinity"]),
 ];
 

@@ -17,17 +17,25 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("flushdb", -1, flushdb as DataHandler)
         .flags(&[Flags::WRITE])
         .categories(&["keyspace", "dangerous"])
-        .about("server", "1.0.0", "O(N), N the keys of the database")
+        .about("server", "1.0.0", "O(N) where N is the number of keys in the selected database")
         .summary("Deletes all keys of the database. ASYNC and SYNC mean the same.")
-        .syntax("[ASYNC | SYNC]")
+        .history(&[
+            ("4.0.0", "Added the `ASYNC` flushing mode modifier."),
+            ("6.2.0", "Added the `SYNC` flushing mode modifier."),
+        ])
+        .syntax("[async: ASYNC@4.0.0 | SYNC@6.2.0]")
         .tips(FLUSH_TIPS)
         .errors(&["ERR syntax error"]),
     Row::new("flushall", -1, flushall as DataHandler)
         .flags(&[Flags::WRITE])
         .categories(&["keyspace", "dangerous"])
-        .about("server", "1.0.0", "O(N), N the keys of all databases")
+        .about("server", "1.0.0", "O(N) where N is the total number of keys in all databases")
         .summary("Deletes all keys of all databases. ASYNC and SYNC mean the same.")
-        .syntax("[ASYNC | SYNC]")
+        .history(&[
+            ("4.0.0", "Added the `ASYNC` flushing mode modifier."),
+            ("6.2.0", "Added the `SYNC` flushing mode modifier."),
+        ])
+        .syntax("[async: ASYNC@4.0.0 | SYNC@6.2.0]")
         .tips(FLUSH_TIPS)
         .errors(&["ERR syntax error"]),
 ];

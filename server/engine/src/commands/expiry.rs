@@ -21,7 +21,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(UPDATED)
         .about("generic", "1.0.0", "O(1)")
         .summary("Gives a key a deadline, in seconds from now.")
-        .syntax("key seconds [NX | XX | GT | LT]")
+        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+        .syntax("key seconds [condition@7.0.0: NX | XX | GT | LT]")
         .errors(&[
             "ERR Unsupported option *",
             NX_WITH_OTHERS,
@@ -35,7 +36,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(UPDATED)
         .about("generic", "2.6.0", "O(1)")
         .summary("Gives a key a deadline, in milliseconds from now.")
-        .syntax("key milliseconds [NX | XX | GT | LT]")
+        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+        .syntax("key milliseconds [condition@7.0.0: NX | XX | GT | LT]")
         .errors(&[
             "ERR Unsupported option *",
             NX_WITH_OTHERS,
@@ -49,7 +51,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(UPDATED)
         .about("generic", "1.2.0", "O(1)")
         .summary("Gives a key a deadline, a Unix time in seconds.")
-        .syntax("key unix-time-seconds [NX | XX | GT | LT]")
+        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+        .syntax("key unix-time-seconds [condition@7.0.0: NX | XX | GT | LT]")
         .errors(&[
             "ERR Unsupported option *",
             NX_WITH_OTHERS,
@@ -63,7 +66,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(UPDATED)
         .about("generic", "2.6.0", "O(1)")
         .summary("Gives a key a deadline, a Unix time in milliseconds.")
-        .syntax("key unix-time-milliseconds [NX | XX | GT | LT]")
+        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+        .syntax("key unix-time-milliseconds [condition@7.0.0: NX | XX | GT | LT]")
         .errors(&[
             "ERR Unsupported option *",
             NX_WITH_OTHERS,
@@ -90,6 +94,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(READ_KEY)
         .about("generic", "1.0.0", "O(1)")
         .summary("The time that a key has left, in seconds; -1: it has no deadline, -2: there is no such key.")
+        .history(&[("2.8.0", "Added the -2 reply.")])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
     Row::new("pttl", 2, pttl as DataHandler)
@@ -98,6 +103,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(READ_KEY)
         .about("generic", "2.6.0", "O(1)")
         .summary("The time that a key has left, in milliseconds; -1: it has no deadline, -2: there is no such key.")
+        .history(&[("2.8.0", "Added the -2 reply.")])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
     Row::new("persist", 2, persist as DataHandler)

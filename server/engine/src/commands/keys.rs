@@ -17,7 +17,14 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE])
         .categories(&["keyspace"])
         .keys(EACH_REMOVED)
-        .about("generic", "1.0.0", "O(N), N the keys and all their elements")
+        .about(
+            "generic",
+            "1.0.0",
+            "O(N) where N is the number of keys that will be removed. When a key to remove holds a value \
+             other than a string, the individual complexity for this key is O(M) where M is the number of \
+             elements in the list, set, sorted set or hash. Removing a single key that holds a string value \
+             is O(1).",
+        )
         .summary("Deletes keys; how many there were.")
         .syntax("key [key ...]")
         .tips(SUMMED),
@@ -25,7 +32,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["keyspace"])
         .keys(EACH_REMOVED)
-        .about("generic", "4.0.0", "O(N), N the keys and all their elements")
+        .about(
+            "generic",
+            "4.0.0",
+            "O(1) for each key removed regardless of its size. Then the command does O(N) work in a \
+             different thread in order to reclaim memory, where N is the number of allocations the deleted \
+             objects where composed of.",
+        )
         .summary("Deletes keys; how many there were. The same as DEL.")
         .syntax("key [key ...]")
         .tips(SUMMED),
@@ -33,15 +46,16 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[FAST_READ])
         .categories(&["keyspace"])
         .keys(EACH_READ)
-        .about("generic", "1.0.0", "O(N), N the keys")
+        .about("generic", "1.0.0", "O(N) where N is the number of keys to check.")
         .summary("How many of the keys there are; one named twice counts twice.")
+        .history(&[("3.0.3", "Accepts multiple `key` arguments.")])
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("touch", -2, count as DataHandler)
         .flags(&[FAST_READ])
         .categories(&["keyspace"])
         .keys(EACH_READ)
-        .about("generic", "3.2.1", "O(N), N the keys")
+        .about("generic", "3.2.1", "O(N) where N is the number of keys that will be touched.")
         .summary("Looks keys up as a read would; how many of them there are.")
         .syntax("key [key ...]")
         .tips(SUMMED),
@@ -55,7 +69,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("keys", 2, keys as DataHandler)
         .flags(&[Flags::READONLY])
         .categories(&["keyspace", "dangerous"])
-        .about("generic", "1.0.0", "O(N), N the keys of the database")
+        .about(
+            "generic",
+            "1.0.0",
+            "O(N) with N being the number of keys in the database, under the assumption that the key names \
+             in the database and the given pattern have limited length.",
+        )
         .summary("All keys whose names match a pattern.")
         .syntax("pattern")
         .tips(&["request_policy:all_shards", "nondeterministic_output_order"]),
@@ -69,7 +88,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE])
         .categories(&["keyspace"])
         .keys(&[SOURCE, KeySpec::one(2, &[KeyFlags::OW, KeyFlags::UPDATE])])
-        .about("generic", "1.0.0", "O(1) beside freeing what the new name held")
+        .about("generic", "1.0.0", "O(1)")
         .summary("Gives a key another name, with its deadline, in place of a key that has that name.")
         .syntax("key newkey")
         .errors(&[NO_SUCH_KEY]),
@@ -79,6 +98,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[SOURCE, KeySpec::one(2, &[KeyFlags::OW, KeyFlags::INSERT])])
         .about("generic", "1.0.0", "O(1)")
         .summary("Gives a key another name, with its deadline, if no key has that name.")
+        .history(&[(
+            "3.2.0",
+            "The command no longer returns an error when source and destination names are the same.",
+        )])
         .syntax("key newkey")
         .errors(&[NO_SUCH_KEY]),
     Row::new("copy", -3, copy as DataHandler)
@@ -88,7 +111,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS]),
             KeySpec::one(2, &[KeyFlags::OW, KeyFlags::UPDATE]),
         ])
-        .about("generic", "6.2.0", "O(N), N the elements")
+        .about(
+            "generic",
+            "6.2.0",
+            "O(N) worst case for collections, where N is the number of nested items. O(1) for string values.",
+        )
         .summary("Copies a key, with its deadline, to another name or database.")
         .syntax("source destination [DB destination-db] [REPLACE]")
         .errors(&[
@@ -99,7 +126,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR DB index is out of range",
         ]),
     Row::container("object", -2, OBJECT)
-        .about("generic", "2.2.3", "O(1)")
+        .about("generic", "2.2.3", "Depends on subcommand.")
         .summary("Looks at how a key is held."),
 ];
 
@@ -110,7 +137,11 @@ const OBJECT: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
         .about("generic", "2.2.3", "O(1)")
         .summary("The representation of what a key holds.")
-        .help(&["ENCODING <key>", "    The representation of what the <key> holds."])
+        .help(&[
+            "ENCODING <key>",
+            "    Return the kind of internal representation used in order to store the value",
+            "    associated with a <key>.",
+        ])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
     Row::help_command("help", 2)

@@ -198,6 +198,7 @@ pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandle
     Row::new(name, -3, handler)
         .flags(&[Flags::WRITE, Flags::BLOCKING])
         .keys(ALL_BUT_LAST)
+        .history(&[("6.0.0", "`timeout` is interpreted as a double instead of an integer.")])
         .syntax("key [key ...] timeout")
         .errors(TIMEOUT_ERRORS)
 }

@@ -8,9 +8,15 @@ use lockwheel_resp::{Reply, number};
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as DataHandler)
     .flags(&[Flags::READONLY])
     .categories(&["keyspace"])
-    .about("generic", "2.8.0", "O(COUNT) a call, O(N) for all of N keys")
+    .about(
+        "generic",
+        "2.8.0",
+        "O(1) for every call. O(N) for a complete iteration, including enough command calls for the \
+             cursor to return back to 0. N is the number of elements inside the collection.",
+    )
     .summary("Goes through the keys of the database, a page at a time.")
-    .syntax("cursor [MATCH pattern] [COUNT count] [TYPE type]")
+    .history(&[("6.0.0", "Added the `TYPE` subcommand.")])
+    .syntax("cursor [MATCH pattern] [COUNT count] [TYPE type@6.0.0]")
     .tips(&["nondeterministic_output", "request_policy:special"])
     .errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"])];
 

@@ -8,6 +8,9 @@ use std::ops::Range;
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+const SUBSTRING_COST: &str = "O(N) where N is the length of the returned string. The complexity is \
+    ultimately determined by the returned length, but because creating a substring from an existing string \
+    is very cheap, it can be considered O(1) for small strings.";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -15,7 +18,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])])
-        .about("string", "2.0.0", "O(N) amortised, N the bytes appended")
+        .about(
+            "string",
+            "2.0.0",
+            "O(1). The amortized time complexity is O(1) assuming the appended value is small and the \
+             already present value is of any size, since the dynamic string library used by Redis will \
+             double the free space available on every reallocation.",
+        )
         .summary("Appends to a string, made when there is no such key; its new length.")
         .syntax("key value")
         .errors(&[TOO_LONG]),
@@ -30,7 +39,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["string"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
-        .about("string", "2.4.0", "O(N), N the bytes answered")
+        .about("string", "2.4.0", SUBSTRING_COST)
         .summary("A part of a string, both ends included; negative positions count from the end.")
         .syntax("key start end")
         .errors(&[NOT_AN_INTEGER]),
@@ -38,15 +47,22 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["string"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
-        .about("string", "1.0.0", "O(N), N the bytes answered")
+        .about("string", "1.0.0", SUBSTRING_COST)
         .summary("The old name of GETRANGE.")
+        .deprecated("2.0.0", "`GETRANGE`")
         .syntax("key start end")
         .errors(&[NOT_AN_INTEGER]),
     Row::new("setrange", 4, setrange as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
-        .about("string", "2.2.0", "O(N), N the bytes written and those padded")
+        .about(
+            "string",
+            "2.2.0",
+            "O(1), not counting the time taken to copy the new string in place. Usually, this string is \
+             very small so the amortized complexity is O(1). Otherwise, complexity is O(M) with M being the \
+             length of the value argument.",
+        )
         .summary("Overwrites a part of a string, padded with zero bytes up to it; its new length.")
         .syntax("key offset value")
         .errors(&[NOT_AN_INTEGER, "ERR offset is out of range", TOO_LONG]),

@@ -3,7 +3,7 @@
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
 use crate::keyspace::{EntryId, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
@@ -25,14 +25,23 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(
             1,
             &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS],
-        )])
+        )
+        .notes("RW and ACCESS due to the optional `GET` argument")])
+        .key_finder(set_key)
         .about("string", "1.0.0", "O(1)")
         .summary(
             "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
         )
+        .history(&[
+            ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
+            ("6.0.0", "Added the `KEEPTTL` option."),
+            ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
+            ("7.0.0", "Allowed the `NX` and `GET` options to be used together."),
+        ])
         .syntax(
-            "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | \
-             PXAT unix-time-milliseconds | KEEPTTL]",
+            "key value [condition@2.6.12: NX | XX] [GET@6.2.0] [expiration: EX seconds@2.6.12 | \
+             PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | PXAT unix-time-milliseconds@6.2.0 | \
+             KEEPTTL@6.0.0]",
         )
         .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"]),
     Row::new("setnx", 3, setnx as DataHandler)
@@ -64,6 +73,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("string", "1.0.0", "O(1)")
         .summary("Sets a key to a string and answers the one it held.")
+        .deprecated("6.2.0", "`SET` with the `!GET` argument")
         .syntax("key value"),
     Row::new("getdel", 2, getdel as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
@@ -75,19 +85,20 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("getex", -2, getex as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["string"])
-        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])
+            .notes("RW and UPDATE because it changes the TTL")])
         .about("string", "6.2.0", "O(1)")
         .summary("Answers the string that a key holds and sets or clears its deadline.")
         .syntax(
-            "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | \
-             PERSIST]",
+            "key [expiration: EX seconds | PX milliseconds | EXAT unix-time-seconds | \
+             PXAT unix-time-milliseconds | PERSIST]",
         )
         .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'getex' command"]),
     Row::new("mget", -2, mget as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["string"])
         .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO, KeyFlags::ACCESS])])
-        .about("string", "1.0.0", "O(N), N the keys")
+        .about("string", "1.0.0", "O(N) where N is the number of keys to retrieve.")
         .summary("The strings that several keys hold.")
         .syntax("key [key ...]")
         .tips(&["request_policy:multi_shard"]),
@@ -95,7 +106,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
         .keys(&[KeySpec::range(1, -1, 2, &[KeyFlags::OW, KeyFlags::UPDATE])])
-        .about("string", "1.0.1", "O(N), N the keys")
+        .about("string", "1.0.1", "O(N) where N is the number of keys to set.")
         .summary("Sets several keys to strings at once.")
         .syntax("key value [key value ...]")
         .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"]),
@@ -103,7 +114,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["string"])
         .keys(&[KeySpec::range(1, -1, 2, &[KeyFlags::OW, KeyFlags::INSERT])])
-        .about("string", "1.0.1", "O(N), N the keys")
+        .about("string", "1.0.1", "O(N) where N is the number of keys to set.")
         .summary("Sets several keys to strings at once if there is none of them.")
         .syntax("key value [key value ...]")
         .tips(&["request_policy:multi_shard", "response_policy:agg_min"]),
@@ -132,6 +143,17 @@ fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) ->
         tx.notify(key, events::EXPIRE);
     }
     at
+}
+
+/// The key of SET, which is read with GET only.
+fn set_key(args: Args<'_>) -> Vec<Key> {
+    let reads = (3..args.len()).any(|at| args.is(at, "get"));
+    let flags = if reads {
+        &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE][..]
+    } else {
+        &[KeyFlags::OW, KeyFlags::UPDATE]
+    };
+    vec![(1, KeyFlags::of(flags))]
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

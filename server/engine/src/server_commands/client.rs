@@ -11,7 +11,7 @@ const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
-    .about("connection", "2.4.0", "Depends on the subcommand.")
+    .about("connection", "2.4.0", "Depends on subcommand.")
     .summary("Looks after the connections of clients.")];
 
 const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
@@ -39,8 +39,18 @@ const CLIENT: &[Row<Handler>] = &[
         .tips(&["nondeterministic_output"]),
     row("kill", -3, Handler::Engine(kill))
         .flags(&[ADMIN])
-        .about("connection", "2.4.0", "O(N), N the clients")
+        .about("connection", "2.4.0", "O(N) where N is the number of client connections")
         .summary("Closes connections.")
+        .history(&[
+            ("2.8.12", "Added new filter format."),
+            ("2.8.12", "`ID` option."),
+            ("3.2.0", "Added `master` type in for `TYPE` option."),
+            (
+                "5.0.0",
+                "Replaced `slave` `TYPE` with `replica`. `slave` still supported for backward compatibility.",
+            ),
+            ("6.2.0", "`LADDR` option."),
+        ])
         .help(&[
             "KILL <ip:port>",
             "    Kill connection made from <ip:port>.",
@@ -48,8 +58,6 @@ const CLIENT: &[Row<Handler>] = &[
             "    Kill connections. Options are:",
             "    * ADDR (<ip:port>|<unixsocket>:0)",
             "      Kill connections made from the specified address",
-            "    * ID <client-id>",
-            "      Kill the connection of the specified ID.",
             "    * LADDR (<ip:port>|<unixsocket>:0)",
             "      Kill connections made to specified local address",
             "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
@@ -60,8 +68,9 @@ const CLIENT: &[Row<Handler>] = &[
             "      Skip killing current connection (default: yes).",
         ])
         .syntax(
-            "(ip:port | (ID client-id | TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB) | USER username | \
-             ADDR ip:port | LADDR ip:port | SKIPME (YES | NO)) ...)",
+            "(filter: ip:port@-2.8.12 | (new-format: [ID client-id@2.8.12] | \
+             [TYPE (normal_master_slave_pubsub@2.8.12: NORMAL | MASTER@3.2.0 | SLAVE | REPLICA@5.0.0 | PUBSUB)] | \
+             [USER username] | [ADDR ip:port] | [LADDR ip:port@6.2.0] | [SKIPME yes/no]) ...)",
         )
         .errors(&[
             "ERR No such client",
@@ -72,17 +81,29 @@ const CLIENT: &[Row<Handler>] = &[
         ]),
     row("list", -2, Handler::Engine(list))
         .flags(&[ADMIN])
-        .about("connection", "2.4.0", "O(N), N the clients")
+        .about("connection", "2.4.0", "O(N) where N is the number of client connections")
         .summary("Tells about all connections.")
+        .history(&[
+            ("2.8.12", "Added unique client `id` field."),
+            ("5.0.0", "Added optional `TYPE` filter."),
+            ("6.0.0", "Added `user` field."),
+            (
+                "6.2.0",
+                "Added `argv-mem`, `tot-mem`, `laddr` and `redir` fields and the optional `ID` filter.",
+            ),
+            ("7.0.0", "Added `resp`, `multi-mem`, `rbs` and `rbp` fields."),
+            ("7.0.3", "Added `ssub` field."),
+        ])
         .help(&[
             "LIST [options ...]",
             "    Return information about client connections. Options:",
             "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
             "      Return clients of specified type.",
-            "    * ID <client-id> [<client-id> ...]",
-            "      Return the clients of the specified IDs.",
         ])
-        .syntax("[TYPE (NORMAL | MASTER | REPLICA | PUBSUB) | ID client-id [client-id ...]]")
+        .syntax(
+            "[TYPE (normal_master_replica_pubsub@5.0.0: NORMAL | MASTER | REPLICA | PUBSUB)] \
+             [ID (id@6.2.0: client-id [client-id ...])]",
+        )
         .tips(&["nondeterministic_output"])
         .errors(&["ERR Invalid client ID", "ERR Unknown client type 'type'", "ERR syntax error"]),
     row("no-evict", 3, Handler::Session(no_evict))
@@ -90,13 +111,14 @@ const CLIENT: &[Row<Handler>] = &[
         .about("connection", "7.0.0", "O(1)")
         .summary("Says whether the connection may be closed to save memory.")
         .help(&["NO-EVICT (ON|OFF)", "    Protect current client connection from eviction."])
-        .syntax("(ON | OFF)")
+        .help_after("unblock")
+        .syntax("(enabled: ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("no-touch", 3, Handler::Session(no_touch))
         .about("connection", "7.2.0", "O(1)")
         .summary("Says whether reading a key counts as using it.")
         .help(&["NO-TOUCH (ON|OFF)", "    Will not touch LRU/LFU stats when this mode is on."])
-        .syntax("(ON | OFF)")
+        .syntax("(enabled: ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("reply", 3, Handler::Session(reply_mode))
         .about("connection", "3.2.0", "O(1)")
@@ -113,7 +135,7 @@ const CLIENT: &[Row<Handler>] = &[
             "    * LIB-NAME: the client lib name.",
             "    * LIB-VER: the client lib version.",
         ])
-        .syntax("(LIB-NAME libname | LIB-VER libver)")
+        .syntax("(attr: LIB-NAME libname | LIB-VER libver)")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&[
             "ERR Unrecognized option 'option'",
@@ -128,7 +150,7 @@ const CLIENT: &[Row<Handler>] = &[
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
     row("unblock", -3, Handler::Engine(unblock))
         .flags(&[ADMIN])
-        .about("connection", "5.0.0", "O(log N), N the clients")
+        .about("connection", "5.0.0", "O(log N) where N is the number of client connections")
         .summary("Ends the wait of a client that is blocked.")
         .help(&["UNBLOCK <clientid> [TIMEOUT|ERROR]", "    Unblock the specified blocked client."])
         .syntax("client-id [TIMEOUT | ERROR]")

@@ -1,13 +1,10 @@
 //! COMMAND: the rows of commands, and where a request's keys are.
 
-use super::command_info;
+use super::{command_docs, command_info};
 use crate::core::{Handler, ReadingHandler};
 use crate::keyspace::glob;
-use crate::spec::{
-    Args, Begin, Command, CommandError, CommandTable, Flags, KeyFlags, KeySpec, Outcome, Row, errors,
-};
+use crate::spec::{Args, Command, CommandError, CommandTable, Flags, Key, KeyFlags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
-use std::sync::Arc;
 
 const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 const ORDER: &[&str] = &["nondeterministic_output_order"];
@@ -18,7 +15,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row {
     ..Row::container("command", -1, COMMAND)
         .flags(&[FLAGS])
         .categories(&["connection"])
-        .about("server", "2.8.13", "O(N), N the commands")
+        .about("server", "2.8.13", "O(N) where N is the total number of Redis commands")
         .summary("Tells about all commands.")
         .help(&["(no subcommand)", "    Return details about all Redis commands."])
         .tips(ORDER)
@@ -40,14 +37,25 @@ const COMMAND: &[Row<Handler>] = &[
         .about("server", "2.8.13", "O(1)")
         .summary("Counts the commands.")
         .help(&["COUNT", "    Return the total number of commands in this Redis server."]),
+    row("docs", -2, docs)
+        .about("server", "7.0.0", "O(N) where N is the number of commands to look up")
+        .summary("Documents commands, without any named all.")
+        .help(&[
+            "DOCS [<command-name> ...]",
+            "    Return documentation details about multiple Redis commands.",
+            "    If no command names are given, documentation details for all",
+            "    commands are returned.",
+        ])
+        .syntax("[command-name ...]")
+        .tips(ORDER),
     row("getkeys", -3, getkeys)
-        .about("server", "2.8.13", "O(N), N the arguments of the request")
+        .about("server", "2.8.13", "O(N) where N is the number of arguments to the command")
         .summary("Picks the keys out of a request.")
         .help(&["GETKEYS <full-command>", "    Return the keys from a full Redis command."])
         .syntax("command [arg ...]")
         .errors(KEYS_ERRORS),
     row("getkeysandflags", -3, getkeysandflags)
-        .about("server", "7.0.0", "O(N), N the arguments of the request")
+        .about("server", "7.0.0", "O(N) where N is the number of arguments to the command")
         .summary("Picks the keys out of a request, each with what is done to it.")
         .help(&[
             "GETKEYSANDFLAGS <full-command>",
@@ -61,8 +69,9 @@ const COMMAND: &[Row<Handler>] = &[
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     row("info", -2, info)
-        .about("server", "2.8.13", "O(N), N the named commands")
+        .about("server", "2.8.13", "O(N) where N is the number of commands to look up")
         .summary("Tells about commands, without any named about all.")
+        .history(&[("7.0.0", "Allowed to be called with no argument to get info on all commands.")])
         .help(&[
             "INFO [<command-name> ...]",
             "    Return details about multiple Redis commands.",
@@ -73,11 +82,11 @@ const COMMAND: &[Row<Handler>] = &[
         .syntax("[command-name ...]")
         .tips(ORDER),
     row("list", -2, list)
-        .about("server", "7.0.0", "O(N), N the commands")
+        .about("server", "7.0.0", "O(N) where N is the total number of Redis commands")
         .summary("Lists the names of commands.")
         .help(&["LIST", "    Return a list of all commands in this Redis server."])
         .help_after("count")
-        .syntax("[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]")
+        .syntax("[FILTERBY (filterby: MODULE module-name | ACLCAT category | PATTERN pattern)]")
         .tips(ORDER)
         .errors(&["ERR syntax error"]),
 ];
@@ -114,6 +123,19 @@ fn info(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     Ok(())
 }
 
+fn docs(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let names = args.from(2);
+    if names.is_empty() {
+        reply.map(table.iter().len());
+        table.iter().for_each(|command| command_docs::write(command, reply));
+        return Ok(());
+    }
+    let known: Vec<_> = names.iter().filter_map(|name| table.find_full(name)).collect();
+    reply.map(known.len());
+    known.iter().for_each(|command| command_docs::write(command, reply));
+    Ok(())
+}
+
 fn list(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wanted = match args.len() {
         2 => None,
@@ -142,7 +164,7 @@ fn list(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
 }
 
 fn getkeys(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (_, keys) = named_keys(table, args)?;
+    let keys = named_keys(table, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     keys.iter().for_each(|&(key, _)| reply.bulk(&request[key]));
@@ -150,63 +172,36 @@ fn getkeys(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outco
 }
 
 fn getkeysandflags(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (command, keys) = named_keys(table, args)?;
+    let keys = named_keys(table, args)?;
     let request = Args::new(args.from(2));
     reply.array(keys.len());
     for (key, flags) in keys {
         reply.array(2);
         reply.bulk(&request[key]);
-        let flags = actual_flags(&command, request, flags);
         command_info::write_names(KeyFlags::NAMES, |flag| flags.contains(flag), reply);
     }
     Ok(())
 }
 
-/// A key among the arguments of a request, and how it is used.
-type Key = (usize, KeyFlags);
-
 /// The keys of the request that follows `COMMAND GETKEYS`.
-fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<(Arc<Command>, Vec<Key>), CommandError> {
+fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<Vec<Key>, CommandError> {
     let request = Args::new(args.from(2));
     let command = table.resolve(request).filter(|command| is_whole(command, request));
-    let command = command.ok_or(CommandError::text("ERR Invalid command specified"))?.clone();
-    if command.spec.keys.is_empty() {
+    let command = command.ok_or(CommandError::text("ERR Invalid command specified"))?;
+    if !command.spec.has_keys() {
         return Err(CommandError::text("ERR The command has no key arguments"));
     }
     if !command.spec.accepts(request.len()) {
         return Err(CommandError::text("ERR Invalid number of arguments specified for command"));
     }
-    match keys(command.spec.keys, request) {
-        Some(keys) => Ok((command, keys)),
-        None if command.has(Flags::NO_MANDATORY_KEYS) => Ok((command, Vec::new())),
-        None => Err(CommandError::text("ERR Invalid arguments specified for command")),
+    let keys = command.spec.find_keys(request);
+    if keys.is_empty() && !command.has(Flags::NO_MANDATORY_KEYS) {
+        return Err(CommandError::text("ERR Invalid arguments specified for command"));
     }
+    Ok(keys)
 }
 
 /// Whether the request does not name an unknown subcommand.
 fn is_whole(command: &Command, request: Args<'_>) -> bool {
     command.subcommands.is_empty() || request.len() == 1
-}
-
-/// The keys of a request by the specs of its command; `None` when a spec does not fit the request.
-fn keys(specs: &[KeySpec], request: Args<'_>) -> Option<Vec<Key>> {
-    let mut keys = Vec::new();
-    for spec in specs.iter().filter(|spec| !spec.flags.contains(KeyFlags::NOT_KEY)) {
-        let positions = spec.positions(request);
-        let may_lack = matches!(spec.begin, Begin::Keyword(..));
-        if positions.is_empty() && !may_lack {
-            return None;
-        }
-        keys.extend(positions.into_iter().map(|position| (position, spec.flags)));
-    }
-    Some(keys)
-}
-
-/// What a request does to a key, where that depends on its arguments: SET reads only with GET.
-fn actual_flags(command: &Command, request: Args<'_>, flags: KeyFlags) -> KeyFlags {
-    if !flags.contains(KeyFlags::VARIABLE_FLAGS) || command.name != "set" {
-        return flags;
-    }
-    let reads = (3..request.len()).any(|at| request.is(at, "get"));
-    if reads { KeyFlags::RW | KeyFlags::ACCESS | KeyFlags::UPDATE } else { KeyFlags::OW | KeyFlags::UPDATE }
 }

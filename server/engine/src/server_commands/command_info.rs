@@ -131,7 +131,12 @@ impl KeyRange {
 }
 
 fn write_spec(spec: &KeySpec, reply: &mut dyn Reply) {
-    reply.map(3);
+    let has_notes = !spec.notes.is_empty();
+    reply.map(3 + usize::from(has_notes));
+    if has_notes {
+        reply.bulk(b"notes");
+        reply.bulk(spec.notes.as_bytes());
+    }
     reply.bulk(b"flags");
     write_names(KeyFlags::NAMES, |flag| spec.flags.contains(flag), reply);
     reply.bulk(b"begin_search");

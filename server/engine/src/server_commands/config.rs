@@ -11,7 +11,7 @@ const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, 
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("config", -2, CONFIG)
-    .about("server", "2.0.0", "Depends on the subcommand.")
+    .about("server", "2.0.0", "Depends on subcommand.")
     .summary("Reads and changes the server's parameters.")];
 
 const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
@@ -20,23 +20,25 @@ const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
 
 const CONFIG: &[Row<Handler>] = &[
     row("get", -3, Handler::Config(get))
-        .about("server", "2.0.0", "O(N), N the named parameters and patterns")
+        .about("server", "2.0.0", "O(N) when N is the number of configuration parameters provided")
         .summary("Gives the values of parameters.")
+        .history(&[("7.0.0", "Added the ability to pass multiple pattern parameters in one call")])
         .help(&["GET <pattern>", "    Return parameters matching the glob-like <pattern> and their values."])
-        .syntax("parameter [parameter ...]"),
+        .syntax("(parameter: parameter) ..."),
     Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "5.0.0", "O(1)")
         .summary("Explains the subcommands."),
     row("resetstat", 2, Handler::Statistics(resetstat))
-        .about("server", "2.0.0", "O(N), N the commands")
+        .about("server", "2.0.0", "O(1)")
         .summary("Begins the counters of INFO anew.")
         .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
     row("set", -4, Handler::Engine(set))
         .secrets(secrets_of_set)
-        .about("server", "2.0.0", "O(N), N the named parameters")
+        .about("server", "2.0.0", "O(N) when N is the number of configuration parameters provided")
         .summary("Changes parameters, all that are named or none.")
+        .history(&[("7.0.0", "Added the ability to set multiple parameters in one call.")])
         .help(&["SET <directive> <value>", "    Set the configuration <directive> to <value>."])
         .help_after("get")
         .syntax("parameter value [parameter value ...]")

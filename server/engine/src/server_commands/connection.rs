@@ -12,9 +12,10 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .secrets(|args| (1..args.len()).collect())
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
-        .about("connection", "1.0.0", "O(N), N the passwords of the user")
+        .about("connection", "1.0.0", "O(N) where N is the number of passwords defined for the user")
         .summary("Authenticates the connection.")
-        .syntax("[username] password")
+        .history(&[("6.0.0", "Added ACL style (username and password).")])
+        .syntax("[username@6.0.0] password")
         .errors(&[
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
@@ -33,7 +34,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["connection"])
         .about("connection", "6.0.0", "O(1)")
         .summary("Chooses the protocol, and tells about the server.")
-        .syntax("[protover [AUTH username password] [SETNAME clientname]]")
+        .history(&[
+            (
+                "6.2.0",
+                "`protover` made optional; when called without arguments the command reports the current \
+                 connection's context.",
+            ),
+        ])
+        .syntax("[arguments: protover [AUTH username password] [SETNAME clientname]]")
         .errors(&[
             "ERR Protocol version is not an integer or out of range",
             "NOPROTO unsupported protocol version",

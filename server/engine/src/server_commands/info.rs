@@ -17,6 +17,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(
     .categories(&["dangerous"])
     .about("server", "1.0.0", "O(1)")
     .summary("Tells about the server's state.")
+    .history(&[("7.0.0", "Added support for taking multiple section arguments.")])
     .syntax("[section ...]")
     .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])];
 

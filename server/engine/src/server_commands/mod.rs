@@ -6,6 +6,7 @@ mod client_filter;
 mod clock;
 mod cluster;
 mod command;
+mod command_docs;
 mod command_info;
 mod config;
 mod connection;

@@ -13,38 +13,57 @@ const SUBSCRIBE_FLAGS: Flags =
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Engine(publish))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
-        .about("pubsub", "2.0.0", "O(N+M), N the subscribers of the channel and M all patterns subscribed to")
+        .about(
+            "pubsub",
+            "2.0.0",
+            "O(N+M) where N is the number of clients subscribed to the receiving channel and M is the total \
+             number of subscribed patterns (by any client).",
+        )
         .summary("Sends a message to a channel.")
         .syntax("channel message"),
     Row::new("subscribe", -2, Handler::Engine(subscribe))
         .flags(&[SUBSCRIBE_FLAGS])
-        .about("pubsub", "2.0.0", "O(N), N the channels")
+        .about("pubsub", "2.0.0", "O(N) where N is the number of channels to subscribe to.")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
     Row::new("unsubscribe", -1, Handler::Engine(unsubscribe))
         .flags(&[SUBSCRIBE_FLAGS])
-        .about("pubsub", "2.0.0", "O(N), N the channels")
+        .about("pubsub", "2.0.0", "O(N) where N is the number of clients already subscribed to a channel.")
         .summary("Stops listening to channels, without any named to all.")
         .syntax("[channel [channel ...]]"),
     Row::new("psubscribe", -2, Handler::Engine(psubscribe))
         .flags(&[SUBSCRIBE_FLAGS])
-        .about("pubsub", "2.0.0", "O(N), N the patterns")
+        .about(
+            "pubsub",
+            "2.0.0",
+            "O(N) where N is the number of patterns the client is already subscribed to.",
+        )
         .summary("Listens to all channels that match patterns.")
-        .syntax("pattern [pattern ...]"),
+        .syntax("(pattern: pattern) ..."),
     Row::new("punsubscribe", -1, Handler::Engine(punsubscribe))
         .flags(&[SUBSCRIBE_FLAGS])
-        .about("pubsub", "2.0.0", "O(N), N the patterns")
+        .about(
+            "pubsub",
+            "2.0.0",
+            "O(N+M) where N is the number of patterns the client is already subscribed and M is the number \
+             of total patterns subscribed in the system (by any client).",
+        )
         .summary("Stops listening to patterns, without any named to all.")
         .syntax("[pattern [pattern ...]]"),
     Row::container("pubsub", -2, PUBSUB)
-        .about("pubsub", "2.8.0", "Depends on the subcommand.")
+        .about("pubsub", "2.8.0", "Depends on subcommand.")
         .summary("Tells who listens to what."),
 ];
 
 const PUBSUB: &[Row<Handler>] = &[
     Row::new("channels", -2, Handler::PubSub(channels))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
-        .about("pubsub", "2.8.0", "O(N), N the channels")
+        .about(
+            "pubsub",
+            "2.8.0",
+            "O(N) where N is the number of active channels, and assuming constant time pattern matching \
+             (relatively short channels and patterns)",
+        )
         .summary("Lists the channels that somebody listens to.")
         .help(&[
             "CHANNELS [<pattern>]",
@@ -63,7 +82,11 @@ const PUBSUB: &[Row<Handler>] = &[
         .help(&["NUMPAT", "    Return number of subscriptions to patterns."]),
     Row::new("numsub", -2, Handler::PubSub(numsub))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
-        .about("pubsub", "2.8.0", "O(N), N the channels")
+        .about(
+            "pubsub",
+            "2.8.0",
+            "O(N) for the NUMSUB subcommand, where N is the number of requested channels",
+        )
         .summary("Counts the subscribers of channels.")
         .help(&[
             "NUMSUB [<channel> ...]",

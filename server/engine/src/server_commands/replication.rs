@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary(
             "Waits until so many replicas have this client's writes; there are none, so for the whole time.",
         )
-        .syntax("numreplicas timeout")
+        .syntax("numreplicas timeout:integer")
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
         .errors(&[
             "ERR timeout is negative",

@@ -38,16 +38,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("eval", -3, Handler::Engine(eval))
         .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
-        .keys(&[EVAL_KEYS])
-        .about("scripting", "2.6.0", "Depends on the script")
+        .keys(&[
+            EVAL_KEYS.notes("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")
+        ])
+        .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::new("eval_ro", -3, Handler::Engine(eval_ro))
         .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
-        .keys(&[EVAL_RO_KEYS])
-        .about("scripting", "7.0.0", "Depends on the script")
+        .keys(&[EVAL_RO_KEYS
+            .notes("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")])
+        .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script that may not write.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
@@ -55,7 +58,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[EVAL_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_KEYS])
-        .about("scripting", "2.6.0", "Depends on the script")
+        .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
@@ -63,12 +66,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[EVAL_RO_FLAGS])
         .categories(&["scripting"])
         .keys(&[EVAL_RO_KEYS])
-        .about("scripting", "7.0.0", "Depends on the script")
+        .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest; it may not write.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
     Row::container("script", -2, SCRIPT)
-        .about("scripting", "2.6.0", "Depends on the subcommand.")
+        .about("scripting", "2.6.0", "Depends on subcommand.")
         .summary("Looks after the cache of scripts."),
 ];
 
@@ -76,7 +79,12 @@ const SCRIPT: &[Row<Handler>] = &[
     Row::new("exists", -3, Handler::Scripts(script_exists))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
-        .about("scripting", "2.6.0", "O(N), N the digests")
+        .about(
+            "scripting",
+            "2.6.0",
+            "O(N) with N being the number of scripts to check (so checking a single script is an O(1) \
+             operation).",
+        )
         .summary("Tells which scripts are cached.")
         .help(&[
             "EXISTS <sha1> [<sha1> ...]",
@@ -87,17 +95,18 @@ const SCRIPT: &[Row<Handler>] = &[
     Row::new("flush", -2, Handler::Scripts(script_flush))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
-        .about("scripting", "2.6.0", "O(N), N the cached scripts")
+        .about("scripting", "2.6.0", "O(N) with N being the number of scripts in cache")
         .summary("Empties the cache.")
+        .history(&[("6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers.")])
         .help(&[
             "FLUSH [ASYNC|SYNC]",
             "    Flush the Lua scripts cache. Very dangerous on replicas.",
-            "    When called without the optional mode argument, the behavior is determined",
-            "    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+            "    When called without the optional mode argument, the behavior is determined by the",
+            "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
             "    * ASYNC: Asynchronously flush the scripts cache.",
             "    * SYNC: Synchronously flush the scripts cache.",
         ])
-        .syntax("[ASYNC | SYNC]")
+        .syntax("[async@6.2.0: ASYNC | SYNC]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR SCRIPT FLUSH only support SYNC|ASYNC option"]),
     Row::help_command("help", 2)
@@ -116,7 +125,7 @@ const SCRIPT: &[Row<Handler>] = &[
     Row::new("load", 3, Handler::Scripts(script_load))
         .flags(&[Flags::NOSCRIPT, Flags::STALE])
         .categories(&["scripting"])
-        .about("scripting", "2.6.0", "O(N), N the length of the script")
+        .about("scripting", "2.6.0", "O(N) with N being the length in bytes of the script body.")
         .summary("Caches a script.")
         .help(&["LOAD <script>", "    Load a script into the scripts cache without executing it."])
         .syntax("script")

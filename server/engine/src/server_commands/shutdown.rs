@@ -7,9 +7,15 @@ use lockwheel_resp::Reply;
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("shutdown", -1, Handler::Engine(shutdown))
     .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::NO_MULTI, Flags::ALLOW_BUSY])
-    .about("server", "1.0.0", "O(1)")
+    .about(
+        "server",
+        "1.0.0",
+        "O(N) when saving, where N is the total number of keys in all databases when saving data, \
+             otherwise O(1)",
+    )
     .summary("Ends the server.")
-    .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
+    .history(&[("7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers.")])
+    .syntax("[NOSAVE | SAVE] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]")
     .errors(&["ERR No shutdown in progress.", "ERR syntax error"])];
 
 /// The words of SHUTDOWN.

@@ -19,6 +19,7 @@ const SLOWLOG: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries returned")
         .summary("Gives the calls that took long, the latest first.")
+        .history(&[("4.0.0", "Added client IP address, port and name to the reply.")])
         .help(&[
             "GET [<count>]",
             "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",

@@ -20,20 +20,20 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("exec", 1, Handler::Engine(exec))
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::SKIP_SLOWLOG, Flags::UNQUEUED])
         .categories(&["transaction"])
-        .about("transactions", "1.2.0", "Depends on the queued commands")
+        .about("transactions", "1.2.0", "Depends on commands in the transaction")
         .summary("Runs the queued commands as one.")
         .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
     Row::new("discard", 1, Handler::Engine(discard))
         .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
-        .about("transactions", "2.0.0", "O(N), N the queued commands")
+        .about("transactions", "2.0.0", "O(N), when N is the number of queued commands")
         .summary("Drops the queued commands.")
         .errors(&["ERR DISCARD without MULTI"]),
     Row::new("watch", -2, Handler::Engine(watch))
         .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO])])
-        .about("transactions", "2.2.0", "O(N), N the keys")
+        .about("transactions", "2.2.0", "O(1) for every key.")
         .summary("Makes the next transaction depend on keys staying as they are.")
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),

@@ -4,6 +4,12 @@ use super::args::Args;
 use super::flags::KeyFlags;
 use lockwheel_resp::number;
 
+/// The position of a key among the arguments of a request, and what is done to it.
+pub type Key = (usize, KeyFlags);
+
+/// Finds the keys of a request where key specs cannot, or cannot tell what is done to them.
+pub type KeyFinder = fn(Args<'_>) -> Vec<Key>;
+
 /// Where the search for keys begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
@@ -45,6 +51,8 @@ pub enum Find {
 pub struct KeySpec {
     /// What is done to them.
     pub flags: KeyFlags,
+    /// What people should know of it, in the words of COMMAND INFO; mostly nothing.
+    pub notes: &'static str,
     /// Where the search begins.
     pub begin: Begin,
     /// Which arguments from there on are keys.
@@ -61,6 +69,7 @@ impl KeySpec {
     pub const fn range(index: usize, last: i32, step: usize, flags: &[KeyFlags]) -> Self {
         KeySpec {
             flags: KeyFlags::of(flags),
+            notes: "",
             begin: Begin::Index(index),
             find: Find::Range { last, step, limit: 0 },
         }
@@ -70,9 +79,16 @@ impl KeySpec {
     pub const fn counted(index: usize, flags: &[KeyFlags]) -> Self {
         KeySpec {
             flags: KeyFlags::of(flags),
+            notes: "",
             begin: Begin::Index(index),
             find: Find::Count { count: 0, first: 1, step: 1 },
         }
+    }
+
+    /// Sets what people should know of it.
+    pub const fn notes(mut self, notes: &'static str) -> Self {
+        self.notes = notes;
+        self
     }
 
     /// Where the first key is, in requests that have one; none when that is not the same in all of them.
@@ -84,44 +100,48 @@ impl KeySpec {
         }
     }
 
-    /// The positions of the keys in a request; empty when the request is malformed. O(keys).
-    pub fn positions(&self, args: Args<'_>) -> Vec<usize> {
-        let Some(begin) = self.begin_position(args) else { return Vec::new() };
-        match self.find {
+    /// The positions of the keys in a request; none without the word that they follow. O(keys).
+    ///
+    /// `None` when the request has no such arguments: it is malformed, or only the handler can know.
+    pub fn positions(&self, args: Args<'_>) -> Option<Vec<usize>> {
+        let begin = match self.begin {
+            Begin::Index(index) => index,
+            Begin::Keyword(word, from) => match behind_word(args, word, from) {
+                Some(begin) => begin,
+                None => return Some(Vec::new()),
+            },
+            Begin::Unknown => return None,
+        };
+        let rest = args.len().checked_sub(begin).filter(|&rest| rest > 0)?;
+        let (first, last, step) = match self.find {
             Find::Range { last, step, limit } => {
-                let end = match last {
-                    0.. => Some(begin + last.unsigned_abs() as usize),
-                    -1 if limit > 1 => (begin + (args.len() - begin) / limit).checked_sub(1),
+                let last = match last {
+                    0.. => begin.checked_add(last.unsigned_abs() as usize),
+                    -1 if limit > 1 => (begin + rest / limit).checked_sub(1),
                     _ => args.len().checked_sub(last.unsigned_abs() as usize),
                 };
-                let Some(end) = end.filter(|&end| end < args.len()) else { return Vec::new() };
-                (begin..=end).step_by(step.max(1)).collect()
+                (begin, last?, step.max(1))
             }
             Find::Count { count, first, step } => {
-                let keys = args.get(begin + count).and_then(number::parse_i64).unwrap_or(0);
-                let room = args.len().saturating_sub(begin + first).div_ceil(step.max(1));
-                let Some(keys) = usize::try_from(keys).ok().filter(|&keys| keys <= room) else {
-                    return Vec::new();
-                };
-                (0..keys).map(|key| begin + first + key * step).collect()
+                let keys = args.get(begin + count).and_then(number::parse_i64).filter(|&keys| keys > 0)?;
+                // Redis counts in 32 bits. No command accepts such a number.
+                let gaps = usize::try_from(keys as i32).ok()?.checked_sub(1)?;
+                let first = begin + first;
+                (first, gaps.checked_mul(step)?.checked_add(first)?, step.max(1))
             }
-            Find::Unknown => Vec::new(),
-        }
+            Find::Unknown => return None,
+        };
+        (first <= last && last < args.len()).then(|| (first..=last).step_by(step).collect())
     }
+}
 
-    fn begin_position(&self, args: Args<'_>) -> Option<usize> {
-        match self.begin {
-            Begin::Index(index) => (index < args.len()).then_some(index),
-            Begin::Keyword(word, from) => {
-                let found = |&i: &usize| args.is(i, word);
-                let at = if from >= 0 {
-                    (from.unsigned_abs() as usize..args.len()).find(found)
-                } else {
-                    (1..=args.len().checked_sub(from.unsigned_abs() as usize)?).rev().find(found)
-                };
-                at.map(|i| i + 1).filter(|&i| i < args.len())
-            }
-            Begin::Unknown => None,
-        }
-    }
+/// The position behind a word that is looked for from an argument on; backwards from the end it is only there.
+fn behind_word(args: Args<'_>, word: &str, from: i32) -> Option<usize> {
+    let distance = from.unsigned_abs() as usize;
+    let at = if from >= 0 {
+        (distance..args.len()).find(|&at| args.is(at, word))
+    } else {
+        args.len().checked_sub(distance).filter(|&at| args.is(at, word))
+    };
+    at.map(|at| at + 1).filter(|&begin| begin < args.len())
 }

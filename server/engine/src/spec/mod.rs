@@ -6,6 +6,7 @@
 
 mod args;
 mod error;
+mod find_keys;
 mod flags;
 mod flow;
 pub(crate) mod help;
@@ -24,7 +25,7 @@ pub use flags::{Flags, KeyFlags};
 pub use flow::{BlockingOutcome, Flow, Outcome};
 pub use id::CommandId;
 pub(crate) use id::PerCommand;
-pub use keys::{Begin, Find, KeySpec};
+pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};
 pub use registry::{Command, CommandTable, Registration};
 pub use row::{Row, Secrets, Spec};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};

@@ -36,9 +36,9 @@ impl Command {
         self.spec.has(flags)
     }
 
-    /// The positions of the keys in a request of this command, in order of the specs.
+    /// The positions of the keys in a request of this command.
     pub fn key_positions(&self, args: Args<'_>) -> Vec<usize> {
-        self.spec.keys.iter().flat_map(|spec: &KeySpec| spec.positions(args)).collect()
+        self.spec.find_keys(args).into_iter().map(|(position, _)| position).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::flags::Flags;
-use super::keys::KeySpec;
+use super::keys::{KeyFinder, KeySpec};
 
 /// The positions of secret arguments, in a request with the right number of arguments.
 pub type Secrets = fn(Args<'_>) -> Vec<usize>;
@@ -20,16 +20,24 @@ pub struct Spec {
     pub categories: &'static [&'static str],
     /// Where its keys are.
     pub keys: &'static [KeySpec],
+    /// Finds its keys where the specs cannot.
+    pub key_finder: Option<KeyFinder>,
     /// The group that the documentation lists it in.
     pub group: &'static str,
     /// The first Redis version that had it.
     pub since: &'static str,
-    /// Time complexity.
+    /// Time complexity; empty where Redis tells none.
     pub complexity: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// What changed since: the version and the change, in the words of COMMAND DOCS.
+    pub history: &'static [(&'static str, &'static str)],
+    /// The version that deprecated it, and what replaces it, in the words of COMMAND DOCS.
+    pub deprecated: Option<(&'static str, &'static str)>,
+    /// Whether it is not for users: servers or their tests send it.
+    pub is_internal: bool,
     /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
-    /// `( )` a group, `...` repetition of what stands before it.
+    /// `( )` a group, `...` repetition of what stands before it; and the notes that [`syntax`](super::syntax) lists.
     pub syntax: &'static str,
     /// Finds the secret arguments of a request: passwords; without this there are none.
     pub secrets: Option<Secrets>,
@@ -85,10 +93,14 @@ impl<H: Copy + 'static> Row<H> {
             flags: Flags::empty(),
             categories: &[],
             keys: &[],
+            key_finder: None,
             group: "generic",
             since: "1.0.0",
             complexity: "O(1)",
             summary: "",
+            history: &[],
+            deprecated: None,
+            is_internal: false,
             syntax: "",
             secrets: None,
             tips: &[],
@@ -123,6 +135,12 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
+    /// Sets the function that finds its keys where the specs cannot, or cannot tell what is done to them.
+    pub const fn key_finder(mut self, find: KeyFinder) -> Self {
+        self.spec.key_finder = Some(find);
+        self
+    }
+
     /// Sets its group, first version and complexity.
     pub const fn about(mut self, group: &'static str, since: &'static str, complexity: &'static str) -> Self {
         self.spec.group = group;
@@ -134,6 +152,24 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets its summary.
     pub const fn summary(mut self, summary: &'static str) -> Self {
         self.spec.summary = summary;
+        self
+    }
+
+    /// Sets what changed since its first version.
+    pub const fn history(mut self, history: &'static [(&'static str, &'static str)]) -> Self {
+        self.spec.history = history;
+        self
+    }
+
+    /// Sets the version that deprecated it, and what replaces it.
+    pub const fn deprecated(mut self, since: &'static str, replaced_by: &'static str) -> Self {
+        self.spec.deprecated = Some((since, replaced_by));
+        self
+    }
+
+    /// Sets that it is not for users.
+    pub const fn internal(mut self) -> Self {
+        self.spec.is_internal = true;
         self
     }
 

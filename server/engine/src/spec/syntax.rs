@@ -4,20 +4,35 @@
 //! as `*` a token, `[ ]` encloses what may be left out, `|` parts alternatives, `( )` or `< >` group, `...` repeats
 //! what stands before it. `key [key ...]` and `score member [score member ...]` are one item repeated.
 //!
+//! Notes say what a synopsis does not show and COMMAND DOCS does, where no convention of [`arguments`] says it:
+//!
+//! | note | meaning |
+//! |---|---|
+//! | `(unit: M \| KM)`, `[unit: M \| KM]` | a group's name |
+//! | `CH=change` | the name of a word, where it is another than the word |
+//! | `timeout:integer` | an argument's type |
+//! | `key2#0` | the key specification that an argument belongs to |
+//! | `GET@6.2.0`, `[unit@7.0.0: …]` | the first version that had it |
+//! | `SLAVE@2.8.12-5.0.0`, `SLAVE@-5.0.0` | the version that deprecated it |
+//!
 //! The tree drives COMMAND DOCS and the random sequences of the differential tests. It knows no command.
 
-use std::fmt;
+pub mod arguments;
+mod parser;
+mod word;
 
-/// How deep brackets may nest. Far beyond any synopsis; it bounds the parser's recursion.
-const DEPTH_MAX: usize = 16;
+pub use word::{Kind, Word};
+
+use parser::Parser;
+use std::fmt;
 
 /// A part of a synopsis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Syntax<'a> {
-    /// A word to be typed as it is, in any case: `NX`, `*`.
-    Token(&'a str),
+    /// A word to be typed as it is, in any case: `NX`, `*`; `""` stands for an empty one.
+    Token(Word<'a>),
     /// The name of an argument: `key`, `unix-time-seconds`.
-    Argument(&'a str),
+    Argument(Word<'a>),
     /// Parts in this order. An empty one is a command without arguments.
     Sequence(Vec<Syntax<'a>>),
     /// One of two or more parts.
@@ -26,6 +41,8 @@ pub enum Syntax<'a> {
     Optional(Box<Syntax<'a>>),
     /// A part one or more times.
     Repeat(Box<Syntax<'a>>),
+    /// A part with a name of its own.
+    Named(Word<'a>, Box<Syntax<'a>>),
 }
 
 /// What is wrong with a synopsis, and at which byte.
@@ -50,6 +67,8 @@ pub enum Problem {
     MixedCase,
     /// Brackets nest more than 16 deep.
     TooDeep,
+    /// A note behind a word is not of the known forms.
+    UnknownNote,
 }
 
 impl fmt::Display for SyntaxError {
@@ -60,6 +79,7 @@ impl fmt::Display for SyntaxError {
             Problem::NothingToRepeat => "nothing to repeat",
             Problem::MixedCase => "a word in mixed case",
             Problem::TooDeep => "brackets nested too deep",
+            Problem::UnknownNote => "a note of no known form",
         };
         write!(f, "{problem} at byte {}", self.at)
     }
@@ -73,12 +93,7 @@ impl<'a> Syntax<'a> {
     /// # Errors
     /// The first [`Problem`] and where it is.
     pub fn parse(synopsis: &'a str) -> Result<Syntax<'a>, SyntaxError> {
-        let mut parser = Parser { text: synopsis, at: 0, depth: 0 };
-        let tree = if parser.peek().is_none() { Syntax::Sequence(Vec::new()) } else { parser.choice()? };
-        match parser.peek() {
-            None => Ok(tree),
-            Some(_) => Err(parser.error(Problem::UnbalancedBracket)),
-        }
+        Parser::new(synopsis).whole()
     }
 
     /// The parts directly below this one.
@@ -86,7 +101,17 @@ impl<'a> Syntax<'a> {
         match self {
             Syntax::Token(_) | Syntax::Argument(_) => &[],
             Syntax::Sequence(parts) | Syntax::OneOf(parts) => parts,
-            Syntax::Optional(part) | Syntax::Repeat(part) => std::slice::from_ref(part),
+            Syntax::Optional(part) | Syntax::Repeat(part) | Syntax::Named(_, part) => {
+                std::slice::from_ref(part)
+            }
+        }
+    }
+
+    /// This part without its name.
+    fn unnamed(&self) -> &Syntax<'a> {
+        match self {
+            Syntax::Named(_, part) => part.unnamed(),
+            _ => self,
         }
     }
 
@@ -95,7 +120,7 @@ impl<'a> Syntax<'a> {
         let mut found = Vec::new();
         self.visit(&mut |part| {
             if let Syntax::Token(word) = part {
-                found.push(*word);
+                found.push(word.text);
             }
         });
         found
@@ -106,7 +131,7 @@ impl<'a> Syntax<'a> {
         let mut found = Vec::new();
         self.visit(&mut |part| {
             if let Syntax::Argument(name) = part {
-                found.push(*name);
+                found.push(name.text);
             }
         });
         found
@@ -127,7 +152,7 @@ impl<'a> Syntax<'a> {
             Syntax::Sequence(parts) => parts.iter().map(Syntax::words_min).sum(),
             Syntax::OneOf(parts) => parts.iter().map(Syntax::words_min).min().unwrap_or(0),
             Syntax::Optional(_) => 0,
-            Syntax::Repeat(part) => part.words_min(),
+            Syntax::Repeat(part) | Syntax::Named(_, part) => part.words_min(),
         }
     }
 
@@ -139,22 +164,23 @@ impl<'a> Syntax<'a> {
             Syntax::OneOf(parts) => {
                 parts.iter().map(Syntax::words_max).try_fold(0, |most, each| Some(most.max(each?)))
             }
-            Syntax::Optional(part) => part.words_max(),
+            Syntax::Optional(part) | Syntax::Named(_, part) => part.words_max(),
             Syntax::Repeat(_) => None,
         }
     }
 }
 
-/// The synopsis again, in one spelling.
+/// The synopsis again, in one spelling and without notes.
 impl fmt::Display for Syntax<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Syntax::Token(word) | Syntax::Argument(word) => f.write_str(word),
+            Syntax::Token(word) | Syntax::Argument(word) => f.write_str(word.text),
             Syntax::Sequence(parts) => write_joined(f, parts, " "),
             Syntax::OneOf(parts) => write_joined(f, parts, " | "),
             Syntax::Optional(part) => write!(f, "[{part}]"),
             Syntax::Repeat(part) if part.parts().is_empty() => write!(f, "{part} ..."),
             Syntax::Repeat(part) => write!(f, "({part}) ..."),
+            Syntax::Named(_, part) => write!(f, "{part}"),
         }
     }
 }
@@ -163,130 +189,12 @@ fn write_joined(f: &mut fmt::Formatter<'_>, parts: &[Syntax<'_>], separator: &st
     for (index, part) in parts.iter().enumerate() {
         f.write_str(if index == 0 { "" } else { separator })?;
         // Only a choice inside a sequence needs brackets of its own.
-        match part {
+        match part.unnamed() {
             Syntax::OneOf(_) => write!(f, "({part})")?,
             _ => write!(f, "{part}")?,
         }
     }
     Ok(())
-}
-
-/// A recursive-descent parser over the synopsis' bytes.
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
-}
-
-impl<'a> Parser<'a> {
-    /// Alternatives up to a closing bracket or the end.
-    fn choice(&mut self) -> Result<Syntax<'a>, SyntaxError> {
-        let mut alternatives = vec![self.sequence()?];
-        while self.peek() == Some(b'|') {
-            self.at += 1;
-            alternatives.push(self.sequence()?);
-        }
-        Ok(if alternatives.len() == 1 { alternatives.remove(0) } else { Syntax::OneOf(alternatives) })
-    }
-
-    /// Parts up to a bar, a closing bracket or the end.
-    fn sequence(&mut self) -> Result<Syntax<'a>, SyntaxError> {
-        let mut parts = Vec::new();
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'|' | b']' | b')' | b'>' => break,
-                b'[' => self.optional(&mut parts)?,
-                b'(' => parts.push(self.bracketed(b')')?),
-                b'<' => parts.push(self.bracketed(b'>')?),
-                _ => self.word(&mut parts)?,
-            }
-        }
-        match parts.len() {
-            0 => Err(self.error(Problem::Empty)),
-            1 => Ok(parts.remove(0)),
-            _ => Ok(Syntax::Sequence(parts)),
-        }
-    }
-
-    /// `[ ... ]`: something optional, or the repetition of what has just been read.
-    fn optional(&mut self, parts: &mut Vec<Syntax<'a>>) -> Result<(), SyntaxError> {
-        let inner = self.bracketed(b']')?;
-        if let Some(count) = repeated_tail(parts, &inner) {
-            let tail = parts.split_off(parts.len() - count);
-            parts.push(Syntax::Repeat(Box::new(one_of_many(tail))));
-        } else {
-            parts.push(Syntax::Optional(Box::new(inner)));
-        }
-        Ok(())
-    }
-
-    /// What stands between the bracket here and the `close` that belongs to it.
-    fn bracketed(&mut self, close: u8) -> Result<Syntax<'a>, SyntaxError> {
-        let open = self.at;
-        if self.depth == DEPTH_MAX {
-            return Err(self.error(Problem::TooDeep));
-        }
-        self.depth += 1;
-        self.at += 1;
-        let inner = self.choice()?;
-        if self.peek() != Some(close) {
-            return Err(SyntaxError { problem: Problem::UnbalancedBracket, at: open });
-        }
-        self.at += 1;
-        self.depth -= 1;
-        Ok(inner)
-    }
-
-    /// A token, an argument, or `...` for what stands before it.
-    fn word(&mut self, parts: &mut Vec<Syntax<'a>>) -> Result<(), SyntaxError> {
-        let rest = &self.text[self.at..];
-        let length = rest.find([' ', '[', ']', '(', ')', '<', '>', '|']).unwrap_or(rest.len());
-        let word = &rest[..length];
-        if word == "..." {
-            let before = parts.pop().ok_or_else(|| self.error(Problem::NothingToRepeat))?;
-            parts.push(Syntax::Repeat(Box::new(before)));
-        } else {
-            let has_lower = word.bytes().any(|byte| byte.is_ascii_lowercase());
-            let has_upper = word.bytes().any(|byte| byte.is_ascii_uppercase());
-            parts.push(match (has_lower, has_upper) {
-                (true, true) => return Err(self.error(Problem::MixedCase)),
-                (true, false) => Syntax::Argument(word),
-                (false, _) => Syntax::Token(word),
-            });
-        }
-        self.at += length;
-        Ok(())
-    }
-
-    /// The next byte that is not a space.
-    fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.len() - rest.trim_ascii_start().len();
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn error(&self, problem: Problem) -> SyntaxError {
-        SyntaxError { problem, at: self.at }
-    }
-}
-
-/// How many of the last `parts` an optional bracket repeats: `key [key ...]` one, `score member [score member ...]`
-/// two; none when the bracket is something else.
-fn repeated_tail(parts: &[Syntax<'_>], inner: &Syntax<'_>) -> Option<usize> {
-    let (last, before) = match inner {
-        Syntax::Repeat(part) => (part.as_ref(), &[][..]),
-        Syntax::Sequence(items) => match items.split_last() {
-            Some((Syntax::Repeat(part), before)) => (part.as_ref(), before),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let (tail_last, tail_before) = parts.split_last()?;
-    (tail_last == last && tail_before.ends_with(before)).then_some(before.len() + 1)
-}
-
-fn one_of_many(mut parts: Vec<Syntax<'_>>) -> Syntax<'_> {
-    if parts.len() == 1 { parts.remove(0) } else { Syntax::Sequence(parts) }
 }
 
 #[cfg(test)]
@@ -301,6 +209,14 @@ mod tests {
         assert_eq!(Syntax::parse(expected).unwrap(), tree);
     }
 
+    fn token(text: &str) -> Syntax<'_> {
+        Syntax::Token(Word::plain(text))
+    }
+
+    fn argument(text: &str) -> Syntax<'_> {
+        Syntax::Argument(Word::plain(text))
+    }
+
     #[track_caller]
     fn check_error(synopsis: &str, problem: Problem, at: usize) {
         assert_eq!(Syntax::parse(synopsis), Err(SyntaxError { problem, at }));
@@ -309,11 +225,11 @@ mod tests {
     #[test]
     fn words_brackets_and_bars() {
         assert_eq!(Syntax::parse(" "), Ok(Syntax::Sequence(vec![])));
-        assert_eq!(Syntax::parse("key"), Ok(Syntax::Argument("key")));
+        assert_eq!(Syntax::parse("key"), Ok(argument("key")));
         let tree = Syntax::parse("key [NX|EX seconds]").unwrap();
-        let expiry = Syntax::Sequence(vec![Syntax::Token("EX"), Syntax::Argument("seconds")]);
-        let choice = Syntax::OneOf(vec![Syntax::Token("NX"), expiry]);
-        let expected = Syntax::Sequence(vec![Syntax::Argument("key"), Syntax::Optional(Box::new(choice))]);
+        let expiry = Syntax::Sequence(vec![token("EX"), argument("seconds")]);
+        let choice = Syntax::OneOf(vec![token("NX"), expiry]);
+        let expected = Syntax::Sequence(vec![argument("key"), Syntax::Optional(Box::new(choice))]);
         assert_eq!(tree, expected);
     }
 
@@ -352,7 +268,20 @@ mod tests {
         check_error("A |", Problem::Empty, 3);
         check_error("... key", Problem::NothingToRepeat, 0);
         check_error("key Nx", Problem::MixedCase, 4);
-        check_error(&"[".repeat(100_000), Problem::TooDeep, DEPTH_MAX);
+        check_error(&"[".repeat(100_000), Problem::TooDeep, 16);
+        check_error("key count:number", Problem::UnknownNote, 4);
+        check_error("key CH@", Problem::UnknownNote, 4);
+        check_error("key [unit:]", Problem::Empty, 10);
+    }
+
+    #[test]
+    fn notes_are_not_shown() {
+        let shown = |synopsis: &str| Syntax::parse(synopsis).unwrap().to_string();
+        assert_eq!(shown("key [unit@7.0.0: M | KM@6.2.0] CH=change"), "key [M | KM] CH");
+        assert_eq!(shown("(where: A | B) timeout:integer"), "(A | B) timeout");
+        assert_eq!(shown("TO (target: host port [FORCE])"), "TO host port [FORCE]");
+        assert_eq!(shown("[GET pattern#1 [GET pattern ...]]"), "[(GET pattern) ...]");
+        assert_eq!(shown("ip:port"), "ip:port");
     }
 
     #[test]

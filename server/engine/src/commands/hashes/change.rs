@@ -16,15 +16,22 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[WRITES])
         .categories(&["hash"])
         .keys(SETS)
-        .about("hash", "2.0.0", "O(N), N the fields set")
+        .about(
+            "hash",
+            "2.0.0",
+            "O(1) for each field/value pair added, so O(N) to add N field/value pairs when the command is \
+             called with multiple field/value pairs.",
+        )
         .summary("Sets fields of a hash and tells how many are new.")
+        .history(&[("4.0.0", "Accepts multiple `field` and `value` arguments.")])
         .syntax("key field value [field value ...]"),
     Row::new("hmset", -4, hmset as DataHandler)
         .flags(&[WRITES])
         .categories(&["hash"])
         .keys(SETS)
-        .about("hash", "2.0.0", "O(N), N the fields set")
+        .about("hash", "2.0.0", "O(N) where N is the number of fields being set.")
         .summary("Sets fields of a hash; HSET says more.")
+        .deprecated("4.0.0", "`HSET` with multiple field-value pairs")
         .syntax("key field value [field value ...]"),
     Row::new("hsetnx", 4, hsetnx as DataHandler)
         .flags(&[WRITES])
@@ -37,8 +44,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["hash"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
-        .about("hash", "2.0.0", "O(N), N the fields named")
+        .about("hash", "2.0.0", "O(N) where N is the number of fields to be removed.")
         .summary("Removes fields of a hash and tells how many there were.")
+        .history(&[("2.4.0", "Accepts multiple `field` arguments.")])
         .syntax("key field [field ...]"),
     Row::new("hincrby", 4, hincrby as DataHandler)
         .flags(&[WRITES])
@@ -58,7 +66,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(INCREMENTS)
         .about("hash", "2.6.0", "O(1)")
         .summary("Adds a decimal number to the one that a field holds, 0 if there is none.")
-        .syntax("key field increment")
+        .syntax("key field increment:double")
         .errors(&[
             "ERR value is not a valid float",
             "ERR value is NaN or Infinity",

@@ -24,7 +24,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[FAST])
         .categories(&["hash"])
         .keys(READS)
-        .about("hash", "2.0.0", "O(N), N the fields named")
+        .about("hash", "2.0.0", "O(N) where N is the number of fields being requested.")
         .summary("The values of several fields of a hash.")
         .syntax("key field [field ...]"),
     Row::new("hexists", 3, hexists as DataHandler)
@@ -52,7 +52,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
-        .about("hash", "2.0.0", "O(N), N the fields")
+        .about("hash", "2.0.0", "O(N) where N is the size of the hash.")
         .summary("All fields of a hash.")
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
@@ -60,7 +60,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
-        .about("hash", "2.0.0", "O(N), N the fields")
+        .about("hash", "2.0.0", "O(N) where N is the size of the hash.")
         .summary("All values of a hash.")
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
@@ -68,7 +68,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
-        .about("hash", "2.0.0", "O(N), N the fields")
+        .about("hash", "2.0.0", "O(N) where N is the size of the hash.")
         .summary("All fields of a hash with their values.")
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
@@ -76,9 +76,9 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
-        .about("hash", "6.2.0", "O(N), N the fields drawn")
+        .about("hash", "6.2.0", "O(N) where N is the number of fields returned")
         .summary("Random fields of a hash; a negative count draws with repetition.")
-        .syntax("key [count [WITHVALUES]]")
+        .syntax("key [options: count [WITHVALUES]]")
         .tips(&["nondeterministic_output"])
         .errors(&[
             "ERR syntax error",
@@ -90,7 +90,12 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["hash"])
         .keys(READS)
-        .about("hash", "2.8.0", "O(COUNT) a call, O(N) for all of N fields")
+        .about(
+            "hash",
+            "2.8.0",
+            "O(1) for every call. O(N) for a complete iteration, including enough command calls for the \
+             cursor to return back to 0. N is the number of elements inside the collection..",
+        )
         .summary("Goes through the fields and values of a hash, a page at a time.")
         .syntax("key cursor [MATCH pattern] [COUNT count]")
         .tips(&["nondeterministic_output"])

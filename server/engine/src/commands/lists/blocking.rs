@@ -16,28 +16,33 @@ use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
-    list_row(blocking_pop_row("blpop", blpop), "2.0.0", "O(N), N the keys").summary(
-        "Removes and returns the first element of the first list that has one, waiting for it if need be.",
+    pop_row("blpop", blpop).summary(
+        "Removes and returns the first element of the first list that has one, waiting for it if need \
+             be.",
     ),
-    list_row(blocking_pop_row("brpop", brpop), "2.0.0", "O(N), N the keys").summary(
-        "Removes and returns the last element of the first list that has one, waiting for it if need be.",
+    pop_row("brpop", brpop).summary(
+        "Removes and returns the last element of the first list that has one, waiting for it if need \
+             be.",
     ),
-    list_row(
-        blocking_multi_pop_row("blmpop", blocking_multi_pop::<List>),
-        "7.0.0",
-        "O(N+M), N the keys, M the elements returned",
-    )
-    .summary(
-        "Removes and returns elements of the first of several lists that exists, waiting for one if need be.",
-    )
-    .syntax("timeout numkeys key [key ...] (LEFT | RIGHT) [COUNT count]"),
+    blocking_multi_pop_row("blmpop", blocking_multi_pop::<List>)
+        .categories(&["list"])
+        .about(
+            "list",
+            "7.0.0",
+            "O(N+M) where N is the number of provided keys and M is the number of elements returned.",
+        )
+        .summary(
+            "Removes and returns elements of the first of several lists that exists, waiting for one if \
+             need be.",
+        )
+        .syntax("timeout numkeys key [key ...] (where: LEFT | RIGHT) [COUNT count]"),
     Row::new("blmove", 6, blmove as BlockingHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING])
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "6.2.0", "O(1)")
         .summary("Moves an element from an end of a list to an end of a list, waiting for one if need be.")
-        .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT) timeout")
+        .syntax("source destination (wherefrom: LEFT | RIGHT) (whereto: LEFT | RIGHT) timeout")
         .errors(&[
             "ERR syntax error",
             "ERR timeout is not a float or out of range",
@@ -50,16 +55,18 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
         .keys(KEYS)
         .about("list", "2.2.0", "O(1)")
         .summary("Moves the last element of a list to the front of a list, waiting for one if need be.")
+        .history(&[("6.0.0", "`timeout` is interpreted as a double instead of an integer.")])
+        .deprecated("6.2.0", "`BLMOVE` with the `RIGHT` and `LEFT` arguments")
         .syntax("source destination timeout")
         .errors(TIMEOUT_ERRORS),
 ];
 
-const fn list_row(
-    row: Row<BlockingHandler>,
-    since: &'static str,
-    complexity: &'static str,
-) -> Row<BlockingHandler> {
-    row.categories(&["list"]).about("list", since, complexity)
+const fn pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
+    blocking_pop_row(name, handler).categories(&["list"]).about(
+        "list",
+        "2.0.0",
+        "O(N) where N is the number of provided keys.",
+    )
 }
 
 fn blpop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

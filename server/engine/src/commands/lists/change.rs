@@ -16,29 +16,53 @@ const fn push_row(name: &'static str, since: &'static str, handler: DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["list"])
         .keys(INSERTS)
-        .about("list", since, "O(N), N the elements added")
+        .about(
+            "list",
+            since,
+            "O(1) for each element added, so O(N) to add N elements when the command is called with \
+             multiple arguments.",
+        )
         .syntax("key element [element ...]")
 }
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
-    push_row("lpush", "1.0.0", lpush).summary("Adds elements at the front of a list, the last one foremost."),
-    push_row("rpush", "1.0.0", rpush).summary("Adds elements at the back of a list."),
-    push_row("lpushx", "2.2.0", lpushx).summary("Adds elements at the front of a list if it exists."),
-    push_row("rpushx", "2.2.0", rpushx).summary("Adds elements at the back of a list if it exists."),
+    push_row("lpush", "1.0.0", lpush)
+        .summary("Adds elements at the front of a list, the last one foremost.")
+        .history(&[("2.4.0", "Accepts multiple `element` arguments.")]),
+    push_row("rpush", "1.0.0", rpush)
+        .summary("Adds elements at the back of a list.")
+        .history(&[("2.4.0", "Accepts multiple `element` arguments.")]),
+    push_row("lpushx", "2.2.0", lpushx)
+        .summary("Adds elements at the front of a list if it exists.")
+        .history(&[("4.0.0", "Accepts multiple `element` arguments.")]),
+    push_row("rpushx", "2.2.0", rpushx)
+        .summary("Adds elements at the back of a list if it exists.")
+        .history(&[("4.0.0", "Accepts multiple `element` arguments.")]),
     Row::new("linsert", 5, linsert as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["list"])
         .keys(INSERTS)
-        .about("list", "2.2.0", "O(N), N the elements up to the pivot")
+        .about(
+            "list",
+            "2.2.0",
+            "O(N) where N is the number of elements to traverse before seeing the value pivot. This means \
+             that inserting somewhere on the left end on the list (head) can be considered O(1) and \
+             inserting somewhere on the right end (tail) is O(N).",
+        )
         .summary("Adds an element before or after the first one equal to a pivot.")
-        .syntax("key (BEFORE | AFTER) pivot element")
+        .syntax("key (where: BEFORE | AFTER) pivot element")
         .errors(&["ERR syntax error"]),
     Row::new("lset", 4, lset as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
         .categories(&["list"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
-        .about("list", "1.0.0", "O(N), N the distance to the nearer end")
+        .about(
+            "list",
+            "1.0.0",
+            "O(N) where N is the length of the list. Setting either the first or the last element of the \
+             list is O(1).",
+        )
         .summary("Replaces the element with an index.")
         .syntax("key index element")
         .errors(&[
@@ -50,7 +74,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE])
         .categories(&["list"])
         .keys(DELETES)
-        .about("list", "1.0.0", "O(N), N the length of the list")
+        .about(
+            "list",
+            "1.0.0",
+            "O(N+M) where N is the length of the list and M is the number of elements removed.",
+        )
         .summary("Removes elements equal to one: all, or a number of them from either end.")
         .syntax("key count element")
         .errors(&[
@@ -61,7 +89,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE])
         .categories(&["list"])
         .keys(DELETES)
-        .about("list", "1.0.0", "O(N), N the elements removed")
+        .about("list", "1.0.0", "O(N) where N is the number of elements to be removed by the operation.")
         .summary("Keeps the elements from one index to another and removes the rest.")
         .syntax("key start stop")
         .errors(&["ERR value is not an integer or out of range"]),

@@ -15,9 +15,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("rpop", rpop).summary("Removes and returns the last element of a list, or so many of them."),
     multi_pop_row("lmpop", multi_pop::<List>)
         .categories(&["list"])
-        .about("list", "7.0.0", "O(N+M), N the keys, M the elements returned")
+        .about(
+            "list",
+            "7.0.0",
+            "O(N+M) where N is the number of provided keys and M is the number of elements returned.",
+        )
         .summary("Removes and returns elements of the first of several lists that exists.")
-        .syntax("numkeys key [key ...] (LEFT | RIGHT) [COUNT count]"),
+        .syntax("numkeys key [key ...] (where: LEFT | RIGHT) [COUNT count]"),
 ];
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
@@ -25,8 +29,9 @@ const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["list"])
         .keys(ONE_KEY)
-        .about("list", "1.0.0", "O(N), N the elements returned")
-        .syntax("key [count]")
+        .about("list", "1.0.0", "O(N) where N is the number of elements returned")
+        .history(&[("6.2.0", "Added the `count` argument.")])
+        .syntax("key [count@6.2.0]")
         .errors(&["ERR value is out of range, must be positive"])
 }
 

@@ -22,7 +22,12 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["list"])
         .keys(READS)
-        .about("list", "1.0.0", "O(N), N the distance to the nearer end")
+        .about(
+            "list",
+            "1.0.0",
+            "O(N) where N is the number of elements to traverse to get to the element at index. This makes \
+             asking for the first or the last element of the list O(1).",
+        )
         .summary("Returns the element with an index; negative ones count from the end.")
         .syntax("key index")
         .errors(&["ERR value is not an integer or out of range"]),
@@ -30,7 +35,12 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["list"])
         .keys(READS)
-        .about("list", "1.0.0", "O(S+N), S the distance of the start to the nearer end, N the elements returned")
+        .about(
+            "list",
+            "1.0.0",
+            "O(S+N) where S is the distance of start offset from HEAD for small lists, from nearest end \
+             (HEAD or TAIL) for large lists; and N is the number of elements in the specified range.",
+        )
         .summary("Returns the elements from one index to another.")
         .syntax("key start stop")
         .errors(&["ERR value is not an integer or out of range"]),
@@ -38,7 +48,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["list"])
         .keys(READS)
-        .about("list", "6.0.6", "O(N), N the elements looked at")
+        .about(
+            "list",
+            "6.0.6",
+            "O(N) where N is the number of elements in the list, for the average case. When searching for \
+             elements near the head or the tail of the list, or when the MAXLEN option is provided, the \
+             command may run in constant time.",
+        )
         .summary("Finds the indexes of the elements equal to one.")
         .syntax("key element [RANK rank] [COUNT num-matches] [MAXLEN len]")
         .errors(&[

@@ -20,7 +20,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(KEYS)
         .about("list", "6.2.0", "O(1)")
         .summary("Moves an element from an end of a list to an end of a list and returns it.")
-        .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT)")
+        .syntax("source destination (wherefrom: LEFT | RIGHT) (whereto: LEFT | RIGHT)")
         .errors(&["ERR syntax error"]),
     Row::new("rpoplpush", 3, rpoplpush as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
@@ -28,6 +28,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(KEYS)
         .about("list", "1.2.0", "O(1)")
         .summary("Moves the last element of a list to the front of a list and returns it; LMOVE says more.")
+        .deprecated("6.2.0", "`LMOVE` with the `RIGHT` and `LEFT` arguments")
         .syntax("source destination"),
 ];
 

@@ -13,8 +13,9 @@ const SOURCES: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[SOURCE])];
 const STORES: &[KeySpec] =
     &[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE]), KeySpec::range(2, -1, 1, &[SOURCE])];
 const WRITES: Flags = Flags::of(&[Flags::WRITE, Flags::DENYOOM]);
-const INTERSECTION: &str = "O(N*M), N the members of the smallest set and M the sets";
-const WHOLE: &str = "O(N), N the members of all sets";
+const WHOLE: &str = "O(N) where N is the total number of elements in all given sets.";
+const INTERSECTION: &str =
+    "O(N*M) worst case where N is the cardinality of the smallest set and M is the number of sets.";
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[

@@ -13,23 +13,35 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["set"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])])
-        .about("set", "1.0.0", "O(N), N the members named")
+        .about(
+            "set",
+            "1.0.0",
+            "O(1) for each element added, so O(N) to add N elements when the command is called with \
+             multiple arguments.",
+        )
         .summary("Adds members to a set and tells how many are new.")
+        .history(&[("2.4.0", "Accepts multiple `member` arguments.")])
         .syntax("key member [member ...]"),
     Row::new("srem", -3, srem as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["set"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
-        .about("set", "1.0.0", "O(N), N the members named")
+        .about("set", "1.0.0", "O(N) where N is the number of members to be removed.")
         .summary("Removes members of a set and tells how many there were.")
+        .history(&[("2.4.0", "Accepts multiple `member` arguments.")])
         .syntax("key member [member ...]"),
     Row::new("spop", -2, spop as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["set"])
         .keys(&[KeySpec::one(1, &[REMOVES])])
-        .about("set", "1.0.0", "O(N), N the members removed")
+        .about(
+            "set",
+            "1.0.0",
+            "Without the count argument O(1), otherwise O(N) where N is the value of the passed count.",
+        )
         .summary("Removes random members of a set and returns them.")
-        .syntax("key [count]")
+        .history(&[("3.2.0", "Added the `count` argument.")])
+        .syntax("key [count@3.2.0]")
         .tips(&["nondeterministic_output"])
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     Row::new("smove", 4, smove as DataHandler)

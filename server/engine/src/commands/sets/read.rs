@@ -17,7 +17,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(READS)
-        .about("set", "1.0.0", "O(N), N the members")
+        .about("set", "1.0.0", "O(N) where N is the set cardinality.")
         .summary("All members of a set.")
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
@@ -32,7 +32,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[FAST])
         .categories(&["set"])
         .keys(READS)
-        .about("set", "6.2.0", "O(N), N the members named")
+        .about("set", "6.2.0", "O(N) where N is the number of elements being checked for membership")
         .summary("Which of several members a set has.")
         .syntax("key member [member ...]"),
     Row::new("scard", 2, scard as DataHandler)
@@ -47,9 +47,15 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(READS)
-        .about("set", "1.0.0", "O(N), N the members drawn")
+        .about(
+            "set",
+            "1.0.0",
+            "Without the count argument O(1), otherwise O(N) where N is the absolute value of the passed \
+             count.",
+        )
         .summary("Random members of a set; a negative count draws with repetition.")
-        .syntax("key [count]")
+        .history(&[("2.6.0", "Added the optional `count` argument.")])
+        .syntax("key [count@2.6.0]")
         .tips(&["nondeterministic_output"])
         .errors(&[
             "ERR syntax error",
@@ -60,7 +66,12 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .categories(&["set"])
         .keys(READS)
-        .about("set", "2.8.0", "O(COUNT) a call, O(N) for all of N members")
+        .about(
+            "set",
+            "2.8.0",
+            "O(1) for every call. O(N) for a complete iteration, including enough command calls for the \
+             cursor to return back to 0. N is the number of elements inside the collection..",
+        )
         .summary("Goes through the members of a set, a page at a time.")
         .syntax("key cursor [MATCH pattern] [COUNT count]")
         .tips(&["nondeterministic_output"])

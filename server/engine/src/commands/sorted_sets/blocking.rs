@@ -13,25 +13,32 @@ use lockwheel_resp::Reply;
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     pop_row("bzpopmin", bzpopmin).summary(
-        "Removes and returns the member with the lowest score of the first sorted set that exists, waiting for one if \
-         need be.",
+        "Removes and returns the member with the lowest score of the first sorted set that exists, \
+             waiting for one if need be.",
     ),
     pop_row("bzpopmax", bzpopmax).summary(
-        "Removes and returns the member with the highest score of the first sorted set that exists, waiting for one if \
-         need be.",
+        "Removes and returns the member with the highest score of the first sorted set that exists, \
+             waiting for one if need be.",
     ),
     blocking_multi_pop_row("bzmpop", blocking_multi_pop::<ZSet>)
         .categories(&["sortedset"])
-        .about("sorted-set", "7.0.0", "O(K + M log N), K the keys, M the members returned, N those of the set")
-        .summary("Removes and returns members of the first of several sorted sets, waiting for one if need be.")
-        .syntax("timeout numkeys key [key ...] (MIN | MAX) [COUNT count]"),
+        .about(
+            "sorted-set",
+            "7.0.0",
+            "O(K) + O(M*log(N)) where K is the number of provided keys, N being the number of elements in \
+             the sorted set, and M being the number of elements popped.",
+        )
+        .summary(
+            "Removes and returns members of the first of several sorted sets, waiting for one if need be.",
+        )
+        .syntax("timeout numkeys key [key ...] (where: MIN | MAX) [COUNT count]"),
 ];
 
 const fn pop_row(name: &'static str, handler: BlockingHandler) -> Row<BlockingHandler> {
     blocking_pop_row(name, handler)
         .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::FAST])
         .categories(&["sortedset"])
-        .about("sorted-set", "5.0.0", "O(K + log N), K the keys, N the members of the set")
+        .about("sorted-set", "5.0.0", "O(log(N)) with N being the number of elements in the sorted set.")
 }
 
 fn bzpopmin(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

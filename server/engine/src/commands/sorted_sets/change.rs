@@ -10,15 +10,30 @@ use std::ops::Range;
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
+const REMOVAL_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
+    number of elements removed by the operation.";
+
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("zadd", -4, zadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["sortedset"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
-        .about("sorted-set", "1.2.0", "O(M log N), M the members named, N the members of the set")
+        .about(
+            "sorted-set",
+            "1.2.0",
+            "O(log(N)) for each item added, where N is the number of elements in the sorted set.",
+        )
         .summary("Adds members with scores to a sorted set, or gives members other scores.")
-        .syntax("key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]")
+        .history(&[
+            ("2.4.0", "Accepts multiple elements."),
+            ("3.0.2", "Added the `XX`, `NX`, `CH` and `INCR` options."),
+            ("6.2.0", "Added the `GT` and `LT` options."),
+        ])
+        .syntax(
+            "key [condition@3.0.2: NX | XX] [comparison@6.2.0: GT | LT] [CH=change@3.0.2] \
+             [INCR=increment@3.0.2] (score member) ...",
+        )
         .errors(&[
             "ERR syntax error",
             "ERR XX and NX options at the same time are not compatible",
@@ -31,7 +46,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["sortedset"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
-        .about("sorted-set", "1.2.0", "O(log N), N the members of the set")
+        .about("sorted-set", "1.2.0", "O(log(N)) where N is the number of elements in the sorted set.")
         .summary("Adds to the score of a member, 0 if there is none, and returns it.")
         .syntax("key increment member")
         .errors(&[
@@ -43,29 +58,34 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["sortedset"])
         .keys(DELETES)
-        .about("sorted-set", "1.2.0", "O(M log N), M the members named, N the members of the set")
+        .about(
+            "sorted-set",
+            "1.2.0",
+            "O(M*log(N)) with N being the number of elements in the sorted set and M the number of elements \
+             to be removed.",
+        )
         .summary("Removes members of a sorted set and tells how many there were.")
+        .history(&[("2.4.0", "Accepts multiple elements.")])
         .syntax("key member [member ...]"),
-    remove_row("zremrangebyrank", "2.0.0", zremrangebyrank)
+    remove_row("zremrangebyrank", zremrangebyrank)
+        .about("sorted-set", "2.0.0", REMOVAL_COST)
         .summary("Removes the members from one rank to another and tells how many there were.")
         .syntax("key start stop")
         .errors(&["ERR value is not an integer or out of range"]),
-    remove_row("zremrangebyscore", "1.2.0", zremrangebyscore)
+    remove_row("zremrangebyscore", zremrangebyscore)
+        .about("sorted-set", "1.2.0", REMOVAL_COST)
         .summary("Removes the members with scores in a range and tells how many there were.")
         .syntax("key min max")
         .errors(&["ERR min or max is not a float"]),
-    remove_row("zremrangebylex", "2.8.9", zremrangebylex)
+    remove_row("zremrangebylex", zremrangebylex)
+        .about("sorted-set", "2.8.9", REMOVAL_COST)
         .summary("Removes the members in a range of their bytes and tells how many there were.")
-        .syntax("key min max")
+        .syntax("key min:string max:string")
         .errors(&["ERR min or max not valid string range item"]),
 ];
 
-const fn remove_row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    Row::new(name, 4, handler).flags(&[Flags::WRITE]).categories(&["sortedset"]).keys(DELETES).about(
-        "sorted-set",
-        since,
-        "O(M log N), M the members removed, N the members of the set",
-    )
+const fn remove_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, 4, handler).flags(&[Flags::WRITE]).categories(&["sortedset"]).keys(DELETES)
 }
 
 /// What ZADD may do to a member.

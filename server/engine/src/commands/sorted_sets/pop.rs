@@ -20,10 +20,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about(
             "sorted-set",
             "7.0.0",
-            "O(K + M log N), K the keys, M the members returned, N those of the set",
+            "O(K) + O(M*log(N)) where K is the number of provided keys, N being the number of elements in \
+             the sorted set, and M being the number of elements popped.",
         )
         .summary("Removes and returns members of the first of several sorted sets that exists.")
-        .syntax("numkeys key [key ...] (MIN | MAX) [COUNT count]"),
+        .syntax("numkeys key [key ...] (where: MIN | MAX) [COUNT count]"),
 ];
 
 const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
@@ -31,7 +32,12 @@ const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["sortedset"])
         .keys(ONE_KEY)
-        .about("sorted-set", "5.0.0", "O(M log N), M the members returned, N those of the set")
+        .about(
+            "sorted-set",
+            "5.0.0",
+            "O(log(N)*M) with N being the number of elements in the sorted set, and M being the number of \
+             elements popped.",
+        )
         .syntax("key [count]")
         .errors(&["ERR value is out of range, must be positive", "ERR syntax error"])
 }

@@ -17,12 +17,22 @@ const NOT_A_STRING: &str = "ERR min or max not valid string range item";
 const LIMIT_BY_RANK: &str =
     "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
 const SCORES_BY_LEX: &str = "ERR syntax error, WITHSCORES not supported in combination with BYLEX";
+const BY_RANK_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
+    number of elements returned.";
+const BY_LIMIT_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
+    number of elements being returned. If M is constant (e.g. always asking for the first 10 elements with \
+    LIMIT), you can consider it O(log(N)).";
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
-    row("zrange", "1.2.0", zrange)
+    row("zrange", zrange)
+        .about("sorted-set", "1.2.0", BY_RANK_COST)
         .summary("Returns the members in a range of ranks, scores or bytes, lowest first or highest first.")
-        .syntax("key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]")
+        .history(&[("6.2.0", "Added the `REV`, `BYSCORE`, `BYLEX` and `LIMIT` options.")])
+        .syntax(
+            "key start:string stop:string [sortby@6.2.0: BYSCORE | BYLEX] [REV@6.2.0] \
+             [LIMIT (offset_count@6.2.0: offset count)] [WITHSCORES]",
+        )
         .errors(&[
             "ERR syntax error",
             NOT_AN_INTEGER,
@@ -31,25 +41,37 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             LIMIT_BY_RANK,
             SCORES_BY_LEX,
         ]),
-    row("zrevrange", "1.2.0", zrevrange)
+    row("zrevrange", zrevrange)
+        .about("sorted-set", "1.2.0", BY_RANK_COST)
         .summary("Returns the members in a range of ranks, highest first.")
+        .deprecated("6.2.0", "`ZRANGE` with the `REV` argument")
         .syntax("key start stop [WITHSCORES]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, LIMIT_BY_RANK]),
-    row("zrangebyscore", "1.0.5", zrangebyscore)
+    row("zrangebyscore", zrangebyscore)
+        .about("sorted-set", "1.0.5", BY_LIMIT_COST)
         .summary("Returns the members with scores in a range, lowest first.")
-        .syntax("key min max [WITHSCORES] [LIMIT offset count]")
+        .history(&[("2.0.0", "Added the `WITHSCORES` modifier.")])
+        .deprecated("6.2.0", "`ZRANGE` with the `BYSCORE` argument")
+        .syntax("key min max [WITHSCORES@2.0.0] [LIMIT offset count]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_FLOAT]),
-    row("zrevrangebyscore", "2.2.0", zrevrangebyscore)
+    row("zrevrangebyscore", zrevrangebyscore)
+        .about("sorted-set", "2.2.0", BY_LIMIT_COST)
         .summary("Returns the members with scores in a range, highest first.")
+        .history(&[("2.1.6", "`min` and `max` can be exclusive.")])
+        .deprecated("6.2.0", "`ZRANGE` with the `REV` and `BYSCORE` arguments")
         .syntax("key max min [WITHSCORES] [LIMIT offset count]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_FLOAT]),
-    row("zrangebylex", "2.8.9", zrangebylex)
+    row("zrangebylex", zrangebylex)
+        .about("sorted-set", "2.8.9", BY_LIMIT_COST)
         .summary("Returns the members in a range of their bytes.")
-        .syntax("key min max [LIMIT offset count]")
+        .deprecated("6.2.0", "`ZRANGE` with the `BYLEX` argument")
+        .syntax("key min:string max:string [LIMIT offset count]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_STRING, SCORES_BY_LEX]),
-    row("zrevrangebylex", "2.8.9", zrevrangebylex)
+    row("zrevrangebylex", zrevrangebylex)
+        .about("sorted-set", "2.8.9", BY_LIMIT_COST)
         .summary("Returns the members in a range of their bytes, last first.")
-        .syntax("key max min [LIMIT offset count]")
+        .deprecated("6.2.0", "`ZRANGE` with the `REV` and `BYLEX` arguments")
+        .syntax("key max:string min:string [LIMIT offset count]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_STRING, SCORES_BY_LEX]),
     Row::new("zrangestore", -5, zrangestore as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
@@ -58,18 +80,19 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE]),
             KeySpec::one(2, &[KeyFlags::RO, KeyFlags::ACCESS]),
         ])
-        .about("sorted-set", "6.2.0", "O(log N + M log M), N the members of the set, M the members stored")
+        .about(
+            "sorted-set",
+            "6.2.0",
+            "O(log(N)+M) with N being the number of elements in the sorted set and M the number of elements \
+             stored into the destination key.",
+        )
         .summary("Stores the members in a range of ranks, scores or bytes as a sorted set.")
-        .syntax("dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]")
+        .syntax("dst src min:string max:string [sortby: BYSCORE | BYLEX] [REV] [LIMIT offset count]")
         .errors(&["ERR syntax error", NOT_AN_INTEGER, NOT_A_FLOAT, NOT_A_STRING, LIMIT_BY_RANK]),
 ];
 
-const fn row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    Row::new(name, -4, handler).flags(&[Flags::READONLY]).categories(&["sortedset"]).keys(READS).about(
-        "sorted-set",
-        since,
-        "O(log N + M), N the members of the set, M the members returned",
-    )
+const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -4, handler).flags(&[Flags::READONLY]).categories(&["sortedset"]).keys(READS)
 }
 
 /// The unit of a range.

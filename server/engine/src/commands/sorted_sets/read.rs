@@ -30,14 +30,14 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
-        .about("sorted-set", "6.2.0", "O(N), N the members named")
+        .about("sorted-set", "6.2.0", "O(N) where N is the number of members being requested.")
         .summary("Returns the scores of members.")
         .syntax("key member [member ...]"),
     Row::new("zcount", 4, zcount as DataHandler)
         .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
-        .about("sorted-set", "2.0.0", "O(log N), N the members of the set")
+        .about("sorted-set", "2.0.0", "O(log(N)) with N being the number of elements in the sorted set.")
         .summary("Counts the members with scores in a range.")
         .syntax("key min max")
         .errors(&["ERR min or max is not a float"]),
@@ -45,31 +45,38 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
-        .about("sorted-set", "2.8.9", "O(log N), N the members of the set")
+        .about("sorted-set", "2.8.9", "O(log(N)) with N being the number of elements in the sorted set.")
         .summary("Counts the members in a range of their bytes.")
-        .syntax("key min max")
+        .syntax("key min:string max:string")
         .errors(&["ERR min or max not valid string range item"]),
     Row::new("zrank", -3, zrank as DataHandler)
         .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
-        .about("sorted-set", "2.0.0", "O(log N), N the members of the set")
+        .about("sorted-set", "2.0.0", "O(log(N))")
         .summary("Tells how many members come before one, lowest scores first.")
+        .history(&[("7.2.0", "Added the optional `WITHSCORE` argument.")])
         .syntax("key member [WITHSCORE]")
         .errors(&["ERR syntax error"]),
     Row::new("zrevrank", -3, zrevrank as DataHandler)
         .flags(&[FAST])
         .categories(&["sortedset"])
         .keys(READS)
-        .about("sorted-set", "2.0.0", "O(log N), N the members of the set")
+        .about("sorted-set", "2.0.0", "O(log(N))")
         .summary("Tells how many members come before one, highest scores first.")
+        .history(&[("7.2.0", "Added the optional `WITHSCORE` argument.")])
         .syntax("key member [WITHSCORE]")
         .errors(&["ERR syntax error"]),
     Row::new("zscan", -3, zscan as DataHandler)
         .flags(&[Flags::READONLY])
         .categories(&["sortedset"])
         .keys(READS)
-        .about("sorted-set", "2.8.0", "O(COUNT) a call, O(N) for all of N members")
+        .about(
+            "sorted-set",
+            "2.8.0",
+            "O(1) for every call. O(N) for a complete iteration, including enough command calls for the \
+             cursor to return back to 0. N is the number of elements inside the collection..",
+        )
         .summary("Goes through the members of a sorted set and their scores, a page at a time.")
         .syntax("key cursor [MATCH pattern] [COUNT count]")
         .tips(&["nondeterministic_output"])

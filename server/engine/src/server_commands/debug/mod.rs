@@ -22,6 +22,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
     .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])
     .about("server", "1.0.0", "Depends on subcommand.")
     .summary("Does what a test needs and nobody else should: looks inside, and stops or switches what runs.")
+    .internal()
     .syntax("subcommand [argument [argument ...]]")
     .help(&[
         "CHANGE-REPL-ID",

@@ -1,0 +1,131 @@
+//! The keys of a request, by what its command's row says of them.
+
+use super::args::Args;
+use super::flags::KeyFlags;
+use super::keys::{Begin, Find, Key, KeySpec};
+use super::row::Spec;
+
+impl Spec {
+    /// Whether its requests may name keys.
+    pub fn has_keys(&self) -> bool {
+        self.keys.iter().any(is_key)
+    }
+
+    /// The keys of a request; none when it names none, or is malformed where keys should be. O(arguments).
+    pub fn find_keys(&self, request: Args<'_>) -> Vec<Key> {
+        let depends = self.keys.iter().any(|spec| spec.flags.contains(KeyFlags::VARIABLE_FLAGS));
+        if let Some(find) = self.key_finder.filter(|_| depends) {
+            return find(request);
+        }
+        self.specified_keys(request).unwrap_or_else(|| match self.key_finder {
+            Some(find) => find(request),
+            None => self.keys.iter().find_map(|spec| self.counted_as_by_c(spec, request)).unwrap_or_default(),
+        })
+    }
+
+    /// The keys that the specs find; `None` when the request does not fit one of them.
+    fn specified_keys(&self, request: Args<'_>) -> Option<Vec<Key>> {
+        let mut keys = Vec::new();
+        for spec in self.keys.iter().filter(|spec| is_key(spec)) {
+            keys.extend(spec.positions(request)?.into_iter().map(|position| (position, spec.flags)));
+            if spec.flags.contains(KeyFlags::INCOMPLETE) {
+                return None;
+            }
+        }
+        Some(keys)
+    }
+
+    /// The keys of a request whose number of keys no command would accept. Redis looks for them a second time, reads
+    /// the number as C's `atoi` does and says nothing of what is done to them; they come before the others.
+    fn counted_as_by_c(&self, spec: &KeySpec, request: Args<'_>) -> Option<Vec<Key>> {
+        let (Begin::Index(begin), Find::Count { count, first, step }) = (spec.begin, spec.find) else {
+            return None;
+        };
+        let keys = usize::try_from(atoi(request.get(begin + count)?)).ok()?;
+        let room = request.len().saturating_sub(begin + first) / step.max(1);
+        if keys == 0 || keys > room {
+            return None;
+        }
+        let counted = (0..keys).map(|key| begin + first + key * step);
+        let others = self.keys.iter().filter_map(|spec| match spec.begin {
+            Begin::Index(index) if matches!(spec.find, Find::Range { .. }) => Some(index),
+            _ => None,
+        });
+        Some(counted.chain(others).map(|position| (position, KeyFlags::empty())).collect())
+    }
+}
+
+fn is_key(spec: &KeySpec) -> bool {
+    !spec.flags.contains(KeyFlags::NOT_KEY)
+}
+
+/// The number that C's `atoi` reads: what stands in front of the first byte that is no digit, in 32 bits.
+fn atoi(text: &[u8]) -> i32 {
+    let text = match text.iter().position(|byte| !byte.is_ascii_whitespace() && *byte != 0x0b) {
+        Some(start) => &text[start..],
+        None => return 0,
+    };
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit()).map(|byte| i64::from(byte - b'0'));
+    let append = |number: i64, digit: i64| {
+        let number = number.saturating_mul(10);
+        if negative { number.saturating_sub(digit) } else { number.saturating_add(digit) }
+    };
+    digits.fold(0, append) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Row;
+
+    const UNION: Spec = Row::<()>::container("x", -4, &[])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW]), KeySpec::counted(2, &[KeyFlags::RO])])
+        .spec;
+
+    #[track_caller]
+    fn check(spec: &Spec, request: &str, expected: &[usize]) {
+        let words: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
+        let keys = spec.find_keys(Args::new(&words));
+        assert_eq!(keys.into_iter().map(|(position, _)| position).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn numbers_of_keys_are_read_twice() {
+        check(&UNION, "x d 2 a b", &[1, 3, 4]);
+        check(&UNION, "x d 2x a b", &[3, 4, 1]);
+        check(&UNION, "x d 4294967297 a b", &[1, 3]);
+        for wrong in ["0", "3", "-1", "x", "9223372036854775807", "99999999999999999999", ""] {
+            check(&UNION, &format!("x d {wrong} a b"), &[]);
+        }
+        check(&UNION, "x d", &[]);
+        check(&UNION, "x d 1", &[]);
+    }
+
+    #[test]
+    fn numbers_of_c() {
+        for (text, number) in [
+            ("", 0),
+            (" \t+12x", 12),
+            ("-7", -7),
+            ("- 7", 0),
+            ("2147483648", i32::MIN),
+            ("9999999999999999999999", -1),
+            ("-9999999999999999999999", 0),
+        ] {
+            assert_eq!(atoi(text.as_bytes()), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_not_found() {
+        const CHANNELS: Spec =
+            Row::<()>::container("x", -2, &[]).keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KEY])]).spec;
+        assert!(!CHANNELS.has_keys());
+        check(&CHANNELS, "x a b", &[]);
+    }
+}

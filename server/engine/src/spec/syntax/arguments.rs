@@ -1,0 +1,283 @@
+//! The arguments of a command as COMMAND DOCS tells them, from its synopsis.
+//!
+//! What a synopsis does not say follows from conventions, which are those of most of Redis' commands: the type of an
+//! argument from its name, the name of a token from the token, the name of a group from the names in it, the key
+//! specifications in the order of the keys. Where a command departs from them, its synopsis has a note.
+
+use super::{Kind, Syntax, Word};
+use std::borrow::Cow;
+
+/// An argument, or a group of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// How it is shown to people; groups are shown by their parts.
+    pub display: Option<Cow<'a, str>>,
+    /// Its type.
+    pub kind: Kind,
+    /// The key specification that finds it, from 0.
+    pub key_spec: Option<usize>,
+    /// The word that comes before it, or that it is.
+    pub token: Option<&'a str>,
+    /// The first version that had it, where that is not the command's.
+    pub since: Option<&'a str>,
+    /// The version that deprecated it.
+    pub deprecated_since: Option<&'a str>,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// Whether it may be repeated.
+    pub multiple: bool,
+    /// Whether its token is repeated with it.
+    pub multiple_token: bool,
+    /// The arguments of a group.
+    pub parts: Vec<Argument<'a>>,
+}
+
+/// The arguments that a synopsis describes, in their order. Linear in its length.
+pub fn of<'a>(syntax: &Syntax<'a>) -> Vec<Argument<'a>> {
+    let parts = match syntax {
+        Syntax::Sequence(parts) => parts.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    Reader { keys: 0 }.list(parts)
+}
+
+/// The types of arguments by their names; all others are strings.
+const KINDS: &[(Kind, &str)] = &[
+    (Kind::Key, "key key1 key2 newkey source destination src dst sourcekey destkey"),
+    (
+        Kind::Integer,
+        "bits client-id cluster-bus-port config-epoch count cursor db decrement destination-db end end-slot \
+         entries-added entries-read frequency increment index index1 index2 len limit milliseconds min-match-len ms \
+         num-matches numkeys numlocal numreplicas offset port protover rank seconds slot start start-slot stop ttl \
+         version weight",
+    ),
+    (Kind::Double, "height latitude longitude max min radius score timeout width"),
+    (Kind::Pattern, "pattern"),
+    (Kind::UnixTime, "unix-time-milliseconds unix-time-seconds"),
+];
+
+/// The names of tokens that are not words.
+const SIGNS: &[(&str, &str)] =
+    &[("=", "equal"), ("~", "approximately"), ("*", "auto_id"), ("$", "new_id"), ("\"\"", "empty_string")];
+
+fn kind_of(word: &Word<'_>) -> Kind {
+    let is_named = |(_, names): &&(Kind, &str)| names.split(' ').any(|name| name == word.text);
+    let by_name = || KINDS.iter().find(is_named).map(|(kind, _)| *kind);
+    word.kind.or_else(by_name).unwrap_or(Kind::String)
+}
+
+impl<'a> Argument<'a> {
+    fn new(kind: Kind, name: Cow<'a, str>, word: Option<&Word<'a>>) -> Self {
+        Argument {
+            name,
+            display: None,
+            kind,
+            key_spec: word.and_then(|word| word.key_spec),
+            token: None,
+            since: word.and_then(|word| word.since),
+            deprecated_since: word.and_then(|word| word.deprecated_since),
+            optional: false,
+            multiple: false,
+            multiple_token: false,
+            parts: Vec::new(),
+        }
+    }
+
+    /// A word that is typed as it is.
+    fn token(word: &Word<'a>) -> Self {
+        let sign = SIGNS.iter().find(|(sign, _)| *sign == word.text).map(|(_, name)| Cow::Borrowed(*name));
+        let named = word.name.map(Cow::Borrowed).or(sign);
+        let name = named.unwrap_or_else(|| Cow::Owned(word.text.to_ascii_lowercase()));
+        let display = Some(name.replace('_', "-").into());
+        Argument { display, token: Some(word.text), ..Argument::new(Kind::PureToken, name, Some(word)) }
+    }
+
+    /// A group; its name, where it has none of its own, is made of those in it.
+    fn group(kind: Kind, name: Option<&Word<'a>>, parts: Vec<Argument<'a>>) -> Self {
+        let joined = || parts.iter().map(|part| &*part.name).collect::<Vec<_>>().join("_").into();
+        let text = name.map_or_else(joined, |word| Cow::Borrowed(word.text));
+        Argument { parts, ..Argument::new(kind, text, name) }
+    }
+}
+
+/// Reads arguments from left to right.
+struct Reader {
+    /// How many arguments have been keys: each belongs to the next key specification.
+    keys: usize,
+}
+
+impl Reader {
+    /// Parts in their order. A token in front of an argument or a group belongs to it.
+    fn list<'a>(&mut self, parts: &[Syntax<'a>]) -> Vec<Argument<'a>> {
+        let (mut arguments, mut rest) = (Vec::new(), parts.iter());
+        while let Some(part) = rest.next() {
+            let argument = match (part, rest.as_slice().first()) {
+                (Syntax::Token(token), Some(next)) if takes_token(next) => {
+                    rest.next();
+                    Argument { token: Some(token.text), ..self.one(next) }
+                }
+                _ => self.one(part),
+            };
+            arguments.push(argument);
+        }
+        arguments
+    }
+
+    fn one<'a>(&mut self, part: &Syntax<'a>) -> Argument<'a> {
+        match part {
+            Syntax::Token(word) => Argument::token(word),
+            Syntax::Argument(word) => self.plain(word),
+            Syntax::Sequence(parts) => self.sequence(parts),
+            Syntax::OneOf(parts) => self.one_of(None, parts),
+            Syntax::Optional(part) => Argument { optional: true, ..self.one(part) },
+            Syntax::Repeat(part) => {
+                let one = self.one(part);
+                let has_token = one.token.is_some() && one.kind != Kind::PureToken;
+                Argument { multiple: true, multiple_token: has_token, ..one }
+            }
+            Syntax::Named(name, part) => match part.as_ref() {
+                Syntax::OneOf(parts) => self.one_of(Some(name), parts),
+                Syntax::Sequence(parts) => Argument::group(Kind::Block, Some(name), self.list(parts)),
+                part => Argument::group(Kind::Block, Some(name), self.list(std::slice::from_ref(part))),
+            },
+        }
+    }
+
+    fn plain<'a>(&mut self, word: &Word<'a>) -> Argument<'a> {
+        let kind = kind_of(word);
+        let name = word.name.unwrap_or(word.text);
+        let mut argument = Argument::new(kind, name.into(), Some(word));
+        argument.display = Some(word.text.into());
+        if kind == Kind::Key {
+            argument.key_spec = argument.key_spec.or(Some(self.keys));
+            self.keys += 1;
+        }
+        argument
+    }
+
+    fn one_of<'a>(&mut self, name: Option<&Word<'a>>, parts: &[Syntax<'a>]) -> Argument<'a> {
+        let parts = parts.iter().map(|part| self.one(part)).collect();
+        Argument::group(Kind::OneOf, name, parts)
+    }
+
+    /// Parts without a name: `EX seconds` is one argument, `LIMIT offset count` a block with a token.
+    fn sequence<'a>(&mut self, parts: &[Syntax<'a>]) -> Argument<'a> {
+        if let [Syntax::Token(token), rest @ ..] = parts
+            && rest.len() > 1
+            && rest.iter().all(|part| matches!(part, Syntax::Argument(_)))
+        {
+            return Argument {
+                token: Some(token.text),
+                ..Argument::group(Kind::Block, None, self.list(rest))
+            };
+        }
+        let mut list = self.list(parts);
+        if list.len() == 1 { list.remove(0) } else { Argument::group(Kind::Block, None, list) }
+    }
+}
+
+/// Whether a token in front of this part belongs to it.
+fn takes_token(part: &Syntax<'_>) -> bool {
+    match part {
+        Syntax::Argument(_) | Syntax::OneOf(_) | Syntax::Named(..) => true,
+        Syntax::Repeat(part) => takes_token(part),
+        Syntax::Token(_) | Syntax::Sequence(_) | Syntax::Optional(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An argument in one line: what it has, in the order of COMMAND DOCS; the parts of a group in brackets.
+    fn told(argument: &Argument<'_>) -> String {
+        let mut text = format!("{}:{}", argument.name, argument.kind.name());
+        let mut add = |sign: &str, value: Option<&str>| {
+            value.into_iter().for_each(|value| text += &format!(" {sign}{value}"));
+        };
+        add("shown ", argument.display.as_deref().filter(|display| *display != argument.name));
+        add("#", argument.key_spec.map(|spec| spec.to_string()).as_deref());
+        add("", argument.token);
+        add("@", argument.since);
+        add("-@", argument.deprecated_since);
+        add("", argument.optional.then_some("optional"));
+        add("", argument.multiple.then_some("multiple"));
+        add("", argument.multiple_token.then_some("multiple_token"));
+        let parts: Vec<String> = argument.parts.iter().map(told).collect();
+        if parts.is_empty() { text } else { format!("{text} [{}]", parts.join(", ")) }
+    }
+
+    #[track_caller]
+    fn check(synopsis: &str, expected: &[&str]) {
+        let syntax = Syntax::parse(synopsis).unwrap();
+        assert_eq!(of(&syntax).iter().map(told).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn conventions_name_and_type_what_has_no_notes() {
+        check("", &[]);
+        check("key field count", &["key:key #0", "field:string", "count:integer"]);
+        check(
+            "[NX] [= | ~]",
+            &[
+                "nx:pure-token NX optional",
+                "equal_approximately:oneof optional [equal:pure-token =, approximately:pure-token ~]",
+            ],
+        );
+        check("source destination min", &["source:key #0", "destination:key #1", "min:double"]);
+    }
+
+    #[test]
+    fn a_token_belongs_to_what_it_introduces() {
+        check("[EX seconds]", &["seconds:integer EX optional"]);
+        check("SLEEP seconds", &["seconds:integer SLEEP"]);
+        check("[LIMIT offset count]", &["offset_count:block LIMIT optional [offset:integer, count:integer]"]);
+        check(
+            "[count: COUNT count [ANY]]",
+            &["count:block optional [count:integer COUNT, any:pure-token ANY optional]"],
+        );
+        check(
+            "TO (target: host [FORCE])",
+            &["target:block TO [host:string, force:pure-token FORCE optional]"],
+        );
+        check("FULL (full: [COUNT count])", &["full:block FULL [count:integer COUNT optional]"]);
+        check(
+            "[AGGREGATE (aggregate: SUM | MIN)]",
+            &["aggregate:oneof AGGREGATE optional [sum:pure-token SUM, min:pure-token MIN]"],
+        );
+        check("(no-one: NO ONE)", &["no-one:block [no:pure-token NO, one:pure-token ONE]"]);
+    }
+
+    #[test]
+    fn repetition_is_of_values_or_of_the_token_too() {
+        check("key [key ...]", &["key:key #0 multiple"]);
+        check("[section ...]", &["section:string optional multiple"]);
+        check(
+            "score member [score member ...]",
+            &["score_member:block multiple [score:double, member:string]"],
+        );
+        check("[KEYS key ...]", &["key:key #0 KEYS optional multiple"]);
+        check(
+            "[GET pattern#1 [GET pattern ...]]",
+            &["pattern:pattern #1 GET optional multiple multiple_token"],
+        );
+        check("(pattern: pattern) ...", &["pattern:block multiple [pattern:pattern]"]);
+    }
+
+    #[test]
+    fn notes_overrule_conventions() {
+        check(
+            "key1 key2#0 shown=name:integer@7.0.0",
+            &["key1:key #0", "key2:key #0", "name:integer shown shown @7.0.0"],
+        );
+        check(
+            "[CH=change@3.0.2] [unit@1.0.0: M | KM@2.0.0-3.0.0]",
+            &[
+                "change:pure-token CH @3.0.2 optional",
+                "unit:oneof @1.0.0 optional [m:pure-token M, km:pure-token KM @2.0.0 -@3.0.0]",
+            ],
+        );
+    }
+}

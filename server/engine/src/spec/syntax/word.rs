@@ -1,0 +1,160 @@
+//! A word of a synopsis with its notes.
+
+/// A word of a synopsis: what is shown of it, and what its notes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<'a> {
+    /// What is shown.
+    pub text: &'a str,
+    /// Its name, where a note gives one.
+    pub name: Option<&'a str>,
+    /// Its type, where a note gives one.
+    pub kind: Option<Kind>,
+    /// The key specification that it belongs to, from 0, where a note gives one.
+    pub key_spec: Option<usize>,
+    /// The first version that had it.
+    pub since: Option<&'a str>,
+    /// The version that deprecated it.
+    pub deprecated_since: Option<&'a str>,
+}
+
+/// The types of arguments that COMMAND DOCS knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any bytes.
+    String,
+    /// An integer.
+    Integer,
+    /// A floating-point number.
+    Double,
+    /// The name of a key.
+    Key,
+    /// A glob pattern.
+    Pattern,
+    /// A time, in seconds or milliseconds since 1970.
+    UnixTime,
+    /// A word to be typed as it is.
+    PureToken,
+    /// One of several arguments.
+    OneOf,
+    /// Several arguments in their order.
+    Block,
+}
+
+impl Kind {
+    const ALL: [Kind; 9] = [
+        Kind::String,
+        Kind::Integer,
+        Kind::Double,
+        Kind::Key,
+        Kind::Pattern,
+        Kind::UnixTime,
+        Kind::PureToken,
+        Kind::OneOf,
+        Kind::Block,
+    ];
+
+    /// Its name in COMMAND DOCS.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::String => "string",
+            Kind::Integer => "integer",
+            Kind::Double => "double",
+            Kind::Key => "key",
+            Kind::Pattern => "pattern",
+            Kind::UnixTime => "unix-time",
+            Kind::PureToken => "pure-token",
+            Kind::OneOf => "oneof",
+            Kind::Block => "block",
+        }
+    }
+
+    fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl<'a> Word<'a> {
+    /// A word without notes.
+    pub(super) fn plain(text: &'a str) -> Self {
+        Word { text, name: None, kind: None, key_spec: None, since: None, deprecated_since: None }
+    }
+
+    /// Reads `text=name:type#key_spec@since-deprecated`, each note optional; `None` when one has another form.
+    ///
+    /// A sign that begins the word is the word: `=` and `$` are tokens. Two words may be one argument: `ip:port`.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let mut word = Word::plain(text);
+        if let Some((rest, versions)) = cut(word.text, '@') {
+            let (since, deprecated_since) = versions.split_once('-').unwrap_or((versions, ""));
+            word.text = rest;
+            word.since = version(since)?;
+            word.deprecated_since = version(deprecated_since)?;
+            word.since.or(word.deprecated_since)?;
+        }
+        if let Some((rest, spec)) = cut(word.text, '#') {
+            word.text = rest;
+            word.key_spec = Some(spec.parse().ok()?);
+        }
+        if let Some((rest, kind)) = cut(word.text, ':').filter(|(_, kind)| *kind != "port") {
+            word.text = rest;
+            word.kind = Some(Kind::named(kind)?);
+        }
+        if let Some((rest, name)) = cut(word.text, '=') {
+            word.text = rest;
+            word.name = Some(name).filter(|name| !name.is_empty());
+            word.name?;
+        }
+        Some(word)
+    }
+}
+
+/// The parts before and behind the last such sign that does not begin the word.
+fn cut(text: &str, sign: char) -> Option<(&str, &str)> {
+    text.rsplit_once(sign).filter(|(before, _)| !before.is_empty())
+}
+
+/// A version of three numbers, or nothing when there is none; `None` when it is something else.
+#[expect(clippy::option_option, reason = "no version and a wrong one are different")]
+fn version(text: &str) -> Option<Option<&str>> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    match text {
+        "" => Some(None),
+        _ => (text.split('.').count() == 3 && text.split('.').all(is_number)).then_some(Some(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_note_is_read() {
+        let word = Word::parse("shown=name:integer#2@1.2.3-4.5.60").unwrap();
+        let expected = Word {
+            text: "shown",
+            name: Some("name"),
+            kind: Some(Kind::Integer),
+            key_spec: Some(2),
+            since: Some("1.2.3"),
+            deprecated_since: Some("4.5.60"),
+        };
+        assert_eq!(word, expected);
+        assert_eq!(Word::parse("slave@-5.0.0").unwrap().since, None);
+        assert_eq!(Word::parse("when:unix-time").unwrap().kind, Some(Kind::UnixTime));
+    }
+
+    #[test]
+    fn signs_are_words() {
+        for sign in ["=", "~", "*", "$", "\"\"", "@", "#", ":", "ip:port", "yes/no"] {
+            assert_eq!(Word::parse(sign), Some(Word::plain(sign)));
+        }
+        assert_eq!(Word::parse("*=auto_id").unwrap().name, Some("auto_id"));
+    }
+
+    #[test]
+    fn other_notes_are_refused() {
+        for text in ["a:number", "a@", "a@-", "a@7", "a@1.2.x", "a@1..2", "a#", "a#b", "a="] {
+            assert_eq!(Word::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `docs/commands.md`, made from the table of commands and the list of differences.
+
+use crate::differences;
+use crate::ours;
+use crate::pair::{Claim, Difference};
+use crate::redis_commands;
+use lockwheel_engine::spec::Command;
+use lockwheel_engine::spec::syntax::Syntax;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Our own groups, each with its name for people.
+const OWN_GROUPS: [(&str, &str); 2] = [("lock", "locks"), ("control", "the clock, and waiting for a state")];
+
+/// The file.
+pub fn path() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/commands.md"))
+}
+
+/// Its text.
+pub fn text() -> String {
+    let commands = ours::commands();
+    let count = |own: bool| {
+        let is_own = |command: &Command| OWN_GROUPS.iter().any(|(group, _)| *group == command.spec.group);
+        commands.iter_all().filter(|command| command.subcommands.is_empty() && is_own(command) == own).count()
+    };
+    let mut text = format!(
+        "<!-- Made from the table of commands; RENEW_COMMANDS=1 cargo test -p lockwheel-tests --test readme writes it \
+         anew. -->\n\n\
+         # Commands\n\n\
+         {} commands of Redis, subcommands counted by themselves, and {} of our own. `COMMAND DOCS name` tells the same\n\
+         of one command, with its arguments as a tree; [the last section](#where-answers-differ-from-redis) says where\n\
+         answers differ from Redis on purpose.\n",
+        count(false),
+        count(true),
+    );
+    for (group, title) in OWN_GROUPS.into_iter().chain(redis_commands::GROUPS) {
+        write_group(group, title, &mut text);
+    }
+    write_differences(&mut text);
+    text
+}
+
+fn write_group(group: &str, title: &str, text: &mut String) {
+    let table = ours::commands();
+    let mut commands: Vec<_> =
+        table.iter_all().filter(|command| command.spec.group == group && is_listed(command)).collect();
+    commands.sort_by_key(|command| command.name.as_str());
+    let missing = redis_commands::missing_of(group);
+    if commands.is_empty() && missing.is_empty() {
+        return;
+    }
+    let (first, rest) = title.split_at(1);
+    line(text, format_args!("\n## {}{rest}\n", first.to_uppercase()));
+    let any = !commands.is_empty();
+    commands.into_iter().for_each(|command| write_command(command, text));
+    if !missing.is_empty() {
+        let space = if any { "\n" } else { "" };
+        line(text, format_args!("{space}Not there yet: {}.", missing.join(", ")));
+    }
+}
+
+/// Whether it stands in the page: containers stand by their subcommands, and each has a HELP.
+fn is_listed(command: &Command) -> bool {
+    command.subcommands.is_empty() && !command.name.ends_with("help")
+}
+
+fn write_command(command: &Command, text: &mut String) {
+    let row = command.spec;
+    let syntax = Syntax::parse(row.syntax).expect("a test parses every synopsis");
+    let name = command.name.replace('|', " ").to_uppercase();
+    let form = format!("{name} {syntax}");
+    let version: Vec<u32> = row.since.split('.').filter_map(|number| number.parse().ok()).collect();
+    let is_own = OWN_GROUPS.iter().any(|(group, _)| *group == row.group);
+    let since = if version[..] > [7, 0, 15][..] && !is_own {
+        format!(" *Since {}.*", row.since)
+    } else {
+        String::new()
+    };
+    let deprecated = row.deprecated.map_or(String::new(), |(since, replaced_by)| {
+        format!(" *Deprecated since {since}: {}.*", replaced_by.replace("`!", "`"))
+    });
+    line(text, format_args!("- `{}`  \n  {}{since}{deprecated}", form.trim_end(), row.summary));
+}
+
+fn write_differences(text: &mut String) {
+    line(text, format_args!("\n## Where answers differ from Redis\n"));
+    line(
+        text,
+        format_args!(
+            "Answers are those of Redis 7.2, byte for byte, which tests compare with redis-server 7.0.15 and with a \
+             server of\n7.2's line. This is the whole list of what differs."
+        ),
+    );
+    let parts = [
+        ("On purpose:", Claim::OnPurpose, differences::REDIS_7_0),
+        ("As in Redis 7.2, not as in 7.0:", Claim::Redis72, differences::REDIS_7_0),
+    ];
+    for (heading, claim, differences) in parts {
+        line(text, format_args!("\n{heading}\n"));
+        differences
+            .iter()
+            .filter(|difference| difference.claim == claim)
+            .for_each(|each| write_difference(each, text));
+    }
+}
+
+fn write_difference(difference: &Difference, text: &mut String) {
+    let shown = |line: &&str| if line.contains('`') { format!("`` {line} ``") } else { format!("`{line}`") };
+    let example = difference.example.last().map_or(String::new(), |example| format!(": {}", shown(&example)));
+    line(text, format_args!("- {}{example}  \n  {}", capital(difference.name), sentence(difference.reason)));
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn sentence(text: &str) -> String {
+    format!("{}.", capital(text))
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("a text can be written to");
+}
