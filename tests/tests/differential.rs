@@ -51,6 +51,11 @@ fn sorted_sets() {
 }
 
 #[test]
+fn geo() {
+    group("geo");
+}
+
+#[test]
 fn server() {
     group("server");
 }

@@ -85,7 +85,7 @@ impl Step {
 const TRANSACTION_MAX: usize = 5;
 
 /// The command that makes a key of each kind; what a sequence begins with.
-const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd"];
+const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd", "geoadd"];
 
 /// What a random sequence is made of.
 #[derive(Clone, Debug)]

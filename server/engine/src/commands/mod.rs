@@ -5,6 +5,7 @@ mod counters;
 mod databases;
 mod dump;
 mod expiry;
+mod geo;
 mod hashes;
 mod keys;
 mod lists;
@@ -33,6 +34,8 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     databases::ROWS,
     dump::ROWS,
     expiry::ROWS,
+    geo::places::ROWS,
+    geo::search::ROWS,
     hashes::change::ROWS,
     hashes::read::ROWS,
     keys::ROWS,
