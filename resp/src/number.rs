@@ -2,10 +2,12 @@
 
 mod big;
 mod extended;
+mod fixed;
 mod grisu;
 mod hex;
 
 pub use extended::{DecimalError, Extended, add_decimal};
+pub use fixed::{format_decimal, format_distance};
 
 use std::io::Write;
 

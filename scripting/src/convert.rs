@@ -455,6 +455,7 @@ impl Reply for Measure {
     fn null(&mut self) {}
     fn null_array(&mut self) {}
     fn double(&mut self, _: f64) {}
+    fn decimal(&mut self, _: f64) {}
     fn boolean(&mut self, _: bool) {}
     fn big_number(&mut self, _: &[u8]) {}
     fn verbatim(&mut self, _: [u8; 3], _: &[u8]) {}

@@ -2,7 +2,7 @@
 
 use crate::error::one_line;
 use crate::ffi::{self, *};
-use lockwheel_resp::number::format_double;
+use lockwheel_resp::number::{format_decimal, format_double, parse_f64};
 use lockwheel_resp::{Protocol, Reply};
 use std::ffi::{CStr, c_int};
 
@@ -293,6 +293,17 @@ impl Reply for StackSink {
         } else {
             let mut text = Vec::with_capacity(32);
             format_double(value, &mut text);
+            self.bulk(&text);
+        }
+    }
+
+    fn decimal(&mut self, value: f64) {
+        let mut text = Vec::with_capacity(32);
+        format_decimal(value, &mut text);
+        if self.protocol == Protocol::Resp3 {
+            // As read back from the text, which has too few digits for a number close to zero.
+            self.double(parse_f64(&text).unwrap_or(value));
+        } else {
             self.bulk(&text);
         }
     }

@@ -46,7 +46,7 @@ const MANY_AT_RANDOM: Difference = Difference {
     example: &[],
     applies: |exchange| {
         let draws = |name: &[u8]| exchange.arguments[0].eq_ignore_ascii_case(name);
-        (draws(b"SRANDMEMBER") || draws(b"HRANDFIELD"))
+        (draws(b"SRANDMEMBER") || draws(b"HRANDFIELD") || draws(b"ZRANDMEMBER"))
             && is_error(&exchange.ours.reply, "ERR value is out of range")
             && !exchange.real.reply.is_error()
     },
@@ -407,9 +407,33 @@ pub const VALKEY: &[Difference] = &[
                 let word = word.strip_prefix(b"(").unwrap_or(word);
                 word.starts_with(b" ") || word.starts_with(b"0x") || word.is_empty()
             };
-            let refused = is_error(&exchange.real.reply, "ERR value is not a valid float")
-                || is_error(&exchange.real.reply, "ERR min or max is not a float");
+            let refusals = [
+                "ERR value is not a valid float",
+                "ERR min or max is not a float",
+                "ERR weight value is not a float",
+                "ERR need numeric",
+            ];
+            let refused = refusals.iter().any(|text| is_error(&exchange.real.reply, text));
             refused && exchange.arguments.iter().any(odd)
+        },
+    },
+    Difference {
+        name: "places that do not exist",
+        reason: "Valkey names the member; Redis says that it could not decode it",
+        claim: Claim::Newer,
+        example: &["GEOADD g 1 1 a", "GEOSEARCH g FROMMEMBER b BYRADIUS 1 m"],
+        applies: |exchange| {
+            is_error(&exchange.real.reply, "ERR member ")
+                && is_error(&exchange.ours.reply, "ERR could not decode requested zset member")
+        },
+    },
+    Difference {
+        name: "polygons",
+        reason: "Valkey 9 also searches polygons, and says so where a shape is missing",
+        claim: Claim::Newer,
+        example: &["GEOSEARCH g FROMLONLAT 1 1 ASC ASC ASC"],
+        applies: |exchange| {
+            is_error(&exchange.real.reply, "ERR exactly one of BYRADIUS, BYBOX and BYPOLYGON")
         },
     },
     Difference {

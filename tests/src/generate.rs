@@ -67,7 +67,7 @@ impl Generator {
     /// `name` may hold a subcommand after a space or a bar: `object encoding`, `object|encoding`. `group` is the
     /// command's group, whose kind of keys it mostly gets.
     pub fn command(&mut self, name: &str, group: &str, syntax: &Syntax<'_>) -> Generated {
-        let mut line = Line { rng: &mut self.rng, group, words: Vec::new(), count_at: None };
+        let mut line = Line { rng: &mut self.rng, group, words: Vec::new(), count_at: None, counted: 0 };
         for part in name.split([' ', '|']) {
             let word = line.any_case(part);
             line.words.push(Word::argument(&word));
@@ -153,6 +153,8 @@ struct Line<'a> {
     words: Vec<Word>,
     /// Where a `numkeys` waits for the repetition that it counts.
     count_at: Option<usize>,
+    /// How many repetitions the last `numkeys` counted.
+    counted: usize,
 }
 
 impl Line<'_> {
@@ -201,6 +203,10 @@ impl Line<'_> {
         while times < REPETITIONS_MAX && self.rng.chance(45) {
             times += 1;
         }
+        // There is a weight for each key.
+        if matches!(part, Syntax::Argument("weight")) && self.counted > 0 && self.rng.chance(85) {
+            times = self.counted;
+        }
         let waiting = self.count_at.take();
         for _ in 0..times {
             self.part(part);
@@ -224,10 +230,11 @@ impl Line<'_> {
 
     /// Writes how many there are where a `numkeys` waits for it; sometimes its random value stays, and is wrong.
     fn settle_count(&mut self, times: usize) {
-        if let Some(at) = self.count_at.take()
-            && self.rng.chance(92)
-        {
-            self.words[at].bytes = times.to_string().into_bytes();
+        if let Some(at) = self.count_at.take() {
+            self.counted = times;
+            if self.rng.chance(92) {
+                self.words[at].bytes = times.to_string().into_bytes();
+            }
         }
     }
 
@@ -321,6 +328,19 @@ mod tests {
         assert!(right.count() * 100 > lines.len() * 90);
         let none = many("eval", "scripting", "script numkeys [key ...] [arg ...]", 200);
         assert!(none.iter().any(|line| line.arguments.len() == 3 && line.arguments[2] == b"0"));
+    }
+
+    #[test]
+    fn there_is_mostly_a_weight_for_each_key() {
+        let mut lines =
+            many("zunion", "sorted-set", "numkeys key [key ...] [WEIGHTS weight [weight ...]]", 1000);
+        lines.retain(|line| line.form == Form::Valid && !line.tokens.is_empty());
+        let right = lines.iter().filter(|line| {
+            let is_token = |word: &Vec<u8>| word.eq_ignore_ascii_case(b"WEIGHTS");
+            let at = line.arguments.iter().position(is_token).unwrap();
+            at - 2 == line.arguments.len() - at - 1
+        });
+        assert!(right.count() * 100 > lines.len() * 80);
     }
 
     #[test]

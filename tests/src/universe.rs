@@ -61,6 +61,51 @@ const DOUBLES: &[&str] = &[
     "one",
 ];
 
+/// Few places, so that they meet, on both sides of the edges of the world and of its finest grid.
+const LONGITUDES: &[&str] = &[
+    "13.361389",
+    "15.087269",
+    "13.4",
+    "15",
+    "0",
+    "-0",
+    "180",
+    "-180",
+    "179.9999",
+    "-179.9999",
+    "90",
+    "-122.4",
+    "1e-9",
+    "180.1",
+    "inf",
+    "nan",
+    "",
+    "east",
+];
+const LATITUDES: &[&str] = &[
+    "38.115556",
+    "37.502669",
+    "38",
+    "37.5",
+    "0",
+    "66.1",
+    "-66.1",
+    "80.5",
+    "85.05112878",
+    "-85.05112878",
+    "85",
+    "-45",
+    "85.05112879",
+    "-inf",
+    "nan",
+    "north",
+];
+/// Lengths in a unit that comes after them.
+const LENGTHS: &[&str] = &[
+    "0", "1", "0.001", "100", "200", "1000", "50000", "200000", "1e6", "2e7", "1e9", "inf", "5e-324", "-0",
+    "-1", "nan", "wide",
+];
+
 /// Relative deadlines: far, none, past and impossible, nothing that passes while a test runs.
 const SECONDS: &[&str] = &["100000", "200000", "1000000", "0", "-1", "-100000"];
 const MILLISECONDS: &[&str] = &["100000000", "200000000", "1000000000", "0", "-1", "-100000000"];
@@ -97,6 +142,7 @@ const KEYS: &[(&str, [&str; 2])] = &[
     ("list", ["l1", "l2"]),
     ("set", ["t1", "t2"]),
     ("sorted-set", ["z1", "z2"]),
+    ("geo", ["g1", "g2"]),
     ("stream", ["x1", "x2"]),
     ("bitmap", ["b1", "s1"]),
     ("hyperloglog", ["p1", "p2"]),
@@ -203,7 +249,19 @@ pub fn is_size(name: &str, group: &str) -> bool {
 
 /// Whether an argument of this name is the name of a key.
 pub fn is_key(name: &str) -> bool {
-    matches!(name, "key" | "source" | "destination" | "newkey" | "key1" | "key2" | "sourcekey" | "destkey")
+    matches!(
+        name,
+        "key"
+            | "source"
+            | "src"
+            | "destination"
+            | "dst"
+            | "newkey"
+            | "key1"
+            | "key2"
+            | "sourcekey"
+            | "destkey"
+    )
 }
 
 /// Something that no argument expects here.
@@ -240,10 +298,13 @@ fn pool(name: &str, group: &str) -> Pool {
         "timeout" => Pool::Words(TIMEOUTS),
         "pattern" => Pool::Words(PATTERNS),
         "field" => Pool::Names('f'),
-        "member" => Pool::Names('m'),
+        "member" | "member1" | "member2" => Pool::Names('m'),
         "element" | "pivot" => Pool::Names('e'),
         "channel" | "shardchannel" => Pool::Names('c'),
-        "score" => Pool::Words(DOUBLES),
+        "score" | "weight" => Pool::Words(DOUBLES),
+        "longitude" => Pool::Words(LONGITUDES),
+        "latitude" => Pool::Words(LATITUDES),
+        "radius" | "width" | "height" => Pool::Words(LENGTHS),
         "min" | "max" => Pool::ScoreBound,
         "cursor" => Pool::Words(&["0", "0", "0", "1", "99", "-1", "x", "", "18446744073709551615", "0 "]),
         "type" => Pool::Words(&["string", "hash", "list", "set", "zset", "stream", "none", "HASH", ""]),

@@ -61,6 +61,11 @@ fn streams() {
 }
 
 #[test]
+fn geo() {
+    group("geo");
+}
+
+#[test]
 fn server() {
     group("server");
 }

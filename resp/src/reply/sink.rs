@@ -32,6 +32,9 @@ pub trait Reply {
     fn null_array(&mut self);
     /// A double: a bulk string of its shortest text, in RESP3 `,text`.
     fn double(&mut self, value: f64);
+    /// A double with up to seventeen decimals instead of its shortest text, as coordinates are written: a bulk string,
+    /// in RESP3 `,text`.
+    fn decimal(&mut self, value: f64);
     /// A boolean: `:1` or `:0`, in RESP3 `#t` or `#f`.
     fn boolean(&mut self, value: bool);
     /// A big number: a bulk string of its digits, in RESP3 `(digits`.

@@ -134,6 +134,12 @@ impl Reply for Writer<'_> {
         }
     }
 
+    fn decimal(&mut self, value: f64) {
+        let mut text = Vec::with_capacity(32);
+        number::format_decimal(value, &mut text);
+        if self.resp3() { self.line(b',', &text) } else { self.bulk(&text) }
+    }
+
     fn boolean(&mut self, value: bool) {
         self.out.extend_from_slice(match (self.resp3(), value) {
             (true, true) => b"#t\r\n",

@@ -85,7 +85,7 @@ impl Step {
 const TRANSACTION_MAX: usize = 5;
 
 /// The command that makes a key of each kind; what a sequence begins with.
-const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd", "xadd", "xgroup|create"];
+const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd", "geoadd", "xadd", "xgroup|create"];
 
 /// How often the commands that make a stream and its groups come when a sequence is about streams.
 const STREAM_MAKERS: usize = 4;

@@ -5,6 +5,7 @@ mod counters;
 mod databases;
 mod dump;
 mod expiry;
+mod geo;
 mod hashes;
 mod hyperloglog;
 mod keys;
@@ -34,6 +35,8 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     databases::ROWS,
     dump::ROWS,
     expiry::ROWS,
+    geo::places::ROWS,
+    geo::search::ROWS,
     hashes::change::ROWS,
     hashes::read::ROWS,
     hyperloglog::add::ROWS,
@@ -49,8 +52,10 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     sets::algebra::ROWS,
     sets::change::ROWS,
     sets::read::ROWS,
+    sorted_sets::algebra::commands::ROWS,
     sorted_sets::change::ROWS,
     sorted_sets::pop::ROWS,
+    sorted_sets::random::ROWS,
     sorted_sets::range::ROWS,
     sorted_sets::read::ROWS,
     streams::add::ROWS,

@@ -1,8 +1,8 @@
-//! Random elements of a collection: what HRANDFIELD and SRANDMEMBER share.
+//! Random elements of a collection: what HRANDFIELD, SRANDMEMBER and ZRANDMEMBER share.
 
 use crate::keyspace::Rng;
 use crate::spec::{Args, CommandError, errors};
-use crate::values::{Encoding, Hash, Set, Text};
+use crate::values::{Encoding, Hash, Set, Text, ZSet};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -62,7 +62,7 @@ pub(super) trait Pool {
 
     /// The number of elements.
     fn size(&self) -> usize;
-    /// The element with this index in the order of [`Pool::walk`].
+    /// The element with this index: in the order of [`Pool::walk`], or, of one that is indexed, in any.
     fn at(&self, index: usize) -> Option<Self::Item<'_>>;
     /// Whether finding an element by its index takes no walk.
     fn is_indexed(&self) -> bool;
@@ -99,6 +99,26 @@ impl Pool for Set {
 
     fn at(&self, index: usize) -> Option<Self::Item<'_>> {
         self.nth(index)
+    }
+
+    fn is_indexed(&self) -> bool {
+        self.encoding() != Encoding::Listpack
+    }
+
+    fn walk(&self) -> impl Iterator<Item = Self::Item<'_>> {
+        self.iter()
+    }
+}
+
+impl Pool for ZSet {
+    type Item<'a> = (&'a [u8], f64);
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, index: usize) -> Option<Self::Item<'_>> {
+        self.pick(index)
     }
 
     fn is_indexed(&self) -> bool {

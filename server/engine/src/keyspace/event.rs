@@ -126,6 +126,8 @@ pub mod events {
         DEL = GENERIC "del";
         EXPIRE = GENERIC "expire";
         EXPIRED = EXPIRED "expired";
+        GEORADIUSSTORE = ZSET "georadiusstore";
+        GEOSEARCHSTORE = ZSET "geosearchstore";
         HDEL = HASH "hdel";
         HINCRBY = HASH "hincrby";
         HINCRBYFLOAT = HASH "hincrbyfloat";
@@ -166,7 +168,9 @@ pub mod events {
         XSETID = STREAM "xsetid";
         XTRIM = STREAM "xtrim";
         ZADD = ZSET "zadd";
+        ZDIFFSTORE = ZSET "zdiffstore";
         ZINCR = ZSET "zincr";
+        ZINTERSTORE = ZSET "zinterstore";
         ZPOPMAX = ZSET "zpopmax";
         ZPOPMIN = ZSET "zpopmin";
         ZRANGESTORE = ZSET "zrangestore";
@@ -174,5 +178,6 @@ pub mod events {
         ZREMRANGEBYLEX = ZSET "zremrangebylex";
         ZREMRANGEBYRANK = ZSET "zremrangebyrank";
         ZREMRANGEBYSCORE = ZSET "zremrangebyscore";
+        ZUNIONSTORE = ZSET "zunionstore";
     }
 }

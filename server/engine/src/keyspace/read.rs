@@ -51,6 +51,15 @@ impl Tx<'_> {
     /// The values of several keys to be read as `T`s; `None` where there is no such key: a miss emits `keymiss`,
     /// up to the first key that is no `T`. O(keys).
     pub fn read_all<T: Typed>(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<&T>>, WrongType> {
+        self.read_each(keys, T::of)
+    }
+
+    /// The same for several types: `of` gives what is read of a value, nothing if it has the wrong type. O(keys).
+    pub fn read_each<'s, V>(
+        &'s mut self,
+        keys: &[&[u8]],
+        of: impl Fn(&'s Value) -> Option<V>,
+    ) -> Result<Vec<Option<V>>, WrongType> {
         if self.keyspace.expiry_backlog.is_some() {
             keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
         }
@@ -64,7 +73,7 @@ impl Tx<'_> {
             }
             Some(entry) => {
                 counters.keyspace_hits += 1;
-                T::of(&entry.value).map(Some).ok_or(WrongType)
+                of(&entry.value).map(Some).ok_or(WrongType)
             }
         };
         keys.iter().map(read).collect()

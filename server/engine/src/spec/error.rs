@@ -56,6 +56,8 @@ pub mod errors {
     errors! {
         AUTOCLAIM_COUNT = "ERR COUNT must be > 0";
         AUTOCLAIM_MIN_IDLE = "ERR Invalid min-idle-time argument for XAUTOCLAIM";
+        ANY_WITHOUT_COUNT = "ERR the ANY argument requires COUNT argument";
+        BOX_NEGATIVE = "ERR height or width cannot be negative";
         BUSY = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
         BUSY_KEY = "BUSYKEY Target key name already exists.";
         CLAIM_IDLE = "ERR Invalid IDLE option argument for XCLAIM";
@@ -75,6 +77,7 @@ pub mod errors {
         ENTRIES_READ_NEGATIVE = "ERR value for ENTRIESREAD must be positive or -1";
         GROUP_EXISTS = "BUSYGROUP Consumer Group name already exists";
         GROUP_OF_XREAD = "ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead.";
+        GEO_COUNT_NOT_POSITIVE = "ERR COUNT must be > 0";
         GT_LT_OR_NX = "ERR GT, LT, and/or NX options at the same time are not compatible";
         HASH_VALUE_NOT_AN_INTEGER = "ERR hash value is not an integer";
         HASH_VALUE_NOT_A_FLOAT = "ERR hash value is not a float";
@@ -107,8 +110,12 @@ pub mod errors {
         NOACK_OF_XREAD = "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.";
         NOT_AN_INTEGER = "ERR value is not an integer or out of range";
         NOT_A_FLOAT = "ERR value is not a valid float";
+        NO_HEIGHT = "ERR need numeric height";
+        NO_RADIUS = "ERR need numeric radius";
         NO_SUCH_KEY = "ERR no such key";
         NO_TRIMMING_STRATEGY = "ERR syntax error, XTRIM must be called with a trimming strategy";
+        NO_SUCH_PLACE = "ERR could not decode requested zset member";
+        NO_WIDTH = "ERR need numeric width";
         NUMKEYS_NOT_POSITIVE = "ERR numkeys should be greater than 0";
         NUMKEYS_TOO_LARGE = "ERR Number of keys can't be greater than number of args";
         OFFSET_OUT_OF_RANGE = "ERR offset is out of range";
@@ -117,12 +124,15 @@ pub mod errors {
                              9223372036854775807";
         OUT_OF_RANGE = "ERR value is out of range";
         OUT_OF_RANGE_POSITIVE = "ERR value is out of range, must be positive";
+        RADIUS_NEGATIVE = "ERR radius cannot be negative";
+        RADIUS_TELLS = "ERR STORE option in GEORADIUS is not compatible with WITHDIST, WITHHASH and WITHCOORD options";
         RANK_ZERO = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use \
                      negative to start from the end of the list";
         SAME_OBJECT = "ERR source and destination objects are the same";
         SCORES_BY_LEX = "ERR syntax error, WITHSCORES not supported in combination with BYLEX";
         SCORE_IS_NAN = "ERR resulting score is not a number (NaN)";
         STREAM_EXHAUSTED = "ERR The stream has exhausted the last possible ID, unable to add more items";
+        SEARCH_TELLS = "ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options";
         STRING_TOO_LONG = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
         SYNTAX = "ERR syntax error";
         TIMEOUT_NEGATIVE = "ERR timeout is negative";
@@ -134,6 +144,8 @@ pub mod errors {
         WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
         XGROUP_WITHOUT_KEY = "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use \
                               the MKSTREAM option to create an empty stream automatically.";
+        UNKNOWN_UNIT = "ERR unsupported unit provided. please use M, KM, FT, MI";
+        WEIGHT_NOT_A_FLOAT = "ERR weight value is not a float";
         XX_AND_NX = "ERR XX and NX options at the same time are not compatible";
     }
 }

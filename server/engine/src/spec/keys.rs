@@ -91,6 +91,16 @@ impl KeySpec {
         self
     }
 
+    /// The key after a word that is looked for from the argument `from` on, if it is there.
+    pub const fn after(word: &'static str, from: i32, flags: &[KeyFlags]) -> Self {
+        KeySpec {
+            flags: KeyFlags::of(flags),
+            begin: Begin::Keyword(word, from),
+            find: Find::Range { last: 0, step: 1, limit: 0 },
+            notes: "",
+        }
+    }
+
     /// Where the first key is, in requests that have one; none when that is not the same in all of them.
     pub fn first(&self) -> Option<usize> {
         match (self.begin, self.find) {

@@ -38,7 +38,12 @@ impl Packed {
 
     /// Whether adding `bytes` bytes in two elements keeps the block within its bound.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.0.len().saturating_add(bytes) < LARGEST - 32
+        Self::may_hold(self.0.len().saturating_add(bytes))
+    }
+
+    /// Whether a block of so many bytes, and two elements' lengths, keeps within its bound.
+    pub(super) fn may_hold(bytes: usize) -> bool {
+        bytes < LARGEST - 32
     }
 
     /// The elements from the front.
@@ -83,16 +88,10 @@ impl Packed {
 
     /// The block of these elements, of which there is at least one.
     fn of(elements: &[&[u8]]) -> Self {
-        let len = HEADER + elements.iter().map(|element| size(element.len())).sum::<usize>();
-        let mut block = Vec::with_capacity(len);
-        block.extend_from_slice(&(elements.len() as u32).to_le_bytes());
-        for element in elements {
-            let mut prefix = [0; 10];
-            let end = write_length(&mut prefix, 0, element.len());
-            block.extend_from_slice(&prefix[..end]);
-            block.extend_from_slice(element);
-        }
-        Self(block.into_boxed_slice())
+        let bytes = elements.iter().map(|element| size(element.len())).sum();
+        let mut builder = Builder::new(elements.len(), bytes);
+        elements.iter().for_each(|element| builder.push(element));
+        builder.finish()
     }
 
     /// Replaces the `old` elements from `place` on by `new` ones. O(block), or O(replaced) if the sizes are equal.
@@ -157,6 +156,33 @@ impl Packed {
     }
 }
 
+/// A block in the making whose size is known beforehand.
+#[derive(Debug)]
+pub(super) struct Builder(Vec<u8>);
+
+impl Builder {
+    /// A block for this many elements, at least one, that take so many bytes in all: see [`size`].
+    pub(super) fn new(elements: usize, bytes: usize) -> Self {
+        let mut block = Vec::with_capacity(HEADER + bytes);
+        // Counts stay far below: an element takes at least a byte of a block of at most a gigabyte.
+        block.extend_from_slice(&(elements as u32).to_le_bytes());
+        Self(block)
+    }
+
+    /// Appends an element.
+    pub(super) fn push(&mut self, element: &[u8]) {
+        let mut prefix = [0; 10];
+        let end = write_length(&mut prefix, 0, element.len());
+        self.0.extend_from_slice(&prefix[..end]);
+        self.0.extend_from_slice(element);
+    }
+
+    /// The block.
+    pub(super) fn finish(self) -> Packed {
+        Packed(self.0.into_boxed_slice())
+    }
+}
+
 /// Elements of a [`Packed`] with their places.
 #[derive(Clone, Debug)]
 pub(super) struct Iter<'a> {
@@ -184,7 +210,7 @@ impl<'a> Iterator for Iter<'a> {
 }
 
 /// Bytes that an element of `len` bytes takes.
-fn size(len: usize) -> usize {
+pub(super) fn size(len: usize) -> usize {
     length_size(len) + len
 }
 

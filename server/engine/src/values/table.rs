@@ -84,6 +84,17 @@ impl<E: Keyed> Table<E> {
         Self { entries, index, seed, held: 0 }
     }
 
+    /// The table of these entries, whose keys are distinct, in their order. O(entries).
+    pub(super) fn of_distinct(entries: Vec<E>, seed: u64) -> Self {
+        let held = entries.iter().map(Keyed::heap_bytes).sum();
+        let mut table = Self { index: HashTable::with_capacity(entries.len()), entries, seed, held };
+        for position in 0..table.entries.len() {
+            let hash = table.hash(table.entries[position].key());
+            table.link(hash, position);
+        }
+        table
+    }
+
     /// Number of entries.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
@@ -97,6 +108,11 @@ impl<E: Keyed> Table<E> {
     /// All entries by position.
     pub(super) fn entries(&self) -> &[E] {
         &self.entries
+    }
+
+    /// All entries by position, without the index.
+    pub(super) fn into_entries(self) -> Vec<E> {
+        self.entries
     }
 
     /// The position of `key`.
@@ -128,16 +144,18 @@ impl<E: Keyed> Table<E> {
             return Err(indexed.position as usize);
         }
         let position = self.entries.len();
-        // Redis has the same bound; the entries of 2^32 members would take some hundred gigabytes first.
-        let indexed = IndexEntry {
-            hash,
-            position: u32::try_from(position).expect("fewer than 2^32 elements fit in memory"),
-        };
-        self.index.insert_unique(IndexEntry::wide(hash), indexed, IndexEntry::rehash);
+        self.link(hash, position);
         let entry = make();
         self.held += entry.heap_bytes();
         self.entries.push(entry);
         Ok(position)
+    }
+
+    /// Notes where the entry of a new key is.
+    fn link(&mut self, hash: u32, position: usize) {
+        // Redis has the same bound; the entries of 2^32 members would take some hundred gigabytes first.
+        let position = u32::try_from(position).expect("fewer than 2^32 elements fit in memory");
+        self.index.insert_unique(IndexEntry::wide(hash), IndexEntry { hash, position }, IndexEntry::rehash);
     }
 
     /// Removes the entry of `key`.

@@ -90,11 +90,11 @@ const fn remove_row(name: &'static str, handler: DataHandler) -> Row<DataHandler
 
 /// What ZADD may do to a member.
 #[derive(Clone, Copy, Debug, Default)]
-struct Policy {
+pub(in crate::commands) struct Policy {
     /// Add, but never change an existing one.
-    nx: bool,
+    pub(in crate::commands) nx: bool,
     /// Change, but add none.
-    xx: bool,
+    pub(in crate::commands) xx: bool,
     /// Change to a greater score only.
     gt: bool,
     /// Change to a lower score only.
@@ -187,30 +187,57 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let score = args.float(first)?;
         return add_to_score(tx, &args[1], score, &args[first + 1], policy, reply);
     }
-    let pairs = (first..args.len()).step_by(2).map(|at| Ok((args.float(at)?, &args.all()[at + 1])));
+    let pairs = (first..args.len()).step_by(2).map(|at| Ok((args.float(at)?, args.all()[at + 1])));
     // The scores are parsed twice, to avoid a list of them: all must be valid before the first is set.
     pairs.clone().try_for_each(|pair: Result<_, CommandError>| pair.map(drop))?;
-    if policy.xx && !tx.exists(&args[1]) {
-        reply.integer(0);
-        return Ok(());
+    let pairs = pairs.map(Result::unwrap_or_default);
+    let changed = add(tx, &args[1], pairs, policy)?;
+    reply.integer(changed.counted(ch));
+    Ok(())
+}
+
+/// What adding members did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::commands) struct Changed {
+    added: i64,
+    updated: i64,
+}
+
+impl Changed {
+    /// What ZADD answers, with CH (`updated_too`) or without.
+    pub(in crate::commands) fn counted(self, updated_too: bool) -> i64 {
+        if updated_too { self.added + self.updated } else { self.added }
     }
-    let mut set = tx.write_or_new::<ZSet>(&args[1])?;
-    let longest = args.from(first + 1).iter().step_by(2).map(|member| member.len()).max();
+}
+
+/// Gives members scores, as far as the policy lets it, with the event of that. No score is NaN.
+///
+/// # Errors
+/// The key holds another type.
+pub(in crate::commands) fn add<'a>(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    pairs: impl ExactSizeIterator<Item = (f64, &'a [u8])> + Clone,
+    policy: Policy,
+) -> Result<Changed, CommandError> {
+    let mut changed = Changed::default();
+    if policy.xx && !tx.exists(key) {
+        return Ok(changed);
+    }
+    let mut set = tx.write_or_new::<ZSet>(key)?;
+    let longest = pairs.clone().map(|(_, member)| member.len()).max();
     set.value.expect(pairs.len(), longest.unwrap_or(0), set.encodings);
-    let (mut added, mut updated) = (0, 0);
-    for pair in pairs {
-        let (score, member) = pair?;
+    for (score, member) in pairs {
         match policy.put(&mut set, member, score)? {
-            Fate::Added(_) => added += 1,
-            Fate::Updated(_) => updated += 1,
+            Fate::Added(_) => changed.added += 1,
+            Fate::Updated(_) => changed.updated += 1,
             Fate::Refused | Fate::Same(_) => {}
         }
     }
-    if added + updated > 0 {
-        tx.changed(&args[1], events::ZADD);
+    if changed.added + changed.updated > 0 {
+        tx.changed(key, events::ZADD);
     }
-    reply.integer(if ch { added + updated } else { added });
-    Ok(())
+    Ok(changed)
 }
 
 fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

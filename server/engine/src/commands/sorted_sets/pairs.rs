@@ -19,30 +19,6 @@ impl<'a> Pairs<'a> {
         if reverse { Pairs::Descending(members.rev()) } else { Pairs::Ascending(members) }
     }
 
-    /// Replies the members alone.
-    pub(super) fn write_members(self, reply: &mut dyn Reply) {
-        reply.array(self.len());
-        self.for_each(|(member, _)| reply.bulk(member));
-    }
-
-    /// Replies members and scores: one after the other, in RESP3 pair by pair.
-    pub(super) fn write(self, reply: &mut dyn Reply) {
-        if reply.protocol() == Protocol::Resp3 {
-            return self.write_nested(reply);
-        }
-        reply.array(self.len() * 2);
-        self.for_each(|pair| write_pair(pair, reply));
-    }
-
-    /// Replies members and scores pair by pair.
-    pub(super) fn write_nested(self, reply: &mut dyn Reply) {
-        reply.array(self.len());
-        for pair in self {
-            reply.array(2);
-            write_pair(pair, reply);
-        }
-    }
-
     /// Replies the first member and its score as two values of an array that has begun.
     pub(super) fn write_first(mut self, reply: &mut dyn Reply) {
         if let Some(pair) = self.next() {
@@ -51,8 +27,42 @@ impl<'a> Pairs<'a> {
     }
 }
 
-fn write_pair((member, score): (&[u8], f64), reply: &mut dyn Reply) {
-    reply.bulk(member);
+/// Replies the members alone.
+pub(super) fn write_members<M: AsRef<[u8]>>(
+    pairs: impl ExactSizeIterator<Item = (M, f64)>,
+    reply: &mut dyn Reply,
+) {
+    reply.array(pairs.len());
+    pairs.for_each(|(member, _)| reply.bulk(member.as_ref()));
+}
+
+/// Replies members and scores: one after the other, in RESP3 pair by pair.
+pub(super) fn write_scored<M: AsRef<[u8]>>(
+    pairs: impl ExactSizeIterator<Item = (M, f64)>,
+    reply: &mut dyn Reply,
+) {
+    if reply.protocol() == Protocol::Resp3 {
+        return write_nested(pairs, reply);
+    }
+    reply.array(pairs.len() * 2);
+    pairs.for_each(|pair| write_pair(pair, reply));
+}
+
+/// Replies members and scores pair by pair.
+pub(super) fn write_nested<M: AsRef<[u8]>>(
+    pairs: impl ExactSizeIterator<Item = (M, f64)>,
+    reply: &mut dyn Reply,
+) {
+    reply.array(pairs.len());
+    for pair in pairs {
+        reply.array(2);
+        write_pair(pair, reply);
+    }
+}
+
+/// Replies a member and its score as two values of an array that has begun.
+pub(super) fn write_pair<M: AsRef<[u8]>>((member, score): (M, f64), reply: &mut dyn Reply) {
+    reply.bulk(member.as_ref());
     reply.double(score);
 }
 

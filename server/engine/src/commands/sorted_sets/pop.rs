@@ -1,6 +1,6 @@
 //! The commands that take members off an end of a sorted set, or of the first of several, at once.
 
-use super::pairs::Pairs;
+use super::pairs::{Pairs, write_nested, write_scored};
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};
 use crate::keyspace::{Edit, Event, Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeySpec, Outcome, Row, WaitClass, errors};
@@ -71,7 +71,7 @@ impl Pop for ZSet {
     }
 
     fn take(set: Edit<'_, ZSet>, side: Side, count: usize, reply: &mut dyn Reply) -> bool {
-        take(set, side, count, |members| members.write_nested(reply))
+        take(set, side, count, |members| write_nested(members, reply))
     }
 
     fn event(side: Side) -> Event {
@@ -103,7 +103,7 @@ fn pop(tx: &mut Tx<'_>, args: Args<'_>, side: Side, reply: &mut dyn Reply) -> Ou
             reply.array(ZSet::WIDTH);
             ZSet::take_one(set, side, reply)
         }
-        (Some(set), Some(count)) => take(set, side, count, |members| members.write(reply)),
+        (Some(set), Some(count)) => take(set, side, count, |members| write_scored(members, reply)),
     };
     taken::<ZSet>(tx, &args[1], side, empty);
     Ok(())

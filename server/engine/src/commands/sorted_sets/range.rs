@@ -1,11 +1,12 @@
 //! The commands that return, or store, a range of members.
 
 use super::bounds::{Members, Scores};
-use super::pairs::Pairs;
+use super::pairs::{Pairs, write_members, write_scored};
+use super::store::store;
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Value, ZSet};
+use crate::values::ZSet;
 use lockwheel_resp::Reply;
 use std::ops::Range;
 
@@ -235,9 +236,9 @@ fn range(tx: &mut Tx<'_>, args: Args<'_>, fixed: Fixed, reply: &mut dyn Reply) -
     };
     let found = query.run(set);
     if query.with_scores {
-        found.write(reply);
+        write_scored(found, reply);
     } else {
-        found.write_members(reply);
+        write_members(found, reply);
     }
     Ok(())
 }
@@ -253,13 +254,6 @@ fn zrangestore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
             stored.insert(member, score, &encodings);
         }
     }
-    let len = stored.len();
-    if len > 0 {
-        tx.set(&args[1], Value::ZSet(stored), false);
-        tx.changed(&args[1], events::ZRANGESTORE);
-    } else {
-        tx.delete(&args[1]);
-    }
-    reply.integer(len as i64);
+    reply.integer(store(tx, &args[1], stored, events::ZRANGESTORE) as i64);
     Ok(())
 }

@@ -63,6 +63,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
 /// The first half of what follows the word STREAMS.
 const fn streams(from: i32) -> KeySpec {
     KeySpec {
+        notes: "",
         flags: KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]),
         begin: Begin::Keyword("STREAMS", from),
         find: Find::Range { last: -1, step: 1, limit: 2 },

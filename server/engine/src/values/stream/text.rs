@@ -143,7 +143,7 @@ mod tests {
             prop::collection::vec(any::<u8>(), 0..200),
         ], 0..8)) {
             let mut bytes = Vec::new();
-            texts.iter().for_each(|text| drop(push_text(&mut bytes, text)));
+            texts.iter().for_each(|text| { push_text(&mut bytes, text); });
             let mut taken = &bytes[..];
             for text in &texts {
                 prop_assert_eq!(&*take_text(&mut taken), &text[..]);

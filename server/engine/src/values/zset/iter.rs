@@ -44,6 +44,31 @@ impl<'a> Iter<'a> {
     }
 }
 
+impl<'a> Iter<'a> {
+    /// The next member of which `wanted` makes something, seeing its score alone.
+    pub(super) fn next_wanted<T>(
+        &mut self,
+        wanted: &mut impl FnMut(f64) -> Option<T>,
+    ) -> Option<(&'a [u8], f64, T)> {
+        for rank in self.ranks.by_ref() {
+            let found = match &mut self.form {
+                Form::Packed { front, .. } => {
+                    let (member, score) = pair(front)?;
+                    wanted(score).map(|made| (member, score, made))
+                }
+                Form::Ranked { ranked, front, .. } => {
+                    let item = item(ranked, front, rank)?;
+                    wanted(item.score).map(|made| (ranked.pair_of(item).0, item.score, made))
+                }
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+}
+
 /// The item with this rank, from the present run if it is there.
 fn item<'a>(ranked: &'a Ranked, run: &mut Run<'a>, rank: usize) -> Option<Item> {
     if rank < run.1 || rank - run.1 >= run.0.len() {

@@ -1,5 +1,7 @@
 //! The sorted set value.
 
+mod accumulator;
+mod bulk;
 mod iter;
 mod ranked;
 mod tree;
@@ -8,6 +10,8 @@ use super::encodings::{Encoding, Encodings};
 use super::packed::Packed;
 use super::table::are_distinct;
 use crate::memory::block;
+pub use accumulator::Accumulator;
+pub use bulk::sort;
 pub use iter::Iter;
 use ranked::Ranked;
 use std::cmp::Ordering;
@@ -247,6 +251,19 @@ impl ZSet {
             Form::Packed(_) => self.nth(index),
             Form::Ranked(ranked) => Some(ranked.table().entries().get(index)?.pair()),
         }
+    }
+
+    /// The members between two scores, the lower included, the higher not, of which `wanted` makes something; it sees
+    /// their scores alone, so that those that it refuses cost little. O(members) while small, else O(log n + members
+    /// between).
+    pub fn search<'a, T>(
+        &'a self,
+        from: f64,
+        to: f64,
+        mut wanted: impl FnMut(f64) -> Option<T>,
+    ) -> impl Iterator<Item = (&'a [u8], f64, T)> {
+        let mut members = self.range(self.ranks_by_score(Bound::Included(from), Bound::Excluded(to)));
+        std::iter::from_fn(move || members.next_wanted(&mut wanted))
     }
 
     /// Visits about `count` members from `cursor` on and returns the next cursor; 0 starts and ends. A member that

@@ -42,6 +42,21 @@ impl Ranked {
         Self { table: Table::with_capacity(capacity, seed), tree: Tree::new() }
     }
 
+    /// The set of these members and scores, which are distinct and in order. O(members).
+    pub(super) fn of_sorted<M: AsRef<[u8]>>(pairs: &[(M, f64)], seed: u64) -> Self {
+        let entries: Vec<Scored> = pairs
+            .iter()
+            .map(|(member, score)| Scored { member: member.as_ref().into(), score: *score })
+            .collect();
+        // The table checks that positions fit 32 bits.
+        let items: Vec<Item> = pairs
+            .iter()
+            .enumerate()
+            .map(|(position, pair)| Item { score: pair.1, position: position as u32 })
+            .collect();
+        Self { table: Table::of_distinct(entries, seed), tree: Tree::of_sorted(&items) }
+    }
+
     /// Number of members.
     pub(super) fn len(&self) -> usize {
         self.tree.len()

@@ -179,3 +179,40 @@ proptest! {
         check(&zset, &model, -3.0, 12.0)?;
     }
 }
+
+proptest! {
+    #[test]
+    fn a_set_made_at_once_is_that_of_insertions(
+        members in prop::collection::btree_map(prop::collection::vec(0_u8..4, 0..30), scores(), 0..40),
+        from in scores(),
+        to in scores(),
+    ) {
+        let enc = Encodings { zset_max_listpack_entries: 20, zset_max_listpack_value: 25, ..Encodings::default() };
+        let mut pairs: Vec<(&[u8], f64)> =
+            members.iter().map(|(member, score)| (member.as_slice(), *score)).collect();
+        sort(&mut pairs);
+        prop_assert_eq!(&pairs, &sorted(&members));
+        let made = ZSet::of_sorted(&pairs, &enc);
+        let mut grown = ZSet::new();
+        members.iter().for_each(|(member, score)| _ = grown.insert(member, *score, &enc));
+        prop_assert_eq!(made.encoding(), grown.encoding());
+        check(&made, &members, from, to)?;
+        for (member, score) in &members {
+            prop_assert_eq!(made.score(member), Some(*score));
+        }
+        let odd = |score: f64| (score % 2.0 != 0.0).then_some(-score);
+        let found: Vec<_> = made.search(from, to, odd).collect();
+        let between = pairs.iter().filter(|(_, score)| from <= *score && *score < to);
+        let expected: Vec<_> =
+            between.filter_map(|(member, score)| Some((*member, *score, odd(*score)?))).collect();
+        prop_assert_eq!(found, expected);
+        let mut changed = made.clone();
+        for (member, score) in &members {
+            prop_assert_eq!(changed.remove(member), Some(*score));
+        }
+        prop_assert!(changed.is_empty());
+        if made.encoding() == Encoding::Listpack {
+            prop_assert_eq!(made.heap_bytes(), grown.heap_bytes());
+        }
+    }
+}

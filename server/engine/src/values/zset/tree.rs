@@ -78,6 +78,22 @@ impl Tree {
         Self { root: Node::Leaf(Vec::new()), len: 0, held: Held::default() }
     }
 
+    /// The tree of these items, which are in order. O(items).
+    pub(super) fn of_sorted(items: &[Item]) -> Self {
+        let mut nodes: Vec<Child> =
+            items.chunks(LEAF).filter_map(|leaf| Child::of(Node::Leaf(leaf.to_vec()))).collect();
+        while nodes.len() > 1 {
+            let mut rest = nodes.into_iter();
+            nodes = std::iter::from_fn(|| {
+                let children: Vec<Child> = rest.by_ref().take(INNER).collect();
+                Child::of(Node::Inner(children))
+            })
+            .collect();
+        }
+        let root = nodes.pop().map_or(Node::Leaf(Vec::new()), |child| child.node);
+        Self { held: Held(root.heap_bytes()), len: items.len(), root }
+    }
+
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
         self.held.0
@@ -380,6 +396,23 @@ mod tests {
         assert!(all(&tree).iter().map(|item| item.position).eq((0..20_000).step_by(100)));
         let nodes = |node: &Node| if let Node::Inner(children) = node { children.len() } else { 1 };
         assert!(nodes(&tree.root) < 16, "{}", nodes(&tree.root));
+    }
+
+    #[test]
+    fn a_tree_of_sorted_items_is_that_of_insertions() {
+        for len in [0, 1, 63, 64, 65, 128, 2048, 2049, 2113, 70_000] {
+            let grown = items(0..len);
+            let mut built = Tree::of_sorted(&all(&grown));
+            check(&built.root, true);
+            assert_eq!((built.len(), built.held.0), (len as usize, built.root.heap_bytes()));
+            assert_eq!(all(&built), all(&grown));
+            for n in (0..len).filter(|n| n % 3 == 0) {
+                assert!(built.remove(&order(f64::from(n))));
+            }
+            built.insert(Item { score: 0.5, position: 0 }, &order(0.5));
+            check(&built.root, true);
+            assert_eq!(built.held.0, built.root.heap_bytes());
+        }
     }
 
     #[test]

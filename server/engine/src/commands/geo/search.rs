@@ -1,0 +1,283 @@
+//! The commands that search an area.
+
+use super::cell::{Cell, truncated};
+use super::grid::covering;
+use super::nearest::sort_first;
+use super::places::{UNKNOWN_UNIT, write_distance, write_point};
+use super::request::{Order, Request, Search, Store, Told};
+use super::shape::Area;
+use crate::commands::sorted_sets::store::store;
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::values::{Encodings, ZSet, zset};
+use lockwheel_resp::Reply;
+
+const SOURCE: &[KeyFlags] = &[KeyFlags::RO, KeyFlags::ACCESS];
+const DESTINATION: &[KeyFlags] = &[KeyFlags::OW, KeyFlags::UPDATE];
+
+const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+const NO_SUCH_PLACE: &str = "ERR could not decode requested zset member";
+const COUNT: &str = "ERR COUNT must be > 0";
+const ANY: &str = "ERR the ANY argument requires COUNT argument";
+const NO_RADIUS: &str = "ERR need numeric radius";
+const NEGATIVE_RADIUS: &str = "ERR radius cannot be negative";
+const NOT_A_FLOAT: &str = "ERR value is not a valid float";
+const INVALID_PAIR: &str = "ERR invalid longitude,latitude pair *";
+const STORES_AND_TELLS: &str =
+    "ERR STORE option in GEORADIUS is not compatible with WITHDIST, WITHHASH and WITHCOORD options";
+
+const OF_AREA: &str = "O(N+log(M)) where N is the number of elements in the grid-aligned bounding box area around the \
+                       shape provided as the filter and M is the number of items inside the shape";
+const OF_RADIUS: &str = "O(N+log(M)) where N is the number of elements inside the bounding box of the circular area \
+                         delimited by center and radius and M is the number of items inside the index.";
+
+/// The rows of this file.
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
+    row("geosearch", -7, geosearch)
+        .flags(&[Flags::READONLY])
+        .keys(&[KeySpec::one(1, SOURCE)])
+        .about("geo", "6.2.0", OF_AREA)
+        .summary("Returns the places within a circle or a box.")
+        .syntax(
+            "key (FROMMEMBER member | FROMLONLAT longitude latitude) (BYRADIUS radius (M | KM | FT | MI) | \
+             BYBOX width height (M | KM | FT | MI)) [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
+        )
+        .errors(AREA_ERRORS),
+    row("geosearchstore", -8, geosearchstore)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .keys(&[KeySpec::one(1, DESTINATION), KeySpec::one(2, SOURCE)])
+        .about("geo", "6.2.0", OF_AREA)
+        .summary("Stores the places within a circle or a box, and tells how many.")
+        .syntax(
+            "destination source (FROMMEMBER member | FROMLONLAT longitude latitude) (BYRADIUS radius \
+             (M | KM | FT | MI) | BYBOX width height (M | KM | FT | MI)) [ASC | DESC] [COUNT count [ANY]] [STOREDIST]",
+        )
+        .errors(STORED_AREA_ERRORS),
+    stores("georadius", -6, georadius, RADIUS_KEYS)
+        .about("geo", "3.2.0", OF_RADIUS)
+        .summary("Returns or stores the places within a circle around a point.")
+        .syntax(
+            "key longitude latitude radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] \
+             [ASC | DESC] [STORE key] [STOREDIST key]",
+        )
+        .errors(&[
+            "ERR syntax error",
+            NOT_AN_INTEGER,
+            NOT_A_FLOAT,
+            INVALID_PAIR,
+            NO_RADIUS,
+            NEGATIVE_RADIUS,
+            UNKNOWN_UNIT,
+            COUNT,
+            ANY,
+            STORES_AND_TELLS,
+        ]),
+    stores("georadiusbymember", -5, georadiusbymember, BY_MEMBER_KEYS)
+        .about("geo", "3.2.0", OF_RADIUS)
+        .summary("Returns or stores the places within a circle around a member.")
+        .syntax(
+            "key member radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] \
+             [ASC | DESC] [STORE key] [STOREDIST key]",
+        )
+        .errors(&[
+            "ERR syntax error",
+            NOT_AN_INTEGER,
+            NO_SUCH_PLACE,
+            NO_RADIUS,
+            NEGATIVE_RADIUS,
+            UNKNOWN_UNIT,
+            COUNT,
+            ANY,
+            STORES_AND_TELLS,
+        ]),
+    row("georadius_ro", -6, georadius_ro)
+        .flags(&[Flags::READONLY])
+        .keys(&[KeySpec::one(1, SOURCE)])
+        .about("geo", "3.2.10", OF_RADIUS)
+        .summary("Returns the places within a circle around a point.")
+        .syntax(
+            "key longitude latitude radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] \
+             [ASC | DESC]",
+        )
+        .errors(&[
+            "ERR syntax error",
+            NOT_AN_INTEGER,
+            NOT_A_FLOAT,
+            INVALID_PAIR,
+            NO_RADIUS,
+            NEGATIVE_RADIUS,
+            UNKNOWN_UNIT,
+            COUNT,
+            ANY,
+        ]),
+    row("georadiusbymember_ro", -5, georadiusbymember_ro)
+        .flags(&[Flags::READONLY])
+        .keys(&[KeySpec::one(1, SOURCE)])
+        .about("geo", "3.2.10", OF_RADIUS)
+        .summary("Returns the places within a circle around a member.")
+        .syntax(
+            "key member radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+        )
+        .errors(&[
+            "ERR syntax error",
+            NOT_AN_INTEGER,
+            NO_SUCH_PLACE,
+            NO_RADIUS,
+            NEGATIVE_RADIUS,
+            UNKNOWN_UNIT,
+            COUNT,
+            ANY,
+        ]),
+];
+
+macro_rules! area_errors {
+    ($($more:expr),*) => {
+        &[
+            "ERR syntax error",
+            NOT_AN_INTEGER,
+            NOT_A_FLOAT,
+            INVALID_PAIR,
+            NO_SUCH_PLACE,
+            NO_RADIUS,
+            NEGATIVE_RADIUS,
+            "ERR need numeric width",
+            "ERR need numeric height",
+            "ERR height or width cannot be negative",
+            UNKNOWN_UNIT,
+            COUNT,
+            ANY,
+            "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for *",
+            "ERR exactly one of BYRADIUS and BYBOX can be specified for *",
+            $($more),*
+        ]
+    };
+}
+
+const AREA_ERRORS: &[&str] = area_errors!();
+const STORED_AREA_ERRORS: &[&str] =
+    area_errors!("ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options");
+
+const RADIUS_KEYS: &[KeySpec] = &[
+    KeySpec::one(1, SOURCE),
+    KeySpec::after("STORE", 6, DESTINATION),
+    KeySpec::after("STOREDIST", 6, DESTINATION),
+];
+const BY_MEMBER_KEYS: &[KeySpec] = &[
+    KeySpec::one(1, SOURCE),
+    KeySpec::after("STORE", 5, DESTINATION),
+    KeySpec::after("STOREDIST", 5, DESTINATION),
+];
+
+const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, arity, handler).categories(&["geo"])
+}
+
+const fn stores(
+    name: &'static str,
+    arity: i32,
+    handler: DataHandler,
+    keys: &'static [KeySpec],
+) -> Row<DataHandler> {
+    row(name, arity, handler).flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS]).keys(keys)
+}
+
+/// A member that was found.
+#[derive(Clone, Copy, Debug)]
+struct Found<'a> {
+    member: &'a [u8],
+    score: f64,
+    /// From the center, in meters.
+    distance: f64,
+}
+
+/// The members of a set that a request asks for, in its order.
+fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
+    let (Some(center), Some(shape)) = (request.center, request.shape) else { return Vec::new() };
+    let area = Area::new(center, shape);
+    let wanted = |score: f64| area.distance(Cell::of_score(score).middle());
+    let some = if request.any { request.count } else { usize::MAX };
+    let members = covering(center, shape).flat_map(|cell| {
+        let (from, to) = cell.scores();
+        set.search(from, to, wanted)
+    });
+    let mut found: Vec<Found<'_>> =
+        members.map(|(member, score, distance)| Found { member, score, distance }).take(some).collect();
+    let len = if request.count == 0 { found.len() } else { request.count.min(found.len()) };
+    match request.order {
+        None => {}
+        Some(Order::Nearest) => sort_first(&mut found, len, |a, b| a.distance.total_cmp(&b.distance)),
+        Some(Order::Farthest) => sort_first(&mut found, len, |a, b| b.distance.total_cmp(&a.distance)),
+    }
+    found.truncate(len);
+    found
+}
+
+/// Replies what was found, each member with what is told of it.
+fn write(found: &[Found<'_>], told: Told, unit: f64, reply: &mut dyn Reply) {
+    let parts = [told.distance, told.hash, told.coordinates].map(usize::from).iter().sum::<usize>();
+    reply.array(found.len());
+    for Found { member, score, distance } in found {
+        if parts > 0 {
+            reply.array(1 + parts);
+        }
+        reply.bulk(member);
+        if told.distance {
+            write_distance(distance / unit, reply);
+        }
+        if told.hash {
+            reply.integer(truncated(*score));
+        }
+        if told.coordinates {
+            write_point(Cell::of_score(*score).middle(), reply);
+        }
+    }
+}
+
+/// The set that stores what was found, with the members' own scores or their distances.
+fn stored(found: &[Found<'_>], distances: bool, unit: f64, encodings: &Encodings) -> ZSet {
+    let score = |found: &Found<'_>| if distances { found.distance / unit } else { found.score };
+    let mut pairs: Vec<(&[u8], f64)> = found.iter().map(|found| (found.member, score(found))).collect();
+    zset::sort(&mut pairs);
+    ZSet::of_sorted(&pairs, encodings)
+}
+
+fn run(tx: &mut Tx<'_>, args: Args<'_>, search: Search, reply: &mut dyn Reply) -> Outcome {
+    let encodings = tx.encodings().clone();
+    let set = tx.read::<ZSet>(&args[search.source()])?;
+    let request = Request::parse(args, search, set)?;
+    let found = set.map_or_else(Vec::new, |set| find(set, &request));
+    let unit = request.shape.map_or(1.0, |shape| shape.unit);
+    let Some(Store { key, distances }) = request.store else {
+        write(&found, request.told, unit, reply);
+        return Ok(());
+    };
+    let result = stored(&found, distances, unit, &encodings);
+    let is_area = matches!(search, Search::Area { .. });
+    let event = if is_area { events::GEOSEARCHSTORE } else { events::GEORADIUSSTORE };
+    reply.integer(store(tx, key, result, event) as i64);
+    Ok(())
+}
+
+fn geosearch(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, Search::Area { stores: false }, reply)
+}
+
+fn geosearchstore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, Search::Area { stores: true }, reply)
+}
+
+fn georadius(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, Search::Radius { stores: true }, reply)
+}
+
+fn georadiusbymember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, Search::RadiusByMember { stores: true }, reply)
+}
+
+fn georadius_ro(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, Search::Radius { stores: false }, reply)
+}
+
+fn georadiusbymember_ro(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, Search::RadiusByMember { stores: false }, reply)
+}

@@ -1,0 +1,175 @@
+//! The shape of the area that is searched. This knows no command.
+
+use super::earth::{Place, Point, RADIUS_M, degrees, radians};
+use std::f64::consts::FRAC_PI_2;
+
+/// A circle or a box around a center.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shape {
+    pub(super) form: Form,
+    /// The meters in the unit of the form's lengths.
+    pub(super) unit: f64,
+}
+
+/// The form of a shape, with its lengths.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Form {
+    Circle { radius: f64 },
+    Box { width: f64, height: f64 },
+}
+
+/// The edges of a shape, in degrees, which may lie beyond the world's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) west: f64,
+    pub(super) south: f64,
+    pub(super) east: f64,
+    pub(super) north: f64,
+}
+
+impl Shape {
+    /// How far its farthest point is from the center, at the most, in meters.
+    pub(super) fn reach(self) -> f64 {
+        let reach = match self.form {
+            Form::Circle { radius } => radius,
+            Form::Box { width, height } => {
+                ((width / 2.0) * (width / 2.0) + (height / 2.0) * (height / 2.0)).sqrt()
+            }
+        };
+        reach * self.unit
+    }
+
+    /// Its edges around a center; its width is that at the edge farther from the equator.
+    pub(super) fn bounds(self, center: Point) -> Bounds {
+        let (width, height) = match self.form {
+            Form::Circle { radius } => (radius, radius),
+            Form::Box { width, height } => (width / 2.0, height / 2.0),
+        };
+        let (width, height) = (self.unit * width, self.unit * height);
+        let Point { longitude, latitude } = center;
+        let north_south = degrees(height / RADIUS_M);
+        let widest = if latitude < 0.0 { latitude - north_south } else { latitude + north_south };
+        let west_east = degrees(width / RADIUS_M / radians(widest).cos());
+        Bounds {
+            west: longitude - west_east,
+            south: latitude - north_south,
+            east: longitude + west_east,
+            north: latitude + north_south,
+        }
+    }
+}
+
+/// What is beyond a limit by this, relatively and in radians, is so whatever rounding does.
+const MARGIN: (f64, f64) = (1.0 + 1e-9, 1e-12);
+
+/// A shape around its center, ready to tell which points are within.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    center: Place,
+    /// The form, in meters.
+    form: Form,
+    /// Points whose meridians or parallels are farther from the center's, in radians, are without.
+    offset: (f64, f64),
+}
+
+impl Area {
+    /// The area of a shape around a center.
+    pub(super) fn new(center: Point, shape: Shape) -> Self {
+        let unit = shape.unit;
+        let form = match shape.form {
+            Form::Circle { radius } => Form::Circle { radius: radius * unit },
+            Form::Box { width, height } => Form::Box { width: width * unit, height: height * unit },
+        };
+        let (meridians, parallels) = extent(form, radians(center.latitude));
+        let wide = |limit: f64| limit * MARGIN.0 + MARGIN.1;
+        Area { center: Place::new(center), form, offset: (wide(meridians), wide(parallels)) }
+    }
+
+    /// The distance of a point that is within, in meters.
+    ///
+    /// Most points that are without are told by less than what real servers compute, the others by that.
+    pub(super) fn distance(&self, point: Point) -> Option<f64> {
+        let (meridians, parallels) = self.center.offset(point);
+        if parallels > self.offset.1 || meridians > self.offset.0 {
+            return None;
+        }
+        let place = Place::new(point);
+        match self.form {
+            Form::Circle { radius } => {
+                Some(self.center.distance(place)).filter(|distance| *distance <= radius)
+            }
+            Form::Box { width, height } => {
+                let is_within = place.between_parallels(self.center) <= height / 2.0
+                    && place.distance(self.center.at_latitude_of(place)) <= width / 2.0;
+                is_within.then(|| self.center.distance(place))
+            }
+        }
+    }
+}
+
+/// How far a form in meters, around a center at this latitude, reaches to the east and to the north, in radians: more
+/// than π where it goes around the world.
+fn extent(form: Form, latitude: f64) -> (f64, f64) {
+    let (half_width, half_height) = match form {
+        Form::Circle { radius } => (radius / RADIUS_M, radius / RADIUS_M),
+        Form::Box { width, height } => (width / RADIUS_M / 2.0, height / RADIUS_M / 2.0),
+    };
+    let farthest = latitude.abs() + half_height;
+    let meridians = if farthest >= FRAC_PI_2 {
+        f64::INFINITY
+    } else {
+        // Of a circle, a tangent from the pole touches it; of a box, the width counts on the shortest parallel.
+        let sine = match form {
+            Form::Circle { .. } => half_width.min(FRAC_PI_2).sin() / latitude.cos(),
+            Form::Box { .. } => (half_width / 2.0).min(FRAC_PI_2).sin() / farthest.cos(),
+        };
+        let angle = if sine < 1.0 { sine.asin() } else { f64::INFINITY };
+        if matches!(form, Form::Box { .. }) { angle * 2.0 } else { angle }
+    };
+    (meridians, half_height)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shape() -> impl Strategy<Value = Shape> {
+        let length = || prop_oneof![Just(0.0), 0.0..1000.0_f64, 0.0..3e7_f64, Just(f64::INFINITY)];
+        let form = prop_oneof![
+            length().prop_map(|radius| Form::Circle { radius }),
+            (length(), length()).prop_map(|(width, height)| Form::Box { width, height }),
+        ];
+        (form, prop_oneof![Just(1.0), Just(0.3048)]).prop_map(|(form, unit)| Shape { form, unit })
+    }
+
+    fn point() -> impl Strategy<Value = Point> {
+        (-180.0..180.0_f64, -85.0..85.0_f64).prop_map(|(longitude, latitude)| Point { longitude, latitude })
+    }
+
+    fn naive(center: Point, shape: Shape, point: Point) -> Option<f64> {
+        let to = |from: Point, point: Point| Place::new(from).distance(Place::new(point));
+        let unit = shape.unit;
+        let is_within = match shape.form {
+            Form::Circle { radius } => to(center, point) <= radius * unit,
+            Form::Box { width, height } => {
+                to(point, Point { longitude: center.longitude, ..point }) <= width * unit / 2.0
+                    && to(point, Point { latitude: center.latitude, ..point }) <= height * unit / 2.0
+            }
+        };
+        is_within.then(|| to(center, point))
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_cut_leads_to_the_same(center in point(), other in point(), shape in shape(), near in 0.0..1e-3_f64) {
+            prop_assert_eq!(Area::new(center, shape).distance(other), naive(center, shape, other));
+            let next = Point { longitude: center.longitude * (1.0 - near), latitude: center.latitude };
+            prop_assert_eq!(Area::new(center, shape).distance(next), naive(center, shape, next));
+            let radius = Place::new(center).distance(Place::new(other));
+            let exact = Shape { form: Form::Circle { radius }, unit: 1.0 };
+            prop_assert!(Area::new(center, exact).distance(other).is_some());
+            prop_assert!(Area::new(center, shape).distance(center) == Some(0.0));
+        }
+    }
+}

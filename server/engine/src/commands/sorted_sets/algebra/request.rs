@@ -1,0 +1,131 @@
+//! What such a command is asked for.
+
+use super::combine::Aggregate;
+use crate::spec::{Args, CommandError, errors};
+use lockwheel_resp::number;
+
+/// The options that a command takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Takes {
+    /// WEIGHTS and AGGREGATE.
+    pub(super) weights: bool,
+    pub(super) with_scores: bool,
+    pub(super) limit: bool,
+}
+
+/// The options of a request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Options {
+    /// One for each key, or none: 1 for all.
+    pub(super) weights: Vec<f64>,
+    pub(super) aggregate: Aggregate,
+    pub(super) with_scores: bool,
+    /// 0: none.
+    pub(super) limit: usize,
+}
+
+/// The keys, as many as argument `at` says, and where the options after them begin.
+///
+/// # Errors
+/// No number, less than one, more than there are arguments.
+pub(super) fn keys<'a>(
+    args: Args<'a>,
+    at: usize,
+    name: &str,
+) -> Result<(&'a [&'a [u8]], usize), CommandError> {
+    let count = args.int(at)?;
+    if count < 1 {
+        return Err(CommandError::new(format!("ERR at least 1 input key is needed for '{name}' command")));
+    }
+    let count = usize::try_from(count).map_err(|_| errors::SYNTAX)?;
+    let (keys, _) = args.from(at + 1).split_at_checked(count).ok_or(errors::SYNTAX)?;
+    Ok((keys, at + 1 + count))
+}
+
+impl Options {
+    /// Reads the options from argument `at` on, of a request with so many keys.
+    ///
+    /// # Errors
+    /// An option that the command does not take, or one without its values.
+    pub(super) fn parse(
+        args: Args<'_>,
+        mut at: usize,
+        keys: usize,
+        takes: Takes,
+    ) -> Result<Self, CommandError> {
+        let mut options = Options::default();
+        while at < args.len() {
+            let left = args.len() - at;
+            at += if takes.weights && left > keys && args.is(at, "weights") {
+                options.weights = weights(args.from(at + 1), keys)?;
+                1 + keys
+            } else if takes.weights && left >= 2 && args.is(at, "aggregate") {
+                options.aggregate = aggregate(args, at + 1)?;
+                2
+            } else if takes.with_scores && args.is(at, "withscores") {
+                options.with_scores = true;
+                1
+            } else if takes.limit && left >= 2 && args.is(at, "limit") {
+                options.limit = limit(args, at + 1)?;
+                2
+            } else {
+                return Err(errors::SYNTAX);
+            };
+        }
+        Ok(options)
+    }
+}
+
+fn weights(words: &[&[u8]], keys: usize) -> Result<Vec<f64>, CommandError> {
+    let weight = |word: &&[u8]| number::parse_f64(word).ok_or(errors::WEIGHT_NOT_A_FLOAT);
+    words.iter().take(keys).map(weight).collect()
+}
+
+fn aggregate(args: Args<'_>, at: usize) -> Result<Aggregate, CommandError> {
+    let words = [("sum", Aggregate::Sum), ("min", Aggregate::Min), ("max", Aggregate::Max)];
+    let found = words.iter().find(|(word, _)| args.is(at, word));
+    found.map(|(_, aggregate)| *aggregate).ok_or(errors::SYNTAX)
+}
+
+fn limit(args: Args<'_>, at: usize) -> Result<usize, CommandError> {
+    let limit = args.get(at).and_then(number::parse_i64);
+    limit.and_then(|limit| usize::try_from(limit).ok()).ok_or(errors::LIMIT_NEGATIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Takes = Takes { weights: true, with_scores: true, limit: true };
+
+    fn options(line: &str, keys: usize) -> Result<Options, CommandError> {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        Options::parse(Args::new(&words), 0, keys, ALL)
+    }
+
+    #[test]
+    fn the_last_of_repeated_options_counts() {
+        let two =
+            options("weights 1 2 AGGREGATE min Weights 3 inf aggregate MAX limit 1 LIMIT 7", 2).unwrap();
+        let weights = vec![3.0, f64::INFINITY];
+        assert_eq!(two, Options { weights, aggregate: Aggregate::Max, with_scores: false, limit: 7 });
+        assert!(options("withscores WITHSCORES", 1).unwrap().with_scores);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_as_the_real_server_tells_it() {
+        for (line, error) in [
+            ("weights 1", errors::SYNTAX),
+            ("weights 1 x", errors::WEIGHT_NOT_A_FLOAT),
+            ("weights 1 nan", errors::WEIGHT_NOT_A_FLOAT),
+            ("weights 1 2 3", errors::SYNTAX),
+            ("aggregate", errors::SYNTAX),
+            ("aggregate avg", errors::SYNTAX),
+            ("limit", errors::SYNTAX),
+            ("limit -1", errors::LIMIT_NEGATIVE),
+            ("limit x", errors::LIMIT_NEGATIVE),
+        ] {
+            assert_eq!(options(line, 2), Err(error), "{line}");
+        }
+    }
+}
