@@ -12,11 +12,8 @@ use crate::convert::truncated;
 use std::ffi::c_int;
 
 /// The library.
-pub(super) const LIBRARY: Library = Library {
-    name: c"struct",
-    functions: &[(c"pack", pack), (c"unpack", unpack), (c"size", size)],
-    numbers: &[],
-};
+pub(super) const LIBRARY: Library =
+    Library::plain(c"struct", &[(c"pack", pack), (c"unpack", unpack), (c"size", size)], &[]);
 
 /// The alignment that `!` without a number means.
 const MAX_ALIGN: c_int = 8;
