@@ -237,7 +237,7 @@ fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
         }
         results += 1;
     }
-    frame.push_number(position.wrapping_add(1) as f64)?;
+    frame.push_number(position.wrapping_add(1).cast_signed() as f64)?;
     Ok(results + 1)
 }
 
@@ -278,7 +278,7 @@ fn size(frame: &Frame<'_>) -> Result<c_int, Raise> {
             _ => {}
         }
     }
-    frame.push_number(total as f64)?;
+    frame.push_number(total.cast_signed() as f64)?;
     Ok(1)
 }
 

@@ -406,6 +406,7 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
+    ("script|debug", &["SCRIPT DEBUG NO", "SCRIPT DEBUG x", "SCRIPT DEBUG", "SCRIPT DEBUG NO x"]),
     (
         "slowlog|get",
         &[
@@ -441,6 +442,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("pubsub|help", "the tests of messages"),
     ("object|help", "the tests of keys"),
     ("script|help", "the tests of scripts"),
+    ("script|debug", "YES and SYNC start a real server's debugger: the tests of libraries"),
     ("client|help", "the tests of clients"),
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),

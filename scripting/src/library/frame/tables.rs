@@ -38,10 +38,8 @@ impl Frame<'_> {
         if self.may_grow() {
             // SAFETY: the function looks at what is on the stack itself, and with the limit suspended and a table of
             // less than the largest size nothing is raised.
-            assert!(
-                unsafe { lua_putfield(self.state, self.kept.get()) } != 0,
-                "a key and a value for a table were pushed"
-            );
+            let put = unsafe { lua_putfield(self.state, self.kept.get()) };
+            assert!(put != 0, "a key and a value for a table were pushed");
         } else {
             self.set_protected()?;
         }
