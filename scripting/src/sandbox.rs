@@ -76,6 +76,25 @@ pub(crate) unsafe fn open(state: *mut lua_State, version: &str, keys: c_int, arg
     }
 }
 
+/// Gives libraries with settings those that they had at first.
+///
+/// # Safety
+///
+/// The state was opened, no script runs in it, and the limit of memory is suspended.
+pub(crate) unsafe fn reset(state: *mut lua_State) {
+    // SAFETY: the bottom of the stack leaves six slots free; each table was made read-only by `protect`, and is
+    // writable only meanwhile.
+    unsafe {
+        for library in library::LIBRARIES.iter().filter(|library| !library.settings.is_empty()) {
+            raw_field(state, LUA_GLOBALSINDEX, library.name.to_bytes());
+            lua_setreadonly(state, -1, 0);
+            library::open(state, library);
+            lua_setreadonly(state, -1, 1);
+            lua_pop(state, 1);
+        }
+    }
+}
+
 /// `7.2.4` as `0x00070204`.
 pub(crate) fn version_number(version: &str) -> u32 {
     let parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
@@ -172,7 +191,7 @@ unsafe fn protect(state: *mut lua_State) {
         lua_pop(state, 2);
         lua_setreadonly(state, LUA_GLOBALSINDEX, 0);
         lua_createtable(state, 0, 1);
-        push_function(state, unknown_global);
+        push_function(state, unknown_global, None);
         set_field(state, c"__index");
         lua_setreadonly(state, -1, 1);
         lua_setmetatable(state, LUA_GLOBALSINDEX);

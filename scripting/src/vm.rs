@@ -119,10 +119,13 @@ impl Vm {
         }
     }
 
-    /// Drops all compiled scripts, and all garbage.
+    /// Drops all compiled scripts, the settings that they have made in libraries, and all garbage.
     pub(crate) fn clear(&mut self) {
-        // SAFETY: the limit is suspended.
-        unsafe { lua_renewtable(self.state, FUNCTIONS, 0) };
+        // SAFETY: the limit is suspended, and no script runs.
+        unsafe {
+            lua_renewtable(self.state, FUNCTIONS, 0);
+            sandbox::reset(self.state);
+        }
         self.collect();
     }
 

@@ -170,7 +170,7 @@ impl Line<'_> {
             Syntax::OneOf(parts) => {
                 let mut part = &parts[self.rng.below(parts.len())];
                 // What a server chooses by its clock is different on another.
-                if *part == Syntax::Token("*") && self.rng.chance(85) {
+                if matches!(part, Syntax::Token(word) if word.text == "*") && self.rng.chance(85) {
                     part = parts.iter().find(|other| *other != part).unwrap_or(part);
                 }
                 self.part(part);
@@ -204,7 +204,10 @@ impl Line<'_> {
             times += 1;
         }
         // There is a weight for each key.
-        if matches!(part, Syntax::Argument("weight")) && self.counted > 0 && self.rng.chance(85) {
+        if matches!(part, Syntax::Argument(word) if word.text == "weight")
+            && self.counted > 0
+            && self.rng.chance(85)
+        {
             times = self.counted;
         }
         let waiting = self.count_at.take();

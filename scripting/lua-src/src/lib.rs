@@ -3,7 +3,7 @@
 
 #![expect(non_camel_case_types, reason = "types have the names that they have in C")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::marker::{PhantomData, PhantomPinned};
 
 /// Whether Lua was built with the address sanitizer, by `LOCKWHEEL_LUA_SANITIZE=address`: then it helps to keep every
@@ -38,6 +38,8 @@ pub const LUA_TNONE: c_int = -1;
 pub const LUA_TNIL: c_int = 0;
 /// The type of booleans.
 pub const LUA_TBOOLEAN: c_int = 1;
+/// The type of light userdata.
+pub const LUA_TLIGHTUSERDATA: c_int = 2;
 /// The type of numbers.
 pub const LUA_TNUMBER: c_int = 3;
 /// The type of strings.
@@ -83,6 +85,32 @@ pub struct Slice {
     pub text: *const c_char,
     /// How many bytes; not written for a number.
     pub len: usize,
+}
+
+/// A value as it lies in a table, whose type says which part of it is written.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct View {
+    /// What it is, unless its type says all.
+    pub content: Content,
+    /// The bytes of a string.
+    pub len: usize,
+    /// Its type.
+    pub kind: c_int,
+}
+
+/// What a [`View`] shows.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub union Content {
+    /// The first byte of a string.
+    pub text: *const c_char,
+    /// A number.
+    pub number: lua_Number,
+    /// The address that a light userdata is.
+    pub address: *const c_void,
+    /// A boolean.
+    pub boolean: c_long,
 }
 
 /// Declares functions under the names that `build/names.rs` gives them.
@@ -149,8 +177,10 @@ functions! {
     fn lua_tonumber(state: *mut lua_State, index: c_int) -> lua_Number;
     /// A value as a string; null if it is none. A number on the stack becomes a string.
     fn lua_tolstring(state: *mut lua_State, index: c_int, len: *mut usize) -> *const c_char;
-    /// The address that a light userdata is.
+    /// The address that a light userdata is, or that of a userdata's bytes.
     fn lua_touserdata(state: *mut lua_State, index: c_int) -> *mut c_void;
+    /// The length of a string or of a userdata, a border of a table.
+    fn lua_objlen(state: *mut lua_State, index: c_int) -> usize;
     /// The address of a table, thread or function.
     fn lua_topointer(state: *mut lua_State, index: c_int) -> *const c_void;
 }
@@ -171,6 +201,8 @@ functions! {
     fn lua_pushfstring(state: *mut lua_State, format: *const c_char, ...) -> *const c_char;
     /// Pushes an address as a light userdata.
     fn lua_pushlightuserdata(state: *mut lua_State, address: *mut c_void);
+    /// Pushes a new userdata of so many bytes, and gives its address.
+    fn lua_newuserdata(state: *mut lua_State, len: usize) -> *mut c_void;
     /// Pushes a function with so many upvalues, which it pops.
     fn lua_pushcclosure(state: *mut lua_State, function: lua_CFunction, upvalues: c_int);
     /// Concatenates the values at the top.
@@ -185,6 +217,8 @@ functions! {
     fn lua_getfield(state: *mut lua_State, index: c_int, name: *const c_char);
     /// Pops a value into a field.
     fn lua_setfield(state: *mut lua_State, index: c_int, name: *const c_char);
+    /// Replaces a key by its value.
+    fn lua_gettable(state: *mut lua_State, index: c_int);
     /// Replaces a key by its value, past metatables.
     fn lua_rawget(state: *mut lua_State, index: c_int);
     /// Pops a key and its value into a table, past metatables.
@@ -252,6 +286,20 @@ functions! {
     /// Writes the function's first `count` arguments to `out`: strings, and a null for a number. Says which of the
     /// three they are: something else among them (0; not all are written), strings (1), numbers too (2).
     fn lua_arguments(state: *mut lua_State, out: *mut Slice, count: c_int) -> c_int;
+    /// Shows the first field of the table at `index` from a position on, the positions beginning with 0, and gives the
+    /// position behind it; 0 at the end; and the negated position to go on from after many empty slots. The index
+    /// counts from the bottom.
+    fn lua_viewfield(state: *mut lua_State, index: c_int, at: c_int, key: *mut View, value: *mut View) -> c_int;
+    /// Shows an element of the table at `index`, past metatables. The index counts from the bottom.
+    fn lua_viewelement(state: *mut lua_State, index: c_int, element: c_int, value: *mut View);
+    /// Pushes key and value of the field before a position that `lua_viewfield` gave; 0 and nothing if the table has
+    /// become smaller.
+    fn lua_pushfield(state: *mut lua_State, index: c_int, at: c_int) -> c_int;
+    /// Pops a value and its key below into the table below both, past metatables; 0, and nothing is done, if the key
+    /// is not above the `kept` lowest slots, is none, or if there is no table that may be changed.
+    fn lua_putfield(state: *mut lua_State, kept: c_int) -> c_int;
+    /// The same with a value that has no key below it, but the number of an element.
+    fn lua_putelement(state: *mut lua_State, kept: c_int, element: c_int) -> c_int;
     /// Has every loop call `ask(context)` while `*word & mask` is not 0; if it says 1 the run ends with an error that
     /// nothing catches.
     fn lua_setinterrupt(state: *mut lua_State, word: *const u32, mask: u32, ask: Interrupt, context: *mut c_void);

@@ -24,6 +24,13 @@ impl<'f> Buffer<'f> {
         Buffer { frame, bytes, poll_at: PIECE }
     }
 
+    /// Empties it.
+    pub(crate) fn clear(&mut self) {
+        self.frame.context().give_room_back(self.bytes.len());
+        self.bytes.clear();
+        self.poll_at = PIECE;
+    }
+
     /// Appends bytes: an error if the memory does not suffice, or if the script must end. O(length).
     #[inline]
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Raise> {

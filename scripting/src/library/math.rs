@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 /// The functions that replace Lua's own.
 pub(super) const LIBRARY: Library =
-    Library { name: c"math", functions: &[(c"random", random), (c"randomseed", randomseed)], numbers: &[] };
+    Library::plain(c"math", &[(c"random", random), (c"randomseed", randomseed)], &[]);
 
 /// `math.random([[low,] high])`.
 fn random(frame: &Frame<'_>) -> Result<c_int, Raise> {

@@ -2,9 +2,13 @@
 //!
 //! A new library is a file here with a [`Library`] in it, written without `unsafe`, and a line in [`LIBRARIES`].
 
+mod bit;
 mod buffer;
+mod cjson;
+mod cmsgpack;
 mod frame;
 mod math;
+mod numeral;
 mod raise;
 mod redis;
 mod registration;
@@ -17,4 +21,5 @@ pub(crate) use redis::unknown_global;
 pub(crate) use registration::{Library, open};
 
 /// All of them.
-pub(crate) const LIBRARIES: &[Library] = &[redis::LIBRARY, struct_lib::LIBRARY, math::LIBRARY];
+pub(crate) const LIBRARIES: &[Library] =
+    &[redis::LIBRARY, struct_lib::LIBRARY, math::LIBRARY, cjson::LIBRARY, cmsgpack::LIBRARY, bit::LIBRARY];

@@ -15,6 +15,8 @@ type Text = Cow<'static, [u8]>;
 enum Cause {
     /// A text, after the place in the script.
     Text(Text),
+    /// A text alone.
+    Bare(Text),
     /// What is wrong with an argument.
     Argument(c_int, Text),
     /// The error table that the functions of `redis` raise.
@@ -45,6 +47,12 @@ impl Raise {
     #[cold]
     pub(crate) fn error(text: impl Into<Text>) -> Raise {
         Raise(Box::new(Cause::Text(text.into())))
+    }
+
+    /// An error as the interpreter raises it in a function of C's: the text alone.
+    #[cold]
+    pub(crate) fn bare(text: impl Into<Text>) -> Raise {
+        Raise(Box::new(Cause::Bare(text.into())))
     }
 
     /// An error as `luaL_argerror` raises it, with the function's name and the
@@ -95,6 +103,10 @@ impl Raise {
                 Cause::Text(text) => {
                     ffi::push(state, &text);
                     Ending::RaiseText
+                }
+                Cause::Bare(text) => {
+                    ffi::push(state, &text);
+                    Ending::RaiseTop
                 }
                 Cause::Argument(argument, text) => {
                     ffi::push(state, &text);

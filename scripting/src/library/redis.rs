@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Value};
 use super::raise::Raise;
-use super::registration::Library;
+use super::registration::{Constant, Library};
 use crate::call::{error_line, until_nul};
 use crate::sha::Sha;
 use lockwheel_resp::Protocol;
@@ -22,19 +22,20 @@ pub(super) const LIBRARY: Library = Library {
         (c"breakpoint", breakpoint),
         (c"debug", debug),
     ],
-    numbers: NUMBERS,
+    constants: CONSTANTS,
+    settings: &[],
 };
 
-const NUMBERS: &[(&CStr, u32)] = &[
-    (c"LOG_DEBUG", 0),
-    (c"LOG_VERBOSE", 1),
-    (c"LOG_NOTICE", 2),
-    (c"LOG_WARNING", 3),
-    (c"REPL_NONE", 0),
-    (c"REPL_AOF", 1),
-    (c"REPL_SLAVE", 2),
-    (c"REPL_REPLICA", 2),
-    (c"REPL_ALL", 3),
+const CONSTANTS: &[(&CStr, Constant)] = &[
+    (c"LOG_DEBUG", Constant::Number(0)),
+    (c"LOG_VERBOSE", Constant::Number(1)),
+    (c"LOG_NOTICE", Constant::Number(2)),
+    (c"LOG_WARNING", Constant::Number(3)),
+    (c"REPL_NONE", Constant::Number(0)),
+    (c"REPL_AOF", Constant::Number(1)),
+    (c"REPL_SLAVE", Constant::Number(2)),
+    (c"REPL_REPLICA", Constant::Number(2)),
+    (c"REPL_ALL", Constant::Number(3)),
 ];
 
 /// A longer message is cut.

@@ -1,18 +1,43 @@
 //! What a library is, and how it becomes a global variable.
 
-use super::frame::{Function, push_function};
+use super::frame::{Frame, Function, push_function, push_settings};
+use super::raise::Raise;
 use crate::ffi::*;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 
-/// A table of functions and numbers.
+/// A table of functions and constants.
 pub(crate) struct Library {
     /// The global variable that holds the table. What it already holds stays, unless it is replaced.
     pub(crate) name: &'static CStr,
     pub(crate) functions: &'static [(&'static CStr, Function)],
-    pub(crate) numbers: &'static [(&'static CStr, u32)],
+    pub(crate) constants: &'static [(&'static CStr, Constant)],
+    /// What its functions find as [`Frame::settings`], at first. They are shared and kept; none for most libraries.
+    pub(crate) settings: &'static [c_int],
 }
 
-/// Makes a library a global variable.
+/// A field of a library that is no function.
+pub(crate) enum Constant {
+    Number(u32),
+    Text(&'static CStr),
+    /// A light userdata, the null pointer: `cjson.null`.
+    Null,
+}
+
+impl Library {
+    /// A library without settings.
+    pub(crate) const fn plain(
+        name: &'static CStr,
+        functions: &'static [(&'static CStr, Function)],
+        constants: &'static [(&'static CStr, Constant)],
+    ) -> Library {
+        Library { name, functions, constants, settings: &[] }
+    }
+}
+
+/// Slots that [`fill`] takes.
+const SLOTS: c_int = 4;
+
+/// Makes a library a global variable, with its settings as they are at first.
 ///
 /// # Safety
 ///
@@ -28,14 +53,50 @@ pub(crate) unsafe fn open(state: *mut lua_State, library: &Library) {
             lua_pushvalue(state, -1);
             lua_setglobal(state, library.name.as_ptr());
         }
-        for (name, function) in library.functions {
-            push_function(state, *function);
-            set_field(state, name);
-        }
-        for (name, number) in library.numbers {
-            lua_pushnumber(state, f64::from(*number));
-            set_field(state, name);
-        }
+        fill(state, library);
         lua_pop(state, 1);
+    }
+}
+
+/// Puts what a library has into the table on top.
+///
+/// # Safety
+///
+/// As for [`open`], with four free slots; a writable table is on top.
+unsafe fn fill(state: *mut lua_State, library: &Library) {
+    // SAFETY: the settings, a function and what it is made of take four slots; nothing is raised.
+    unsafe {
+        let table = lua_gettop(state);
+        let settings = (!library.settings.is_empty()).then(|| {
+            push_settings(state, library.settings);
+            lua_insert(state, table);
+            table
+        });
+        for (name, function) in library.functions {
+            push_function(state, *function, settings);
+            set_field(state, name);
+        }
+        for (name, constant) in library.constants {
+            match constant {
+                Constant::Number(number) => lua_pushnumber(state, f64::from(*number)),
+                Constant::Text(text) => lua_pushliteral(state, text),
+                Constant::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
+            }
+            set_field(state, name);
+        }
+        if let Some(settings) = settings {
+            lua_remove(state, settings);
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// Pushes a new table of what a library has, with settings of its own.
+    pub(in crate::library) fn push_library(&self, library: &Library) -> Result<(), Raise> {
+        self.push_table(0, 0)?;
+        self.reserve(SLOTS, "too many values")?;
+        // SAFETY: the table was just pushed, the slots are free, and the limit is suspended.
+        unsafe { fill(self.state(), library) };
+        Ok(())
     }
 }

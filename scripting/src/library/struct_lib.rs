@@ -12,11 +12,8 @@ use crate::convert::truncated;
 use std::ffi::c_int;
 
 /// The library.
-pub(super) const LIBRARY: Library = Library {
-    name: c"struct",
-    functions: &[(c"pack", pack), (c"unpack", unpack), (c"size", size)],
-    numbers: &[],
-};
+pub(super) const LIBRARY: Library =
+    Library::plain(c"struct", &[(c"pack", pack), (c"unpack", unpack), (c"size", size)], &[]);
 
 /// The alignment that `!` without a number means.
 const MAX_ALIGN: c_int = 8;
@@ -240,7 +237,7 @@ fn unpack(frame: &Frame<'_>) -> Result<c_int, Raise> {
         }
         results += 1;
     }
-    frame.push_number(position.wrapping_add(1) as f64)?;
+    frame.push_number(position.wrapping_add(1).cast_signed() as f64)?;
     Ok(results + 1)
 }
 
@@ -281,7 +278,7 @@ fn size(frame: &Frame<'_>) -> Result<c_int, Raise> {
             _ => {}
         }
     }
-    frame.push_number(total as f64)?;
+    frame.push_number(total.cast_signed() as f64)?;
     Ok(1)
 }
 

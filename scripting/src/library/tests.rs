@@ -2,6 +2,7 @@
 
 use super::buffer::Buffer;
 use super::raise::Raise;
+use super::registration::Constant;
 use super::{Frame, Library, Value};
 use crate::{Host, Options, Runtime, ScriptControl};
 use lockwheel_resp::{Protocol, Reply, Writer};
@@ -30,7 +31,8 @@ const LIBRARY: Library = Library {
         }),
         (c"lie", |_| Ok(1000)),
     ],
-    numbers: &[(c"ANSWER", 42)],
+    constants: &[(c"ANSWER", Constant::Number(42))],
+    settings: &[],
 };
 
 thread_local! {
@@ -307,7 +309,7 @@ fn a_walk_shows_all_there_is_and_bears_nesting() {
         ("", "None"),
         ("1.5", "Number(1.5)"),
         ("print", ""),
-        ("type", "Other"),
+        ("type", "Other(\"function\")"),
         ("{}", "{}"),
         ("{true, x = false}", "{Number(1.0)=Boolean(true), String([120])=Boolean(false)}"),
         ("{{{1}}}", "{Number(1.0)={Number(1.0)={Number(1.0)=Number(1.0)}}}"),
@@ -328,7 +330,7 @@ fn a_walk_shows_all_there_is_and_bears_nesting() {
 
 #[test]
 fn what_takes_long_can_be_killed() {
-    let mut scripts = Scripts::new(64 << 20);
+    let mut scripts = Scripts::new(128 << 20);
     for script in [
         "local x = {} for i = 1, 1e5 do x[i] = i end t.walk(x)",
         "local x = {} for i = 1, 1e5 do x['k' .. i] = i end pcall(t.walk, x)",
@@ -338,6 +340,23 @@ fn what_takes_long_can_be_killed() {
         "redis.sha1hex(string.rep('1', 3e7))",
         "redis.setresp(string.rep('0', 3e7) .. '2')",
         "t.fill(string.rep('x', 1e5))",
+        "cjson.encode(string.rep('x', 3e7))",
+        "local x = {} for i = 1, 1e5 do x[i] = i end cjson.encode(x)",
+        "local x = {} for i = 1, 1e5 do x['k' .. i] = i end pcall(cjson.encode, x)",
+        "cjson.encode_sparse_array(false, 0) cjson.encode({[1e6] = 1})",
+        "cjson.decode(string.rep(' ', 3e7))",
+        "cjson.decode(string.rep('1', 3e7))",
+        "cjson.decode('0x' .. string.rep('1', 3e7))",
+        "cjson.decode('1e' .. string.rep('1', 3e7))",
+        "cjson.decode('nan(' .. string.rep('1', 3e7))",
+        "cjson.decode('\"' .. string.rep('1', 3e7))",
+        "cjson.decode('\"' .. string.rep('\\\\n', 1e6))",
+        "cjson.decode('[' .. string.rep('1,', 1e5) .. '1]')",
+        "local x = {} for i = 1, 1e5 do x[i] = i end cmsgpack.pack(x)",
+        "local x = {} for i = 1, 1e5 do x['k' .. i] = i end pcall(cmsgpack.pack, x)",
+        "local x = {} for i = 1, 1e6 do x[i] = i end for i = 1, 1e6 - 1 do x[i] = nil end cmsgpack.pack(x)",
+        "local x = {} for i = 1, 14 do x = {x, x, x} end cmsgpack.pack(x)",
+        "cmsgpack.unpack('\\221\\0\\1\\0\\0' .. string.rep('\\1', 65536))",
     ] {
         STEPS.set(0);
         let reply = scripts.run(&format!("{script} return 'not reached'"), true);

@@ -47,6 +47,10 @@ const ENDLESS: &[&str] = &[
     "table.insert({}, -2147483647, 1)",
     "string.rep('', 2147483647) while true do end",
     "local t = {} for i = 1, 1000000 do t[i] = i % 7 end while true do table.sort(t) end",
+    "local t = {} for i = 1, 1000 do t[i] = i end while true do cjson.encode(t) end",
+    "while true do pcall(cjson.decode, '[1,2') end",
+    "while true do cmsgpack.unpack(cmsgpack.pack({1, {2}})) end",
+    "while true do bit.band(1, 2, 3) end",
 ];
 
 /// Runs a script while another thread first declares it slow, then kills it.

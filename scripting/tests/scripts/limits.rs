@@ -19,6 +19,18 @@ fn memory_is_limited_and_the_interpreter_stays_usable() {
         let mut bench = Bench::with_memory(32 << 20);
         let idle = bench.runtime.memory_used();
         for script in [
+            "cjson.encode_sparse_array(false, 0) return cjson.encode({[2000000000] = 1})",
+            "local t = {} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
+            "local s = string.rep('\\0', 6e6) return cjson.encode(s)",
+            "local s = string.rep('x', 1e6) local t = {} for i = 1, 100 do t[i] = s end return cjson.encode(t)",
+            "local s = string.rep('x', 1e6) local t = {} for i = 1, 100 do t[s .. i] = i end return cjson.encode(t)",
+            "local s = string.rep('x', 1e6) local t = {} for i = 1, 100 do t[i] = s end return cmsgpack.pack(t)",
+            "local t = {} for i = 1, 15 do local u = {} for n = 1, 20 do u[n] = t end t = u end return cmsgpack.pack(t)",
+            "return cjson.decode('[' .. string.rep('[],', 1e6) .. '[]]')",
+            "return cjson.decode('\"' .. string.rep('\\\\\\\\', 7e6) .. '\"')",
+            "return cmsgpack.unpack('\\221\\255\\255\\255\\255' .. string.rep('\\144', 5e6))",
+            "local s = string.rep('\\219\\0\\15\\66\\64' .. string.rep('x', 1e6), 10) local t = {} \
+             for i = 1, 20 do t[i] = {cmsgpack.unpack(s .. i)} end",
             "local t = {} while true do t[#t + 1] = string.rep('x', 1e6) .. #t end",
             "local t = {} while true do t = {t} end",
             "local s = 'x' while true do s = s .. s end",

@@ -13,7 +13,13 @@ fn globals_are_those_of_redis() {
             end
         end
         walk('', _G) table.sort(names) return table.concat(names, ' ')";
-    let names = "ARGV KEYS _G _VERSION __redis__err__handler assert collectgarbage coroutine coroutine.create \
+    let names = "ARGV KEYS _G _VERSION __redis__err__handler assert bit bit.arshift bit.band bit.bnot bit.bor \
+        bit.bswap bit.bxor bit.lshift bit.rol bit.ror bit.rshift bit.tobit bit.tohex cjson cjson._NAME \
+        cjson._VERSION cjson.decode cjson.decode_invalid_numbers cjson.decode_max_depth cjson.encode \
+        cjson.encode_invalid_numbers cjson.encode_keep_buffer cjson.encode_max_depth \
+        cjson.encode_number_precision cjson.encode_sparse_array cjson.new cjson.null cmsgpack \
+        cmsgpack._COPYRIGHT cmsgpack._DESCRIPTION cmsgpack._NAME cmsgpack._VERSION cmsgpack.pack \
+        cmsgpack.unpack cmsgpack.unpack_limit cmsgpack.unpack_one collectgarbage coroutine coroutine.create \
         coroutine.resume coroutine.running coroutine.status coroutine.wrap coroutine.yield error gcinfo \
         getmetatable ipairs load loadstring math math.abs math.acos math.asin math.atan math.atan2 math.ceil \
         math.cos math.cosh math.deg math.exp math.floor math.fmod math.frexp math.huge math.ldexp math.log \
@@ -44,6 +50,9 @@ fn nothing_shared_can_be_changed() {
         "math",
         "os",
         "struct",
+        "cjson",
+        "cmsgpack",
+        "bit",
         "coroutine",
         "getmetatable('')",
         "getmetatable(_G)",
@@ -120,4 +129,33 @@ fn the_protocol_is_the_scripts_own() {
     let mut bench = Bench::default();
     assert_eq!(bench.eval("redis.setresp(3) return type(redis.call('reply', 'null'))"), "$3\\r\\nnil\\r\\n");
     assert_eq!(bench.eval("return type(redis.call('reply', 'null'))"), "$7\\r\\nboolean\\r\\n");
+}
+
+/// As a new interpreter in Redis, which SCRIPT FLUSH makes.
+#[test]
+fn settings_of_a_library_stay_until_the_scripts_are_flushed() {
+    let mut bench = Bench::default();
+    let set =
+        "cjson.encode_number_precision(3) cjson.encode_max_depth(1) cjson.encode_invalid_numbers('null')";
+    assert_eq!(bench.eval(set), "$-1\\r\\n");
+    let show = "return {cjson.encode(1 / 3), cjson.encode(0 / 0), (pcall(cjson.encode, {{}}))}";
+    assert_eq!(bench.eval(show), "*3\\r\\n$5\\r\\n0.333\\r\\n$4\\r\\nnull\\r\\n$-1\\r\\n");
+    bench.runtime.flush();
+    let reply = bench.eval("return {cjson.encode(1 / 3), (pcall(cjson.encode, 0 / 0)), cjson.encode({{}})}");
+    assert_eq!(reply, "*3\\r\\n$16\\r\\n0.33333333333333\\r\\n$-1\\r\\n$4\\r\\n[{}]\\r\\n");
+    assert!(bench.eval("cjson.x = 1").contains("Attempt to modify a readonly table"));
+}
+
+#[test]
+fn a_library_made_anew_has_settings_of_its_own() {
+    let mut bench = Bench::default();
+    let script = "local a, b = cjson.new(), cjson.new() a.encode_number_precision(2) a.x = 1 collectgarbage()
+        return {a.encode(1 / 3), b.encode(1 / 3), cjson.encode(1 / 3), tostring(b.x), tostring(a.null == b.null)}";
+    let long = "$16\\r\\n0.33333333333333\\r\\n";
+    assert_eq!(
+        bench.eval(script),
+        format!("*5\\r\\n$4\\r\\n0.33\\r\\n{long}{long}$3\\r\\nnil\\r\\n$4\\r\\ntrue\\r\\n")
+    );
+    // Many are no more than garbage.
+    assert_eq!(bench.eval("for i = 1, 1e5 do cjson.new() end return 1"), ":1\\r\\n");
 }

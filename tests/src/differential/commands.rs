@@ -43,6 +43,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("eval_ro", "its words are a program: directed lines, Redisson's scripts"),
     ("evalsha", "its words are a program: directed lines, Redisson's scripts"),
     ("evalsha_ro", "its words are a program: directed lines, Redisson's scripts"),
+    ("script|debug", "a real server starts its debugger: directed lines, the tests of libraries"),
     ("script|kill", "needs a script that runs: the tests of slow scripts"),
 ];
 

@@ -727,6 +727,7 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
+    ("script|debug", &["SCRIPT DEBUG NO", "SCRIPT DEBUG x", "SCRIPT DEBUG", "SCRIPT DEBUG NO x"]),
     (
         "slowlog|get",
         &[
@@ -764,6 +765,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("script|help", "the tests of scripts"),
     ("xgroup|help", "the tests of streams"),
     ("xinfo|help", "the tests of streams"),
+    ("script|debug", "YES and SYNC start a real server's debugger: the tests of libraries"),
     ("client|help", "the tests of clients"),
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),

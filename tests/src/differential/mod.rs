@@ -16,4 +16,4 @@ mod shrink;
 pub use commands::{Commands, Subject};
 pub use duel::Duel;
 pub use messages::compare_messages;
-pub use run::{Family, Measure, differ};
+pub use run::{Family, Measure, differ, rounds, seed};

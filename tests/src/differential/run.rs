@@ -70,12 +70,12 @@ fn empties(subject: &Subject) -> bool {
 }
 
 /// The seed: of the environment's `LOCKWHEEL_SEED`, else always the same.
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     std::env::var("LOCKWHEEL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
 /// How many times as long a run is than usual: of the environment's `LOCKWHEEL_ROUNDS`, else 1.
-fn rounds() -> usize {
+pub fn rounds() -> usize {
     std::env::var("LOCKWHEEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 

@@ -47,7 +47,8 @@ impl Frame<'_> {
                 LUA_TNUMBER => Value::Number(lua_tonumber(self.state, slot)),
                 LUA_TSTRING => Value::String(ffi::string(self.state, slot)),
                 LUA_TTABLE => Value::Table(slot),
-                _ => Value::Other,
+                LUA_TLIGHTUSERDATA if lua_touserdata(self.state, slot).is_null() => Value::Null,
+                kind => Value::Other(self.type_name(kind)),
             }
         }
     }
@@ -55,12 +56,15 @@ impl Frame<'_> {
     /// The error of an argument of another type, in Lua's words.
     #[cold]
     fn type_error(&self, argument: c_int, expected: &str) -> Raise {
+        let found = self.type_name(self.kind(argument));
+        Raise::argument(argument, format!("{expected} expected, got {found}").into_bytes())
+    }
+
+    /// The name of a type.
+    pub(super) fn type_name(&self, kind: c_int) -> &'static str {
         // SAFETY: the state is live, and any type has a name, a text that is never freed.
-        let found = unsafe { CStr::from_ptr(lua_typename(self.state, self.kind(argument))) };
-        Raise::argument(
-            argument,
-            format!("{expected} expected, got {}", found.to_string_lossy()).into_bytes(),
-        )
+        let name: &'static CStr = unsafe { CStr::from_ptr(lua_typename(self.state, kind)) };
+        name.to_str().unwrap_or_default()
     }
 
     /// An argument as a number, for which a string may stand that reads as one; none for anything else.

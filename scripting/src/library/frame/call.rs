@@ -10,17 +10,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Slots that a function has beyond its arguments.
 const FREE_SLOTS: c_int = 20;
 
-/// Pushes a library function for scripts to call.
+/// Pushes a library function for scripts to call, with the settings in a slot if it has any.
 ///
 /// # Safety
 ///
-/// The state is live and was made with a context, has two free slots, and the limit of memory is suspended.
-pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function) {
+/// The state is live and was made with a context, has two free slots, and the limit of memory is suspended. In the slot
+/// is what [`push_settings`](super::push_settings) has pushed.
+pub(crate) unsafe fn push_function(state: *mut lua_State, function: Function, settings: Option<c_int>) {
     // SAFETY: the two slots are this function's; nothing is raised. `call` finds a `Function` in the upvalue, which no
     // script can reach.
     unsafe {
         lua_pushlightuserdata(state, function as *mut c_void);
-        lua_pushcclosure(state, call, 1);
+        if let Some(settings) = settings {
+            lua_pushvalue(state, settings);
+        }
+        lua_pushcclosure(state, call, 1 + c_int::from(settings.is_some()));
     }
 }
 

@@ -9,10 +9,14 @@
 mod arguments;
 mod call;
 mod protected;
+mod settings;
 mod stack;
 mod tables;
+mod walk;
 
 pub(crate) use call::push_function;
+pub(crate) use settings::push_settings;
+pub(crate) use walk::{Place, Walk};
 
 use super::raise::{Ending, Raise};
 use crate::context::Context;
@@ -40,19 +44,63 @@ pub(crate) struct Frame<'a> {
     _state: PhantomData<&'a lua_State>,
 }
 
-/// A value of Lua's.
+/// A value of Lua's. `T` is what is known of a table: its slot on the stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Value<'v> {
+pub(crate) enum Value<'v, T = c_int> {
     /// No value, as an argument that is not there.
     None,
     Nil,
     Boolean(bool),
     Number(f64),
     String(&'v [u8]),
-    /// A table, and its slot on the stack.
-    Table(c_int),
-    /// A function or a coroutine.
-    Other,
+    Table(T),
+    /// What `cjson.null` is.
+    Null,
+    /// A function, a coroutine or a userdata, with the name of its type.
+    Other(&'static str),
+}
+
+/// A value that lies in a table.
+pub(crate) type View<'w> = Value<'w, ()>;
+
+impl<'v> Value<'v> {
+    /// The same, without the slot.
+    pub(crate) fn in_table(self) -> View<'v> {
+        match self {
+            Value::None => View::None,
+            Value::Nil => View::Nil,
+            Value::Boolean(value) => View::Boolean(value),
+            Value::Number(value) => View::Number(value),
+            Value::String(value) => View::String(value),
+            Value::Table(_) => View::Table(()),
+            Value::Null => View::Null,
+            Value::Other(name) => View::Other(name),
+        }
+    }
+}
+
+impl<'v> View<'v> {
+    /// The same; none for a table.
+    #[inline]
+    pub(crate) fn plain(self) -> Option<View<'v>> {
+        if let View::Table(()) = self { None } else { Some(self) }
+    }
+}
+
+impl<T> Value<'_, T> {
+    /// The name of its type, as `type` gives it.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Value::None => "no value",
+            Value::Nil => "nil",
+            Value::Boolean(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Table(_) => "table",
+            Value::Null => "userdata",
+            Value::Other(name) => name,
+        }
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -61,7 +109,7 @@ impl<'a> Frame<'a> {
     /// # Safety
     ///
     /// The state is live and nothing else uses it meanwhile, `context` is its context, and the limit of memory is
-    /// suspended until this is gone.
+    /// suspended until this is gone. Settings are asked for only in a function of a library.
     pub(crate) unsafe fn new(state: *mut lua_State, context: &'a Context, free: c_int) -> Frame<'a> {
         // SAFETY: the state is live.
         let arguments = unsafe { lua_gettop(state) };
@@ -81,6 +129,11 @@ impl<'a> Frame<'a> {
             // call has left its error there.
             Err(raise) => unsafe { raise.push(self.state) },
         }
+    }
+
+    /// The interpreter, for what must be unsafe.
+    pub(in crate::library) fn state(&self) -> *mut lua_State {
+        self.state
     }
 
     /// What the functions of `redis` need besides the interpreter.

@@ -1,7 +1,7 @@
 //! The stack: values pushed and popped, within its bound.
 
-use super::Frame;
 use super::protected::make_string;
+use super::{Frame, Value};
 use crate::ffi::{self, *};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
@@ -19,6 +19,12 @@ impl Frame<'_> {
         }
         self.free.set(self.free.get().max(count));
         Ok(())
+    }
+
+    /// Whether there would be room for so many values: the bound is Lua's own.
+    #[inline]
+    pub(crate) fn has_slots(&self, count: c_int) -> bool {
+        self.free.get() >= count || self.reserve(count, "").is_ok()
     }
 
     /// Takes free slots for as many values, which are pushed next.
@@ -52,6 +58,14 @@ impl Frame<'_> {
         self.take_slots(1)?;
         // SAFETY: a slot is free.
         unsafe { lua_pushnumber(self.state, value) };
+        Ok(())
+    }
+
+    /// Pushes what `cjson.null` is.
+    pub(crate) fn push_null(&self) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        // SAFETY: a slot is free.
+        unsafe { lua_pushlightuserdata(self.state, std::ptr::null_mut()) };
         Ok(())
     }
 
@@ -89,6 +103,34 @@ impl Frame<'_> {
         // SAFETY: there are as many, and nothing refers to them.
         unsafe { lua_pop(self.state, count) };
         self.free.set(self.free.get() + count);
+    }
+
+    /// Moves the value on top below so many others that the function has pushed.
+    pub(crate) fn sink(&self, count: c_int) {
+        // SAFETY: the state is live.
+        let pushed = unsafe { lua_gettop(self.state) } - self.kept.get();
+        assert!((0..pushed).contains(&count), "only what was pushed is moved");
+        // SAFETY: there are as many.
+        unsafe { lua_insert(self.state, -1 - count) };
+    }
+
+    /// The value that so many others, pushed later, lie above. A string is not shown.
+    pub(crate) fn pushed(&self, below: c_int) -> Value<'static> {
+        // SAFETY: the state is live; there is a value in a slot between those kept and the top, and what is taken of
+        // it outlives it.
+        unsafe {
+            let slot = lua_gettop(self.state) - below;
+            assert!(below >= 0 && slot > self.kept.get(), "only what was pushed is shown");
+            match self.value_at(slot) {
+                Value::String(_) => Value::String(b""),
+                Value::Number(value) => Value::Number(value),
+                Value::Boolean(value) => Value::Boolean(value),
+                Value::Table(slot) => Value::Table(slot),
+                Value::Null => Value::Null,
+                Value::Nil | Value::None => Value::Nil,
+                Value::Other(name) => Value::Other(name),
+            }
+        }
     }
 
     /// The value on top as a number, if the function has pushed one that is or reads as a number.

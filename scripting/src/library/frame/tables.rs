@@ -34,28 +34,68 @@ impl Frame<'_> {
     ///
     /// If there is no such table, it is read-only or some table is walked, or if the key is nil or not a number.
     pub(crate) fn set(&self) -> Result<(), Raise> {
-        let state = self.state;
-        // SAFETY: all three are there and the two on top may go; what would raise an error is ruled out, or the call
-        // protected where the table may grow beyond what it, or the memory, may have.
-        unsafe {
-            let table = lua_gettop(state) - 2;
-            assert!(table >= self.kept.get(), "a key and a value were pushed");
-            assert!(self.walks.get() == 0, "no table changes while one is walked");
-            assert!(table >= 1 && lua_type(state, table) == LUA_TTABLE, "a table is below them");
-            assert!(lua_isreadonly(state, -3) == 0, "the table may be changed");
-            assert!(ffi::is_key(state, -2), "the key is neither nil nor nan");
-            let used = self.context.memory_used();
-            if used < TABLES_FIT && self.context.has_room(used) {
-                lua_rawset(state, -3);
-            } else {
-                self.reserve(1, "too many values")?;
-                lua_pushvalue(state, -3);
-                lua_insert(state, -3);
-                self.protect(put_field, 3, 0)?;
-            }
+        self.before_change();
+        if self.may_grow() {
+            // SAFETY: the function looks at what is on the stack itself, and with the limit suspended and a table of
+            // less than the largest size nothing is raised.
+            let put = unsafe { lua_putfield(self.state, self.kept.get()) };
+            assert!(put != 0, "a key and a value for a table were pushed");
+        } else {
+            self.set_protected()?;
         }
         self.free.set(self.free.get() + 2);
         Ok(())
+    }
+
+    /// Pops a value into an element of the table below it, past metatables.
+    ///
+    /// # Panics
+    ///
+    /// As for [`set`](Frame::set).
+    pub(crate) fn set_element(&self, element: c_int) -> Result<(), Raise> {
+        if !self.may_grow() {
+            self.push_number(f64::from(element))?;
+            // SAFETY: both values are there.
+            unsafe { lua_insert(self.state, -2) };
+            return self.set();
+        }
+        self.before_change();
+        // SAFETY: as for `set`.
+        let put = unsafe { lua_putelement(self.state, self.kept.get(), element) };
+        assert!(put != 0, "a value for a table was pushed");
+        self.free.set(self.free.get() + 1);
+        Ok(())
+    }
+
+    /// Whether any table may grow with the limit of memory suspended: to twice its size, and not to the largest.
+    #[inline]
+    fn may_grow(&self) -> bool {
+        let used = self.context.memory_used();
+        used < TABLES_FIT && self.context.has_room(used)
+    }
+
+    #[inline]
+    fn before_change(&self) {
+        assert!(self.walks.get() == 0, "no table changes while one is walked");
+    }
+
+    /// The same as [`set`](Frame::set), with the limit of memory in force.
+    #[cold]
+    fn set_protected(&self) -> Result<(), Raise> {
+        let state = self.state;
+        self.reserve(1, "too many values")?;
+        // SAFETY: a slot is free; all three are there and the two on top may go; what would raise an error besides the
+        // limit is ruled out, and the call protected.
+        unsafe {
+            let table = lua_gettop(state) - 2;
+            assert!(table >= self.kept.get().max(1), "a key and a value were pushed");
+            assert!(lua_type(state, table) == LUA_TTABLE, "a table is below them");
+            assert!(lua_isreadonly(state, table) == 0, "the table may be changed");
+            assert!(ffi::is_key(state, -2), "the key is neither nil nor nan");
+            lua_pushvalue(state, -3);
+            lua_insert(state, -3);
+            self.protect(put_field, 3, 0)
+        }
     }
 
     /// Passes every key of the table in a slot, with its value, to `visit`, in no order. Checks at each whether the

@@ -76,6 +76,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 ];
 
 const SCRIPT: &[Row<Handler>] = &[
+    Row::new("debug", 3, Handler::Scripts(script_debug))
+        .flags(&[Flags::NOSCRIPT])
+        .categories(&["scripting"])
+        .about("scripting", "3.2.0", "O(1)")
+        .summary("Chooses whether scripts run in a debugger; there is none here.")
+        .help(&["DEBUG (YES|SYNC|NO)", "    Set the debug mode for subsequent scripts executed."])
+        .syntax("YES | SYNC | NO")
+        .errors(&["ERR Use SCRIPT DEBUG YES/SYNC/NO"]),
     Row::new("exists", -3, Handler::Scripts(script_exists))
         .flags(&[Flags::NOSCRIPT])
         .categories(&["scripting"])
@@ -287,8 +295,24 @@ impl Host for ScriptHost<'_> {
     }
 
     fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
-        self.engine.commands.resolve(Args::new(argv)).map(|_| true)
+        let command = self.engine.commands.resolve(Args::new(argv))?;
+        // A container by itself is no command, unless nothing follows it.
+        let known = command.subcommands.is_empty() || argv.len() == 1;
+        known.then_some(true)
     }
+}
+
+/// There is no debugger: it can be turned off, and not on.
+fn script_debug(_: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.is(2, "no") {
+        reply.ok();
+        return Ok(());
+    }
+    Err(CommandError::text(if args.is(2, "yes") || args.is(2, "sync") {
+        "ERR this server has no debugger for scripts"
+    } else {
+        "ERR Use SCRIPT DEBUG YES/SYNC/NO"
+    }))
 }
 
 fn script_load(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -1,0 +1,170 @@
+//! Walks through tables and the tables in them: without recursion, and without a search for each key.
+
+use super::{Frame, View};
+use crate::ffi::{self, *};
+use crate::library::raise::Raise;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+/// A walk. What it shows stays until it is asked for more. No table is changed while there is one.
+pub(crate) struct Walk<'f> {
+    frame: &'f Frame<'f>,
+    /// The slots that were kept before.
+    kept: c_int,
+}
+
+/// A place between the fields of a table, at first before all of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Place(c_int);
+
+impl Place {
+    /// Whether it is before all fields.
+    pub(crate) fn is_start(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl<'f> Walk<'f> {
+    /// A walk through tables that are arguments, and what is in them.
+    pub(crate) fn new(frame: &'f Frame<'f>) -> Walk<'f> {
+        frame.walks.set(frame.walks.get() + 1);
+        Walk { frame, kept: frame.kept.get() }
+    }
+
+    /// The next field of the table in a slot, if one is left, in the order of `next`. Checks whether the script must
+    /// end. O(1), but for empty places in the table.
+    #[inline]
+    pub(crate) fn field(
+        &mut self,
+        slot: c_int,
+        place: &mut Place,
+    ) -> Result<Option<(View<'_>, View<'_>)>, Raise> {
+        let (mut key, mut value) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        loop {
+            self.frame.poll()?;
+            // SAFETY: the state is live; a slot without a table has no fields.
+            let next = unsafe {
+                lua_viewfield(self.frame.state, slot, place.0, key.as_mut_ptr(), value.as_mut_ptr())
+            };
+            match next {
+                0 => return Ok(None),
+                ..0 => place.0 = -next,
+                _ => {
+                    place.0 = next;
+                    // SAFETY: both were written. What they show is in the table, which stays, unchanged, as long as
+                    // this is not asked for more.
+                    return Ok(Some(unsafe {
+                        (self.value(key.assume_init()), self.value(value.assume_init()))
+                    }));
+                }
+            }
+        }
+    }
+
+    /// An element of the table in a slot, past its metatable; nil if there is none.
+    #[inline]
+    pub(crate) fn element(&mut self, slot: c_int, element: c_int) -> View<'_> {
+        let mut value = MaybeUninit::uninit();
+        // SAFETY: the state is live, and the function writes the value; it stays as above.
+        unsafe {
+            lua_viewelement(self.frame.state, slot, element, value.as_mut_ptr());
+            self.value(value.assume_init())
+        }
+    }
+
+    /// A border of the table in a slot, as the operator `#` finds it.
+    pub(crate) fn border(&mut self, slot: c_int) -> usize {
+        assert!((1..=self.frame.kept.get()).contains(&slot), "the slot is in use");
+        // SAFETY: there is a value, of which a length can be asked; that of a number could make it a string.
+        unsafe {
+            if lua_type(self.frame.state, slot) == LUA_TTABLE {
+                lua_objlen(self.frame.state, slot)
+            } else {
+                0
+            }
+        }
+    }
+
+    /// The value in a slot that was pushed.
+    pub(crate) fn pushed(&mut self, slot: c_int) -> View<'_> {
+        assert!((1..=self.frame.kept.get()).contains(&slot), "the slot is in use");
+        // SAFETY: there is a value, which stays as long as this is not asked to leave.
+        unsafe { self.frame.value_at(slot) }.in_table()
+    }
+
+    /// # Safety
+    ///
+    /// The view shows a value that stays for `'v`.
+    #[inline]
+    unsafe fn value<'v>(&self, view: ffi::View) -> View<'v> {
+        // SAFETY: the type says what was written.
+        unsafe {
+            match view.kind {
+                LUA_TNIL => View::Nil,
+                LUA_TBOOLEAN => View::Boolean(view.content.boolean != 0),
+                LUA_TNUMBER => View::Number(view.content.number),
+                LUA_TSTRING => View::String(std::slice::from_raw_parts(view.content.text.cast(), view.len)),
+                LUA_TTABLE => View::Table(()),
+                LUA_TLIGHTUSERDATA if view.content.address.is_null() => View::Null,
+                kind => View::Other(self.frame.type_name(kind)),
+            }
+        }
+    }
+
+    /// Pushes key and value of the field that was shown last, of a table and at a place; the value's slot. Two nils if
+    /// there is no such field.
+    pub(crate) fn push_field(&mut self, slot: c_int, place: Place) -> Result<c_int, Raise> {
+        self.frame.take_slots(2)?;
+        // SAFETY: two slots are free; there is a table, or no field is found.
+        unsafe {
+            if lua_pushfield(self.frame.state, slot, place.0) == 0 {
+                lua_pushnil(self.frame.state);
+                lua_pushnil(self.frame.state);
+            }
+        }
+        Ok(self.keep(2))
+    }
+
+    /// Pushes an element of the table in a slot, past its metatable; its own slot.
+    pub(crate) fn push_element(&mut self, slot: c_int, element: c_int) -> Result<c_int, Raise> {
+        self.frame.take_slots(1)?;
+        assert!((1..=self.frame.kept.get()).contains(&slot), "the slot is in use");
+        // SAFETY: a slot is free; an element is asked for only of a table.
+        unsafe {
+            if lua_type(self.frame.state, slot) == LUA_TTABLE {
+                lua_rawgeti(self.frame.state, slot, element);
+            } else {
+                lua_pushnil(self.frame.state);
+            }
+        }
+        Ok(self.keep(1))
+    }
+
+    /// What was pushed last stays.
+    fn keep(&mut self, count: c_int) -> c_int {
+        let kept = self.frame.kept.get() + count;
+        // SAFETY: the state is live.
+        let top = unsafe { lua_gettop(self.frame.state) };
+        assert!(kept == top, "nothing else lies above what is walked");
+        self.frame.kept.set(kept);
+        kept
+    }
+
+    /// Pops so many slots that were pushed.
+    pub(crate) fn leave(&mut self, count: c_int) {
+        let kept = self.frame.kept.get() - count;
+        assert!(count >= 0 && kept >= self.kept, "only what was pushed is popped");
+        // SAFETY: there are as many, and nothing refers to them.
+        unsafe { lua_settop(self.frame.state, kept) };
+        self.frame.kept.set(kept);
+        self.frame.free.set(self.frame.free.get() + count);
+    }
+}
+
+impl Drop for Walk<'_> {
+    fn drop(&mut self) {
+        // What an error has left above is popped with the function's stack.
+        self.frame.kept.set(self.kept);
+        self.frame.walks.set(self.frame.walks.get() - 1);
+    }
+}

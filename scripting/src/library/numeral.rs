@@ -1,0 +1,331 @@
+//! Numbers as texts, as C's `strtod` reads them and its `%.14g` writes them.
+
+use super::frame::Frame;
+use super::raise::Raise;
+use lockwheel_resp::number::parse_f64;
+use std::io::Write;
+
+/// Digits of a numeral that decide how it is rounded, with room to spare: a double needs 767.
+const KEPT_DIGITS: usize = 800;
+/// A longer numeral is made short before it is read.
+const SHORT: usize = 1024;
+/// Steps of a loop over a text between two checks whether the script must end.
+const PIECE: usize = 1 << 14;
+/// Beyond this an exponent makes any numeral infinite or zero, however many digits it has.
+const MAX_EXPONENT: i64 = 1 << 40;
+
+/// The longest text of [`write_general`].
+pub(super) const MAX_LEN: usize = 32;
+
+/// Writes a number as C's `%.*g` does, with 1 to 17 digits that count.
+pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN]) -> usize {
+    if !value.is_finite() {
+        let text: &[u8] = match (value.is_nan(), value.is_sign_negative()) {
+            (false, false) => b"inf",
+            (false, true) => b"-inf",
+            (true, false) => b"nan",
+            (true, true) => b"-nan",
+        };
+        out[..text.len()].copy_from_slice(text);
+        return text.len();
+    }
+    let mut text = [0; MAX_LEN];
+    // `-1.2345e-7`: every digit asked for is there, and there is room for them.
+    let free = {
+        let mut rest = &mut text[..];
+        let written = write!(rest, "{:.*e}", precision - 1, value);
+        debug_assert!(written.is_ok(), "the text of a double is short");
+        rest.len()
+    };
+    let text = &text[..MAX_LEN - free];
+    let (sign, text) = text.split_at(usize::from(text[0] == b'-'));
+    let mark = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
+    let exponent: i32 =
+        text.get(mark + 1..).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
+    let mut digits = [0; MAX_LEN];
+    let mut count = 0;
+    for &digit in text[..mark].iter().filter(|byte| **byte != b'.') {
+        digits[count] = digit;
+        count += 1;
+    }
+    while count > 1 && digits[count - 1] == b'0' {
+        count -= 1;
+    }
+    let mut line = Line { out, len: 0 };
+    line.add(sign);
+    line.lay_out(&digits[..count], exponent, precision);
+    line.len
+}
+
+/// A text that is being written.
+struct Line<'o> {
+    out: &'o mut [u8; MAX_LEN],
+    len: usize,
+}
+
+impl Line<'_> {
+    fn add(&mut self, text: &[u8]) {
+        self.out[self.len..self.len + text.len()].copy_from_slice(text);
+        self.len += text.len();
+    }
+
+    /// The digits with a point or an exponent, whichever the precision asks for.
+    fn lay_out(&mut self, digits: &[u8], exponent: i32, precision: usize) {
+        if exponent < -4 || exponent >= precision as i32 {
+            self.add(&digits[..1]);
+            if digits.len() > 1 {
+                self.add(b".");
+                self.add(&digits[1..]);
+            }
+            self.add(if exponent < 0 { b"e-" } else { b"e+" });
+            let exponent = exponent.unsigned_abs();
+            if exponent >= 100 {
+                self.add(&[b'0' + (exponent / 100) as u8]);
+            }
+            self.add(&[b'0' + (exponent / 10 % 10) as u8, b'0' + (exponent % 10) as u8]);
+        } else if exponent < 0 {
+            self.add(b"0.");
+            self.add(&b"000"[..exponent.unsigned_abs() as usize - 1]);
+            self.add(digits);
+        } else {
+            let before = exponent as usize + 1;
+            self.add(&digits[..before.min(digits.len())]);
+            for _ in digits.len()..before {
+                self.add(b"0");
+            }
+            if digits.len() > before {
+                self.add(b".");
+                self.add(&digits[before..]);
+            }
+        }
+    }
+}
+
+/// Reads the number that a text begins with, as `strtod` does, but for spaces before it: the number, and how long it
+/// is. Checks for a kill now and then. O(length).
+pub(super) fn read(frame: &Frame<'_>, text: &[u8]) -> Result<Option<(f64, usize)>, Raise> {
+    let sign = usize::from(matches!(text, [b'-' | b'+', ..]));
+    let negative = text.first() == Some(&b'-');
+    let signed = |value: f64| if negative { -value } else { value };
+    let rest = &text[sign..];
+    if let Some((value, len)) = small_integer(rest) {
+        return Ok(Some((signed(value), sign + len)));
+    }
+    let found = match rest {
+        [b'0', b'x' | b'X', digits @ ..] => match numeral(frame, digits, true)? {
+            Some((value, len)) => Some((value, 2 + len)),
+            // The zero alone.
+            None => Some((0.0, 1)),
+        },
+        [b'0'..=b'9' | b'.', ..] => numeral(frame, rest, false)?,
+        _ => word(frame, rest)?,
+    };
+    Ok(found.map(|(value, len)| (signed(value), sign + len)))
+}
+
+/// An integer of up to 15 digits, which nothing follows that could belong to it.
+#[inline]
+fn small_integer(text: &[u8]) -> Option<(f64, usize)> {
+    let mut value = 0_u64;
+    for (len, byte) in text.iter().take(16).enumerate() {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + u64::from(byte - b'0'),
+            b'.' | b'e' | b'E' | b'x' | b'X' => return None,
+            _ => return (len > 0).then_some((value as f64, len)),
+        }
+    }
+    (!text.is_empty() && text.len() < 16).then_some((value as f64, text.len()))
+}
+
+/// `inf`, `infinity`, `nan` or `nan(letters)`, in any case.
+fn word(frame: &Frame<'_>, text: &[u8]) -> Result<Option<(f64, usize)>, Raise> {
+    let begins = |word: &[u8]| text.len() >= word.len() && text[..word.len()].eq_ignore_ascii_case(word);
+    Ok(if begins(b"infinity") {
+        Some((f64::INFINITY, 8))
+    } else if begins(b"inf") {
+        Some((f64::INFINITY, 3))
+    } else if begins(b"nan") {
+        Some((f64::NAN.copysign(1.0), nan_len(frame, text)?))
+    } else {
+        None
+    })
+}
+
+fn nan_len(frame: &Frame<'_>, text: &[u8]) -> Result<usize, Raise> {
+    if text.get(3) != Some(&b'(') {
+        return Ok(3);
+    }
+    let mut at = 4;
+    while text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        at += 1;
+        if at % PIECE == 0 {
+            frame.poll()?;
+        }
+    }
+    Ok(if text.get(at) == Some(&b')') { at + 1 } else { 3 })
+}
+
+/// The value of the digits, the point and the exponent that a text begins with, and how long they are. After `0x` they
+/// are hexadecimal, and the exponent, of 2, is marked by a `p`.
+fn numeral(frame: &Frame<'_>, text: &[u8], hex: bool) -> Result<Option<(f64, usize)>, Raise> {
+    let Some(digits) = digits(frame, text, hex)? else { return Ok(None) };
+    let (exponent, len) = exponent(frame, &text[digits..], if hex { b'p' } else { b'e' })?;
+    let len = digits + len;
+    if !hex && len <= SHORT {
+        let value = std::str::from_utf8(&text[..len]).ok().and_then(|text| text.parse().ok());
+        return Ok(value.map(|value| (value, len)));
+    }
+    let mut numeral = Digits::default();
+    for piece in text[..digits].chunks(PIECE) {
+        frame.poll()?;
+        piece.iter().for_each(|byte| numeral.add(*byte));
+    }
+    Ok(Some((numeral.value(exponent, hex), len)))
+}
+
+/// How long the digits and the point are that a text begins with; none if there is no digit.
+fn digits(frame: &Frame<'_>, text: &[u8], hex: bool) -> Result<Option<usize>, Raise> {
+    let (mut point, mut at) = (false, 0);
+    while let Some(byte) = text.get(at) {
+        let is_digit = if hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+        if !is_digit && (point || *byte != b'.') {
+            break;
+        }
+        point |= !is_digit;
+        at += 1;
+        if at % PIECE == 0 {
+            frame.poll()?;
+        }
+    }
+    Ok((at > usize::from(point)).then_some(at))
+}
+
+/// The digits of a numeral, as far as they decide how it is rounded.
+#[derive(Default)]
+struct Digits {
+    /// The first that are not leading zeros.
+    kept: Vec<u8>,
+    /// Whether the point has come.
+    point: bool,
+    /// Whether a digit that was not kept is more than zero.
+    rest: bool,
+    /// Digits left out before the point, less those kept behind it.
+    left_out: i64,
+}
+
+impl Digits {
+    /// The next digit, or the point.
+    fn add(&mut self, digit: u8) {
+        if digit == b'.' {
+            self.point = true;
+        } else if self.kept.is_empty() && digit == b'0' {
+            self.left_out -= i64::from(self.point);
+        } else if self.kept.len() < KEPT_DIGITS {
+            self.kept.push(digit);
+            self.left_out -= i64::from(self.point);
+        } else {
+            self.rest |= digit != b'0';
+            self.left_out += i64::from(!self.point);
+        }
+    }
+
+    /// The number that they stand for, rounded once.
+    fn value(mut self, exponent: i64, hex: bool) -> f64 {
+        if self.kept.is_empty() {
+            return 0.0;
+        }
+        if self.rest {
+            self.kept.push(b'1');
+            self.left_out -= 1;
+        }
+        let digits = String::from_utf8_lossy(&self.kept);
+        if !hex {
+            return format!("{digits}e{}", exponent + self.left_out).parse().unwrap_or(f64::NAN);
+        }
+        let exponent = exponent + 4 * self.left_out;
+        let text = format!("0x{digits}p{exponent}");
+        // None where a number becomes infinite or zero.
+        let limit = if exponent + 4 * self.kept.len() as i64 > 0 { f64::INFINITY } else { 0.0 };
+        parse_f64(text.as_bytes()).unwrap_or(limit)
+    }
+}
+
+/// The exponent that follows a numeral's digits, and how long it is with its mark; zeros if there is none.
+fn exponent(frame: &Frame<'_>, text: &[u8], mark: u8) -> Result<(i64, usize), Raise> {
+    if !text.first().is_some_and(|byte| byte.eq_ignore_ascii_case(&mark)) {
+        return Ok((0, 0));
+    }
+    let sign = usize::from(matches!(text.get(1), Some(b'-' | b'+')));
+    let first = 1 + sign;
+    let (mut value, mut at) = (0_i64, first);
+    while let Some(digit @ b'0'..=b'9') = text.get(at) {
+        value = (value * 10 + i64::from(digit - b'0')).min(MAX_EXPONENT);
+        at += 1;
+        if at % PIECE == 0 {
+            frame.poll()?;
+        }
+    }
+    if at == first {
+        return Ok((0, 0));
+    }
+    Ok((if text[1] == b'-' { -value } else { value }, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn general(value: f64, precision: usize) -> String {
+        let mut text = [0; MAX_LEN];
+        let len = write_general(value, precision, &mut text);
+        String::from_utf8(text[..len].to_vec()).unwrap()
+    }
+
+    /// Each read off C's `printf`.
+    #[test]
+    fn numbers_are_written_as_in_c() {
+        for (value, precision, text) in [
+            (0.0, 14, "0"),
+            (-0.0, 14, "-0"),
+            (1.0, 14, "1"),
+            (-1.5, 14, "-1.5"),
+            (0.1, 17, "0.10000000000000001"),
+            (0.0001, 14, "0.0001"),
+            (0.000_123_456, 3, "0.000123"),
+            (0.000_01, 14, "1e-05"),
+            (99_999_999_999_999.0, 14, "99999999999999"),
+            (1e14, 14, "1e+14"),
+            (123_456_789_012_345.0, 14, "1.2345678901234e+14"),
+            (999.96, 3, "1e+03"),
+            (999.96, 4, "1000"),
+            (9.5, 1, "1e+01"),
+            (8.5, 1, "8"),
+            (1e100, 14, "1e+100"),
+            (1.5e-300, 14, "1.5e-300"),
+            (5e-324, 17, "4.9406564584124654e-324"),
+            (-1.797_693_134_862_315_7e308, 17, "-1.7976931348623157e+308"),
+            (f64::INFINITY, 14, "inf"),
+            (f64::NEG_INFINITY, 14, "-inf"),
+        ] {
+            assert_eq!(general(value, precision), text);
+        }
+    }
+
+    proptest::proptest! {
+        /// With 17 digits a number reads back as itself.
+        #[test]
+        fn seventeen_digits_say_all(bits: u64) {
+            let value = f64::from_bits(bits);
+            if value.is_finite() {
+                proptest::prop_assert_eq!(general(value, 17).parse::<f64>().unwrap().to_bits(), bits);
+            }
+        }
+
+        /// As C's interpreter of numbers, through Lua's `%.14g`, has it: the same digits as Rust's.
+        #[test]
+        fn fewer_digits_are_rounded_once(value: f64, precision in 1_usize..15) {
+            let exact: f64 = format!("{:.*e}", precision - 1, value).parse().unwrap();
+            proptest::prop_assert_eq!(general(value, precision).parse::<f64>().unwrap(), exact);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The libraries of scripts: what they answer beside redis-server's, and what has once broken a server by them.
+
+mod attacks;
+mod describe;
+mod globals;
+mod json;
+mod numbers;
+mod packed;
+mod texts;
+mod trial;
