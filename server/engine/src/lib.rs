@@ -14,6 +14,7 @@ pub mod locks;
 pub mod memory;
 pub mod pages;
 mod pubsub;
+pub mod rdb;
 mod scripts;
 mod server_commands;
 mod slow_log;

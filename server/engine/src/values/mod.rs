@@ -17,6 +17,7 @@ pub mod zset;
 
 pub use encodings::{Encoding, Encodings};
 pub use hash::Hash;
+pub(crate) use integer::parse as parse_integer;
 pub use integer::{IntText, Text};
 pub use list::{End, List};
 pub use set::Set;

@@ -1,0 +1,33 @@
+//! The footer of a payload: the version of the format and a checksum.
+
+use super::crc64::crc64;
+
+/// What Redis 7.0 writes, and the newest that it reads.
+pub const VERSION_7_0: u16 = 10;
+/// What Redis 7.2 writes.
+pub const VERSION_7_2: u16 = 11;
+/// What Valkey 9 writes: the forms of Redis 7.2 and some of its own.
+const VERSION_VALKEY: u16 = 80;
+
+/// The payload is too short, of an unknown version, or not what its checksum says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongFooter;
+
+/// Appends the footer to a payload: two bytes of the version, eight of the checksum. O(body).
+pub fn seal(body: &mut Vec<u8>, version: u16) {
+    body.extend(version.to_le_bytes());
+    let crc = crc64(body);
+    body.extend(crc.to_le_bytes());
+}
+
+/// The payload without its footer, if that is right. O(payload).
+///
+/// # Errors
+/// A payload without a footer, of a version that is not known, or with another checksum.
+pub fn open(payload: &[u8]) -> Result<&[u8], WrongFooter> {
+    let (sealed, crc) = payload.split_last_chunk::<8>().ok_or(WrongFooter)?;
+    let (body, version) = sealed.split_last_chunk::<2>().ok_or(WrongFooter)?;
+    let version = u16::from_le_bytes(*version);
+    let is_known = version <= VERSION_7_2 || version == VERSION_VALKEY;
+    if is_known && crc64(sealed) == u64::from_le_bytes(*crc) { Ok(body) } else { Err(WrongFooter) }
+}

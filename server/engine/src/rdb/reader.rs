@@ -1,0 +1,106 @@
+//! Reading bytes, lengths and strings.
+
+use super::{lzf, marks};
+use crate::values::IntText;
+use std::borrow::Cow;
+
+/// The bytes are no value: cut off, or not what the format allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corrupt;
+
+/// Reads values in the format, one after another.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Whether everything has been read.
+    pub fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// How many bytes have not been read.
+    pub fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(Corrupt)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// The next bytes, of a number that is known.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Corrupt)?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    /// The next byte.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn byte(&mut self) -> Result<u8, Corrupt> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// A length or count. Nothing says yet that there is so much.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn length(&mut self) -> Result<usize, Corrupt> {
+        let first = self.byte()?;
+        self.length_after(first)
+    }
+
+    fn length_after(&mut self, first: u8) -> Result<usize, Corrupt> {
+        let length = match first {
+            0..marks::LENGTH_14 => u64::from(first),
+            marks::LENGTH_14..marks::LENGTH_32 => {
+                u64::from(u16::from_be_bytes([first & !marks::LENGTH_14, self.byte()?]))
+            }
+            marks::LENGTH_32 => u64::from(u32::from_be_bytes(self.array()?)),
+            marks::LENGTH_64 => u64::from_be_bytes(self.array()?),
+            _ => return Err(Corrupt),
+        };
+        usize::try_from(length).map_err(|_| Corrupt)
+    }
+
+    /// A string. Copied only if it is stored in another form, whose text is at most 88 times as long.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn string(&mut self) -> Result<Cow<'a, [u8]>, Corrupt> {
+        let integer = match self.byte()? {
+            marks::INT_8 => i64::from(i8::from_le_bytes(self.array()?)),
+            marks::INT_16 => i64::from(i16::from_le_bytes(self.array()?)),
+            marks::INT_32 => i64::from(i32::from_le_bytes(self.array()?)),
+            marks::LZF => return self.compressed(),
+            first => {
+                let length = self.length_after(first)?;
+                return self.bytes(length).map(Cow::Borrowed);
+            }
+        };
+        Ok(Cow::Owned(IntText::new(integer).to_vec()))
+    }
+
+    fn compressed(&mut self) -> Result<Cow<'a, [u8]>, Corrupt> {
+        let (compressed, len) = (self.length()?, self.length()?);
+        let compressed = self.bytes(compressed)?;
+        lzf::decompress(compressed, len).map(Cow::Owned).ok_or(Corrupt)
+    }
+}

@@ -1,0 +1,105 @@
+//! Writing bytes, lengths and strings.
+
+use super::lzf::Compressor;
+use super::{marks, payload};
+use crate::values::parse_integer;
+
+/// Strings up to this length are not worth compressing.
+const SHORT: usize = 20;
+/// The longest text of an integer that is stored as one.
+const INTEGER: usize = 11;
+
+/// Writes values in the format, one after another.
+#[derive(Debug, Default)]
+pub struct Writer {
+    out: Vec<u8>,
+    compressor: Compressor,
+    compressed: Vec<u8>,
+}
+
+impl Writer {
+    /// Nothing written yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What has been written so far.
+    pub fn written(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// What has been written, with the footer of this version. O(written).
+    pub fn finish(self, version: u16) -> Vec<u8> {
+        let mut out = self.out;
+        payload::seal(&mut out, version);
+        out
+    }
+
+    /// One byte, such as the type of what follows.
+    pub fn byte(&mut self, byte: u8) {
+        self.out.push(byte);
+    }
+
+    /// Bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// A length or count, in the shortest form.
+    pub fn length(&mut self, length: usize) {
+        // Each cast keeps what its condition has bounded.
+        if length < 1 << 6 {
+            self.out.push(length as u8);
+        } else if length < 1 << 14 {
+            self.out.extend([marks::LENGTH_14 | (length >> 8) as u8, length as u8]);
+        } else if let Ok(length) = u32::try_from(length) {
+            self.out.push(marks::LENGTH_32);
+            self.out.extend(length.to_be_bytes());
+        } else {
+            self.out.push(marks::LENGTH_64);
+            self.out.extend((length as u64).to_be_bytes());
+        }
+    }
+
+    /// A string: as an integer where it is a short text of one, compressed where that makes it shorter.
+    pub fn string(&mut self, text: &[u8]) {
+        let integer = if text.len() <= INTEGER { parse_integer(text) } else { None };
+        if !integer.is_some_and(|value| self.integer(value)) && !self.compress(text) {
+            self.length(text.len());
+            self.out.extend_from_slice(text);
+        }
+    }
+
+    /// The text of an integer of at most four bytes; nothing is written for a larger one.
+    fn integer(&mut self, value: i64) -> bool {
+        if let Ok(value) = i8::try_from(value) {
+            self.out.push(marks::INT_8);
+            self.out.extend(value.to_le_bytes());
+        } else if let Ok(value) = i16::try_from(value) {
+            self.out.push(marks::INT_16);
+            self.out.extend(value.to_le_bytes());
+        } else if let Ok(value) = i32::try_from(value) {
+            self.out.push(marks::INT_32);
+            self.out.extend(value.to_le_bytes());
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// A string, if it is shorter when compressed; else nothing is written.
+    fn compress(&mut self, text: &[u8]) -> bool {
+        if text.len() <= SHORT {
+            return false;
+        }
+        self.compressed.clear();
+        let is_shorter = self.compressor.compress(text, text.len() - 4, &mut self.compressed);
+        if is_shorter {
+            self.out.push(marks::LZF);
+            self.length(self.compressed.len());
+            self.length(text.len());
+            self.out.extend_from_slice(&self.compressed);
+        }
+        is_shorter
+    }
+}
