@@ -7,6 +7,7 @@ mod frame;
 mod math;
 mod raise;
 mod redis;
+mod register;
 mod registration;
 mod struct_lib;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 
 pub(crate) use frame::{Frame, Value, push_function};
 pub(crate) use redis::unknown_global;
+pub(crate) use register::register_function;
 pub(crate) use registration::{Library, open};
 
 /// All of them.

@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::raise::Raise;
 use super::{Frame, Library, Value};
-use crate::{Host, Options, Runtime, ScriptControl};
+use crate::{EntryKind, Host, Options, Runtime, ScriptControl};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -179,7 +179,7 @@ impl Host for Killer {
     fn on_slow(&mut self) {
         self.times -= 1;
         if self.times == 0 {
-            self.control.kill().unwrap();
+            self.control.kill(EntryKind::Script).unwrap();
         }
     }
 

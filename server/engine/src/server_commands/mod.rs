@@ -9,9 +9,13 @@ mod command_info;
 mod config;
 mod connection;
 mod debug;
+mod fcall;
+mod function_payload;
+mod functions;
 mod info;
 mod pubsub;
 mod replication;
+mod script_run;
 mod scripting;
 mod shutdown;
 mod slow_log;
@@ -31,6 +35,8 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     info::ROWS,
     pubsub::ROWS,
     scripting::ROWS,
+    functions::ROWS,
+    fcall::ROWS,
     config::ROWS,
     debug::ROWS,
     replication::ROWS,

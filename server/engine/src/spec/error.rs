@@ -54,7 +54,6 @@ pub mod errors {
     }
 
     errors! {
-        BUSY = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
         COUNT_NEGATIVE = "ERR COUNT can't be negative";
         COUNT_NOT_POSITIVE = "ERR count should be greater than 0";
         DB_OUT_OF_RANGE = "ERR DB index is out of range";
