@@ -106,6 +106,13 @@ impl Libraries {
         self.functions.get(&*folded).copied()
     }
 
+    /// The function of this name, as its library has registered it. O(functions).
+    pub(super) fn registered(&self, name: &[u8]) -> Option<&Registered> {
+        let callable = self.find(name)?;
+        let mut functions = self.iter().flat_map(|library| &library.functions);
+        functions.find(|function| function.id == callable.id)
+    }
+
     /// A function of the library whose name another library has, unless that one is `replaced`.
     pub(super) fn find_conflict<'l>(
         &self,

@@ -76,12 +76,11 @@ impl Scripts {
         if policy == RestorePolicy::Flush {
             self.libraries.take_all().for_each(|old| runtime.forget_functions(old.ids()));
         }
-        for library in restored.take_all() {
-            if let Some(old) = self.libraries.remove(&library.name) {
-                runtime.forget_functions(old.ids());
-            }
-            self.libraries.add(library);
+        // All that go, before any comes: a function may go from one library to another.
+        for old in restored.iter().filter_map(|library| self.libraries.remove(&library.name)) {
+            runtime.forget_functions(old.ids());
         }
+        restored.take_all().for_each(|library| self.libraries.add(library));
         Ok(())
     }
 

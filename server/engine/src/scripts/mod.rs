@@ -9,7 +9,7 @@ pub(crate) use libraries::{Libraries, Library};
 pub(crate) use loading::RestorePolicy;
 
 use crate::config::Config;
-use crate::spec::{CommandError, REDIS_VERSION};
+use crate::spec::{Args, CommandError, REDIS_VERSION};
 use lockwheel_scripting::{Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
@@ -95,9 +95,13 @@ impl Scripts {
         self.slow.as_ref()
     }
 
-    /// Lets others see the function that runs.
-    pub(crate) fn show(&mut self, function: impl FnOnce() -> SlowFunction) {
-        self.slow.get_or_insert_with(function);
+    /// Lets others see the function that this request runs.
+    pub(crate) fn show(&mut self, request: Args<'_>) {
+        if self.slow.is_none() {
+            let name = self.libraries.registered(&request[1]).map(|function| function.name.to_vec());
+            let command = request.all().iter().map(|word| word.to_vec()).collect();
+            self.slow = Some(SlowFunction { name: name.unwrap_or_default(), command });
+        }
     }
 
     /// Bytes of memory of the interpreters and the libraries; none while a script runs.

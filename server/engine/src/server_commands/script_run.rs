@@ -3,7 +3,6 @@
 use crate::core::permit::{Caller, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
-use crate::scripts::SlowFunction;
 use crate::spec::{Args, CommandError, Flags, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryId, EntryKind, Host, Runtime};
@@ -148,11 +147,7 @@ impl Host for ScriptHost<'_> {
 
     fn on_slow(&mut self) {
         if self.kind == EntryKind::Function {
-            let words = self.request.all();
-            self.engine.scripts.show(|| SlowFunction {
-                name: words[1].to_vec(),
-                command: words.iter().map(|word| word.to_vec()).collect(),
-            });
+            self.engine.scripts.show(self.request);
         }
         if let Some(host) = self.engine.environment.host.clone() {
             host.serve_while_slow(self.engine);
