@@ -76,6 +76,12 @@ impl Cache {
         self.by_text.len()
     }
 
+    /// Bytes that the scripts take. O(scripts).
+    pub(crate) fn bytes(&self) -> usize {
+        let texts: usize = self.scripts.iter().flatten().map(|script| script.text.len()).sum();
+        texts + self.scripts.len() * size_of::<Option<Script>>()
+    }
+
     /// The script with this text. O(length), without a digest.
     pub(crate) fn by_text(&mut self, text: &[u8]) -> Option<ScriptId> {
         let hash = self.hasher.hash_one(text);

@@ -3,8 +3,9 @@
 use crate::alloc::Alloc;
 use crate::control::ScriptControl;
 use crate::ffi::*;
+use crate::functions::registered::Loading;
 use crate::host::Host;
-use crate::random::Random;
+use crate::random::SharedRandom;
 use lockwheel_resp::Protocol;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -35,7 +36,12 @@ pub(crate) struct Context {
     host: Cell<Option<NonNull<dyn Host>>>,
     /// What `redis.setresp` has chosen.
     pub(crate) protocol: Cell<Protocol>,
-    pub(crate) random: Cell<Random>,
+    pub(crate) random: SharedRandom,
+    /// What the library that is being loaded has registered.
+    pub(crate) loading: Cell<Option<Box<Loading>>>,
+    /// When the run must end, by the host's clock, and whether it had to.
+    until_us: Cell<u64>,
+    expired: Cell<bool>,
     /// Scratch space, taken while it is used.
     pub(crate) text: Cell<Vec<u8>>,
     /// Bytes that buffers of library functions take besides the interpreter's memory.
@@ -77,13 +83,16 @@ impl Argument {
 }
 
 impl Context {
-    pub(crate) fn new(memory_limit: usize, control: Arc<ScriptControl>) -> Context {
+    pub(crate) fn new(memory_limit: usize, control: Arc<ScriptControl>, random: SharedRandom) -> Context {
         Context {
             alloc: UnsafeCell::new(Alloc::new(memory_limit)),
             control,
             host: Cell::new(None),
             protocol: Cell::default(),
-            random: Cell::new(Random::new()),
+            random,
+            loading: Cell::default(),
+            until_us: Cell::new(u64::MAX),
+            expired: Cell::new(false),
             text: Cell::default(),
             buffered: Cell::new(0),
             panic: Cell::new(None),
@@ -166,9 +175,22 @@ impl Context {
         self.protocol.set(Protocol::Resp2);
     }
 
+    /// Ends the run at this instant of the host's clock, once the interpreter asks.
+    pub(crate) fn expire_at(&self, until_us: u64) {
+        self.until_us.set(until_us);
+    }
+
+    /// Whether the run had to end because its time was over.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.expired.get()
+    }
+
     /// Clears the host. If it panicked, the caller must resume the panic.
     pub(crate) fn leave(&self) -> Option<Box<dyn Any + Send>> {
         self.host.set(None);
+        self.until_us.set(u64::MAX);
+        self.expired.set(false);
+        self.buffered.set(0);
         let mut text = self.text.take();
         if text.capacity() > KEPT_SCRATCH {
             text = Vec::new();
@@ -240,6 +262,9 @@ impl Context {
             let dear = now.saturating_sub(self.looked.get()) > CHEAP_US;
             self.polls.set(if dear { 1 } else { CHEAP_POLLS });
             self.looked.set(now);
+            if now >= self.until_us.get() {
+                self.expired.set(true);
+            }
             if now.saturating_sub(self.served.get()) >= SERVE_EVERY_US {
                 host.on_slow();
                 let now = host.clock_us();
@@ -247,6 +272,6 @@ impl Context {
                 self.served.set(now);
             }
         });
-        looked.is_none() || self.control.is_killed()
+        looked.is_none() || self.control.is_killed() || self.expired.get()
     }
 }

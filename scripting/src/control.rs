@@ -20,7 +20,11 @@ const ARMED: u32 = 1;
 const KILL: u32 = 2;
 const RUNNING: u32 = 4;
 const WRITTEN: u32 = 8;
-const FLAGS: u32 = 15;
+/// What runs is a function; stays until the next run begins.
+const FUNCTION: u32 = 16;
+/// The bits that end with a run.
+const RUN_FLAGS: u32 = ARMED | KILL | RUNNING | WRITTEN;
+const FLAGS: u32 = RUN_FLAGS | FUNCTION;
 /// The bits that the interpreter's loops test.
 pub(crate) const SIGNAL_MASK: u32 = ARMED | KILL;
 
@@ -41,6 +45,21 @@ pub struct RunningScript {
 pub enum EntryKind {
     /// A script, by its text or its digest.
     Script,
+    /// A function of a library.
+    Function,
+}
+
+impl EntryKind {
+    fn of(state: u32) -> EntryKind {
+        if state & FUNCTION == 0 { EntryKind::Script } else { EntryKind::Function }
+    }
+
+    fn flag(self) -> u32 {
+        match self {
+            EntryKind::Script => 0,
+            EntryKind::Function => FUNCTION,
+        }
+    }
 }
 
 /// While this exists a script runs.
@@ -61,6 +80,8 @@ pub enum KillError {
     NotBusy,
     /// The script has written already; only [`ScriptControl::force_kill`] ends it.
     Unkillable,
+    /// What runs is of another kind, this one.
+    OtherKind(EntryKind),
 }
 
 impl ScriptControl {
@@ -70,22 +91,32 @@ impl ScriptControl {
     }
 
     /// A script begins, at `since_ms` of the caller's clock, and ends with the guard, as do signals to it.
-    pub(crate) fn begin(&self, since_ms: u64) -> RunGuard<'_> {
+    pub(crate) fn begin(&self, kind: EntryKind, since_ms: u64) -> RunGuard<'_> {
         self.since_ms.store(since_ms, Ordering::Relaxed);
+        self.start(RUNNING | kind.flag())
+    }
+
+    /// A library of functions is loaded until the guard ends: nobody sees it run nor can stop it, but the interpreter
+    /// asks as often as in a slow script whether its time is over.
+    pub(crate) fn begin_loading(&self) -> RunGuard<'_> {
+        self.start(ARMED)
+    }
+
+    fn start(&self, flags: u32) -> RunGuard<'_> {
         let run = self.state.load(Ordering::Relaxed) & !FLAGS;
-        self.state.store(run.wrapping_add(FLAGS + 1) | RUNNING, Ordering::Release);
+        self.state.store(run.wrapping_add(FLAGS + 1) | flags, Ordering::Release);
         RunGuard(self)
     }
 
     fn end(&self) {
-        let run = self.state.load(Ordering::Relaxed) & !FLAGS;
+        let run = self.state.load(Ordering::Relaxed) & !RUN_FLAGS;
         self.state.store(run, Ordering::Release);
     }
 
     /// The script has finished, its reply included. False if a kill came before: then it must end as a killed one.
     /// Afterwards no kill can come.
     pub(crate) fn finish(&self) -> bool {
-        let ended = |state| if state & KILL == 0 { Some(state & !FLAGS) } else { None };
+        let ended = |state| if state & KILL == 0 { Some(state & !RUN_FLAGS) } else { None };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, ended).is_ok()
     }
 
@@ -93,10 +124,15 @@ impl ScriptControl {
     pub fn running(&self) -> Option<RunningScript> {
         let state = self.state.load(Ordering::Acquire);
         (state & RUNNING != 0).then(|| RunningScript {
-            kind: EntryKind::Script,
+            kind: EntryKind::of(state),
             since_ms: self.since_ms.load(Ordering::Relaxed),
             is_killable: state & WRITTEN == 0,
         })
+    }
+
+    /// The kind of what runs, or has run last.
+    pub fn kind(&self) -> EntryKind {
+        EntryKind::of(self.state.load(Ordering::Acquire))
     }
 
     /// The script is about to write. False if a kill came before: then it must not.
@@ -120,9 +156,13 @@ impl ScriptControl {
         self.update(|state| Ok(state | ARMED)).ok();
     }
 
-    /// Ends the running script with an error that it cannot catch, unless it has written.
-    pub fn kill(&self) -> Result<(), KillError> {
-        self.update(|state| if state & WRITTEN == 0 { Ok(state | KILL) } else { Err(KillError::Unkillable) })
+    /// Ends the running script with an error that it cannot catch, unless it has written or is of another kind.
+    pub fn kill(&self, kind: EntryKind) -> Result<(), KillError> {
+        self.update(|state| match EntryKind::of(state) {
+            _ if state & WRITTEN != 0 => Err(KillError::Unkillable),
+            other if other != kind => Err(KillError::OtherKind(other)),
+            _ => Ok(state | KILL),
+        })
     }
 
     /// Ends the running script whatever it has done, as SHUTDOWN NOSAVE does. Does nothing if no script runs.
@@ -167,14 +207,14 @@ mod tests {
     #[test]
     fn kills_only_a_running_script_that_has_not_written() {
         let control = ScriptControl::new();
-        assert_eq!(control.kill(), Err(KillError::NotBusy));
+        assert_eq!(control.kill(EntryKind::Script), Err(KillError::NotBusy));
         assert_eq!(control.running(), None);
-        let guard = control.begin(7);
+        let guard = control.begin(EntryKind::Script, 7);
         let running = RunningScript { kind: EntryKind::Script, since_ms: 7, is_killable: true };
         assert_eq!(control.running(), Some(running));
         assert!(control.mark_write());
         assert_eq!(control.running(), Some(RunningScript { is_killable: false, ..running }));
-        assert_eq!(control.kill(), Err(KillError::Unkillable));
+        assert_eq!(control.kill(EntryKind::Script), Err(KillError::Unkillable));
         assert!(!control.is_killed());
         control.force_kill();
         assert!(control.is_killed());
@@ -184,13 +224,44 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_is_killed_by_its_own_kill() {
+        let control = ScriptControl::new();
+        let guard = control.begin(EntryKind::Function, 7);
+        assert_eq!(control.running().map(|running| running.kind), Some(EntryKind::Function));
+        let other = Err(KillError::OtherKind(EntryKind::Function));
+        assert_eq!(control.kill(EntryKind::Script), other);
+        assert!(!control.is_killed());
+        assert!(control.mark_write());
+        assert_eq!(control.kill(EntryKind::Script), Err(KillError::Unkillable), "that is told first");
+        drop(guard);
+        assert_eq!(control.kill(EntryKind::Function), Err(KillError::NotBusy));
+        assert_eq!(control.kind(), EntryKind::Function, "until another begins");
+        let _guard = control.begin(EntryKind::Script, 8);
+        assert_eq!(control.kill(EntryKind::Function), Err(KillError::OtherKind(EntryKind::Script)));
+        assert_eq!(control.kill(EntryKind::Script), Ok(()));
+    }
+
+    #[test]
+    fn what_is_loaded_is_asked_for_its_time_and_nothing_else() {
+        let control = ScriptControl::new();
+        let guard = control.begin_loading();
+        assert!(control.is_signalled());
+        assert_eq!(control.running(), None);
+        assert_eq!(control.kill(EntryKind::Function), Err(KillError::NotBusy));
+        control.force_kill();
+        assert!(!control.is_killed());
+        drop(guard);
+        assert!(!control.is_signalled());
+    }
+
+    #[test]
     fn a_kill_comes_before_a_write_or_after_it() {
         let control = ScriptControl::new();
-        let guard = control.begin(0);
-        assert_eq!(control.kill(), Ok(()));
+        let guard = control.begin(EntryKind::Script, 0);
+        assert_eq!(control.kill(EntryKind::Script), Ok(()));
         assert!(!control.mark_write());
         drop(guard);
-        let _guard = control.begin(1);
+        let _guard = control.begin(EntryKind::Script, 1);
         assert!(!control.is_killed());
         assert!(control.mark_write());
     }
@@ -198,14 +269,14 @@ mod tests {
     #[test]
     fn a_kill_comes_before_the_end_or_finds_nothing() {
         let control = ScriptControl::new();
-        let guard = control.begin(0);
+        let guard = control.begin(EntryKind::Script, 0);
         assert!(control.finish());
-        assert_eq!(control.kill(), Err(KillError::NotBusy));
+        assert_eq!(control.kill(EntryKind::Script), Err(KillError::NotBusy));
         drop(guard);
-        let guard = control.begin(1);
-        assert_eq!(control.kill(), Ok(()));
+        let guard = control.begin(EntryKind::Script, 1);
+        assert_eq!(control.kill(EntryKind::Script), Ok(()));
         assert!(!control.finish());
-        assert_eq!(control.kill(), Ok(()), "it runs until its end is said");
+        assert_eq!(control.kill(EntryKind::Script), Ok(()), "it runs until its end is said");
         drop(guard);
         assert!(!control.is_killed());
     }
@@ -214,7 +285,7 @@ mod tests {
     fn a_panic_ends_the_script_too() {
         let control = ScriptControl::new();
         let ran = std::panic::catch_unwind(|| {
-            let _guard = control.begin(0);
+            let _guard = control.begin(EntryKind::Script, 0);
             panic!("it panics");
         });
         assert!(ran.is_err());
@@ -226,7 +297,7 @@ mod tests {
         let control = ScriptControl::new();
         control.arm();
         control.force_kill();
-        let _guard = control.begin(0);
+        let _guard = control.begin(EntryKind::Script, 0);
         // SAFETY: `control` lives.
         assert_eq!(unsafe { *control.word() } & SIGNAL_MASK, 0);
         control.arm();

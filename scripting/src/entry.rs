@@ -1,21 +1,11 @@
 //! Kinds of entry: what a client can run, and how one kind differs from another.
 
-use crate::error::Error;
 use crate::ffi::*;
-use crate::shebang::Flags;
 use std::ffi::{CStr, c_int};
 use std::fmt::Display;
 
-/// One kind of entry. The cache finds it, the interpreter compiles and runs it.
+/// One kind of entry, compiled in the interpreter that runs it.
 pub(crate) trait Entry {
-    /// The name of its chunk: errors show it as the place where they happened.
-    const CHUNK: &'static CStr;
-    /// The prefix of the reason why a text cannot be compiled.
-    const COMPILE_ERROR: &'static str;
-
-    /// The flags that a text declares, and the part of it to compile.
-    fn parse(text: &[u8]) -> Result<(Flags, &[u8]), Error>;
-
     /// Its name in errors: `script: <name>, on @user_script:1.` Called only when an error is written.
     fn name(&self) -> impl Display;
 
@@ -34,6 +24,14 @@ pub(crate) trait Entry {
     ///
     /// As for [`pass`](Entry::pass).
     unsafe fn release(&self, state: *mut lua_State, arguments: Arguments<'_>);
+}
+
+/// A kind of text that is compiled.
+pub(crate) struct Chunk {
+    /// Its name: errors show it as the place where they happened.
+    pub(crate) name: &'static CStr,
+    /// What stands before the reason why a text cannot be compiled.
+    pub(crate) compile_error: &'static str,
 }
 
 /// What an entry is called with.

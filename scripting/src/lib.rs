@@ -1,8 +1,8 @@
-//! Lua 5.1 as Redis offers it to scripts: a sandbox, `redis.*`, `struct`, a cache of compiled scripts, and a kill that
-//! stops every loop. It knows commands only through [`Host`].
+//! Lua 5.1 as Redis offers it to scripts and functions: a sandbox, `redis.*`, `struct`, a cache of compiled scripts,
+//! libraries of functions, and a kill that stops every loop. It knows commands only through [`Host`].
 //!
-//! A [`Runtime`] is one interpreter. It belongs to one thread at a time and runs one script at a time; other threads
-//! see and stop a script through its [`ScriptControl`].
+//! A [`Runtime`] is the interpreters of a server. It belongs to one thread at a time and runs one script at a time;
+//! other threads see and stop a script through its [`ScriptControl`].
 
 mod alloc;
 mod cache;
@@ -14,12 +14,14 @@ mod entry;
 mod error;
 mod errors;
 mod ffi;
+mod functions;
 mod handler;
 mod host;
 mod library;
 mod number;
 mod options;
 mod random;
+mod registry;
 mod runtime;
 mod sandbox;
 mod script;
@@ -32,8 +34,9 @@ mod vm;
 pub use cache::ScriptId;
 pub use control::{EntryKind, KillError, RunningScript, ScriptControl};
 pub use error::Error;
+pub use functions::{FunctionId, LibraryText, Registered};
 pub use host::Host;
 pub use options::Options;
-pub use runtime::{Invocation, Runtime};
+pub use runtime::{EntryId, Invocation, Runtime};
 pub use sha::Sha;
 pub use shebang::Flags;

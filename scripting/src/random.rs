@@ -1,6 +1,9 @@
 //! The generator behind `math.random`: the 48-bit linear congruential one of `drand48`, as in Redis, so that a seed
 //! gives the same numbers as there, on every platform.
 
+use crate::sync::{AtomicU64, Ordering};
+use std::sync::Arc;
+
 /// One generator. A new one gives the sequence that a new Redis server gives, which continues from script to script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
@@ -32,6 +35,26 @@ impl Random {
     pub(crate) fn unit(&mut self) -> f64 {
         let limit = i32::MAX.cast_unsigned();
         f64::from(self.next() % limit) / f64::from(limit)
+    }
+}
+
+/// The generator that all interpreters of a server share: a function goes on where a script has ended.
+///
+/// One thread at a time has it.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedRandom(Arc<AtomicU64>);
+
+impl SharedRandom {
+    pub(crate) fn new() -> SharedRandom {
+        SharedRandom(Arc::new(AtomicU64::new(Random::new().0)))
+    }
+
+    pub(crate) fn get(&self) -> Random {
+        Random(self.0.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set(&self, random: Random) {
+        self.0.store(random.0, Ordering::Relaxed);
     }
 }
 

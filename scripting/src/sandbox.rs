@@ -2,6 +2,8 @@
 
 use crate::call;
 use crate::context::Context;
+use crate::control::EntryKind;
+use crate::entry::{ARGV, KEYS};
 use crate::ffi::{self, *};
 use crate::handler::error_handler;
 use crate::library::{self, Frame, Value, push_function, unknown_global};
@@ -42,12 +44,15 @@ const ALLOWED: &[&[u8]] = &[
 /// The tables that stay writable: they are made anew for each script.
 const ARGUMENTS: &[&[u8]] = &[b"KEYS", b"ARGV"];
 
-/// Fills the globals of a new state. `KEYS` and `ARGV` are the tables at the indices `keys` and `argv`.
+/// What functions do not find in `redis`, where scripts do.
+const FOR_SCRIPTS_ALONE: &[&CStr] = &[c"breakpoint", c"debug", c"replicate_commands"];
+
+/// Fills the globals of a new state, for scripts or for functions.
 ///
 /// # Safety
 ///
 /// The state is new, its context in place, and the limit of memory suspended.
-pub(crate) unsafe fn open(state: *mut lua_State, version: &str, keys: c_int, argv: c_int) {
+pub(crate) unsafe fn open(state: *mut lua_State, version: &str, kind: EntryKind) {
     // SAFETY: the state is new, so six more slots are free; no call raises an error, as there is memory, and the tables
     // are writable and have no metatables yet.
     unsafe {
@@ -66,13 +71,45 @@ pub(crate) unsafe fn open(state: *mut lua_State, version: &str, keys: c_int, arg
         for library in library::LIBRARIES {
             library::open(state, library);
         }
+        match kind {
+            EntryKind::Script => add_for_scripts(state),
+            EntryKind::Function => remove_for_functions(state),
+        }
+        protect(state);
+    }
+}
+
+/// Adds the globals by which a script gets its keys and arguments.
+///
+/// # Safety
+///
+/// As for [`open`].
+unsafe fn add_for_scripts(state: *mut lua_State) {
+    // SAFETY: a slot suffices; the two tables lie at the bottom of the stack.
+    unsafe {
         lua_pushcclosure(state, error_handler, 0);
         lua_setglobal(state, c"__redis__err__handler".as_ptr());
-        lua_pushvalue(state, keys);
+        lua_pushvalue(state, KEYS);
         lua_setglobal(state, c"KEYS".as_ptr());
-        lua_pushvalue(state, argv);
+        lua_pushvalue(state, ARGV);
         lua_setglobal(state, c"ARGV".as_ptr());
-        protect(state);
+    }
+}
+
+/// Removes from `redis` what functions do not have.
+///
+/// # Safety
+///
+/// As for [`open`]; `redis` is a table.
+unsafe fn remove_for_functions(state: *mut lua_State) {
+    // SAFETY: two slots suffice; the table is writable and plain.
+    unsafe {
+        lua_getglobal(state, c"redis".as_ptr());
+        for name in FOR_SCRIPTS_ALONE {
+            lua_pushnil(state);
+            set_field(state, name);
+        }
+        lua_pop(state, 1);
     }
 }
 
@@ -152,7 +189,7 @@ unsafe fn forbid(state: *mut lua_State) {
 /// # Safety
 ///
 /// As for [`open`].
-unsafe fn global_names(state: *mut lua_State) -> Vec<Vec<u8>> {
+pub(crate) unsafe fn global_names(state: *mut lua_State) -> Vec<Vec<u8>> {
     let mut names = Vec::new();
     // SAFETY: a slot is free for the table, and the frame alone uses the state until it is gone.
     unsafe {
@@ -190,12 +227,24 @@ unsafe fn protect(state: *mut lua_State) {
         lua_setreadonly(state, -1, 1);
         lua_pop(state, 2);
         lua_setreadonly(state, LUA_GLOBALSINDEX, 0);
+        push_strict_metatable(state);
+        lua_setmetatable(state, LUA_GLOBALSINDEX);
+        lua_setreadonly(state, LUA_GLOBALSINDEX, 1);
+    }
+}
+
+/// Pushes a metatable that refuses to read what is not there.
+///
+/// # Safety
+///
+/// As for [`open`].
+pub(crate) unsafe fn push_strict_metatable(state: *mut lua_State) {
+    // SAFETY: three slots suffice, and there is memory.
+    unsafe {
         lua_createtable(state, 0, 1);
         push_function(state, unknown_global, None);
         set_field(state, c"__index");
         lua_setreadonly(state, -1, 1);
-        lua_setmetatable(state, LUA_GLOBALSINDEX);
-        lua_setreadonly(state, LUA_GLOBALSINDEX, 1);
     }
 }
 

@@ -1,16 +1,18 @@
 //! The entry that EVAL runs: a script, which finds its keys and arguments in globals.
 
 use crate::cache::{Cache, ScriptId};
-use crate::entry::{ARGV, Arguments, Entry, KEYS, fill};
-use crate::error::Error;
+use crate::entry::{ARGV, Arguments, Chunk, Entry, KEYS, fill};
 use crate::ffi::*;
 use crate::sha::Sha;
-use crate::shebang::{self, Flags};
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::fmt::Display;
 
 /// More arguments than this are dropped as soon as the script ends.
 const MANY_ARGUMENTS: usize = 256;
+
+/// The text of a script.
+pub(crate) const CHUNK: Chunk =
+    Chunk { name: c"@user_script", compile_error: "ERR Error compiling script (new function): " };
 
 /// A script that is cached.
 pub(crate) struct Script<'c> {
@@ -19,13 +21,6 @@ pub(crate) struct Script<'c> {
 }
 
 impl Entry for Script<'_> {
-    const CHUNK: &'static CStr = c"@user_script";
-    const COMPILE_ERROR: &'static str = "ERR Error compiling script (new function): ";
-
-    fn parse(text: &[u8]) -> Result<(Flags, &[u8]), Error> {
-        shebang::parse(text)
-    }
-
     fn name(&self) -> impl Display {
         // The script is cached, so its digest is known.
         self.cache.sha(self.id).unwrap_or_else(|| Sha::of(b""))

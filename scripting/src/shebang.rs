@@ -49,17 +49,37 @@ pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {
 }
 
 impl Flags {
-    fn set(&mut self, name: &[u8]) -> Result<(), Error> {
+    /// The names of those that are set, in Redis' order.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            (self.no_writes, "no-writes"),
+            (self.allow_oom, "allow-oom"),
+            (self.allow_stale, "allow-stale"),
+            (self.no_cluster, "no-cluster"),
+            (self.allow_cross_slot_keys, "allow-cross-slot-keys"),
+        ];
+        flags.into_iter().filter_map(|(is_set, name)| is_set.then_some(name))
+    }
+
+    /// Sets the flag of this name, in lower case. False if there is none.
+    pub(crate) fn set_named(&mut self, name: &[u8]) -> bool {
         let flag = match name {
             b"no-writes" => &mut self.no_writes,
             b"allow-oom" => &mut self.allow_oom,
             b"allow-stale" => &mut self.allow_stale,
             b"no-cluster" => &mut self.no_cluster,
             b"allow-cross-slot-keys" => &mut self.allow_cross_slot_keys,
-            _ => return Err(Error::with("ERR Unexpected flag in script shebang: ", name)),
+            _ => return false,
         };
         *flag = true;
-        Ok(())
+        true
+    }
+
+    fn set(&mut self, name: &[u8]) -> Result<(), Error> {
+        if self.set_named(name) {
+            return Ok(());
+        }
+        Err(Error::with("ERR Unexpected flag in script shebang: ", name))
     }
 }
 

@@ -1,18 +1,20 @@
 //! One interpreter: its state, and how a script is compiled and run in it.
 
+mod load;
+
 use crate::call::{KILLED, until_nul};
 use crate::context::Context;
-use crate::control::{SIGNAL_MASK, ScriptControl};
+use crate::control::{EntryKind, SIGNAL_MASK, ScriptControl};
 use crate::convert::{Written, is_counted, write_result};
-use crate::entry::{ARGV, Arguments, Entry, FUNCTIONS, HANDLER, KEYS, WALKER};
+use crate::entry::{Arguments, Chunk, Entry, FUNCTIONS, HANDLER, WALKER};
 use crate::error::Error;
 use crate::errors::Errors;
 use crate::ffi::{self, *};
 use crate::handler::error_handler;
 use crate::host::Host;
 use crate::options::Options;
+use crate::random::SharedRandom;
 use crate::sandbox;
-use crate::shebang::Flags;
 use lockwheel_resp::Reply;
 use std::ffi::c_int;
 use std::fmt::Display;
@@ -42,8 +44,14 @@ unsafe impl Send for Vm {}
 
 impl Vm {
     /// An interpreter with the globals of Redis.
-    pub(crate) fn new(options: Options, control: Arc<ScriptControl>) -> Vm {
-        let context = NonNull::from(Box::leak(Box::new(Context::new(options.memory_limit, control))));
+    pub(crate) fn new(
+        kind: EntryKind,
+        options: Options,
+        control: Arc<ScriptControl>,
+        random: SharedRandom,
+    ) -> Vm {
+        let context = Context::new(options.memory_limit, control, random);
+        let context = NonNull::from(Box::leak(Box::new(context)));
         // SAFETY: the context begins with the allocator, and lives as long as the state; the limit is suspended, so
         // nothing fails.
         unsafe {
@@ -59,7 +67,10 @@ impl Vm {
             lua_createtable(state, 0, 0);
             lua_createtable(state, 0, 0);
             let walker = lua_newthread(state);
-            sandbox::open(state, options.redis_version, KEYS, ARGV);
+            sandbox::open(state, options.redis_version, kind);
+            if kind == EntryKind::Function {
+                load::prepare(state);
+            }
             debug_assert_eq!(lua_gettop(state), WALKER);
             let word = context.as_ref().control.word();
             lua_setinterrupt(state, word, SIGNAL_MASK, Context::interrupted, pointer);
@@ -90,27 +101,33 @@ impl Vm {
         self.context().memory_used()
     }
 
-    /// Compiles an entry's text into a slot: the flags that it declares, or Redis' error.
-    pub(crate) fn compile<E: Entry>(&mut self, text: &[u8], slot: u32) -> Result<Flags, Error> {
-        let (flags, text) = E::parse(text)?;
+    /// Compiles a text into a slot, or gives Redis' error.
+    pub(crate) fn compile(&mut self, chunk: &Chunk, text: &[u8], slot: u32) -> Result<(), Error> {
+        self.push_compiled(chunk, text)?;
+        // SAFETY: the function is on top, and the limit is suspended.
+        unsafe { lua_rawseti(self.state, FUNCTIONS, slot as c_int + 1) };
+        Ok(())
+    }
+
+    /// Compiles a text and leaves the function on the stack, or gives Redis' error.
+    fn push_compiled(&mut self, chunk: &Chunk, text: &[u8]) -> Result<(), Error> {
         // SAFETY: with the limit in force only the protected parser runs, which gives its errors back as a string.
         unsafe {
             let state = self.state;
             self.context().limit_memory();
-            let status = luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), E::CHUNK.as_ptr());
+            let status = luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), chunk.name.as_ptr());
             self.context().free_memory();
             if status == LUA_OK {
-                lua_rawseti(state, FUNCTIONS, slot as c_int + 1);
-                return Ok(flags);
+                return Ok(());
             }
-            let error = Error::with(E::COMPILE_ERROR, until_nul(ffi::string(state, -1)));
+            let error = Error::with(chunk.compile_error, until_nul(ffi::string(state, -1)));
             lua_settop(state, WALKER);
             self.tidy();
             Err(error)
         }
     }
 
-    /// Drops a compiled script.
+    /// Drops a compiled script, or a function.
     pub(crate) fn forget(&mut self, slot: u32) {
         // SAFETY: the limit is suspended.
         unsafe {

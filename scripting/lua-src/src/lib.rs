@@ -30,6 +30,8 @@ pub type Interrupt = unsafe extern "C-unwind" fn(context: *mut c_void) -> c_int;
 
 /// No error.
 pub const LUA_OK: c_int = 0;
+/// The pseudo-index of the registry, a table that no script can reach.
+pub const LUA_REGISTRYINDEX: c_int = -10000;
 /// The pseudo-index of the table of globals.
 pub const LUA_GLOBALSINDEX: c_int = -10002;
 /// The type of an index without a value.

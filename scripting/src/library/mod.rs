@@ -11,6 +11,7 @@ mod math;
 mod numeral;
 mod raise;
 mod redis;
+mod register;
 mod registration;
 mod struct_lib;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 
 pub(crate) use frame::{Frame, Value, push_function};
 pub(crate) use redis::unknown_global;
+pub(crate) use register::register_function;
 pub(crate) use registration::{Library, open};
 
 /// All of them.

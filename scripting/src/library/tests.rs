@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::raise::Raise;
 use super::registration::Constant;
 use super::{Frame, Library, Value};
-use crate::{Host, Options, Runtime, ScriptControl};
+use crate::{EntryKind, Host, Options, Runtime, ScriptControl};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -181,7 +181,7 @@ impl Host for Killer {
     fn on_slow(&mut self) {
         self.times -= 1;
         if self.times == 0 {
-            self.control.kill().unwrap();
+            self.control.kill(EntryKind::Script).unwrap();
         }
     }
 

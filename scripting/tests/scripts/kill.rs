@@ -2,7 +2,7 @@
 
 use crate::mock::{Bench, escape, on_engine_stack};
 use lockwheel_resp::{Protocol, Writer};
-use lockwheel_scripting::KillError;
+use lockwheel_scripting::{EntryKind, KillError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,7 +65,7 @@ fn run_and_kill(script: &str) -> String {
         std::thread::spawn(move || {
             // It runs already, or at once: a signal that comes before it is as good.
             control.arm();
-            control.kill().unwrap();
+            control.kill(EntryKind::Script).unwrap();
             while !done.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
@@ -98,7 +98,7 @@ fn the_host_is_asked_while_a_script_is_slow_and_can_kill_it() {
             let arm = control.clone();
             bench.host.on_slow = Some(Box::new(move |times| {
                 if times == 2 {
-                    control.kill().unwrap();
+                    control.kill(EntryKind::Script).unwrap();
                 }
             }));
             let id = bench.runtime.intern(script.as_bytes()).unwrap();
@@ -139,7 +139,7 @@ fn after_a_write_only_force_ends_it() {
     let seen = outcome.clone();
     bench.host.on_slow = Some(Box::new(move |times| {
         let is_killable = control.running().unwrap().is_killable;
-        seen.lock().unwrap().push((is_killable, control.kill()));
+        seen.lock().unwrap().push((is_killable, control.kill(EntryKind::Script)));
         if times == 3 {
             control.force_kill();
         }
@@ -168,7 +168,7 @@ fn arm_at_ping(bench: &mut Bench) {
 fn a_killed_script_calls_no_more_commands() {
     let mut bench = Bench::default();
     let control = bench.control.clone();
-    bench.host.on_slow = Some(Box::new(move |_| control.kill().unwrap()));
+    bench.host.on_slow = Some(Box::new(move |_| control.kill(EntryKind::Script).unwrap()));
     let script = "for i = 1, 1e6 do end for i = 1, 10 do pcall(redis.call, 'set', 'k', 'v') end";
     let id = bench.runtime.intern(script.as_bytes()).unwrap();
     let mut bytes = Vec::new();
@@ -176,7 +176,7 @@ fn a_killed_script_calls_no_more_commands() {
     bench.control.arm();
     running.run(&[], &[], &mut bench.host, &mut Writer::new(&mut bytes, Protocol::Resp2));
     assert!(bench.host.calls.is_empty());
-    assert_eq!(bench.control.kill(), Err(KillError::NotBusy));
+    assert_eq!(bench.control.kill(EntryKind::Script), Err(KillError::NotBusy));
 }
 
 /// What is made ready, and a single call that goes through much of it.
@@ -238,7 +238,7 @@ fn a_single_long_call_can_be_killed() {
             // The first time is right behind PING, the second one within the call.
             bench.host.on_slow = Some(Box::new(move |times| {
                 if times == 2 {
-                    control.kill().unwrap();
+                    control.kill(EntryKind::Script).unwrap();
                 }
             }));
             arm_at_ping(&mut bench);
@@ -268,7 +268,7 @@ fn reply_when_killed_at(script: &str, last: usize) -> (String, Bench) {
     let control = bench.control.clone();
     bench.host.on_slow = Some(Box::new(move |times| {
         if times == last {
-            control.kill().unwrap();
+            control.kill(EntryKind::Script).unwrap();
         }
     }));
     arm_at_ping(&mut bench);
@@ -310,7 +310,7 @@ fn a_script_that_was_killed_before_its_write_does_not_write() {
         let mut bench = Bench::default();
         let control = bench.control.clone();
         // The script has made its arguments ready and calls the command: the kill is not noticed yet.
-        bench.host.on_call = Some(Box::new(move |_| control.kill().unwrap()));
+        bench.host.on_call = Some(Box::new(move |_| control.kill(EntryKind::Script).unwrap()));
         let reply = bench.eval(script);
         assert!(reply.starts_with("-ERR Script killed by user with SCRIPT KILL..."), "{reply}");
         assert!(bench.host.strings.is_empty());

@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 mod cache;
+mod functions;
 mod kill;
 mod limits;
 mod mock;

@@ -26,5 +26,5 @@ pub mod values;
 
 pub use crate::core::Engine;
 pub use families::{check_renames, command_table};
-pub use scripts::kill_error;
+pub use scripts::{busy_error, kill_error};
 pub use server_commands::ends_unsaved;

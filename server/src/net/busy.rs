@@ -1,8 +1,9 @@
 //! What clients get while a slow script holds the engine.
 //!
-//! SCRIPT KILL and SHUTDOWN NOSAVE need no engine: they act on the block that the script's runtime shares. Commands
-//! that change only their session (AUTH, HELLO, MULTI…) are run by the script's own thread, from the armed hook: for
-//! its own sockets at once, for those of other threads from a queue. Everything else is answered `BUSY` at once.
+//! SCRIPT KILL, FUNCTION KILL and SHUTDOWN NOSAVE need no engine: they act on the block that the script's runtime
+//! shares. Commands that change only their session (AUTH, HELLO, MULTI…) are run by the script's own thread, from the
+//! armed hook: for its own sockets at once, for those of other threads from a queue. Everything else is answered `BUSY`
+//! at once.
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
@@ -12,6 +13,7 @@ use lockwheel_engine::core::Origin;
 use lockwheel_engine::core::permit::{Caller, Reason, Refusal, decide};
 use lockwheel_engine::spec::{Args, CommandId, CommandTable};
 use lockwheel_engine::{Engine, ends_unsaved};
+use lockwheel_scripting::EntryKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Work on the engine that does not disturb a running script: it touches sessions only. It notifies its sender itself,
@@ -46,8 +48,8 @@ impl Job {
 /// How a request is handled while a script is slow.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhileBusy {
-    /// It stops the script.
-    Kill(CommandId),
+    /// It stops the script, or the function.
+    Kill(CommandId, EntryKind),
     /// It ends the server.
     Shutdown,
     /// The script's thread runs it.
@@ -59,6 +61,7 @@ pub(super) enum WhileBusy {
 /// A client that makes a request while a script is slow, as its connection knows it.
 struct Waiting {
     status: SessionStatus,
+    running: EntryKind,
 }
 
 impl Caller for Waiting {
@@ -80,21 +83,27 @@ impl Caller for Waiting {
         self.status.is_subscribed
     }
 
-    fn is_busy(&self) -> bool {
-        true
+    fn busy(&self) -> Option<EntryKind> {
+        Some(self.running)
     }
 }
 
-/// How a request is answered while a script is slow, of a session in this state.
-pub(super) fn answer(table: &CommandTable, argv: &[&[u8]], status: SessionStatus) -> WhileBusy {
+/// How a request is answered while a script or a function is slow, of a session in this state.
+pub(super) fn answer(
+    table: &CommandTable,
+    argv: &[&[u8]],
+    status: SessionStatus,
+    running: EntryKind,
+) -> WhileBusy {
     let args = Args::new(argv);
-    match decide(&Waiting { status }, table, args) {
+    match decide(&Waiting { status, running }, table, args) {
         // Within a transaction it is queued, as everything that is allowed now.
         Ok(_) if status.in_transaction => WhileBusy::Queue,
-        Ok(command) if command.name == "script|kill" => WhileBusy::Kill(command.id),
+        Ok(command) if command.name == "script|kill" => WhileBusy::Kill(command.id, EntryKind::Script),
+        Ok(command) if command.name == "function|kill" => WhileBusy::Kill(command.id, EntryKind::Function),
         Ok(command) if command.name == "shutdown" && ends_unsaved(args) => WhileBusy::Shutdown,
         Ok(_) => WhileBusy::Queue,
-        Err(Refusal { reason: Reason::Busy, command: Some(command), .. }) => {
+        Err(Refusal { reason: Reason::Busy(_), command: Some(command), .. }) => {
             match &*table.get(command).name {
                 // It ends the transaction, though without running it.
                 "exec" => WhileBusy::Queue,

@@ -13,8 +13,7 @@ use super::turn::{EngineAccess, Turn};
 use super::write_buffer::WriteBuffer;
 use lockwheel_engine::clients::{Closing, Outbox, Slot};
 use lockwheel_engine::core::Progress;
-use lockwheel_engine::spec::errors;
-use lockwheel_engine::{Engine, kill_error};
+use lockwheel_engine::{Engine, busy_error, kill_error};
 use lockwheel_resp::{Protocol, ProtocolError, Reply};
 use parking_lot::MutexGuard;
 use std::io::{self, Read};
@@ -295,7 +294,8 @@ impl Connection {
     /// that script's thread.
     fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
         let (shared, status) = (turn.shared, self.status);
-        let way = self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status));
+        let running = shared.script.kind();
+        let way = self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status, running));
         // The engine knows which replies a client does not want.
         if status.muted || way == WhileBusy::Queue {
             return match &mut turn.access {
@@ -310,8 +310,8 @@ impl Connection {
         }
         match way {
             WhileBusy::Shutdown => shared.end(),
-            WhileBusy::Kill(command) => {
-                let killed = shared.script.kill();
+            WhileBusy::Kill(command, kind) => {
+                let killed = shared.script.kill(kind);
                 match &mut turn.access {
                     EngineAccess::Lent(engine) => engine.count_kill(command, killed),
                     EngineAccess::Lock => {
@@ -326,7 +326,7 @@ impl Connection {
             WhileBusy::Refuse(command) => {
                 self.refused = status.in_transaction;
                 shared.refuse(command);
-                self.reply(|writer| writer.error(errors::BUSY.as_bytes()));
+                self.reply(|writer| writer.error(busy_error(running).as_bytes()));
             }
             WhileBusy::Queue => {}
         }

@@ -16,7 +16,7 @@ mod control;
 mod deferred;
 mod sync;
 
-use control::{KillError, ScriptControl};
+use control::{EntryKind, KillError, ScriptControl};
 use deferred::Deferred;
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -101,7 +101,7 @@ fn who_asks_is_seen_by_who_unlocks() {
 
 /// What became of a script that writes once.
 fn run(control: &ScriptControl) -> (bool, bool) {
-    let _guard = control.begin(7);
+    let _guard = control.begin(EntryKind::Script, 7);
     let wrote = control.mark_write();
     let killed = control.is_killed();
     (wrote, killed)
@@ -113,7 +113,7 @@ fn a_kill_that_was_confirmed_lets_no_write_through() {
         let control = control.clone();
         thread::spawn(move || {
             control.arm();
-            control.kill()
+            control.kill(EntryKind::Script)
         })
     };
     let (wrote, killed) = run(&control);
@@ -125,10 +125,10 @@ fn a_kill_that_was_confirmed_lets_no_write_through() {
 
 fn a_kill_that_was_confirmed_takes_the_result_back() {
     let control = Arc::new(ScriptControl::new());
-    let guard = control.begin(7);
+    let guard = control.begin(EntryKind::Script, 7);
     let killer = {
         let control = control.clone();
-        thread::spawn(move || control.kill())
+        thread::spawn(move || control.kill(EntryKind::Script))
     };
     // Its result is written.
     let finished = control.finish();
@@ -146,17 +146,17 @@ fn a_signal_never_hits_the_next_script() {
             if control.running().is_some_and(|script| script.since_ms == 7) {
                 control.arm();
             }
-            control.kill() == Ok(())
+            control.kill(EntryKind::Script) == Ok(())
         })
     });
     let (_, first) = run(&control);
-    let guard = control.begin(8);
+    let guard = control.begin(EntryKind::Script, 8);
     let second = control.is_killed();
     drop(guard);
     let kills = watchers.map(|watcher| watcher.join().expect("it does not panic"));
     assert!(!first && !second || kills.contains(&true), "nobody has killed it");
     // Nobody is left who could mean this one.
-    let _guard = control.begin(9);
+    let _guard = control.begin(EntryKind::Script, 9);
     assert!(!control.is_killed(), "a signal outlives its script");
     assert!(control.mark_write());
 }

@@ -4,6 +4,7 @@ use super::protected::make_string;
 use super::{Frame, Value};
 use crate::ffi::{self, *};
 use crate::library::raise::Raise;
+use crate::registry::keep_function;
 use std::ffi::c_int;
 
 /// Slots that are reserved when those are in use.
@@ -130,6 +131,49 @@ impl Frame<'_> {
                 Value::Nil | Value::None => Value::Nil,
                 Value::Other(name) => Value::Other(name),
             }
+        }
+    }
+
+    /// The slot of the value on top.
+    pub(crate) fn top(&self) -> c_int {
+        // SAFETY: the state is live.
+        unsafe { lua_gettop(self.state) }
+    }
+
+    /// A copy of the text on top, which may be a number; none for anything else. Its bytes count as a buffer's.
+    pub(crate) fn top_text(&self) -> Result<Option<Box<[u8]>>, Raise> {
+        // SAFETY: a value is on top if the stack is not empty. A number becomes a string where it lies, which raises
+        // nothing; the text is copied while it lies there.
+        unsafe {
+            if self.top() == 0 || !matches!(lua_type(self.state, -1), LUA_TSTRING | LUA_TNUMBER) {
+                return Ok(None);
+            }
+            let mut len = 0;
+            let text = lua_tolstring(self.state, -1, &mut len);
+            self.take_room(len)?;
+            Ok(Some(std::slice::from_raw_parts(text.cast(), len).into()))
+        }
+    }
+
+    /// Counts so many bytes as a buffer's until the run ends, or fails if they exceed the limit of memory.
+    pub(crate) fn take_room(&self, len: usize) -> Result<(), Raise> {
+        if self.context.take_room(len) { Ok(()) } else { Err(Raise::memory()) }
+    }
+
+    /// Keeps the function in a slot of the stack as the compiled function of this number, in an interpreter for
+    /// functions. False if there is no function.
+    pub(crate) fn keep_function(&self, slot: c_int, number: u32) -> Result<bool, Raise> {
+        self.take_slots(2)?;
+        // SAFETY: the slot is in use, and two more are free; with the limit suspended nothing is raised.
+        unsafe {
+            assert!((1..=lua_gettop(self.state)).contains(&slot), "the slot is in use");
+            let is_function = lua_type(self.state, slot) == LUA_TFUNCTION;
+            if is_function {
+                lua_pushvalue(self.state, slot);
+                keep_function(self.state, number);
+            }
+            self.free.set(self.free.get() + 2);
+            Ok(is_function)
         }
     }
 

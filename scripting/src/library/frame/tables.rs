@@ -120,6 +120,40 @@ impl Frame<'_> {
         walked
     }
 
+    /// Passes the elements of the table in a slot to `visit`, up to the first nil. Checks at each whether the script
+    /// must end. O(elements).
+    ///
+    /// # Panics
+    ///
+    /// If there is no table in the slot.
+    pub(crate) fn elements(
+        &self,
+        table: c_int,
+        visit: &mut dyn FnMut(Value<'_>) -> Result<(), Raise>,
+    ) -> Result<(), Raise> {
+        self.take_slots(1)?;
+        // SAFETY: the slot is in use and has a table; an element takes the slot that was taken, and stays there while
+        // it is shown.
+        unsafe {
+            assert!((1..=lua_gettop(self.state)).contains(&table), "the slot is in use");
+            assert!(lua_type(self.state, table) == LUA_TTABLE, "there is a table in it");
+            for index in 1.. {
+                self.poll()?;
+                lua_rawgeti(self.state, table, index);
+                let is_end = lua_type(self.state, -1) == LUA_TNIL;
+                if !is_end {
+                    visit(self.value_at(lua_gettop(self.state)))?;
+                }
+                lua_pop(self.state, 1);
+                if is_end {
+                    break;
+                }
+            }
+        }
+        self.free.set(self.free.get() + 1);
+        Ok(())
+    }
+
     fn walk(
         &self,
         table: c_int,

@@ -7,6 +7,7 @@ use super::progress::Progress;
 use crate::clients::{Closing, Request, Session, Slot};
 use crate::spec::{Args, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
 use lockwheel_resp::{Protocol, Reply};
+use lockwheel_scripting::EntryKind;
 
 /// Bytes of a reply that takes long to write.
 const LONG_REPLY: usize = 128 * 1024;
@@ -42,9 +43,10 @@ impl Caller for Client<'_> {
         self.session.subscriptions() > 0 && self.session.protocol == Protocol::Resp2
     }
 
-    fn is_busy(&self) -> bool {
+    fn busy(&self) -> Option<EntryKind> {
         // The runtime is taken only while a script runs; this request came in through the script's hook.
-        self.engine.scripts.is_running()
+        let scripts = &self.engine.scripts;
+        scripts.is_running().then(|| scripts.control().kind())
     }
 }
 

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot, User};
 use crate::config::Config;
 use crate::scripts::kill_error;
-use crate::spec::{CommandId, errors};
+use crate::spec::CommandId;
 use crate::statistics::Process;
 use crate::time::Now;
 use lockwheel_scripting::{KillError, ScriptControl};
@@ -41,7 +41,8 @@ impl Engine {
 
     /// So many requests of a command were answered `BUSY` while a script was slow.
     pub fn refused_as_busy(&mut self, command: CommandId, count: u64) {
-        (0..count).for_each(|_| self.observers.stats.rejected(Some(command), errors::BUSY.as_bytes()));
+        let busy = self.scripts.busy();
+        (0..count).for_each(|_| self.observers.stats.rejected(Some(command), busy.as_bytes()));
     }
 
     /// A client was answered a protocol error.
@@ -49,7 +50,7 @@ impl Engine {
         self.observers.stats.answered_error(b"ERR Protocol error");
     }
 
-    /// SCRIPT KILL was answered while a script held the engine.
+    /// SCRIPT KILL or FUNCTION KILL was answered while a script held the engine.
     pub fn count_kill(&mut self, command: CommandId, killed: Result<(), KillError>) {
         self.observers.stats.called(command, 0);
         if let Err(error) = killed {

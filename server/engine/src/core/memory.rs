@@ -10,8 +10,7 @@ impl Engine {
     pub fn memory_usage(&self) -> MemoryUsage {
         let databases = self.keyspace.bytes();
         // The runtime is taken while a script runs: the last figure is close enough.
-        let scripts =
-            self.scripts.runtime().map_or(self.memory.last.scripts, |runtime| runtime.memory_used());
+        let scripts = self.scripts.memory_used().unwrap_or(self.memory.last.scripts);
         MemoryUsage {
             data: databases.data,
             tables: databases.overhead,

@@ -6,8 +6,10 @@
 //! user's keys and channels belong into [`permit`] too.
 
 use super::call::Origin;
+use crate::scripts::busy_error;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
-use crate::spec::{errors, unknown_command, unknown_subcommand};
+use crate::spec::{unknown_command, unknown_subcommand};
+use lockwheel_scripting::EntryKind;
 
 /// The caller of a request, as far as it decides what is run. Defaults permit everything. Each question is asked only
 /// where the answer matters.
@@ -45,9 +47,9 @@ pub trait Caller {
         false
     }
 
-    /// Whether a script is slow.
-    fn is_busy(&self) -> bool {
-        false
+    /// What is slow, if a script or a function is.
+    fn busy(&self) -> Option<EntryKind> {
+        None
     }
 }
 
@@ -98,8 +100,10 @@ pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
     if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
         return refused(Reason::Subscribed);
     }
-    if caller.is_busy() && !command.has(Flags::ALLOW_BUSY) {
-        return refused(Reason::Busy);
+    if let Some(kind) = caller.busy()
+        && !command.has(Flags::ALLOW_BUSY)
+    {
+        return refused(Reason::Busy(kind));
     }
     Ok(())
 }
@@ -128,8 +132,8 @@ pub enum Reason {
     NoControl,
     /// The client is subscribed, and speaks RESP2.
     Subscribed,
-    /// A script is slow.
-    Busy,
+    /// A script or a function is slow.
+    Busy(EntryKind),
 }
 
 /// A request that is not run.
@@ -165,7 +169,7 @@ impl Refusal {
                      allowed in this context"
                 ));
             }
-            (Reason::Busy, _) => return errors::BUSY,
+            (Reason::Busy(kind), _) => return busy_error(kind),
         };
         CommandError::text(text)
     }
@@ -207,8 +211,8 @@ mod tests {
             self.0 >= 2
         }
 
-        fn is_busy(&self) -> bool {
-            self.0 >= 1
+        fn busy(&self) -> Option<EntryKind> {
+            (self.0 >= 1).then_some(EntryKind::Script)
         }
     }
 

@@ -11,7 +11,7 @@ pub struct MemoryUsage {
     pub tables: usize,
     /// Sessions with what is their own: query buffers, output, requests that wait.
     pub clients: usize,
-    /// The interpreter with its scripts.
+    /// The interpreters with their scripts and functions.
     pub scripts: usize,
     /// The engine itself, what finds clients and subscribers, and messages that receivers share.
     pub engine: usize,

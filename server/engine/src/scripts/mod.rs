@@ -1,8 +1,16 @@
-//! The runtime of an engine, and the script that it runs.
+//! The runtime of an engine, its libraries of functions, and the script that it runs.
+
+mod errors;
+mod libraries;
+mod loading;
+
+pub use errors::{busy_error, kill_error};
+pub(crate) use libraries::{Libraries, Library};
+pub(crate) use loading::RestorePolicy;
 
 use crate::config::Config;
-use crate::spec::{CommandError, REDIS_VERSION, errors};
-use lockwheel_scripting::{KillError, Options, Runtime, ScriptControl};
+use crate::spec::{Args, CommandError, REDIS_VERSION};
+use lockwheel_scripting::{Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
 /// The runtime, and what other threads can see of its running script.
@@ -10,6 +18,17 @@ pub(crate) struct Scripts {
     /// Taken out while a script runs.
     runtime: Option<Box<Runtime>>,
     control: Arc<ScriptControl>,
+    libraries: Libraries,
+    /// The function that runs, once it is slow.
+    slow: Option<SlowFunction>,
+}
+
+/// A function that runs and is slow, as FUNCTION STATS shows it.
+pub(crate) struct SlowFunction {
+    /// Its name.
+    pub(crate) name: Vec<u8>,
+    /// The request that called it.
+    pub(crate) command: Vec<Vec<u8>>,
 }
 
 impl Scripts {
@@ -18,7 +37,7 @@ impl Scripts {
         let control = Arc::new(ScriptControl::new());
         let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
         let runtime = Some(Box::new(Runtime::new(options, control.clone())));
-        Scripts { runtime, control }
+        Scripts { runtime, control, libraries: Libraries::new(seed), slow: None }
     }
 
     /// What other threads may see of a running script, and how they stop it.
@@ -32,12 +51,18 @@ impl Scripts {
         self.runtime.is_none()
     }
 
+    /// The error of whoever comes while a script runs.
+    pub(crate) fn busy(&self) -> CommandError {
+        busy_error(self.control.kind())
+    }
+
     /// The interpreter, while no script runs.
     ///
     /// # Errors
     /// `BUSY` while one does.
     pub(crate) fn idle(&mut self) -> Result<&mut Runtime, CommandError> {
-        self.runtime.as_deref_mut().ok_or(errors::BUSY)
+        let busy = busy_error(self.control.kind());
+        self.runtime.as_deref_mut().ok_or(busy)
     }
 
     /// The interpreter, unless a script runs.
@@ -50,22 +75,38 @@ impl Scripts {
     /// # Errors
     /// `BUSY` while another runs.
     pub(crate) fn take(&mut self) -> Result<Box<Runtime>, CommandError> {
-        self.runtime.take().ok_or(errors::BUSY)
+        let busy = busy_error(self.control.kind());
+        self.runtime.take().ok_or(busy)
     }
 
     /// Gives it back.
     pub(crate) fn put_back(&mut self, runtime: Box<Runtime>) {
         self.runtime = Some(runtime);
+        self.slow = None;
     }
-}
 
-/// The error of a kill that cannot be done.
-pub fn kill_error(error: KillError) -> CommandError {
-    match error {
-        KillError::NotBusy => CommandError::text("NOTBUSY No scripts in execution right now."),
-        KillError::Unkillable => CommandError::text(
-            "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the \
-             script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command.",
-        ),
+    /// The libraries of functions.
+    pub(crate) fn libraries(&self) -> &Libraries {
+        &self.libraries
+    }
+
+    /// The function that runs, once it is slow.
+    pub(crate) fn slow_function(&self) -> Option<&SlowFunction> {
+        self.slow.as_ref()
+    }
+
+    /// Lets others see the function that this request runs.
+    pub(crate) fn show(&mut self, request: Args<'_>) {
+        if self.slow.is_none() {
+            let name = self.libraries.registered(&request[1]).map(|function| function.name.to_vec());
+            let command = request.all().iter().map(|word| word.to_vec()).collect();
+            self.slow = Some(SlowFunction { name: name.unwrap_or_default(), command });
+        }
+    }
+
+    /// Bytes of memory of the interpreters and the libraries; none while a script runs.
+    pub(crate) fn memory_used(&self) -> Option<usize> {
+        let runtime = self.runtime()?;
+        Some(runtime.memory_used() + runtime.functions_memory_used() + self.libraries.bytes())
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn categories(command: &Command) -> impl Iterator<Item = &'static str
     let has = |flag| command.has(flag);
     let implied = [
         (has(Flags::READONLY) && !scripts, "read"),
-        (has(Flags::WRITE) && !scripts, "write"),
+        (has(Flags::WRITE), "write"),
         (has(Flags::PUBSUB), "pubsub"),
         (has(Flags::ADMIN), "admin"),
         (has(Flags::ADMIN), "dangerous"),

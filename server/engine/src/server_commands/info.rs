@@ -179,14 +179,7 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.field("allocator_active", allocator.active);
     lines.field("allocator_resident", allocator.resident);
     lines.bytes("total_system_memory", usage.machine);
-    if let Some(scripts) = engine.scripts.runtime() {
-        let used = scripts.memory_used();
-        lines.field("used_memory_lua", used);
-        lines.field("used_memory_vm_eval", used);
-        lines.field("used_memory_lua_human", human(used as u64));
-        lines.field("number_of_cached_scripts", scripts.len());
-    }
-    lines.zeros(&["number_of_functions", "number_of_libraries"]);
+    script_memory(engine, lines);
     lines.bytes("maxmemory", engine.config.maxmemory);
     lines.field("maxmemory_policy", parameter(&engine.config, "maxmemory-policy"));
     lines.overhead("allocator_frag", allocator.active, allocator.allocated);
@@ -199,6 +192,25 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
     lines.field("mem_allocator", if usage.allocator.is_some() { "jemalloc" } else { "libc" });
     lines.zeros(&["active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects"]);
+}
+
+/// What scripts and functions take: nothing is known while one runs.
+fn script_memory(engine: &Engine, lines: &mut Lines) {
+    let Some(runtime) = engine.scripts.runtime() else { return };
+    let libraries = engine.scripts.libraries();
+    let (eval, functions) = (runtime.memory_used(), runtime.functions_memory_used());
+    let (cached, code) = (runtime.cached_bytes(), libraries.bytes());
+    lines.field("used_memory_lua", eval);
+    lines.field("used_memory_vm_eval", eval);
+    lines.field("used_memory_lua_human", human(eval as u64));
+    lines.field("used_memory_scripts_eval", cached);
+    lines.field("number_of_cached_scripts", runtime.len());
+    lines.field("number_of_functions", libraries.function_count());
+    lines.field("number_of_libraries", libraries.len());
+    lines.field("used_memory_vm_functions", functions);
+    lines.bytes("used_memory_vm_total", (eval + functions) as u64);
+    lines.field("used_memory_functions", code);
+    lines.bytes("used_memory_scripts", (cached + code) as u64);
 }
 
 /// The engine's memory by its own account: of several in a process, each shows its own.

@@ -11,12 +11,16 @@ mod command_info;
 mod config;
 mod connection;
 mod debug;
+mod fcall;
+mod function_payload;
+mod functions;
 mod info;
 mod lolwut;
 mod modules;
 mod persistence;
 mod pubsub;
 mod replication;
+mod script_run;
 mod scripting;
 mod shutdown;
 mod slow_log;
@@ -40,6 +44,8 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     persistence::ROWS,
     pubsub::ROWS,
     scripting::ROWS,
+    functions::ROWS,
+    fcall::ROWS,
     config::ROWS,
     debug::ROWS,
     replication::ROWS,

@@ -63,7 +63,7 @@ fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Rep
     }
     // A slow script is running, and this request came in from within it.
     if engine.scripts.is_running() && !options.nosave {
-        return Err(errors::BUSY);
+        return Err(engine.scripts.busy());
     }
     debug_assert_eq!(call.origin(), Origin::Client, "SHUTDOWN is refused in transactions and scripts");
     engine.stop = Some(Stop::Shutdown);

@@ -58,7 +58,6 @@ pub mod errors {
         AUTOCLAIM_MIN_IDLE = "ERR Invalid min-idle-time argument for XAUTOCLAIM";
         ANY_WITHOUT_COUNT = "ERR the ANY argument requires COUNT argument";
         BOX_NEGATIVE = "ERR height or width cannot be negative";
-        BUSY = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
         BUSY_KEY = "BUSYKEY Target key name already exists.";
         CLAIM_IDLE = "ERR Invalid IDLE option argument for XCLAIM";
         CLAIM_MIN_IDLE = "ERR Invalid min-idle-time argument for XCLAIM";

@@ -3,6 +3,7 @@
 use super::*;
 use crate::net::busy::Job;
 use lockwheel_engine::clients::Peer;
+use lockwheel_scripting::EntryKind;
 
 #[test]
 fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place() {
@@ -126,7 +127,7 @@ fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_be
         standing.recv().expect("the script is slow");
         assert!(other.ask("INCR b").starts_with("-BUSY"));
         other.send("EXEC");
-        shared(&server).script.kill().expect("it has not written");
+        shared(&server).script.kill(EntryKind::Script).expect("it has not written");
         drop(go_on);
         assert!(runner.line().contains("Script killed"));
         assert!(other.line().starts_with("-EXECABORT"), "{threads} threads");

@@ -1,0 +1,104 @@
+//! Functions of libraries: loaded from a text, then called by name. They have an interpreter of their own, apart from
+//! that of scripts.
+
+mod function;
+mod library_text;
+pub(crate) mod registered;
+
+pub use library_text::LibraryText;
+pub use registered::{FunctionId, Registered};
+
+use crate::control::{EntryKind, ScriptControl};
+use crate::error::Error;
+use crate::host::Host;
+use crate::options::Options;
+use crate::random::SharedRandom;
+use crate::vm::Vm;
+use function::Function;
+use registered::{Loading, Slots};
+use std::sync::Arc;
+
+/// The functions of all libraries, and their interpreter, which is made for the first of them.
+pub(crate) struct Functions {
+    vm: Option<Vm>,
+    options: Options,
+    control: Arc<ScriptControl>,
+    random: SharedRandom,
+    /// The names, for errors, by slot.
+    names: Vec<Option<Box<[u8]>>>,
+    /// Slots without a function.
+    vacant: Vec<u32>,
+}
+
+impl Functions {
+    pub(crate) fn new(options: Options, control: Arc<ScriptControl>, random: SharedRandom) -> Functions {
+        Functions { vm: None, options, control, random, names: Vec::new(), vacant: Vec::new() }
+    }
+
+    /// Runs the text of a library; the functions that it has registered, by name. If it fails, none is left.
+    pub(crate) fn load(
+        &mut self,
+        text: &[u8],
+        until_us: u64,
+        host: &mut dyn Host,
+    ) -> Result<Vec<Registered>, Error> {
+        let (functions, result) = self.run(text, until_us, host);
+        if let Err(error) = result {
+            self.forget(functions.iter().map(|function| function.id));
+            return Err(error);
+        }
+        for function in &functions {
+            self.names[function.id.0 as usize] = Some(function.name.clone());
+        }
+        Ok(functions)
+    }
+
+    /// Runs the text of a library. What it has registered, until its end or its error.
+    fn run(
+        &mut self,
+        text: &[u8],
+        until_us: u64,
+        host: &mut dyn Host,
+    ) -> (Vec<Registered>, Result<(), Error>) {
+        let Functions { vm, options, control, random, names, vacant } = self;
+        let new = || Vm::new(EntryKind::Function, *options, control.clone(), random.clone());
+        let vm = vm.get_or_insert_with(new);
+        // A table has room for no more slots than these numbers.
+        let slots = Slots { len: names.len() as u32, vacant: std::mem::take(vacant) };
+        let _guard = control.begin_loading();
+        let (loading, result) = vm.load(text, Box::new(Loading::new(slots)), until_us, host);
+        let (functions, slots) = loading.end();
+        names.resize(slots.len as usize, None);
+        *vacant = slots.vacant;
+        (functions, result)
+    }
+
+    /// Drops functions that are not called any more.
+    pub(crate) fn forget(&mut self, ids: impl IntoIterator<Item = FunctionId>) {
+        for FunctionId(slot) in ids {
+            self.names[slot as usize] = None;
+            self.vacant.push(slot);
+            if let Some(vm) = &mut self.vm {
+                vm.forget(slot);
+            }
+        }
+    }
+
+    /// Drops all functions with their interpreter, and all of its memory.
+    pub(crate) fn flush(&mut self) {
+        self.vm = None;
+        self.names = Vec::new();
+        self.vacant = Vec::new();
+    }
+
+    /// Bytes of memory that the interpreter has.
+    pub(crate) fn memory_used(&self) -> usize {
+        self.vm.as_ref().map_or(0, Vm::memory_used)
+    }
+
+    /// The interpreter, and a function in it.
+    pub(crate) fn find(&mut self, id: FunctionId) -> Option<(&mut Vm, Function<'_>)> {
+        let name = self.names.get(id.0 as usize)?.as_deref()?;
+        Some((self.vm.as_mut()?, Function { name }))
+    }
+}

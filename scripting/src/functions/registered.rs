@@ -1,0 +1,86 @@
+//! What a library registers while it is loaded.
+
+use super::library_text::{BAD_NAME, is_name};
+use crate::shebang::Flags;
+use std::collections::BTreeMap;
+
+/// A function that a library has registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    /// Its name, as it was registered.
+    pub name: Box<[u8]>,
+    /// What its library says of it.
+    pub description: Option<Box<[u8]>>,
+    /// What it is allowed to do.
+    pub flags: Flags,
+    /// By what it is called.
+    pub id: FunctionId,
+}
+
+/// A function that can be called, until it is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FunctionId(pub(crate) u32);
+
+/// What a library has registered so far.
+#[derive(Default)]
+pub(crate) struct Loading {
+    functions: BTreeMap<Box<[u8]>, Registered>,
+    slots: Slots,
+}
+
+/// The places of compiled functions.
+#[derive(Default)]
+pub(crate) struct Slots {
+    /// How many there are.
+    pub(crate) len: u32,
+    /// Those without a function.
+    pub(crate) vacant: Vec<u32>,
+}
+
+/// What `redis.register_function` was given.
+#[derive(Default)]
+pub(crate) struct Given {
+    pub(crate) name: Option<Box<[u8]>>,
+    pub(crate) description: Option<Box<[u8]>>,
+    pub(crate) flags: Flags,
+    /// The function is in [`Loading::next_slot`].
+    pub(crate) has_callback: bool,
+}
+
+impl Loading {
+    /// Nothing yet; functions go to the vacant slots first, then behind all that there are.
+    pub(crate) fn new(slots: Slots) -> Loading {
+        Loading { functions: BTreeMap::new(), slots }
+    }
+
+    /// All functions by name, and the slots as they are now.
+    pub(crate) fn end(self) -> (Vec<Registered>, Slots) {
+        (self.functions.into_values().collect(), self.slots)
+    }
+
+    /// The slot of the next function.
+    pub(crate) fn next_slot(&self) -> u32 {
+        self.slots.vacant.last().copied().unwrap_or(self.slots.len)
+    }
+
+    /// Registers a function, or gives Redis' error. O(log functions).
+    pub(crate) fn add(&mut self, given: Given) -> Result<(), &'static str> {
+        let name = given.name.ok_or("redis.register_function must get a function name argument")?;
+        if !given.has_callback {
+            return Err("redis.register_function must get a callback argument");
+        }
+        if !is_name(&name) {
+            return Err(BAD_NAME);
+        }
+        if self.functions.contains_key(&name) {
+            return Err("Function already exists in the library");
+        }
+        let id = FunctionId(self.next_slot());
+        if self.slots.vacant.pop().is_none() {
+            self.slots.len += 1;
+        }
+        let Given { description, flags, .. } = given;
+        self.functions.insert(name.clone(), Registered { name, description, flags, id });
+        Ok(())
+    }
+}

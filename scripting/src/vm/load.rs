@@ -1,0 +1,190 @@
+//! How a library of functions is loaded: its text runs once, with hardly any globals, and registers functions.
+//!
+//! All functions of an interpreter share one table of globals. While a library is loaded other values stand in it:
+//! only `redis`, with `register_function` and `log`.
+
+use super::{GC_PAUSE, GC_STEP_MULTIPLIER, Vm, append_field};
+use crate::entry::{Chunk, FUNCTIONS, HANDLER, WALKER};
+use crate::error::Error;
+use crate::ffi::{self, *};
+use crate::functions::registered::Loading;
+use crate::host::Host;
+use crate::library::{push_function, register_function};
+use crate::registry::{LOADING, REGISTERED, RUNNING};
+use crate::sandbox::{global_names, push_strict_metatable};
+use std::ffi::{CStr, c_int};
+use std::panic::resume_unwind;
+
+/// The text of a library.
+const LIBRARY: Chunk = Chunk { name: c"@user_function", compile_error: "ERR Error compiling function: " };
+/// What stands before the error of a library that was compiled.
+const LOAD_ERROR: &str = "ERR Error registering functions: ";
+const TIMEOUT: &[u8] = b"ERR FUNCTION LOAD timeout";
+
+/// What `redis` has while a library is loaded, besides `register_function`.
+const KEPT: &[&CStr] = &[
+    c"log",
+    c"LOG_DEBUG",
+    c"LOG_VERBOSE",
+    c"LOG_NOTICE",
+    c"LOG_WARNING",
+    c"REDIS_VERSION",
+    c"REDIS_VERSION_NUM",
+];
+
+/// Fills the registry of a new interpreter for functions, whose globals are complete.
+///
+/// # Safety
+///
+/// The state is new, its stack as [`WALKER`] and the others say, and the limit of memory suspended.
+pub(super) unsafe fn prepare(state: *mut lua_State) {
+    // SAFETY: five slots suffice, and there is memory; the tables are plain, so nothing is raised.
+    unsafe {
+        lua_pushvalue(state, FUNCTIONS);
+        lua_rawseti(state, LUA_REGISTRYINDEX, REGISTERED);
+        lua_createtable(state, 0, 32);
+        for name in global_names(state) {
+            ffi::push(state, &name);
+            raw_field(state, LUA_GLOBALSINDEX, &name);
+            lua_rawset(state, -3);
+        }
+        lua_rawseti(state, LUA_REGISTRYINDEX, RUNNING);
+        lua_getglobal(state, c"redis".as_ptr());
+        lua_createtable(state, 0, KEPT.len() as c_int + 1);
+        for name in KEPT {
+            raw_field(state, lua_gettop(state) - 1, name.to_bytes());
+            set_field(state, name);
+        }
+        push_function(state, register_function, None);
+        set_field(state, c"register_function");
+        push_strict_metatable(state);
+        lua_setmetatable(state, -2);
+        lua_setreadonly(state, -1, 1);
+        lua_rawseti(state, LUA_REGISTRYINDEX, LOADING);
+        lua_pop(state, 1);
+    }
+}
+
+/// Puts the globals for loading in the place of those for running, or takes them away again.
+///
+/// # Safety
+///
+/// The state is one that [`prepare`] has seen, with five free slots, and the limit of memory is suspended.
+unsafe fn exchange_globals(state: *mut lua_State, loading: bool) {
+    // SAFETY: five slots suffice; the copy does not change while it is walked. The globals are writable meanwhile, no
+    // key is nil, and there is memory, so nothing is raised.
+    unsafe {
+        lua_setreadonly(state, LUA_GLOBALSINDEX, 0);
+        lua_rawgeti(state, LUA_REGISTRYINDEX, RUNNING);
+        lua_pushnil(state);
+        while lua_next(state, -2) != 0 {
+            if loading {
+                lua_pop(state, 1);
+                lua_pushnil(state);
+            }
+            lua_pushvalue(state, -2);
+            lua_insert(state, -2);
+            lua_rawset(state, LUA_GLOBALSINDEX);
+        }
+        lua_pop(state, 1);
+        if loading {
+            lua_rawgeti(state, LUA_REGISTRYINDEX, LOADING);
+            lua_setglobal(state, c"redis".as_ptr());
+        }
+        lua_setreadonly(state, LUA_GLOBALSINDEX, 1);
+    }
+}
+
+impl Vm {
+    /// Runs the text of a library, and gives back what it has registered until its end, or until its error. It ends
+    /// at `until_us` of the host's clock; to be called while the control says that something is loaded.
+    ///
+    /// # Panics
+    ///
+    /// With the host's panic, if it panics.
+    pub(crate) fn load(
+        &mut self,
+        text: &[u8],
+        loading: Box<Loading>,
+        until_us: u64,
+        host: &mut dyn Host,
+    ) -> (Box<Loading>, Result<(), Error>) {
+        // SAFETY: the context leaves the host before this returns.
+        let (loading, result, panic) = unsafe {
+            self.context().enter(host);
+            self.context().expire_at(until_us);
+            let (loading, result) = match self.push_compiled(&LIBRARY, text) {
+                Ok(()) => self.run_loading(loading),
+                Err(error) => (loading, Err(error)),
+            };
+            let result =
+                if self.context().has_expired() { Err(Error::with(LOAD_ERROR, TIMEOUT)) } else { result };
+            lua_setkilled(self.state, 0);
+            lua_tunegc(self.state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
+            (loading, result, self.context().leave())
+        };
+        self.tidy();
+        match panic {
+            None => (loading, result),
+            Some(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// Runs the library whose function is on top of the stack.
+    ///
+    /// # Safety
+    ///
+    /// The context has a host, the function is on top of an otherwise empty stack, and the limit of memory is
+    /// suspended.
+    unsafe fn run_loading(&self, loading: Box<Loading>) -> (Box<Loading>, Result<(), Error>) {
+        // SAFETY: with the limit in force only the protected call runs; all else cannot fail.
+        unsafe {
+            let state = self.state;
+            let context = self.context();
+            context.loading.set(Some(loading));
+            exchange_globals(state, true);
+            context.limit_memory();
+            let status = lua_pcall(state, 0, 0, HANDLER);
+            context.free_memory();
+            let result = if status == LUA_OK { Ok(()) } else { Err(self.load_error()) };
+            lua_settop(state, WALKER);
+            exchange_globals(state, false);
+            (context.loading.take().unwrap_or_default(), result)
+        }
+    }
+
+    /// The error on top of the stack.
+    ///
+    /// # Safety
+    ///
+    /// The limit of memory is suspended, there are some free slots, and a value is on top.
+    #[cold]
+    unsafe fn load_error(&self) -> Error {
+        let state = self.state;
+        let mut text = Vec::new();
+        // SAFETY: a field is read only of a table. A string is copied before it is popped.
+        unsafe {
+            if lua_type(state, -1) != LUA_TTABLE {
+                append_text(state, &mut text);
+            } else if append_field(state, lua_gettop(state), b"err", "", &mut text).is_none() {
+                text.extend_from_slice(b"ERR unknown error");
+            }
+        }
+        Error::with(LOAD_ERROR, &text)
+    }
+}
+
+/// Appends the error on top of the stack, which the handler could not make a table of.
+///
+/// # Safety
+///
+/// As for [`Vm::load_error`].
+unsafe fn append_text(state: *mut lua_State, text: &mut Vec<u8>) {
+    // SAFETY: it is read as a string only if it is one.
+    unsafe {
+        let reason =
+            if lua_type(state, -1) == LUA_TSTRING { ffi::string(state, -1) } else { b"unknown error" };
+        text.extend_from_slice(b"ERR ");
+        text.extend_from_slice(crate::call::until_nul(reason));
+    }
+}

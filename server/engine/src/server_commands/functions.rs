@@ -1,0 +1,347 @@
+//! FUNCTION: libraries of functions, and the function that runs.
+
+use super::function_payload;
+use super::script_run::log;
+use crate::core::{self, Call, Engine, Handler};
+use crate::keyspace::glob;
+use crate::scripts::{Library, RestorePolicy, Scripts, kill_error};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
+use lockwheel_resp::Reply;
+use lockwheel_scripting::{EntryKind, Host, Registered};
+use std::sync::Arc;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::container("function", -2, FUNCTION)
+    .about("scripting", "7.0.0", "Depends on subcommand.")
+    .summary("Looks after libraries of functions.")];
+
+/// What changes the libraries.
+const CHANGE: &[Flags] = &[Flags::NOSCRIPT, Flags::WRITE];
+/// The engine that libraries are written for.
+const ENGINE: &[u8] = b"LUA";
+
+const FUNCTION: &[Row<Handler>] = &[
+    Row::new("load", -3, Handler::Engine(load))
+        .flags(&[Flags::NOSCRIPT, Flags::WRITE, Flags::DENYOOM])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(1) (considering compilation time is redundant)")
+        .summary("Loads a library.")
+        .help(&[
+            "LOAD [REPLACE] <FUNCTION CODE>",
+            "    Create a new library with the given library name and code.",
+        ])
+        .syntax("[REPLACE] function-code")
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .errors(&[
+            "ERR Unknown option given: *",
+            "ERR Missing library metadata",
+            "ERR Invalid library metadata",
+            "ERR Library name was not given",
+            "ERR Invalid metadata value given: *",
+            "ERR Invalid metadata value, name argument was given multiple times",
+            "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one character \
+             long",
+            "ERR Engine *",
+            "ERR Library *",
+            "ERR Error compiling function: *",
+            "ERR Error registering functions: *",
+            "ERR No functions registered",
+            "ERR Function *",
+        ]),
+    Row::new("delete", 3, Handler::Scripts(delete))
+        .flags(CHANGE)
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(1)")
+        .summary("Deletes a library and its functions.")
+        .help(&["DELETE <LIBRARY NAME>", "    Delete the given library."])
+        .syntax("library-name")
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .errors(&["ERR Library not found"]),
+    Row::new("list", -2, Handler::Scripts(list))
+        .flags(&[Flags::NOSCRIPT])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(N) where N is the number of functions")
+        .summary("Lists libraries with their functions.")
+        .help(&[
+            "LIST [LIBRARYNAME PATTERN] [WITHCODE]",
+            "    Return general information on all the libraries:",
+            "    * Library name",
+            "    * The engine used to run the Library",
+            "    * Library description",
+            "    * Functions list",
+            "    * Library code (if WITHCODE is given)",
+            "    It also possible to get only function that matches a pattern using LIBRARYNAME argument.",
+        ])
+        .syntax("[LIBRARYNAME library-name-pattern] [WITHCODE]")
+        .tips(&["nondeterministic_output_order"])
+        .errors(&["ERR library name argument was not given", "ERR Unknown argument *"]),
+    Row::new("stats", 2, Handler::Engine(stats))
+        .flags(&[Flags::NOSCRIPT, Flags::ALLOW_BUSY])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(1)")
+        .summary("Tells which function runs, and how many there are.")
+        .help(&[
+            "STATS",
+            "    Return information about the current function running:",
+            "    * Function name",
+            "    * Command used to run the function",
+            "    * Duration in MS that the function is running",
+            "    If no function is running, return nil",
+            "    In addition, returns a list of available engines.",
+        ])
+        .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"]),
+    Row::new("kill", 2, Handler::Scripts(kill))
+        .flags(&[Flags::NOSCRIPT, Flags::ALLOW_BUSY])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(1)")
+        .summary("Stops a slow function that has not written.")
+        .help(&["KILL", "    Kill the current running function."])
+        .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
+        .errors(&["NOTBUSY No scripts in execution right now."]),
+    Row::new("flush", -2, Handler::Scripts(flush))
+        .flags(CHANGE)
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(N) where N is the number of functions deleted")
+        .summary("Deletes all libraries.")
+        .help(&[
+            "FLUSH [ASYNC|SYNC]",
+            "    Delete all the libraries.",
+            "    When called without the optional mode argument, the behavior is determined by the",
+            "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+            "    * ASYNC: Asynchronously flush the libraries.",
+            "    * SYNC: Synchronously flush the libraries.",
+        ])
+        .syntax("[ASYNC | SYNC]")
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .errors(&[
+            "ERR FUNCTION FLUSH only supports SYNC|ASYNC option",
+            "ERR unknown subcommand or wrong number of arguments for *",
+        ]),
+    Row::new("dump", 2, Handler::Scripts(dump))
+        .flags(&[Flags::NOSCRIPT])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(N) where N is the number of functions")
+        .summary("Gives all libraries as one payload.")
+        .help(&[
+            "DUMP",
+            "    Return a serialized payload representing the current libraries, can be restored using FUNCTION \
+             RESTORE command",
+        ]),
+    Row::new("restore", -3, Handler::Engine(restore))
+        .flags(&[Flags::NOSCRIPT, Flags::WRITE, Flags::DENYOOM])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(N) where N is the number of functions on the payload")
+        .summary("Loads the libraries of a payload.")
+        .help(&[
+            "RESTORE <PAYLOAD> [FLUSH|APPEND|REPLACE]",
+            "    Restore the libraries represented by the given payload, it is possible to give a restore policy to",
+            "    control how to handle existing libraries (default APPEND):",
+            "    * FLUSH: delete all existing libraries.",
+            "    * APPEND: appends the restored libraries to the existing libraries. On collision, abort.",
+            "    * REPLACE: appends the restored libraries to the existing libraries, On collision, replace the old",
+            "      libraries with the new libraries (notice that even on this option there is a chance of failure",
+            "      in case of functions name collision with another library).",
+        ])
+        .syntax("serialized-value [FLUSH | APPEND | REPLACE]")
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .errors(&[
+            "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.",
+            "ERR DUMP payload version or checksum are wrong",
+            "ERR unknown subcommand or wrong number of arguments for *",
+        ]),
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .categories(&["scripting"])
+        .about("scripting", "7.0.0", "O(1)")
+        .summary("Explains the subcommands."),
+];
+
+/// The error of a word that means nothing here.
+fn unknown(what: &str, word: &[u8]) -> CommandError {
+    CommandError::new([what.as_bytes(), quotable(word)].concat())
+}
+
+fn load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let last = args.len() - 1;
+    let mut replace = false;
+    for at in 2..last {
+        if !args.is(at, "replace") {
+            return Err(unknown("ERR Unknown option given: ", &args[at]));
+        }
+        replace = true;
+    }
+    let name = engine.scripts.load(&args[last], replace, &mut Loader::new(engine))?;
+    reply.bulk(&name);
+    Ok(())
+}
+
+fn delete(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    scripts.delete(&args[2])?;
+    reply.ok();
+    Ok(())
+}
+
+fn flush(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 3 {
+        return Err(unknown_or_arity(args));
+    }
+    if args.len() == 3 && !args.is(2, "sync") && !args.is(2, "async") {
+        return Err(CommandError::text("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
+    }
+    scripts.flush_libraries()?;
+    reply.ok();
+    Ok(())
+}
+
+/// Reached only when nothing is slow, as SCRIPT KILL.
+fn kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    scripts.control().kill(EntryKind::Function).map_err(kill_error)?;
+    reply.ok();
+    Ok(())
+}
+
+fn dump(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.bulk(&function_payload::write(scripts.libraries()));
+    Ok(())
+}
+
+fn restore(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    const WRONG: &str = "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.";
+    if args.len() > 4 {
+        return Err(unknown_or_arity(args));
+    }
+    let policy = match args.get(3).map(<[u8]>::to_ascii_lowercase).as_deref() {
+        None | Some(b"append") => RestorePolicy::Append,
+        Some(b"flush") => RestorePolicy::Flush,
+        Some(b"replace") => RestorePolicy::Replace,
+        _ => return Err(CommandError::text(WRONG)),
+    };
+    let codes = function_payload::read(&args[2])?;
+    engine.scripts.restore(codes, policy, &mut Loader::new(engine))?;
+    reply.ok();
+    Ok(())
+}
+
+/// What a library can ask for while it is loaded: the time, and a line in the log.
+struct Loader {
+    host: Option<Arc<dyn core::Host>>,
+    at_us: u64,
+}
+
+impl Loader {
+    fn new(engine: &Engine) -> Self {
+        Loader { host: engine.environment.host.clone(), at_us: engine.time.system.monotonic_us }
+    }
+}
+
+impl Host for Loader {
+    /// No library can: it has no function for it.
+    fn call(&mut self, _: &[&[u8]], reply: &mut dyn Reply) {
+        reply.error(b"ERR This Redis command is not allowed from script");
+    }
+
+    fn log(&mut self, level: u8, message: &[u8]) {
+        log(level, message);
+    }
+
+    fn clock_us(&self) -> u64 {
+        self.host.as_ref().map_or(self.at_us, |host| host.now().monotonic_us)
+    }
+
+    fn answered_error(&mut self, _: &[u8], _: bool, _: u64) {}
+
+    fn may_run(&mut self, _: &[&[u8]]) -> Option<bool> {
+        None
+    }
+}
+
+fn list(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (mut pattern, mut with_code) = (None, false);
+    let mut at = 2;
+    while at < args.len() {
+        if !with_code && args.is(at, "withcode") {
+            with_code = true;
+        } else if pattern.is_none() && args.is(at, "libraryname") {
+            at += 1;
+            let missing = CommandError::text("ERR library name argument was not given");
+            pattern = Some(args.get(at).ok_or(missing)?);
+        } else {
+            return Err(unknown("ERR Unknown argument ", &args[at]));
+        }
+        at += 1;
+    }
+    let is_listed =
+        |library: &&Library| pattern.is_none_or(|pattern| glob::matches(pattern, &library.name, true));
+    let libraries = scripts.libraries();
+    reply.array(libraries.iter().filter(is_listed).count());
+    for library in libraries.iter().filter(is_listed) {
+        write_library(library, with_code, reply);
+    }
+    Ok(())
+}
+
+fn write_library(library: &Library, with_code: bool, reply: &mut dyn Reply) {
+    reply.map(3 + usize::from(with_code));
+    reply.bulk(b"library_name");
+    reply.bulk(&library.name);
+    reply.bulk(b"engine");
+    reply.bulk(ENGINE);
+    reply.bulk(b"functions");
+    reply.array(library.functions.len());
+    for function in &library.functions {
+        write_function(function, reply);
+    }
+    if with_code {
+        reply.bulk(b"library_code");
+        reply.bulk(&library.code);
+    }
+}
+
+fn write_function(function: &Registered, reply: &mut dyn Reply) {
+    reply.map(3);
+    reply.bulk(b"name");
+    reply.bulk(&function.name);
+    reply.bulk(b"description");
+    match &function.description {
+        Some(text) => reply.bulk(text),
+        None => reply.null(),
+    }
+    reply.bulk(b"flags");
+    reply.set(function.flags.names().count());
+    for name in function.flags.names() {
+        reply.status(name.as_bytes());
+    }
+}
+
+fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let running = engine.scripts.control().running();
+    if running.is_some_and(|running| running.kind == EntryKind::Script) {
+        return Err(engine.scripts.busy());
+    }
+    reply.map(2);
+    reply.bulk(b"running_script");
+    match (engine.scripts.slow_function(), running) {
+        (Some(function), Some(running)) => {
+            let now_ms = engine.system_now().monotonic_ms().unsigned_abs();
+            reply.map(3);
+            reply.bulk(b"name");
+            reply.bulk(&function.name);
+            reply.bulk(b"command");
+            reply.array(function.command.len());
+            function.command.iter().for_each(|word| reply.bulk(word));
+            reply.bulk(b"duration_ms");
+            reply.integer(now_ms.saturating_sub(running.since_ms).cast_signed());
+        }
+        _ => reply.null(),
+    }
+    let libraries = engine.scripts.libraries();
+    reply.bulk(b"engines");
+    reply.map(1);
+    reply.bulk(ENGINE);
+    reply.map(2);
+    reply.bulk(b"libraries_count");
+    reply.integer(libraries.len() as i64);
+    reply.bulk(b"functions_count");
+    reply.integer(libraries.function_count() as i64);
+    Ok(())
+}

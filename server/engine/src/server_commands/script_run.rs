@@ -1,0 +1,221 @@
+//! How scripts and functions are run: the engine is the host that they call.
+
+use crate::core::permit::{Caller, decide};
+use crate::core::{Call, Engine, Origin};
+use crate::keyspace::ScriptInputs;
+use crate::spec::{Args, CommandError, Flags, Outcome};
+use lockwheel_resp::Reply;
+use lockwheel_scripting::{EntryId, EntryKind, Host, Runtime};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// The error of a read-only call of what may write.
+pub(super) const WRITES: CommandError =
+    CommandError::text("ERR Can not execute a script with write flag using *_ro command.");
+
+/// The keys and arguments behind their number.
+///
+/// # Errors
+/// The number is negative, or there are fewer words.
+pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, CommandError> {
+    if keys > args.len() as i64 - 3 {
+        return Err(CommandError::text("ERR Number of keys can't be greater than number of args"));
+    }
+    let keys =
+        usize::try_from(keys).map_err(|_| CommandError::text("ERR Number of keys can't be negative"))?;
+    let (keys, arguments) = args.from(3).split_at(keys);
+    Ok(ScriptInputs { keys, arguments })
+}
+
+/// Runs a script or a function for a request, and answers its result.
+///
+/// # Errors
+/// `BUSY` while another runs.
+pub(super) fn run(
+    engine: &mut Engine,
+    call: Call<'_>,
+    request: Args<'_>,
+    id: EntryId,
+    inputs: ScriptInputs<'_>,
+    read_only: bool,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    // Scripts of a transaction share its instant, but each has its own time before it is slow.
+    let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
+    let inner = call.of_script(&inputs);
+    let kind = match id {
+        EntryId::Script(_) => EntryKind::Script,
+        EntryId::Function(_) => EntryKind::Function,
+    };
+    let failed = with_runtime(engine, |engine, runtime| {
+        let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
+        let mut host = ScriptHost::new(engine, inner, request, kind, read_only);
+        script.run(inputs.keys, inputs.arguments, &mut host, reply);
+        host.old_errors + u64::from(host.new_errors)
+    })?;
+    if failed > 0
+        && let Some(command) = engine.commands.resolve(request)
+    {
+        engine.observers.stats.failed_late(command.id, failed);
+    }
+    // SELECT in a script affects only the script.
+    engine.sessions.get_mut(call.slot).db = call.db;
+    Ok(())
+}
+
+/// Takes the runtime for `run`, and puts it back even after a panic: a bug in a command costs the client that called
+/// it, and does not lose the runtime.
+fn with_runtime<T>(
+    engine: &mut Engine,
+    run: impl FnOnce(&mut Engine, &mut Runtime) -> T,
+) -> Result<T, CommandError> {
+    let mut runtime = engine.scripts.take()?;
+    let ran = catch_unwind(AssertUnwindSafe(|| run(engine, &mut runtime)));
+    engine.scripts.put_back(runtime);
+    Ok(ran.unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+/// Writes a message of a script to the log.
+pub(super) fn log(level: u8, message: &[u8]) {
+    let message = String::from_utf8_lossy(message);
+    match level {
+        0 => tracing::trace!(target: "script", "{message}"),
+        1 => tracing::debug!(target: "script", "{message}"),
+        2 => tracing::info!(target: "script", "{message}"),
+        _ => tracing::warn!(target: "script", "{message}"),
+    }
+}
+
+/// A script that calls a command. Its caller has authenticated.
+struct Script {
+    read_only: bool,
+    restricted: bool,
+}
+
+impl Caller for Script {
+    const ORIGIN: Origin = Origin::Script;
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    fn is_restricted(&self) -> bool {
+        self.restricted
+    }
+}
+
+/// The engine, as a script sees it.
+struct ScriptHost<'a> {
+    engine: &'a mut Engine,
+    /// Its calls.
+    call: Call<'a>,
+    /// The request that runs it.
+    request: Args<'a>,
+    kind: EntryKind,
+    read_only: bool,
+    /// The script's answer includes errors that no command has given; and how many others.
+    new_errors: bool,
+    old_errors: u64,
+}
+
+impl<'a> ScriptHost<'a> {
+    fn new(
+        engine: &'a mut Engine,
+        call: Call<'a>,
+        request: Args<'a>,
+        kind: EntryKind,
+        read_only: bool,
+    ) -> Self {
+        ScriptHost { engine, call, request, kind, read_only, new_errors: false, old_errors: 0 }
+    }
+}
+
+impl Host for ScriptHost<'_> {
+    fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
+        let args = Args::new(argv);
+        let restricted = self.engine.switches.restricts_scripts;
+        let script = Script { read_only: self.read_only, restricted };
+        let (id, writes) = match decide(&script, &self.engine.commands, args) {
+            Ok(command) => (command.id, command.has(Flags::WRITE)),
+            Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
+        };
+        if writes && !self.engine.scripts.control().mark_write() {
+            // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.
+            return reply.null();
+        }
+        // The last call may have been SELECT.
+        self.call.db = self.engine.session(self.call.slot).db;
+        self.engine.run(self.call, id, args, reply);
+        self.engine.deliver_messages();
+    }
+
+    fn log(&mut self, level: u8, message: &[u8]) {
+        log(level, message);
+    }
+
+    fn on_slow(&mut self) {
+        if self.kind == EntryKind::Function {
+            self.engine.scripts.show(self.request);
+        }
+        if let Some(host) = self.engine.environment.host.clone() {
+            host.serve_while_slow(self.engine);
+        }
+    }
+
+    fn clock_us(&self) -> u64 {
+        self.engine.system_now().monotonic_us
+    }
+
+    fn answered_error(&mut self, text: &[u8], is_new: bool, times: u64) {
+        if is_new {
+            self.new_errors = true;
+            self.engine.observers.stats.answered_errors(text, times);
+        } else {
+            self.old_errors += times;
+        }
+    }
+
+    fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
+        let command = self.engine.commands.resolve(Args::new(argv))?;
+        // A container by itself is no command, unless nothing follows it.
+        let known = command.subcommands.is_empty() || argv.len() == 1;
+        known.then_some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::{Outbox, Peer};
+    use crate::config::Config;
+    use crate::time::Now;
+    use lockwheel_resp::{Protocol, Writer};
+
+    #[test]
+    fn a_script_that_was_killed_does_not_write_however_late_it_learns() {
+        let at = Now { wall_us: 0, monotonic_us: 0 };
+        let mut engine = Engine::new(Config::default(), 7, at);
+        engine.begin(at);
+        let slot = engine.connect(Peer::default());
+        let call = Call::by(engine.session(slot)).of_script(&ScriptInputs { keys: &[], arguments: &[] });
+        let mut set = |killed: bool| {
+            let mut runtime = engine.scripts.take().unwrap();
+            let id = runtime.intern(b"return 1").unwrap();
+            let script = runtime.begin(id, 0);
+            if killed {
+                assert_eq!(engine.scripts.control().kill(EntryKind::Script), Ok(()));
+            }
+            let engine = &mut engine;
+            let mut host = ScriptHost::new(engine, call, Args::new(&[b"EVAL"]), EntryKind::Script, false);
+            let mut out = Vec::new();
+            host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
+            drop(script);
+            engine.scripts.put_back(runtime);
+            let mut keys = Outbox::default();
+            engine.execute(slot, &[b"EXISTS", b"k"]);
+            engine.take_output(slot, &mut keys);
+            keys.bytes().to_vec()
+        };
+        assert_eq!(set(true), b":0\r\n");
+        assert_eq!(set(false), b":1\r\n");
+    }
+}
