@@ -317,7 +317,7 @@ fn pool(name: &str, group: &str) -> Pool {
     }
 }
 
-/// Ids of entries: mostly such as entries get, so that they meet. No `*`: what a server makes of it depends on the time.
+/// Ids of entries: mostly such as entries get, so that they meet. No `*`: what a server makes of that is its own.
 const IDS: &[&str] = &[
     "1-*",
     "1-*",

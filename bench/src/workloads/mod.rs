@@ -8,6 +8,7 @@ mod permits;
 mod plain;
 mod read_write;
 mod script;
+mod streams;
 mod user;
 
 pub(crate) use script::digest;
@@ -105,6 +106,7 @@ pub fn all() -> Result<Vec<Workload>> {
     rows.extend(locks::rows()?);
     rows.extend(read_write::rows()?);
     rows.extend(permits::rows()?);
+    rows.extend(streams::rows()?);
     Ok(rows)
 }
 

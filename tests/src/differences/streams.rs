@@ -1,20 +1,158 @@
-//! What XINFO tells, without what servers are known to tell differently.
+//! Known differences of streams.
 
+use super::{is_error, words};
+use crate::pair::{Claim, Difference};
 use crate::reply::Reply;
 
+pub(super) const CONSUMERS_WITH_NOTHING: Difference = Difference {
+    name: "consumers that got nothing are made",
+    reason: "in Redis 7.2 reading and claiming make a consumer also when they find nothing for it; in 7.0 they do not",
+    claim: Claim::Redis72,
+    example: &[
+        "XGROUP CREATE x g $ MKSTREAM",
+        "XREADGROUP GROUP g c STREAMS x >",
+        "XGROUP CREATECONSUMER x g c",
+    ],
+    applies: |exchange| {
+        words(exchange, 0..2) == ["XGROUP", "CREATECONSUMER"]
+            && exchange.real.reply.as_int() == Some(1)
+            && exchange.ours.reply.as_int() == Some(0)
+    },
+};
+
+pub(super) const CONSUMERS_COUNTED: Difference = Difference {
+    name: "consumers that got nothing are counted",
+    reason: "in Redis 7.2 reading and claiming make a consumer also when they find nothing for it; in 7.0 they do not",
+    claim: Claim::Redis72,
+    example: &["XGROUP CREATE x g $ MKSTREAM", "XREADGROUP GROUP g c STREAMS x >", "XINFO GROUPS x"],
+    applies: |exchange| {
+        words(exchange, 0..2) == ["XINFO", "GROUPS"]
+            && without_consumers(&exchange.real.reply) == without_consumers(&exchange.ours.reply)
+    },
+};
+
+pub(super) const CONSUMERS_ACTIVITY: Difference = Difference {
+    name: "what consumers do is told apart",
+    reason: "Redis 7.2 added when a consumer last got something (inactive, active-time) beside when it last tried \
+             (idle, seen-time), and also makes consumers that get nothing",
+    claim: Claim::Redis72,
+    example: &["XGROUP CREATE x g $ MKSTREAM", "XGROUP CREATECONSUMER x g c", "XINFO STREAM x FULL"],
+    applies: |exchange| {
+        matches!(&*words(exchange, 0..2), [xinfo, of] if xinfo == "XINFO" && (of == "CONSUMERS" || of == "STREAM"))
+            && without_activity(&exchange.real.reply) == without_activity(&exchange.ours.reply)
+    },
+};
+
+pub(super) const XREAD_UNBALANCED: Difference = Difference {
+    name: "unbalanced lists of streams",
+    reason: "Redis 7.2 names the command that was sent, and the id that it takes",
+    claim: Claim::Redis72,
+    example: &["XREADGROUP GROUP g c STREAMS x y >"],
+    applies: |exchange| {
+        is_error(&exchange.real.reply, "ERR Unbalanced XREAD list of streams")
+            && is_error(&exchange.ours.reply, "ERR Unbalanced 'xread")
+    },
+};
+
+pub(super) const XSETID_BELOW_DELETED: Difference = Difference {
+    name: "XSETID below what was deleted",
+    reason: "Redis 7.2 refuses to set a stream's last id below the greatest one that was deleted",
+    claim: Claim::Redis72,
+    example: &["XADD x 1-1 f v", "XDEL x 1-1", "XSETID x 1-0"],
+    applies: |exchange| {
+        is_error(
+            &exchange.ours.reply,
+            "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
+        )
+    },
+};
+
+pub(super) const LAST_SEQUENCE_NUMBER: Difference = Difference {
+    name: "no sequence number is left",
+    reason: "7.0 answers that elements are too large when a millisecond has no sequence number left",
+    claim: Claim::Redis72,
+    example: &["XADD x 1-18446744073709551615 f v", "XADD x 1-* f v"],
+    applies: |exchange| {
+        is_error(&exchange.real.reply, "ERR Elements are too large")
+            && is_error(&exchange.ours.reply, "ERR The ID specified in XADD is equal or smaller")
+    },
+};
+
+pub(super) const XREAD_IN_SCRIPTS: Difference = Difference {
+    name: "scripts may call XREAD with BLOCK",
+    reason: "Redis 7.2 lets scripts call commands that block, and they do not block there; 7.0 refuses",
+    claim: Claim::Redis72,
+    example: &["EVAL \"return redis.call(unpack(ARGV))\" 0 XREAD BLOCK 0 STREAMS x $"],
+    applies: |exchange| {
+        let refused = "command is not allowed with BLOCK option from scripts";
+        matches!(&exchange.real.reply, Reply::Error(text) if text.contains(refused))
+    },
+};
+
+pub(super) const TIMEOUT_BEYOND_THE_CLOCK: Difference = Difference {
+    name: "timeouts beyond the clock's end",
+    reason: "Redis 7.2 refuses a timeout in milliseconds that ends after the last one it can count",
+    claim: Claim::Redis72,
+    example: &["XREAD BLOCK 9223372036854775807 STREAMS x x"],
+    applies: |exchange| {
+        matches!(&*words(exchange, 0..1), [name] if name.starts_with("XREAD"))
+            && is_error(&exchange.ours.reply, "ERR timeout is out of range")
+    },
+};
+
+pub(super) const NO_MEMORY_BEFOREHAND: Difference = Difference {
+    name: "no memory for what is only announced",
+    reason: "real servers refuse a COUNT of XAUTOCLAIM when they do not get memory for so many ids; ours needs none",
+    claim: Claim::OnPurpose,
+    example: &["XGROUP CREATE x g 0 MKSTREAM", "XAUTOCLAIM x g c 0 0 COUNT 576460752303423487"],
+    applies: |exchange| {
+        is_error(&exchange.real.reply, "ERR Insufficient memory, failed allocating transient memory")
+    },
+};
+
+pub(super) const XREAD_OF_THE_LAST: Difference = Difference {
+    name: "XREAD of the last entry",
+    reason: "Valkey 9, as Redis 7.4, reads the last entry of a stream after the id +",
+    claim: Claim::Newer,
+    example: &["XREAD STREAMS x +"],
+    applies: |exchange| {
+        matches!(&*words(exchange, 0..1), [name] if name.starts_with("XREAD"))
+            && exchange.arguments.iter().any(|word| word == b"+")
+            && is_error(&exchange.ours.reply, "ERR Invalid stream ID")
+    },
+};
+
+pub(super) const GROUPS_AHEAD: Difference = Difference {
+    name: "groups that are ahead of their count",
+    reason: "Valkey 9 counts what a group has read anew in cases where Redis 7 goes on from a count that XGROUP \
+             was told, or that deleted entries have made wrong",
+    claim: Claim::Newer,
+    example: &[
+        "XADD x 1-1 f v",
+        "XADD x 2-1 f v",
+        "XGROUP CREATE x g 0 ENTRIESREAD 100",
+        "XREADGROUP GROUP g c STREAMS x >",
+        "XINFO GROUPS x",
+    ],
+    applies: |exchange| {
+        words(exchange, 0..1) == ["XINFO"]
+            && without_counts(&exchange.real.reply) == without_counts(&exchange.ours.reply)
+    },
+};
+
 /// The answer of XINFO GROUPS without the number of consumers.
-pub(super) fn without_consumers(reply: &Reply) -> Reply {
+fn without_consumers(reply: &Reply) -> Reply {
     without(reply, &["consumers"])
 }
 
 /// The answer of XINFO CONSUMERS or STREAM without times, and without consumers that have nothing pending.
-pub(super) fn without_activity(reply: &Reply) -> Reply {
+fn without_activity(reply: &Reply) -> Reply {
     let reply = without(reply, &["idle", "inactive", "seen-time", "active-time"]);
     without_idle_consumers(without_delivery_times(reply))
 }
 
 /// The answer of XINFO GROUPS or STREAM without how far groups are, and without times.
-pub(super) fn without_counts(reply: &Reply) -> Reply {
+fn without_counts(reply: &Reply) -> Reply {
     without_activity(&without(reply, &["entries-read", "lag"]))
 }
 

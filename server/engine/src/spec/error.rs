@@ -54,9 +54,9 @@ pub mod errors {
     }
 
     errors! {
+        ANY_WITHOUT_COUNT = "ERR the ANY argument requires COUNT argument";
         AUTOCLAIM_COUNT = "ERR COUNT must be > 0";
         AUTOCLAIM_MIN_IDLE = "ERR Invalid min-idle-time argument for XAUTOCLAIM";
-        ANY_WITHOUT_COUNT = "ERR the ANY argument requires COUNT argument";
         BOX_NEGATIVE = "ERR height or width cannot be negative";
         BUSY_KEY = "BUSYKEY Target key name already exists.";
         CLAIM_IDLE = "ERR Invalid IDLE option argument for XCLAIM";
@@ -67,20 +67,22 @@ pub mod errors {
         COUNT_NOT_POSITIVE = "ERR count should be greater than 0";
         DB_OUT_OF_RANGE = "ERR DB index is out of range";
         DECREMENT_OVERFLOW = "ERR decrement would overflow";
-        DOLLAR_OF_GROUP = "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this \
-                           consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would \
-                           just return an empty result set.";
+        DOLLAR_OF_GROUP = "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the \
+                           history of this consumer by specifying a proper ID, or use the > ID to get new \
+                           messages. The $ ID would just return an empty result set.";
         ELEMENTS_TOO_LARGE = "ERR Elements are too large to be stored";
-        ENTRIES_ADDED_BELOW_LENGTH = "ERR The entries_added specified in XSETID is smaller than the target stream length";
+        ENTRIES_ADDED_BELOW_LENGTH = "ERR The entries_added specified in XSETID is smaller than the \
+                                      target stream length";
         ENTRIES_ADDED_NEGATIVE = "ERR entries_added must be positive";
         ENTRIES_READ_NEGATIVE = "ERR value for ENTRIESREAD must be positive or -1";
+        GEO_COUNT_NOT_POSITIVE = "ERR COUNT must be > 0";
         GROUP_EXISTS = "BUSYGROUP Consumer Group name already exists";
         GROUP_OF_XREAD = "ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead.";
-        GEO_COUNT_NOT_POSITIVE = "ERR COUNT must be > 0";
         GT_LT_OR_NX = "ERR GT, LT, and/or NX options at the same time are not compatible";
         HASH_VALUE_NOT_AN_INTEGER = "ERR hash value is not an integer";
         HASH_VALUE_NOT_A_FLOAT = "ERR hash value is not a float";
-        ID_BELOW_GIVEN_MAX_DELETED = "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id";
+        ID_BELOW_GIVEN_MAX_DELETED = "ERR The ID specified in XSETID is smaller than the provided \
+                                      max_deleted_entry_id";
         ID_BELOW_MAX_DELETED = "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id";
         ID_BELOW_TOP = "ERR The ID specified in XSETID is smaller than the target stream top item";
         ID_NOT_ABOVE_TOP = "ERR The ID specified in XADD is equal or smaller than the target stream top item";
@@ -95,25 +97,27 @@ pub mod errors {
         INVALID_START_ID = "ERR invalid start ID for the interval";
         INVALID_STREAM_ID = "ERR Invalid stream ID specified as stream command argument";
         LIMIT_ARGUMENT_NEGATIVE = "ERR The LIMIT argument must be >= 0.";
-        LIMIT_BY_RANK = "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
+        LIMIT_BY_RANK = "ERR syntax error, LIMIT is only supported in combination with either \
+                         BYSCORE or BYLEX";
         LIMIT_NEGATIVE = "ERR LIMIT can't be negative";
         LIMIT_OF_EXACT_TRIMMING = "ERR syntax error, LIMIT cannot be used without the special ~ option";
-        LIMIT_WITHOUT_STRATEGY = "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy";
+        LIMIT_WITHOUT_STRATEGY = "ERR syntax error, LIMIT cannot be used without specifying a \
+                                  trimming strategy";
         MAXLEN_ARGUMENT_NEGATIVE = "ERR The MAXLEN argument must be >= 0.";
         MAXLEN_NEGATIVE = "ERR MAXLEN can't be negative";
         MIN_OR_MAX_NOT_A_FLOAT = "ERR min or max is not a float";
         MIN_OR_MAX_NOT_A_STRING = "ERR min or max not valid string range item";
         MISSING_GROUP = "ERR Missing GROUP option for XREADGROUP";
-        NEW_WITHOUT_GROUP = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> \
-                             option.";
+        NEW_WITHOUT_GROUP = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP \
+                             <group> <consumer> option.";
         NOACK_OF_XREAD = "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.";
         NOT_AN_INTEGER = "ERR value is not an integer or out of range";
         NOT_A_FLOAT = "ERR value is not a valid float";
         NO_HEIGHT = "ERR need numeric height";
         NO_RADIUS = "ERR need numeric radius";
         NO_SUCH_KEY = "ERR no such key";
-        NO_TRIMMING_STRATEGY = "ERR syntax error, XTRIM must be called with a trimming strategy";
         NO_SUCH_PLACE = "ERR could not decode requested zset member";
+        NO_TRIMMING_STRATEGY = "ERR syntax error, XTRIM must be called with a trimming strategy";
         NO_WIDTH = "ERR need numeric width";
         NUMKEYS_NOT_POSITIVE = "ERR numkeys should be greater than 0";
         NUMKEYS_TOO_LARGE = "ERR Number of keys can't be greater than number of args";
@@ -130,21 +134,23 @@ pub mod errors {
         SAME_OBJECT = "ERR source and destination objects are the same";
         SCORES_BY_LEX = "ERR syntax error, WITHSCORES not supported in combination with BYLEX";
         SCORE_IS_NAN = "ERR resulting score is not a number (NaN)";
-        STREAM_EXHAUSTED = "ERR The stream has exhausted the last possible ID, unable to add more items";
         SEARCH_TELLS = "ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options";
+        STREAM_EXHAUSTED = "ERR The stream has exhausted the last possible ID, unable to add more items";
         STRING_TOO_LONG = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
         SYNTAX = "ERR syntax error";
         TIMEOUT_NEGATIVE = "ERR timeout is negative";
         TIMEOUT_NOT_AN_INTEGER = "ERR timeout is not an integer or out of range";
         TIMEOUT_NOT_A_FLOAT = "ERR timeout is not a float or out of range";
         TIMEOUT_OUT_OF_RANGE = "ERR timeout is out of range";
-        TWO_TRIMMING_STRATEGIES = "ERR syntax error, MAXLEN and MINID options at the same time are not compatible";
+        TWO_TRIMMING_STRATEGIES = "ERR syntax error, MAXLEN and MINID options at the same time are \
+                                   not compatible";
         UNBLOCKED = "UNBLOCKED client unblocked via CLIENT UNBLOCK";
-        WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
-        XGROUP_WITHOUT_KEY = "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use \
-                              the MKSTREAM option to create an empty stream automatically.";
         UNKNOWN_UNIT = "ERR unsupported unit provided. please use M, KM, FT, MI";
         WEIGHT_NOT_A_FLOAT = "ERR weight value is not a float";
+        WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value";
+        XGROUP_WITHOUT_KEY = "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE \
+                              you may want to use the MKSTREAM option to create an empty stream \
+                              automatically.";
         XX_AND_NX = "ERR XX and NX options at the same time are not compatible";
     }
 }

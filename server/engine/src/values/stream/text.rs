@@ -152,7 +152,10 @@ mod tests {
         }
 
         #[test]
-        fn numbers_come_back_from_both_ends(number in prop_oneof![any::<u64>(), 0_u64..40_000], len in 0_usize..(1 << 32)) {
+        fn numbers_come_back_from_both_ends(
+            number in prop_oneof![any::<u64>(), 0_u64..40_000],
+            len in 0_usize..(1 << 32),
+        ) {
             let mut bytes = Vec::new();
             push_number(&mut bytes, number);
             let end = bytes.len();

@@ -1,0 +1,205 @@
+//! Clients that wait for entries.
+
+use lockwheel_tests::check::{Endpoint, Scenario};
+use lockwheel_tests::family::{await_blocked, same_everywhere, same_on};
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::Kind;
+use std::time::Duration;
+
+/// Lets sessions wait, one after the other.
+fn wait<S: Endpoint>(scenario: &mut Scenario<S>, lines: &[(&str, &str)]) {
+    for (count, (session, line)) in lines.iter().enumerate() {
+        scenario.on(session).send(line);
+        await_blocked(scenario, count + 1);
+    }
+}
+
+const NO_GROUP: &str = "-NOGROUP No such key 'x' or consumer group 'g' in XREADGROUP with GROUP option";
+const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+
+/// A reply of one stream: in RESP2 and in RESP3.
+fn of_stream(key: &str, entries: &str) -> [String; 2] {
+    [format!("[[\"{key}\", {entries}]]"), format!("{{\"{key}\": {entries}}}")]
+}
+
+#[track_caller]
+fn expect<S: Endpoint>(scenario: &mut Scenario<S>, session: &str, key: &str, entries: &str) {
+    let [expected2, expected3] = of_stream(key, entries);
+    scenario.on(session).expect3(&expected2, &expected3);
+}
+
+#[test]
+fn what_the_dollar_was_is_kept_while_waiting() {
+    same_everywhere(|s| {
+        s.check("XADD x 1-1 f v", r#""1-1""#);
+        wait(s, &[("a", "XREAD BLOCK 0 STREAMS x $"), ("b", "XREAD BLOCK 0 STREAMS x y $ 0-0")]);
+        // A new stream under the name, whose ids are lower: nothing new until they are above.
+        s.check("DEL x", ":1").check("XADD x 0-1 f v", r#""0-1""#).check("XADD x 1-1 f v", r#""1-1""#);
+        await_blocked(s, 2);
+        s.check("XADD x 1-2 f w", r#""1-2""#);
+        expect(s, "a", "x", r#"[["1-2", ["f", "w"]]]"#);
+        expect(s, "b", "x", r#"[["1-2", ["f", "w"]]]"#);
+    });
+}
+
+#[test]
+fn an_entry_is_read_by_all_and_delivered_to_one_of_a_group() {
+    same_everywhere(|s| {
+        s.run("XGROUP CREATE x g $ MKSTREAM");
+        s.run("XGROUP CREATE x h $");
+        wait(
+            s,
+            &[
+                ("first", "XREADGROUP GROUP g c COUNT 1 BLOCK 0 STREAMS x >"),
+                ("reader", "XREAD BLOCK 0 STREAMS x $"),
+                ("second", "XREADGROUP GROUP g d BLOCK 0 STREAMS x >"),
+                ("other", "XREADGROUP GROUP h c BLOCK 0 NOACK STREAMS x >"),
+            ],
+        );
+        s.check("MULTI", "+OK").check("XADD x 1-1 f v", "+QUEUED").check("XADD x 1-2 f w", "+QUEUED");
+        s.check("EXEC", r#"["1-1", "1-2"]"#);
+        expect(s, "first", "x", r#"[["1-1", ["f", "v"]]]"#);
+        expect(s, "second", "x", r#"[["1-2", ["f", "w"]]]"#);
+        expect(s, "reader", "x", r#"[["1-1", ["f", "v"]], ["1-2", ["f", "w"]]]"#);
+        expect(s, "other", "x", r#"[["1-1", ["f", "v"]], ["1-2", ["f", "w"]]]"#);
+        s.check("XPENDING x g", r#"[:2, "1-1", "1-2", [["c", "1"], ["d", "1"]]]"#);
+        s.check3("XPENDING x h", "[:0, (nil), (nil), (nil)]", "[:0, (nil), (nil), (nil)]");
+    });
+}
+
+#[test]
+fn waiters_of_a_group_are_told_when_it_is_gone() {
+    // 7.0 has other words.
+    same_on(&[Kind::Valkey], |s| {
+        let ends = [
+            ("DEL x", NO_GROUP),
+            ("UNLINK x", NO_GROUP),
+            ("RENAME x y", NO_GROUP),
+            ("FLUSHDB", NO_GROUP),
+            ("FLUSHALL", NO_GROUP),
+            ("XGROUP DESTROY x g", NO_GROUP),
+            ("PEXPIREAT x 1", NO_GROUP),
+            ("SET x v", WRONG_TYPE),
+            ("RENAME s x", WRONG_TYPE),
+            ("RENAME other x", NO_GROUP),
+        ];
+        for (line, told) in ends {
+            s.run("FLUSHALL");
+            s.run("XGROUP CREATE x g $ MKSTREAM");
+            s.run("XADD other 1-1 f v");
+            s.run("SET s v");
+            wait(s, &[("w", "XREADGROUP GROUP g c BLOCK 0 STREAMS x >")]);
+            s.run(line);
+            s.on("w").expect(told);
+        }
+        // A group that is made again in the same transaction is the same to it.
+        s.run("FLUSHALL");
+        s.run("XADD x 1-1 f v");
+        s.run("XGROUP CREATE x g $");
+        wait(s, &[("w", "XREADGROUP GROUP g c BLOCK 0 STREAMS x >")]);
+        for line in ["MULTI", "XGROUP DESTROY x g", "XGROUP CREATE x g 0", "EXEC"] {
+            s.run(line);
+        }
+        expect(s, "w", "x", r#"[["1-1", ["f", "v"]]]"#);
+    });
+}
+
+#[test]
+fn other_changes_wake_nobody() {
+    same_everywhere(|s| {
+        s.run("XADD x 1-1 f v");
+        s.run("XGROUP CREATE x g $");
+        s.run("XGROUP CREATE x h $");
+        wait(s, &[("w", "XREADGROUP GROUP g c BLOCK 0 STREAMS x >"), ("r", "XREAD BLOCK 0 STREAMS x $")]);
+        for line in [
+            "XGROUP DESTROY x h",
+            "XGROUP SETID x g 0",
+            "XACK x g 1-1",
+            "XSETID x 2-0",
+            "XGROUP DELCONSUMER x g c",
+        ] {
+            s.run(line);
+        }
+        await_blocked(s, 2);
+        s.run("XADD x 3-1 f v");
+        expect(s, "w", "x", r#"[["1-1", ["f", "v"]], ["3-1", ["f", "v"]]]"#);
+        expect(s, "r", "x", r#"[["3-1", ["f", "v"]]]"#);
+    });
+}
+
+#[test]
+fn all_streams_that_have_something_are_told_at_once() {
+    // 7.0 answers with the stream that was added to first.
+    same_on(&[Kind::Valkey], |s| {
+        wait(s, &[("w", "XREAD BLOCK 0 STREAMS x y z 0 0 0")]);
+        for line in ["MULTI", "XADD y 1-1 f v", "XADD x 2-1 f v", "EXEC"] {
+            s.run(line);
+        }
+        s.on("w").expect3(
+            r#"[["x", [["2-1", ["f", "v"]]]], ["y", [["1-1", ["f", "v"]]]]]"#,
+            r#"{"x": [["2-1", ["f", "v"]]], "y": [["1-1", ["f", "v"]]]}"#,
+        );
+        // What is gone again at the end of the transaction was never there.
+        wait(s, &[("w", "XREAD BLOCK 0 STREAMS x $")]);
+        for line in ["MULTI", "XADD x 3-1 f v", "XDEL x 3-1", "EXEC"] {
+            s.run(line);
+        }
+        await_blocked(s, 1);
+        s.run("SET y v");
+        s.run("XADD x 4-1 f v");
+        expect(s, "w", "x", r#"[["4-1", ["f", "v"]]]"#);
+        wait(s, &[("w", "XREAD BLOCK 0 STREAMS x none $ $")]);
+        s.run("SET none v");
+        s.run("XADD x 5-1 f v");
+        s.on("w").expect(WRONG_TYPE);
+    });
+}
+
+#[test]
+fn a_waiter_is_told_null_when_its_time_is_over_and_waits_nowhere_else() {
+    let mut s = ours::manual_scenario();
+    s.run("XGROUP CREATE x g $ MKSTREAM");
+    let waits = [("r", "XREAD BLOCK 100 STREAMS x $"), ("g", "XREADGROUP GROUP g c BLOCK 100 STREAMS x >")];
+    wait(&mut s, &waits);
+    for server in s.servers() {
+        server.advance(Duration::from_millis(99)).unwrap();
+    }
+    s.check("AWAIT.BLOCKED 2", ":1");
+    for server in s.servers() {
+        server.advance(Duration::from_millis(1)).unwrap();
+    }
+    for (session, _) in waits {
+        s.on(session).expect3("(nil)", "(nil)");
+        let raw = s.on(session).clients().each_ref().map(|client| client.raw().to_vec());
+        assert_eq!(raw, [b"*-1\r\n".to_vec(), b"_\r\n".to_vec()]);
+    }
+    s.check("XADD x 1-1 f v", r#""1-1""#);
+    // In a transaction and in a script nobody waits.
+    for line in [
+        "MULTI",
+        "XREAD BLOCK 0 STREAMS x $",
+        "XREADGROUP GROUP g c BLOCK 0 STREAMS x >",
+        "XREADGROUP GROUP g c BLOCK 0 STREAMS x >",
+    ] {
+        s.run(line);
+    }
+    s.check3(
+        "EXEC",
+        r#"[(nil), [["x", [["1-1", ["f", "v"]]]]], (nil)]"#,
+        r#"[(nil), {"x": [["1-1", ["f", "v"]]]}, (nil)]"#,
+    );
+    s.check("EVAL \"return redis.call('XREAD', 'BLOCK', 0, 'STREAMS', 'x', '$')\" 0", "(nil)");
+}
+
+#[test]
+fn a_client_that_is_unblocked_has_read_nothing() {
+    let mut s = ours::manual_scenario();
+    s.run("XGROUP CREATE x g $ MKSTREAM");
+    let ids = s.on("w").run("CLIENT ID");
+    wait(&mut s, &[("w", "XREADGROUP GROUP g c BLOCK 0 STREAMS x >")]);
+    assert_eq!(ids[0], ids[1]);
+    s.check(&format!("CLIENT UNBLOCK {} ERROR", ids[0].as_int().unwrap()), ":1");
+    s.on("w").expect("-UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    s.run("XADD x 1-1 f v");
+    s.check("XPENDING x g", "[:0, (nil), (nil), (nil)]");
+}
