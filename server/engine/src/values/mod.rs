@@ -77,7 +77,7 @@ impl Value {
         }
     }
 
-    /// At least the number of memory blocks that it takes: the cost of freeing it. O(1).
+    /// At least the number of memory blocks that it takes: the cost of freeing it. O(1), of a stream O(groups).
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {

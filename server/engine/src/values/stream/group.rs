@@ -133,11 +133,26 @@ impl Group {
 }
 
 /// The groups of a stream, by their names.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Groups {
-    groups: BTreeMap<Box<[u8]>, Group>,
+    /// In boxes: a node of the tree has room for eleven, and most streams have few.
+    groups: BTreeMap<Box<[u8]>, Box<Group>>,
     /// Bytes of heap that they hold.
     bytes: usize,
+}
+
+impl Clone for Groups {
+    fn clone(&self) -> Self {
+        let groups = self.groups.clone();
+        // Copies have no spare room.
+        let bytes = groups.iter().map(|(name, group)| bytes_of(name, group)).sum();
+        Self { groups, bytes }
+    }
+}
+
+/// Bytes of heap of a group and its name, outside of the tree.
+fn bytes_of(name: &[u8], group: &Group) -> usize {
+    block(name.len()) + block(size_of::<Group>()) + group.heap_bytes()
 }
 
 impl Groups {
@@ -155,13 +170,13 @@ impl Groups {
 
     /// All of them, ordered by their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &Group)> {
-        self.groups.iter().map(|(name, group)| (&**name, group))
+        self.groups.iter().map(|(name, group)| (&**name, &**group))
     }
 
     /// The group of this name. O(log n).
     #[must_use]
     pub fn get(&self, name: &[u8]) -> Option<&Group> {
-        self.groups.get(name)
+        self.groups.get(name).map(|group| &**group)
     }
 
     /// The same, to be changed.
@@ -175,23 +190,23 @@ impl Groups {
         if self.groups.contains_key(name) {
             return false;
         }
-        self.bytes += group.heap_bytes() + block(name.len());
-        self.groups.insert(name.into(), group);
+        self.bytes += bytes_of(name, &group);
+        self.groups.insert(name.into(), Box::new(group));
         true
     }
 
     /// Removes a group; the group. O(log n).
     pub fn remove(&mut self, name: &[u8]) -> Option<Group> {
         let group = self.groups.remove(name)?;
-        self.bytes -= group.heap_bytes() + block(name.len());
-        Some(group)
+        self.bytes -= bytes_of(name, &group);
+        Some(*group)
     }
 
     /// Bytes of heap that they hold. O(1).
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let trees = usize::from(!self.groups.is_empty());
-        self.bytes + of_trees(trees, self.groups.len(), size_of::<(Box<[u8]>, Group)>())
+        self.bytes + of_trees(trees, self.groups.len(), size_of::<(Box<[u8]>, Box<Group>)>())
     }
 
     /// At least the number of blocks of memory that they take. O(groups).

@@ -134,6 +134,9 @@ proptest! {
         let copy = stream.clone();
         model.check(&copy);
         prop_assert!(copy.heap_bytes() <= stream.heap_bytes());
+        let (counted, mut again) = (copy.heap_bytes(), copy.clone());
+        again.log.recount();
+        prop_assert_eq!(again.heap_bytes(), counted);
         model.check(&restored(&stream));
     }
 }
@@ -196,6 +199,10 @@ fn what_a_group_holds_is_counted_when_it_was_changed() {
     }
     let full = stream.heap_bytes();
     assert!(full > empty + 56_000, "{full}");
+    let mut copy = stream.clone();
+    assert!(copy.heap_bytes() <= full);
+    assert!(copy.groups.remove(b"group").is_some());
+    assert_eq!(copy.heap_bytes(), 0);
     {
         let mut group = stream.groups.edit(b"group").unwrap();
         assert_eq!((group.remove_consumer(b"two"), group.remove_consumer(b"two")), (Some(499), None));
