@@ -226,3 +226,19 @@ fn missing_keys_are_told_in_order_up_to_one_of_another_type() {
         expect_events(s, "keymiss n1, keymiss n2, keymiss n3, keymiss n5, keymiss n6");
     });
 }
+
+/// CVE-2023-36824, CVE-2023-41053: counts of keys that the request does not have.
+#[test]
+fn keys_are_counted_within_the_request() {
+    let mut lines = String::new();
+    for count in ["1", "2", "3", "0", "-1", "x", "9223372036854775807", "-9223372036854775808", "4294967297"]
+    {
+        lines += &format!(
+            "COMMAND GETKEYS ZUNION {count} a b
+             COMMAND GETKEYS ZINTERCARD {count} a b LIMIT 1
+             COMMAND GETKEYS ZDIFFSTORE d {count} a b
+             COMMAND GETKEYSANDFLAGS ZUNIONSTORE d {count} a b WEIGHTS 1 2\n"
+        );
+    }
+    family::compare_lines(Kind::Redis, &lines);
+}
