@@ -59,11 +59,14 @@ impl Running {
     }
 }
 
-/// What ends by itself takes some seconds, in fewer steps than an interpreter would count. The list `l` and the sets
-/// `s` and `z` are long.
+/// What ends by itself takes some seconds, in fewer steps than an interpreter would count. The list `l` the sets
+/// `s` and `z` and the places `g` are many.
 const DEAR: &[&str] = &[
     "for i = 1, 4000 do redis.call('lpos', 'l', 'none') end",
     "for i = 1, 400 do redis.call('sunion', 's', 'z') end",
+    "for i = 1, 400 do redis.call('zunion', 2, 's', 'z') end",
+    "for i = 1, 4000 do redis.call('zintercard', 2, 's', 'z') end",
+    "for i = 1, 400 do redis.call('geosearch', 'g', 'FROMLONLAT', 0, 0, 'BYRADIUS', 3e4, 'km', 'ASC') end",
     "for i = 1, 400 do redis.call('lrange', 'l', 0, -1) end",
     "local s = string.rep('a = 1 ', 2e5) for i = 1, 200 do loadstring(s) end",
     "local s = string.rep('1', 2e7) for i = 1, 200 do tonumber(s) end",
@@ -80,7 +83,9 @@ fn others_are_told_and_can_kill(threads: usize) {
     let mut client = Client::connect(server.addr());
     let fill = "for i = 0, 199999, 1000 do local t = {} for j = 1, 1000 do t[j] = i + j end \
         redis.call('rpush', 'l', unpack(t)) redis.call(i < 100000 and 'sadd' or 'scard', 's', unpack(t, 1, \
-        i < 100000 and 1000 or 0)) redis.call('sadd', 'z', unpack(t)) end \
+        i < 100000 and 1000 or 0)) redis.call('sadd', 'z', unpack(t)) \
+        local g = {} for j = 1, 100 do g[3 * j - 2], g[3 * j - 1], g[3 * j] = j, i % 85, i + j end \
+        redis.call('geoadd', 'g', unpack(g)) end \
         for i = 1, 1000 do redis.call('set', string.rep('k', 40) .. i, 1) end";
     assert_eq!(client.cmd(&["EVAL", fill, "0"]).to_string(), "(nil)");
     for script in DEAR {

@@ -8,6 +8,7 @@ mod permits;
 mod plain;
 mod read_write;
 mod script;
+mod sorted;
 mod streams;
 mod user;
 
@@ -103,6 +104,7 @@ impl Workload {
 /// When a row's template is wrong: a test makes them all.
 pub fn all() -> Result<Vec<Workload>> {
     let mut rows = plain::rows()?;
+    rows.extend(sorted::rows()?);
     rows.extend(locks::rows()?);
     rows.extend(read_write::rows()?);
     rows.extend(permits::rows()?);

@@ -1,4 +1,4 @@
-//! Sorted sets, against what a real server answers.
+//! Members: adding, scoring, ranges, popping, waiting.
 
 use lockwheel_tests::family::{await_blocked, expect_events, listen};
 use lockwheel_tests::redis_server::Kind;

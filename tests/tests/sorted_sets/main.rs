@@ -1,0 +1,5 @@
+//! Sorted sets, against what a real server answers.
+
+mod algebra;
+mod members;
+mod random;
