@@ -3,6 +3,7 @@
 //! A workload says what a turn of a connection is (its requests, on one key), what stands in the database before, and
 //! which replies are right. Adding one is a row in its family's file.
 
+mod libraries;
 mod locks;
 mod permits;
 mod plain;
@@ -109,6 +110,7 @@ pub fn all() -> Result<Vec<Workload>> {
     rows.extend(read_write::rows()?);
     rows.extend(permits::rows()?);
     rows.extend(streams::rows()?);
+    rows.extend(libraries::rows()?);
     Ok(rows)
 }
 

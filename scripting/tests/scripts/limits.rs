@@ -301,3 +301,25 @@ fn a_panic_of_the_host_ends_the_script_only() {
     assert_eq!(bench.host.calls.len(), 1, "the script has not gone on");
     assert_eq!(bench.eval("return redis.call('echo', 'x')"), "$1\\r\\nx\\r\\n");
 }
+
+/// CVE-2025-49844. The text has ended before its first byte, and is asked for once more: then nothing but the parser
+/// has the chunk's name.
+#[test]
+fn the_name_of_a_chunk_outlives_a_collection_while_it_is_read() {
+    let mut bench = Bench::default();
+    let script = "local calls, kept = 0, {}
+        local chunk, message = load(function()
+            calls = calls + 1
+            if calls == 1 then return nil end
+            if calls == 2 then
+                collectgarbage()
+                for i = 1, 100 do kept[i] = ('=(%04d)'):format(i) end
+                return 'return ('
+            end
+        end)
+        return {calls, tostring(chunk), message}";
+    assert_eq!(
+        bench.eval(script),
+        "*3\\r\\n:3\\r\\n$3\\r\\nnil\\r\\n$40\\r\\n(load):1: unexpected symbol near '<eof>'\\r\\n"
+    );
+}
