@@ -25,6 +25,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pubsub|help", "each server explains what it has"),
     ("object|help", "each server explains what it has"),
     ("script|help", "each server explains what it has"),
+    ("function|help", "each server explains what it has"),
     ("slowlog", "its answers are about how long calls took: directed lines, the tests of the slow log"),
     ("wait", "0 milliseconds are for ever: directed lines"),
     ("role", "its answer is about this server: directed lines"),

@@ -406,6 +406,13 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
+    ("function|kill", &["FUNCTION KILL", "FUNCTION KILL x"]),
+    ("function|stats", &["FUNCTION STATS", "FUNCTION STATS x"]),
+    ("function|dump", &["FUNCTION DUMP", "FUNCTION DUMP x"]),
+    (
+        "function|restore",
+        &["FUNCTION RESTORE x y", "FUNCTION RESTORE x", "FUNCTION RESTORE x FLUSH y", "FUNCTION RESTORE"],
+    ),
     (
         "slowlog|get",
         &[
@@ -441,6 +448,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("pubsub|help", "the tests of messages"),
     ("object|help", "the tests of keys"),
     ("script|help", "the tests of scripts"),
+    ("function|help", "the tests of functions"),
     ("client|help", "the tests of clients"),
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),
