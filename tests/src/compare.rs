@@ -9,6 +9,8 @@ pub enum Comparison {
     Exact,
     /// The elements are, their order is not.
     Unordered,
+    /// The elements are, at whatever depth, their order is not.
+    DeeplyUnordered,
     /// The pairs of a flat array or map are, their order is not.
     UnorderedPairs,
     /// A cursor and a part of a collection; the whole of it, in any order, when both went from start to end.
@@ -38,6 +40,7 @@ pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
         (b"KEYS" | b"SMEMBERS" | b"SINTER" | b"SUNION" | b"SDIFF" | b"HKEYS" | b"HVALS", _)
         | (b"PUBSUB", b"CHANNELS")
         | (b"COMMAND", b"LIST") => Comparison::Unordered,
+        (b"FUNCTION", b"LIST") => Comparison::DeeplyUnordered,
         (b"HGETALL", _) | (b"CONFIG", b"GET") => Comparison::UnorderedPairs,
         (b"SCAN", _) => Comparison::Scan { pairs: false, from_start: cursor_is_0(1) },
         (b"SSCAN", _) => Comparison::Scan { pairs: false, from_start: cursor_is_0(2) },
@@ -46,6 +49,7 @@ pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
         | (b"TIME" | b"INFO" | b"HELLO", _)
         | (b"CLIENT", b"ID" | b"INFO" | b"LIST")
         | (b"COMMAND", b"COUNT")
+        | (b"FUNCTION", b"DUMP")
         | (b"LASTSAVE", _)
         | (b"MEMORY", _) => Comparison::Shape,
         (b"XADD", _) if arguments.iter().any(|word| word == b"*") => Comparison::Shape,
@@ -70,6 +74,7 @@ impl Comparison {
         match self {
             Comparison::Exact => false,
             Comparison::Unordered => real.clone().sorted() == ours.clone().sorted(),
+            Comparison::DeeplyUnordered => deeply_sorted(real.clone()) == deeply_sorted(ours.clone()),
             Comparison::UnorderedPairs => real.clone().sorted_pairs() == ours.clone().sorted_pairs(),
             Comparison::Scan { pairs, from_start } => scans_agree(real, ours, pairs, from_start),
             Comparison::Shape => shapes_agree(real, ours),
@@ -82,6 +87,17 @@ impl Comparison {
                 _ => false,
             },
         }
+    }
+}
+
+/// The reply with all its arrays in order, the innermost first.
+fn deeply_sorted(reply: Reply) -> Reply {
+    match reply {
+        Reply::Array(elements) => Reply::Array(elements.into_iter().map(deeply_sorted).collect()).sorted(),
+        Reply::Map(pairs) => {
+            Reply::Map(pairs.into_iter().map(|(key, value)| (key, deeply_sorted(value))).collect())
+        }
+        other => other,
     }
 }
 

@@ -248,6 +248,13 @@ pub const VALKEY: &[Difference] = &[
         },
     },
     Difference {
+        name: "names of functions are refused otherwise",
+        reason: "Valkey calls them names of functions and not of libraries, and does not say that it was registering",
+        claim: Claim::Newer,
+        example: &["FUNCTION LOAD \"#!lua name=l\\nredis.register_function('x y', function() end)\""],
+        applies: |exchange| is_error(&exchange.real.reply, "ERR Function names can only contain"),
+    },
+    Difference {
         name: "unknown engines of scripts",
         reason: "Valkey 9 has a text of its own for a shebang that names none of its engines",
         claim: Claim::Newer,

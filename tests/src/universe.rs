@@ -135,6 +135,39 @@ const VALUES: &[&str] = &[
 const PATTERNS: &[&str] =
     &["*", "?", "k*", "*1", "[a-m]*", "[^a]*", "h[12]", "\\*", "", "[", "a\\", "**1*", "none"];
 
+/// Libraries of functions, and what is none.
+const LIBRARIES: &[&str] = &[
+    "#!lua name=a\nredis.register_function('f', function(keys, args) return {keys, args} end)",
+    "#!lua name=a\nredis.register_function('f', function(keys) return redis.call('get', keys[1] or 's1') end) \
+     redis.register_function{function_name='g', callback=function(keys, args) return redis.call('set', 's1', \
+     args[1] or 'v') end, description='sets'}",
+    "#!lua name=b\nlocal calls = 0 redis.register_function{function_name='g', flags={'no-writes', 'allow-stale'}, \
+     callback=function(keys) calls = calls + 1 return {calls, redis.pcall('llen', keys[1] or 'l1')} end}",
+    "#!LUA name=b\nredis.register_function{function_name='r', flags={'no-writes'}, callback=function(keys, args) \
+     return redis.call('set', keys[1] or 's1', 'v') end}",
+    "#!lua name=c\nredis.register_function('h', function(keys, args) return redis.call(args[1] or 'ping', keys[1]) end)",
+    "#!lua name=c\nredis.register_function('F', function() error('mine') end)",
+    "#!lua name=c\n",
+    "#!lua name=c\nreturn (",
+    "#!lua name=c\nredis.register_function('x y', function() end)",
+    "#!lua name=c\nredis.call('ping')",
+    "#!js name=a\nreturn 1",
+    "#!lua name=a.b\n",
+    "#!lua\n",
+    "#!lua name=a name=b\n",
+    "#!lua flags=no-writes name=a\n",
+    "#!lua name=a",
+    "return 1",
+];
+
+/// Payloads of such libraries, as redis-server 7.0.15 gives them: of `a` with `f`, of `b` with `g`, of none; and one
+/// with a wrong checksum.
+const LIBRARY_PAYLOADS: &[&[u8]] =
+    &[PAYLOAD_A, PAYLOAD_B, b"\n\0]\x9b\\@\x0f\x7f\xa2\xda", b"\n\0]\x9b\\@\x0f\x7f\xa2\xdb"];
+
+const PAYLOAD_A: &[u8] = b"\xf5@K#!lua name=a\nredis.register_function('f', function() return 'restored' end)\n\0B\x8c#B\xdc\xf6\xc76";
+const PAYLOAD_B: &[u8] = b"\xf5@K#!lua name=b\nredis.register_function('g', function() return 'restored' end)\n\0\xa0\x10\xcdd\xfcJ=\xcb";
+
 /// Kinds of keys, by the first letter of their names. Two of each, so that commands on two keys meet too.
 const KEYS: &[(&str, [&str; 2])] = &[
     ("string", ["s1", "s2"]),
@@ -214,6 +247,9 @@ pub fn key(rng: &mut Rng, group: &str) -> Vec<u8> {
 pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
     if is_key(name) {
         return key(rng, group);
+    }
+    if name == "serialized-value" && group == "scripting" {
+        return rng.pick(LIBRARY_PAYLOADS).to_vec();
     }
     let pool = match group {
         "stream" => stream_pool(name).unwrap_or_else(|| pool(name, group)),
@@ -297,6 +333,10 @@ fn pool(name: &str, group: &str) -> Pool {
         "unix-time-milliseconds" => Pool::Times(UNIX_MILLISECONDS),
         "timeout" => Pool::Words(TIMEOUTS),
         "pattern" => Pool::Words(PATTERNS),
+        "function-code" => Pool::Words(LIBRARIES),
+        "function" => Pool::Words(&["f", "f", "g", "h", "F", "r", "nosuch", ""]),
+        "library-name" => Pool::Words(&["a", "a", "b", "c", "A", "nosuch", ""]),
+        "library-name-pattern" => Pool::Words(&["*", "a", "A", "?", "[ab]", "nosuch*", ""]),
         "field" => Pool::Names('f'),
         "member" | "member1" | "member2" => Pool::Names('m'),
         "element" | "pivot" => Pool::Names('e'),

@@ -27,6 +27,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("script|help", "each server explains what it has"),
     ("xgroup|help", "7.0 and 7.2 end otherwise: the tests of streams"),
     ("xinfo|help", "7.0 and 7.2 end otherwise: the tests of streams"),
+    ("function|help", "each server explains what it has"),
     ("slowlog", "its answers are about how long calls took: directed lines, the tests of the slow log"),
     ("pfselftest", "a real server takes seconds for it: the tests of HyperLogLogs"),
     ("wait", "0 milliseconds are for ever: directed lines"),

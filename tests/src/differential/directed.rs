@@ -728,6 +728,13 @@ const LINES: &[(&str, &[&str])] = &[
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
     ("script|debug", &["SCRIPT DEBUG NO", "SCRIPT DEBUG x", "SCRIPT DEBUG", "SCRIPT DEBUG NO x"]),
+    ("function|kill", &["FUNCTION KILL", "FUNCTION KILL x"]),
+    ("function|stats", &["FUNCTION STATS", "FUNCTION STATS x"]),
+    ("function|dump", &["FUNCTION DUMP", "FUNCTION DUMP x"]),
+    (
+        "function|restore",
+        &["FUNCTION RESTORE x y", "FUNCTION RESTORE x", "FUNCTION RESTORE x FLUSH y", "FUNCTION RESTORE"],
+    ),
     (
         "slowlog|get",
         &[
@@ -766,6 +773,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("xgroup|help", "the tests of streams"),
     ("xinfo|help", "the tests of streams"),
     ("script|debug", "YES and SYNC start a real server's debugger: the tests of libraries"),
+    ("function|help", "the tests of functions"),
     ("client|help", "the tests of clients"),
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),

@@ -90,6 +90,7 @@ impl Duel {
         for observer in &mut self.observers {
             observer.line("FLUSHALL");
             observer.line("SCRIPT FLUSH");
+            observer.line("FUNCTION FLUSH");
         }
     }
 

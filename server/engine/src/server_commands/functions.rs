@@ -158,7 +158,11 @@ const FUNCTION: &[Row<Handler>] = &[
 
 /// The error of a word that means nothing here.
 fn unknown(what: &str, word: &[u8]) -> CommandError {
-    CommandError::new([what.as_bytes(), quotable(word)].concat())
+    let mut text = [what.as_bytes(), quotable(word)].concat();
+    // Line ends at the end of an error go; those within become spaces.
+    let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last + 1);
+    text.truncate(end);
+    CommandError::new(text)
 }
 
 fn load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
