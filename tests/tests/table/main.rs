@@ -5,6 +5,7 @@ mod beside;
 mod differences;
 mod entry;
 mod help;
+mod hints;
 mod requests;
 mod wire;
 
