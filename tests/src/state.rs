@@ -17,6 +17,22 @@ pub struct KeyState {
     pub content: Reply,
     /// The deadline in milliseconds since 1970, or -1.
     pub deadline_ms: i64,
+    /// The answer of DUMP.
+    pub dump: Vec<u8>,
+}
+
+impl KeyState {
+    /// The version of the format that the answer of DUMP has.
+    fn dump_version(&self) -> &[u8] {
+        self.dump.len().checked_sub(10).map_or(&[], |at| &self.dump[at..at + 2])
+    }
+
+    /// Whether equal values have equal bytes, in an order that the value says: a table has none, and a score of minus
+    /// zero is not kept in all encodings.
+    fn has_one_dump(&self) -> bool {
+        let is_table = matches!(self.kind.as_str(), "hash" | "set") && self.encoding == "hashtable";
+        !is_table && !(self.kind == "zset" && self.content.to_string().contains("-0"))
+    }
 }
 
 /// The keys of the connection's selected database, by name.
@@ -49,7 +65,8 @@ impl Snapshot {
                 let encoding = text(&about[1]);
                 let deadline_ms = about[2].as_int().unwrap_or(-1);
                 let content = in_order(&kind, content);
-                keys.insert(name, KeyState { kind, encoding, content, deadline_ms });
+                let dump = about[3].as_bytes().map(<[u8]>::to_vec).unwrap_or_default();
+                keys.insert(name, KeyState { kind, encoding, content, deadline_ms, dump });
             }
         }
         Snapshot { keys }
@@ -93,6 +110,10 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, li
     if real.content != ours.content {
         note("content", &real.content, &ours.content);
     }
+    let same_form = real.dump_version() == ours.dump_version() && real.dump.first() == ours.dump.first();
+    if same_form && real.has_one_dump() && ours.has_one_dump() && real.dump != ours.dump {
+        note("dump", &word(&real.dump), &word(&ours.dump));
+    }
     let has_deadline = |state: &KeyState| state.deadline_ms >= 0;
     let apart = real.deadline_ms.abs_diff(ours.deadline_ms);
     if has_deadline(real) != has_deadline(ours) || apart > apart_ms {
@@ -104,12 +125,17 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, li
 }
 
 /// How many questions [`about`] asks.
-const ABOUT: usize = 3;
+const ABOUT: usize = 4;
 
-/// What is asked about a key of any type: its type, encoding and deadline.
+/// What is asked about a key of any type: its type, encoding, deadline and bytes.
 fn about(name: &[u8]) -> [Vec<Vec<u8>>; ABOUT] {
     let question = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
-    [question(&[b"TYPE", name]), question(&[b"OBJECT", b"ENCODING", name]), question(&[b"PEXPIRETIME", name])]
+    [
+        question(&[b"TYPE", name]),
+        question(&[b"OBJECT", b"ENCODING", name]),
+        question(&[b"PEXPIRETIME", name]),
+        question(&[b"DUMP", name]),
+    ]
 }
 
 /// The command that reads a key of this type whole.

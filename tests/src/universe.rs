@@ -132,6 +132,27 @@ const VALUES: &[&str] = &[
     "a string of more than sixty-four bytes, which is where a compact encoding ends for good",
 ];
 
+/// Values as DUMP answers them, of each type and of older forms; then some with a right checksum that are none, and one
+/// whose checksum is wrong.
+const PAYLOADS: &[&[u8]] = &[
+    b"\x00\x01v\x0a\x00\x91\x08\xce\xb2\x198\x8a\xce",
+    b"\x00\xc0\x07\x0a\x00t\xcdH\xa2\x83\xab\xce\x92",
+    b"\x12\x01\x02\x0f\x0f\x00\x00\x00\x03\x00\x81a\x02\x01\x01\xc1,\x02\xff\x0a\x00\xc9\x19#\x95\xa7\xba\x06\x0f",
+    b"\x10\x0c\x0c\x00\x00\x00\x02\x00\x81f\x02\x01\x01\xff\x0a\x001\xba\x08\x19I\xa0\xe3\xdd",
+    b"\x02\x02\x02m1\x02m2\x0a\x009\xb7#D\x0e\x17\x97\x9b",
+    b"\x0b\x0e\x02\x00\x00\x00\x03\x00\x00\x00\x01\x00\x02\x00\x03\x00\x0a\x00\xa5\x02\x5c\xe2mnM\x1b",
+    b"\x11\x14\x14\x00\x00\x00\x04\x00\x82m1\x03\x01\x01\x82m2\x03\x02\x01\xff\x0a\x00j.x\x0f~\x8e<\xfe",
+    b"\x04\x01\x01f\x01v\x0a\x00\xad\xf2CV\xb1\x86\x0e\xfc",
+    b"\x05\x01\x02m1\x00\x00\x00\x00\x00\x00\xf8?\x0a\x00\xcc\xb2\xbd\xa7i\x22\xc4U",
+    b"\x01\x02\x01a\x01b\x0a\x002\xa8\x90~\xd5\x03\x1aE",
+    b"\x0a\x10\x10\x00\x00\x00\x0d\x00\x00\x00\x02\x00\x00\x01a\x03\xf2\xff\x0a\x00\xa9(T\x9e_\xbb\xcf4",
+    b"\x02\x02\x01a\x01a\x0a\x00W\xbev/\xc2\xd6R:",
+    b"\x01\x00\x0a\x00[\xf8%\xccl\x17CV",
+    b"\x12\x01\x03\x01a\x0a\x00wAE\x81\xd2\xbb\xfc\x1c",
+    b"\xff\x0a\x00\xc9H\x85\x1cr'<\x17",
+    b"\x00\x01v\x0a\x00\x91\x08\xce\xb2\x198\x8a\x00",
+];
+
 const PATTERNS: &[&str] =
     &["*", "?", "k*", "*1", "[a-m]*", "[^a]*", "h[12]", "\\*", "", "[", "a\\", "**1*", "none"];
 
@@ -267,6 +288,7 @@ pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
         Pool::Times(times) | Pool::Words(times) => bytes(rng.pick(times)),
         Pool::Names(letter) => member(rng, letter),
         Pool::ScoreBound => bound(rng),
+        Pool::Payloads => rng.pick(PAYLOADS).to_vec(),
         Pool::Values if rng.chance(4) => vec![0xff, 0x00, 0x80, b'\r', b'\n'],
         Pool::Values if rng.chance(2) => vec![b'b'; 600],
         Pool::Values => bytes(rng.pick(VALUES)),
@@ -317,6 +339,7 @@ enum Pool {
     Words(&'static [&'static str]),
     Names(char),
     ScoreBound,
+    Payloads,
     Values,
 }
 
@@ -328,7 +351,7 @@ fn pool(name: &str, group: &str) -> Pool {
         "encoding" => Pool::Words(FIELD_KINDS),
         "subcommand" => Pool::Words(&["getreg", "DECODE", "ENCODING", "todense", "x"]),
         "seconds" => Pool::Times(SECONDS),
-        "milliseconds" => Pool::Times(MILLISECONDS),
+        "milliseconds" | "ttl" => Pool::Times(MILLISECONDS),
         "unix-time-seconds" => Pool::Times(UNIX_SECONDS),
         "unix-time-milliseconds" => Pool::Times(UNIX_MILLISECONDS),
         "timeout" => Pool::Words(TIMEOUTS),
@@ -346,6 +369,8 @@ fn pool(name: &str, group: &str) -> Pool {
         "latitude" => Pool::Words(LATITUDES),
         "radius" | "width" | "height" => Pool::Words(LENGTHS),
         "min" | "max" => Pool::ScoreBound,
+        "serialized-value" => Pool::Payloads,
+        "frequency" => Pool::Integers,
         "cursor" => Pool::Words(&["0", "0", "0", "1", "99", "-1", "x", "", "18446744073709551615", "0 "]),
         "type" => Pool::Words(&["string", "hash", "list", "set", "zset", "stream", "none", "HASH", ""]),
         "start" | "stop" | "end" | "index" | "count" | "offset" | "increment" | "decrement" | "rank"

@@ -2,6 +2,7 @@
 
 use super::ROWS;
 use crate::keyspace::{Effect, EventClasses, Keyspace};
+use crate::rdb;
 use crate::spec::Args;
 use crate::time::Now;
 use lockwheel_resp::{Protocol, Writer};
@@ -31,6 +32,7 @@ impl World {
             .flat_map(|rows| rows.iter())
             .find(|row| args.is(0, row.spec.name))
             .expect("a known command");
+        let row = row.subcommands.iter().find(|sub| args.is(1, sub.spec.name)).unwrap_or(row);
         assert!(row.spec.accepts(args.len()), "{}: {} arguments", row.spec.name, args.len());
         let mut out = Vec::new();
         let mut tx = self.keyspace.tx(0, Now::default());
@@ -56,6 +58,18 @@ impl World {
     pub(super) fn encoding(&mut self, key: &str) -> &'static str {
         let tx = self.keyspace.tx(0, Now::default());
         tx.peek(key.as_bytes()).map_or("none", |value| value.encoding().name())
+    }
+
+    /// What a key holds, as DUMP answers it.
+    pub(super) fn dump(&mut self, key: &str) -> Option<Vec<u8>> {
+        let tx = self.keyspace.tx(0, Now::default());
+        tx.peek(key.as_bytes()).map(rdb::dump)
+    }
+
+    /// Bytes of heap that a key's value holds.
+    pub(super) fn value_bytes(&mut self, key: &str) -> usize {
+        let tx = self.keyspace.tx(0, Now::default());
+        tx.peek(key.as_bytes()).map_or(0, |value| value.heap_bytes())
     }
 
     /// How many parts of values have been left to be freed later since the last call.

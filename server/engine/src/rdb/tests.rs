@@ -1,6 +1,7 @@
 //! The format's primitives against what redis-server 7.0.15 writes, and there and back.
 
 use super::*;
+use crate::values::{Encoding, Encodings, End, Hash, List, Set, Str, Value, ZSet};
 use proptest::prelude::*;
 
 fn written(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
@@ -93,5 +94,102 @@ proptest! {
     fn anything_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let mut reader = Reader::new(&bytes);
         while !reader.is_at_end() && reader.string().is_ok() {}
+    }
+}
+
+/// Limits that a few elements reach.
+fn small() -> Encodings {
+    Encodings {
+        hash_max_listpack_entries: 6,
+        hash_max_listpack_value: 20,
+        list_max_listpack_size: 4,
+        set_max_intset_entries: 6,
+        set_max_listpack_entries: 5,
+        set_max_listpack_value: 20,
+        zset_max_listpack_entries: 6,
+        zset_max_listpack_value: 20,
+        ..Encodings::default()
+    }
+}
+
+fn texts() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let text = prop_oneof![
+        4 => "[a-d]{0,3}".prop_map(String::into_bytes),
+        2 => (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| (value >> bits).to_string().into_bytes()),
+        1 => (0_usize..60).prop_map(|len| vec![b'x'; len]),
+        1 => prop::collection::vec(any::<u8>(), 0..20),
+    ];
+    prop::collection::vec(text, 1..14)
+}
+
+/// What comes back of a value when it is written and read.
+fn again(value: &Value) -> Value {
+    let payload = dump(value);
+    let mut reader = Reader::new(payload::open(&payload).expect("a right footer"));
+    let read = read_value(&mut reader, &small()).expect("a value");
+    assert!(reader.is_at_end());
+    read
+}
+
+/// The elements of a value, each with its score or value, in an order of their own where the encoding has none.
+fn elements(value: &Value) -> Vec<Vec<u8>> {
+    let is_ordered = !matches!(value.encoding(), Encoding::Hashtable);
+    let mut all: Vec<Vec<u8>> = match value {
+        Value::Str(text) => vec![text.text().to_vec()],
+        Value::List(list) => list.iter().map(<[u8]>::to_vec).collect(),
+        Value::Hash(hash) => hash.iter().map(|pair| format!("{pair:?}").into_bytes()).collect(),
+        Value::Set(set) => set.iter().map(|member| member.to_vec()).collect(),
+        Value::ZSet(set) => set.iter().map(|pair| format!("{pair:?}").into_bytes()).collect(),
+        Value::Stream(stream) => vec![format!("{stream:?}").into_bytes()],
+    };
+    if !is_ordered {
+        all.sort();
+    }
+    all
+}
+
+#[test]
+fn a_stream_of_the_first_form_gets_what_it_does_not_say() {
+    let node =
+        listpack::listpack(["2", "0", "1", "f", "0", "2", "0", "0", "v", "4", "2", "1", "0", "w", "4"]);
+    let body = written(|writer| {
+        writer.byte(types::STREAM);
+        writer.length(1);
+        writer.string(&[&5_u64.to_be_bytes()[..], &1_u64.to_be_bytes()].concat());
+        writer.string(&node);
+        [2, 6, 1, 1].iter().for_each(|number| writer.length(*number));
+        writer.string(b"g");
+        [5, 1, 0, 0].iter().for_each(|number| writer.length(*number));
+    });
+    let Ok(Value::Stream(stream)) = read_value(&mut Reader::new(&body), &small()) else {
+        panic!("no stream")
+    };
+    let entries = stream.log.range(crate::values::stream::StreamId::MIN, stream.log.last_id());
+    assert_eq!(entries.map(|entry| entry.id().to_string()).collect::<Vec<_>>(), ["5-1", "6-1"]);
+    assert_eq!((stream.log.entries_added(), stream.groups.len()), (2, 1));
+    assert_eq!(stream.groups.get(b"g").unwrap().entries_read, Some(1));
+}
+
+proptest! {
+    #[test]
+    fn values_come_back(texts in texts(), scores in prop::collection::vec(any::<i16>(), 14), by_left in any::<bool>()) {
+        let enc = small();
+        let (mut list, mut hash, mut set, mut zset) = (List::new(), Hash::new(), Set::new(), ZSet::new());
+        for (text, score) in texts.iter().zip(scores) {
+            list.push(if by_left { End::Left } else { End::Right }, text, &enc);
+            hash.set(text, score.to_string().as_bytes(), &enc);
+            set.add(text, &enc);
+            zset.insert(text, f64::from(score) / 10.0, &enc);
+        }
+        let string = Value::Str(Str::new(&texts[0]));
+        for value in [string, Value::List(list), Value::Hash(hash), Value::Set(set), Value::ZSet(zset)] {
+            let read = again(&value);
+            prop_assert_eq!(elements(&read), elements(&value));
+            // A list stays large until it is half as large as it might be.
+            if !matches!(value, Value::List(_)) {
+                prop_assert_eq!(read.encoding(), value.encoding());
+            }
+            prop_assert_eq!(dump(&again(&read)), dump(&read));
+        }
     }
 }

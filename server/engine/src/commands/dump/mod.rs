@@ -137,3 +137,6 @@ fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
     // What follows the value is not looked at, as in Redis.
     rdb::read_value(&mut Reader::new(body), tx.encodings()).map_err(|_| CommandError::text(BAD_FORMAT))
 }
+
+#[cfg(test)]
+mod tests;
