@@ -24,6 +24,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("command", "each server has its own commands: directed lines, the tests of the table"),
     ("pubsub|help", "each server explains what it has"),
     ("object|help", "each server explains what it has"),
+    ("memory|help", "each server explains what it has"),
     ("script|help", "each server explains what it has"),
     ("xgroup|help", "7.0 and 7.2 end otherwise: the tests of streams"),
     ("xinfo|help", "7.0 and 7.2 end otherwise: the tests of streams"),
