@@ -49,6 +49,8 @@ impl Mode {
 struct Listed {
     unit: String,
     test: String,
+    /// It would wait for ever, and is not run.
+    hangs: bool,
 }
 
 /// What runs in one mode have to show.
@@ -68,26 +70,33 @@ impl Expected {
         let lines = |text| str::lines(text).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let units = lines(units).map(|line| read_unit(mode, line).ok_or_else(|| line.to_string()));
         let mut expected = Expected { units: units.collect::<Result<_, _>>()?, listed: Vec::new() };
-        let mut since = None;
+        let mut section = None;
         for line in lines(not_yet) {
             if let Some(heading) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                let mode = heading.split_once(": ").and_then(|(mode, _)| Mode::of_name(mode));
-                since = Some(mode.ok_or_else(|| line.to_string())?);
+                section = Some(read_heading(heading).ok_or_else(|| line.to_string())?);
                 continue;
             }
             let (unit, test) = line.split_once(": ").ok_or_else(|| line.to_string())?;
             let is_known = expected.units.iter().any(|(known, _)| known == unit);
-            let since = since.filter(|_| is_known).ok_or_else(|| line.to_string())?;
+            let (since, hangs) = section.filter(|_| is_known).ok_or_else(|| line.to_string())?;
             if since <= mode {
-                expected.listed.push(Listed { unit: unit.to_string(), test: test.to_string() });
+                expected.listed.push(Listed { unit: unit.to_string(), test: test.to_string(), hangs });
             }
         }
         Ok(expected)
     }
 
-    /// The units that have tests in this mode, those that take longest first.
+    /// The units that have tests in this mode that can be run, those that take longest first.
     pub fn units(&self) -> impl Iterator<Item = &str> {
-        self.units.iter().filter(|(_, tests)| *tests > 0).map(|(unit, _)| unit.as_str())
+        let units =
+            self.units.iter().filter(|(unit, tests)| *tests > 0 && !self.hung(unit).any(|test| test == "*"));
+        units.map(|(unit, _)| unit.as_str())
+    }
+
+    /// The tests of a unit that are not to be run.
+    pub fn hung(&self, unit: &str) -> impl Iterator<Item = &str> {
+        let hung = self.listed.iter().filter(move |listed| listed.hangs && listed.unit == unit);
+        hung.map(|listed| listed.test.as_str())
     }
 
     /// How many tests of a unit have to pass, and how many there are.
@@ -124,6 +133,14 @@ impl Expected {
         }
         complaints
     }
+}
+
+/// The mode since which the tests of a section do not pass, and whether they would wait for ever: from `plain: why` or
+/// `debug, not run: why`.
+fn read_heading(heading: &str) -> Option<(Mode, bool)> {
+    let (when, _) = heading.split_once(": ")?;
+    let (mode, hangs) = when.strip_suffix(", not run").map_or((when, false), |mode| (mode, true));
+    Some((Mode::of_name(mode)?, hangs))
 }
 
 /// A unit and the number of its tests, from a row of `units.txt`.
@@ -169,11 +186,24 @@ mod tests {
     }
 
     #[test]
+    fn what_would_wait_for_ever_is_not_run() {
+        let units = "unit/x 3 3 3\nunit/y 4 4 4\n";
+        let not_yet = "[plain, not run: why]\nunit/x: a\nunit/y: *\n[plain: why]\nunit/x: b\n";
+        let expected = Expected::parse(Mode::Plain, units, not_yet).unwrap();
+        assert_eq!(expected.units().collect::<Vec<_>>(), ["unit/x"]);
+        assert_eq!(expected.hung("unit/x").collect::<Vec<_>>(), ["a"]);
+        assert_eq!(expected.numbers("unit/x"), (1, 3));
+        let run = Outcome::parse("unit/x", "failed unit/x: b\nok unit/x: c\n");
+        assert!(expected.complaints("unit/x", &run).is_empty());
+    }
+
+    #[test]
     fn what_a_list_cannot_mean_is_refused() {
         for (units, not_yet) in [
             ("unit/x", ""),
             (UNITS, "unit/x: b"),
             (UNITS, "[sometimes: why]"),
+            (UNITS, "[plain, perhaps: why]"),
             (UNITS, "[plain: why]\nunit/z: b"),
             (UNITS, "[plain: why]\nunit/x b"),
         ] {

@@ -42,13 +42,14 @@ impl Suite {
 
     /// Runs one unit against the server on a port of this machine.
     ///
-    /// `base_port`: the suite's own parts talk on one of the 32 ports below.
+    /// `base_port`: the suite's own parts talk on one of the 32 ports below. `skipped`: the tests not to run.
     ///
     /// # Panics
     /// When the suite cannot be run.
-    pub fn run(&self, mode: Mode, unit: &str, port: u16, base_port: u16) -> Outcome {
+    pub fn run(&self, mode: Mode, unit: &str, port: u16, base_port: u16, skipped: &[&str]) -> Outcome {
         let output = script("run")
             .env("TCL_SUITE_BASEPORT", base_port.to_string())
+            .env("TCL_SUITE_SKIP", skipped.join("\n"))
             .arg(&self.cache)
             .args([mode.name(), &port.to_string(), unit])
             .stdin(Stdio::null())
