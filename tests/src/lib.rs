@@ -25,4 +25,5 @@ pub mod redisson_scripts;
 pub mod reply;
 pub mod rng;
 pub mod state;
+pub mod tcl_suite;
 pub mod universe;

@@ -1,7 +1,9 @@
 //! The program `lockwheel`, for tests that start it as a user does.
 
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// Where it is: beside the tests, built as they are. What has not changed is not built again.
 ///
@@ -20,4 +22,49 @@ pub fn path() -> PathBuf {
     let program = directory.join(format!("lockwheel{}", std::env::consts::EXE_SUFFIX));
     assert!(program.is_file(), "{} is not there", program.display());
     program
+}
+
+/// The program, running on a free port; killed when dropped.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    addr: SocketAddr,
+}
+
+impl Process {
+    /// Starts it with these options, and returns once it accepts connections.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start(options: &[&str]) -> Process {
+        let mut command = Command::new(path());
+        command.args(["--port", "0"]).args(options).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut log = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
+        let mut ready = String::new();
+        log.read_line(&mut ready).expect("it says that it is ready");
+        let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("not ready: {ready}"));
+        // The pipe has to be emptied for as long as it lives, or its next line would block it.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        Process { child, addr: (Ipv4Addr::LOCALHOST, port).into() }
+    }
+
+    /// The address it listens on.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Its process id.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Errors mean that it has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

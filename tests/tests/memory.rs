@@ -2,7 +2,7 @@
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::{Client, SAFETY_NET, encode};
-use lockwheel_tests::ours;
+use lockwheel_tests::{family, ours};
 use std::time::Instant;
 
 const MIB: usize = 1 << 20;
@@ -37,6 +37,49 @@ fn until(mut is_so: impl FnMut() -> bool) {
         assert!(start.elapsed() < SAFETY_NET, "it never came");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_key_tells_what_it_takes() {
+    family::same_everywhere(|s| {
+        s.check("MEMORY USAGE nosuch", "(nil)")
+            .check("MEMORY USAGE nosuch SAMPLES x", "-ERR value is not an integer or out of range")
+            .check("SET k v", "+OK")
+            .check("MEMORY USAGE k SAMPLES -1", "-ERR syntax error")
+            .check("MEMORY USAGE k SAMPLES", "-ERR syntax error")
+            .check("MEMORY USAGE k COUNT 1", "-ERR syntax error")
+            .check("MEMORY USAGE k SAMPLES 1 SAMPLES x", "-ERR value is not an integer or out of range")
+            .check("MEMORY USAGE", "-ERR wrong number of arguments for 'memory|usage' command")
+            .check("MEMORY nonsense", "-ERR unknown subcommand 'nonsense'. Try MEMORY HELP.")
+            .check_that("MEMORY USAGE k SAMPLES 0 samples 5", |reply| reply.as_int().is_some_and(|n| n > 16));
+    });
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    client.cmd(&[b"SET".as_slice(), b"large", &vec![b'x'; 20_000]]);
+    client.cmd(&[b"SET".as_slice(), &vec![b'k'; 20_000], b"small"]);
+    for n in 0..1000 {
+        client.cmd(&["RPUSH", "list", &format!("{n:01000}")]);
+    }
+    let mut taken = |key: &[u8]| client.cmd(&[b"MEMORY".as_slice(), b"USAGE", key]).as_int().unwrap_or(0);
+    assert!((20_000..25_000).contains(&taken(b"large")));
+    assert!((20_000..25_000).contains(&taken(&vec![b'k'; 20_000])));
+    assert!((1_000_000..1_300_000).contains(&taken(b"list")));
+}
+
+#[test]
+fn what_is_freed_after_its_command_is_counted() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    for (members, freed) in [(10, 0), (500, 1), (20_000, 2)] {
+        let members = (0..members).map(|n| format!("m{n}"));
+        let words: Vec<String> = ["SADD".to_string(), "s".to_string()].into_iter().chain(members).collect();
+        client.cmd(&words);
+        client.line("UNLINK s");
+        until(|| info(&mut client, "memory", "lazyfree_pending_objects") == 0);
+        assert_eq!(info(&mut client, "memory", "lazyfreed_objects"), freed);
+    }
+    client.line("CONFIG RESETSTAT");
+    assert_eq!(info(&mut client, "memory", "lazyfreed_objects"), 0);
 }
 
 #[test]

@@ -3,50 +3,20 @@
 //! The memory of the program itself is measured, with the allocator that it has.
 
 use lockwheel_tests::client::Client;
-use lockwheel_tests::program;
-use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
+use lockwheel_tests::program::Process;
 
 const MIB: usize = 1 << 20;
 
-/// The program, with an allocator of its own; killed when dropped.
-struct Server {
-    child: Child,
-    addr: SocketAddr,
+/// Bytes of memory that the program occupies, or has at most occupied.
+fn memory(server: &Process, field: &str) -> usize {
+    let path = format!("/proc/{}/status", server.process_id());
+    let status = std::fs::read_to_string(path).expect("this is measured on Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("the system tells");
+    line.split_whitespace().next().and_then(|kib| kib.parse::<usize>().ok()).expect("a number") * 1024
 }
 
-impl Server {
-    fn start() -> Server {
-        let mut command = Command::new(program::path());
-        let mut child = command.args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("it starts");
-        let mut ready = String::new();
-        let out = child.stdout.as_mut().expect("standard output is a pipe");
-        BufReader::new(out).read_line(&mut ready).expect("it says that it is ready");
-        let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
-        let port = port.unwrap_or_else(|| panic!("not ready: {ready}"));
-        Server { child, addr: (Ipv4Addr::LOCALHOST, port).into() }
-    }
-
-    /// Bytes of memory that it occupies, or has at most occupied.
-    fn memory(&self, field: &str) -> usize {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).expect("this is measured on Linux");
-        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("the system tells");
-        line.split_whitespace().next().and_then(|kib| kib.parse::<usize>().ok()).expect("a number") * 1024
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Errors mean that it has ended already, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn subscriber(server: &Server, channel: &str) -> Client {
-    let mut client = Client::connect(server.addr);
+fn subscriber(server: &Process, channel: &str) -> Client {
+    let mut client = Client::connect(server.addr());
     client.cmd(&["SUBSCRIBE", channel]);
     client
 }
@@ -60,20 +30,20 @@ fn disconnections(client: &mut Client) -> usize {
 
 /// What a script, a transaction or a command sends to one who does not read is bounded while it is sent.
 fn is_cut_off_on_the_way(what: &str, config: &str, run: impl FnOnce(&mut Client)) {
-    let server = Server::start();
-    let mut client = Client::connect(server.addr);
+    let server = Process::start(&[]);
+    let mut client = Client::connect(server.addr());
     if !config.is_empty() {
         assert_eq!(client.line(config).to_string(), "+OK");
     }
     let _listens = subscriber(&server, "channel");
     let _to_all = {
-        let mut client = Client::connect(server.addr);
+        let mut client = Client::connect(server.addr());
         client.cmd(&["PSUBSCRIBE", "__key*"]);
         client
     };
-    let before = server.memory("VmHWM:");
+    let before = memory(&server, "VmHWM:");
     run(&mut client);
-    let after = server.memory("VmHWM:");
+    let after = memory(&server, "VmHWM:");
     assert!(disconnections(&mut client) > 0, "{what}: nobody was cut off");
     assert!(after < before + 120 * MIB, "{what}: from {} to {} MiB", before / MIB, after / MIB);
 }
@@ -103,15 +73,15 @@ fn what_scripts_and_transactions_send_is_bounded_while_they_send_it() {
 #[test]
 fn a_message_to_many_is_kept_once_for_all_of_them() {
     const LISTENERS: usize = 100;
-    let server = Server::start();
-    let mut client = Client::connect(server.addr);
+    let server = Process::start(&[]);
+    let mut client = Client::connect(server.addr());
     let mut listeners: Vec<_> = (0..LISTENERS).map(|_| subscriber(&server, "channel")).collect();
     let message = "x".repeat(10_000);
-    let before = server.memory("VmRSS:");
+    let before = memory(&server, "VmRSS:");
     for _ in 0..700 {
         assert_eq!(client.cmd(&["PUBLISH", "channel", &message]).to_string(), format!(":{LISTENERS}"));
     }
-    let taken = server.memory("VmRSS:").saturating_sub(before);
+    let taken = memory(&server, "VmRSS:").saturating_sub(before);
     assert!(taken < 60 * MIB, "{} MiB for 7 MiB of messages to {LISTENERS}", taken / MIB);
     for listener in &mut listeners {
         (0..700).for_each(|_| assert!(listener.read_frame().to_string().ends_with(&format!("{message}\"]"))));
@@ -121,25 +91,25 @@ fn a_message_to_many_is_kept_once_for_all_of_them() {
 #[test]
 fn messages_and_replies_that_wait_take_little_more_than_their_bytes() {
     for size in [20, 1000, 10_000] {
-        let server = Server::start();
-        let mut client = Client::connect(server.addr);
+        let server = Process::start(&[]);
+        let mut client = Client::connect(server.addr());
         assert_eq!(client.line("CONFIG SET client-output-buffer-limit 'pubsub 0 0 0'").to_string(), "+OK");
         let listener = subscriber(&server, "channel");
         let script = format!(
             "local m = string.rep('x', {size}) for i = 1, {} do redis.call('publish', 'channel', m) end",
             60 * MIB / size
         );
-        let before = server.memory("VmRSS:");
+        let before = memory(&server, "VmRSS:");
         client.cmd(&["EVAL", &script, "0"]);
         is_about(&server, &mut client, &format!("messages of {size} bytes"), before, 55 * MIB);
         drop(listener);
     }
     for size in [20, 1000, 10_000] {
-        let server = Server::start();
-        let mut client = Client::connect(server.addr);
+        let server = Process::start(&[]);
+        let mut client = Client::connect(server.addr());
         client.cmd(&["SET", "k", &"x".repeat(size)]);
-        let mut lazy = Client::connect(server.addr);
-        let before = server.memory("VmRSS:");
+        let mut lazy = Client::connect(server.addr());
+        let before = memory(&server, "VmRSS:");
         // It sends while it can: what the server has not read yet is in the sockets.
         let gets = "GET k\r\n".repeat(60 * MIB / size);
         lazy.send_raw(gets.as_bytes());
@@ -157,11 +127,11 @@ fn waiting(client: &mut Client) -> usize {
 }
 
 /// At least so much waits, once all of it does, and it takes little more memory than that.
-fn is_about(server: &Server, client: &mut Client, what: &str, before: usize, least: usize) {
+fn is_about(server: &Process, client: &mut Client, what: &str, before: usize, least: usize) {
     let mut last = (0, 0);
     // Memory that is free goes back within a second or two.
     for _ in 0..200 {
-        let (waits, taken) = (waiting(client), server.memory("VmRSS:").saturating_sub(before));
+        let (waits, taken) = (waiting(client), memory(&server, "VmRSS:").saturating_sub(before));
         // Some is taken for other things: the script, the requests.
         if waits > least && taken < waits * 12 / 10 + 3 * MIB {
             return;

@@ -70,6 +70,8 @@ pub(super) struct Notices {
     pub(super) earlier_deadline: bool,
     /// The server is to end.
     pub(super) shutdown: bool,
+    /// What is to be freed.
+    pub(super) garbage: Vec<Garbage>,
 }
 
 impl Shared {
@@ -281,7 +283,7 @@ impl Shared {
                 // The whole server stops: the lock stays held.
                 Output::Sleep(time) => self.shutdown.sleep(time),
                 Output::Session(id) => notices.sessions.push(id),
-                Output::Garbage(garbage) => free_elsewhere(garbage),
+                Output::Garbage(garbage) => notices.garbage.push(garbage),
                 Output::Shutdown => notices.shutdown = true,
                 Output::Idle { deadline_us } => {
                     notices.earlier_deadline |= self.set_timer(deadline_us.unwrap_or(NEVER));
@@ -347,8 +349,12 @@ impl Shared {
     }
 }
 
-/// Frees on a thread of its own what takes long: it is rare, and no client should wait for it.
-fn free_elsewhere(garbage: Garbage) {
+/// Frees garbage: what takes long on a thread of its own, as it is rare, and no client should wait for it.
+#[cold]
+pub(super) fn free(garbage: Garbage) {
+    if !garbage.takes_long() {
+        return drop(garbage);
+    }
     let thread = std::thread::Builder::new().name("lockwheel-free".to_owned());
     // Without a thread it is freed here, as the closure is dropped.
     drop(thread.spawn(move || drop(garbage)));

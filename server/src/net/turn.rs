@@ -1,7 +1,7 @@
 //! What a connection may use of its event loop while it runs.
 
 use super::busy::Job;
-use super::shared::{Notices, Shared};
+use super::shared::{Notices, Shared, free};
 use lockwheel_engine::Engine;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -52,6 +52,7 @@ impl Turn<'_> {
         if std::mem::take(&mut notices.earlier_deadline) && self.index != 0 {
             self.shared.wake_timekeeper();
         }
+        notices.garbage.drain(..).for_each(free);
         if std::mem::take(&mut notices.shutdown) {
             self.shared.end();
         }

@@ -42,6 +42,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("bgrewriteaof", "a real server would write a file: the tests of a server by itself"),
     ("lastsave", "its answer is the time: the tests of a server by itself"),
     ("lolwut", "each server has a version of its own: the tests of a server by itself"),
+    ("memory|help", "each server explains what it has"),
     ("script|help", "each server explains what it has"),
     ("xgroup|help", "7.0 and 7.2 end otherwise: the tests of streams"),
     ("xinfo|help", "7.0 and 7.2 end otherwise: the tests of streams"),

@@ -10,6 +10,7 @@ mod hashes;
 mod hyperloglog;
 mod keys;
 mod lists;
+mod memory;
 mod pop_first;
 mod ranges;
 mod sample;
@@ -48,6 +49,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     lists::pop::ROWS,
     lists::read::ROWS,
     lists::transfer::ROWS,
+    memory::ROWS,
     scan::ROWS,
     sets::algebra::ROWS,
     sets::change::ROWS,

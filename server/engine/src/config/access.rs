@@ -43,7 +43,8 @@ pub type Pair = (Vec<u8>, Vec<u8>);
 
 impl Config {
     /// CONFIG GET: each parameter that a pattern matches, once. A name without `*`, `?` and `[` is returned as it was
-    /// asked for, in either case; the matches of patterns follow, in alphabetical order. O(patterns × parameters).
+    /// asked for, in either case; the matches of patterns follow, in alphabetical order, but for hidden ones.
+    /// O(patterns × parameters).
     pub fn get(&self, patterns: &[&[u8]]) -> Vec<Pair> {
         let (globs, names): (Vec<&[u8]>, Vec<&[u8]>) =
             patterns.iter().partition(|pattern| pattern.iter().any(|byte| b"*?[".contains(byte)));
@@ -55,6 +56,7 @@ impl Config {
         }
         let mut matching: Vec<(&str, &Parameter)> = PARAMETERS
             .iter()
+            .filter(|parameter| !parameter.hidden)
             .flat_map(|parameter| parameter.names().map(move |name| (name, parameter)))
             .filter(|(name, _)| globs.iter().any(|pattern| glob::matches(pattern, name.as_bytes(), true)))
             .collect();
@@ -116,10 +118,13 @@ impl Config {
     /// The parameters that are named: all known, changeable, and none twice under one name.
     fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<&'static Parameter>, SetError> {
         let mut named: Vec<(&'static str, &'static Parameter)> = Vec::new();
-        for (given, _) in pairs {
+        for (given, text) in pairs {
             let parameter = find(given).ok_or_else(|| SetError::unknown(given))?;
             match parameter.change {
-                Change::AtStart => return Err(SetError::because(given, "can't set immutable config")),
+                Change::Fixed if parameter.text(&self.value(parameter)) == *text => {}
+                Change::AtStart | Change::Fixed => {
+                    return Err(SetError::because(given, "can't set immutable config"));
+                }
                 Change::Protected if !self.enable_protected_configs.allows(local) => {
                     return Err(SetError::because(given, "can't set protected config"));
                 }

@@ -102,6 +102,8 @@ pub enum Change {
     Anytime,
     /// At the start only.
     AtStart,
+    /// At the start only; CONFIG SET takes the value that it has, so that what CONFIG GET lists can be written back.
+    Fixed,
     /// At any time, by clients that `enable-protected-configs` allows.
     Protected,
     /// At any time, if the server can then listen where it says; what CONFIG SET answers if it cannot.
@@ -131,13 +133,25 @@ pub struct Parameter {
     pub(super) check: Option<Rule>,
     /// Its value is a secret.
     pub(super) secret: bool,
+    /// CONFIG GET shows it when it is asked for by its name, but not by a pattern.
+    pub(super) hidden: bool,
     pub(super) field: Option<Access>,
 }
 
 impl Parameter {
     pub(super) const fn new(name: &'static str, kind: Kind, default: &'static str) -> Self {
         let change = Change::Anytime;
-        Parameter { name, alias: None, kind, default, change, check: None, secret: false, field: None }
+        Parameter {
+            name,
+            alias: None,
+            kind,
+            default,
+            change,
+            check: None,
+            secret: false,
+            hidden: false,
+            field: None,
+        }
     }
 
     pub(super) const fn alias(mut self, alias: &'static str) -> Self {
@@ -147,6 +161,12 @@ impl Parameter {
 
     pub(super) const fn at_start(mut self) -> Self {
         self.change = Change::AtStart;
+        self
+    }
+
+    /// Of our own parameters: a client that sets all that it has read must not fail at one that it does not know.
+    pub(super) const fn fixed(mut self) -> Self {
+        self.change = Change::Fixed;
         self
     }
 
@@ -168,6 +188,11 @@ impl Parameter {
 
     pub(super) const fn secret(mut self) -> Self {
         self.secret = true;
+        self
+    }
+
+    pub(super) const fn hidden(mut self) -> Self {
+        self.hidden = true;
         self
     }
 

@@ -156,6 +156,8 @@ impl Engine {
             stop: None,
             config,
         };
+        engine.memory.commands =
+            engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();
         engine.memory.at_start = engine.memory_usage();
         engine
     }

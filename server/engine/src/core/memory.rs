@@ -17,6 +17,7 @@ impl Engine {
             clients: self.memory.clients.get() + self.sessions.memory(),
             scripts,
             engine: size_of::<Engine>()
+                + self.memory.commands
                 + self.sessions.overhead()
                 + of_pubsub(&self.pubsub)
                 + self.memory.messages.get(),

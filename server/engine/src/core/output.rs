@@ -14,7 +14,7 @@ pub enum Output {
     /// unblocked, or to be closed. Its connection calls [`Engine::take_output`], now or later, and checks
     /// [`Engine::session`].
     Session(u64),
-    /// What takes long to free: to be dropped on another thread.
+    /// What is to be freed: without the lock, and on another thread if that takes long.
     Garbage(Garbage),
     /// The server ends: SHUTDOWN.
     Shutdown,

@@ -1,24 +1,69 @@
-//! Unreachable data that takes long to free.
+//! Unreachable data that takes a while to free.
 
 use super::database::Database;
 use crate::values::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A value of more parts than this is freed later: a part takes some 50 ns to free.
-const PARTS: usize = 4096;
+/// A value of more parts than this is freed after its command: a part takes some 50 ns to free.
+const PARTS_LATER: usize = 64;
 /// So is a longer string: a page of memory takes about as long to give back as four parts to free.
-const BYTES: usize = 4 << 20;
+const BYTES_LATER: usize = 4 << 20;
+/// More parts than this take noticeably long.
+const PARTS_LONG: usize = 4096;
+
+/// How many keys and values have been left to be freed later.
+#[derive(Debug, Default)]
+pub struct LazyFree {
+    pending: AtomicU64,
+    freed: AtomicU64,
+}
+
+impl LazyFree {
+    /// Those that are not freed yet.
+    pub fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Relaxed)
+    }
+
+    /// Those that have been freed since the start or the last CONFIG RESETSTAT.
+    pub fn freed(&self) -> u64 {
+        self.freed.load(Ordering::Relaxed)
+    }
+
+    /// Restarts the count of those that have been freed.
+    pub fn reset(&self) {
+        self.freed.store(0, Ordering::Relaxed);
+    }
+}
 
 /// Flushed databases and large values of removed keys. Dropping it frees them, on any thread.
 #[derive(Debug, Default)]
 pub struct Garbage {
     databases: Vec<Database>,
     values: Vec<Value>,
+    /// Whether some of it by itself takes noticeably long to free.
+    takes_long: bool,
+    /// Keys of databases, and values.
+    objects: u64,
+    counts: Arc<LazyFree>,
 }
 
 impl Garbage {
+    /// No garbage; what will be added is counted here.
+    pub(super) fn counted_by(counts: &Arc<LazyFree>) -> Self {
+        let mut garbage = Garbage::default();
+        garbage.counts = Arc::clone(counts);
+        garbage
+    }
+
     /// Whether there is nothing to free. O(1).
     pub fn is_empty(&self) -> bool {
-        self.databases.is_empty() && self.values.is_empty()
+        self.objects == 0
+    }
+
+    /// Whether it takes so long to free that no client should wait for it. O(1).
+    pub fn takes_long(&self) -> bool {
+        self.takes_long || self.values.len() > PARTS_LONG / PARTS_LATER
     }
 
     /// How many keys and parts of values there are. O(databases and values).
@@ -33,11 +78,12 @@ impl Garbage {
         if value.is_in_place() {
             return;
         }
-        let late = match &value {
-            Value::Str(text) => text.outside() > BYTES,
-            collection => collection.parts() > PARTS,
+        let (later, long) = match &value {
+            Value::Str(text) => (text.outside() > BYTES_LATER, true),
+            collection => (collection.parts() > PARTS_LATER, collection.parts() > PARTS_LONG),
         };
-        if late {
+        if later {
+            self.count(1, long);
             self.values.push(value);
         }
     }
@@ -45,8 +91,67 @@ impl Garbage {
     /// Takes the keys of a database.
     pub(super) fn add_database(&mut self, database: Database) {
         let parts = || database.entries(None).map(|entry| entry.value.parts()).sum::<usize>();
-        if database.len() > PARTS || parts() > PARTS {
+        if database.len() > PARTS_LONG || parts() > PARTS_LONG {
+            self.count(database.len() as u64, true);
             self.databases.push(database);
         }
+    }
+
+    fn count(&mut self, objects: u64, takes_long: bool) {
+        self.objects += objects;
+        self.takes_long |= takes_long;
+        self.counts.pending.fetch_add(objects, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Garbage {
+    fn drop(&mut self) {
+        if self.objects > 0 {
+            self.databases.clear();
+            self.values.clear();
+            self.counts.pending.fetch_sub(self.objects, Ordering::Relaxed);
+            self.counts.freed.fetch_add(self.objects, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::{Encodings, Set};
+
+    fn set(members: u32) -> Value {
+        let mut set = Set::default();
+        for n in 0..members {
+            set.add(format!("m{n}").as_bytes(), &Encodings::default());
+        }
+        Value::Set(set)
+    }
+
+    #[test]
+    fn what_is_freed_later_is_counted_until_then_and_after() {
+        let counts = Arc::new(LazyFree::default());
+        let mut garbage = Garbage::counted_by(&counts);
+        garbage.add(set(PARTS_LATER as u32));
+        assert!(garbage.is_empty());
+        garbage.add(set(PARTS_LATER as u32 + 1));
+        assert_eq!((garbage.is_empty(), garbage.takes_long()), (false, false));
+        garbage.add(set(PARTS_LONG as u32 + 1));
+        assert!(garbage.takes_long());
+        assert_eq!((counts.pending(), counts.freed()), (2, 0));
+        drop(garbage);
+        assert_eq!((counts.pending(), counts.freed()), (0, 2));
+        counts.reset();
+        assert_eq!(counts.freed(), 0);
+    }
+
+    #[test]
+    fn much_that_is_quick_by_itself_takes_long_together() {
+        let mut garbage = Garbage::default();
+        for _ in 0..=PARTS_LONG / PARTS_LATER {
+            assert!(!garbage.takes_long());
+            garbage.add(set(PARTS_LATER as u32 + 1));
+        }
+        assert!(garbage.takes_long());
     }
 }

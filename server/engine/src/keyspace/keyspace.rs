@@ -4,7 +4,7 @@ use super::database::{Database, DatabaseBytes};
 use super::db_key::hash_of;
 use super::effects::Effect;
 use super::event::EventClasses;
-use super::garbage::Garbage;
+use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
 use super::order::Order;
 use super::prefetch::Prefetch;
@@ -15,9 +15,10 @@ use super::watches::Watches;
 use crate::values::Encodings;
 use foldhash::quality::FixedState;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Counters that INFO shows.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// Keys gone at their deadline.
     pub expired_keys: u64,
@@ -27,6 +28,17 @@ pub struct Counters {
     pub keyspace_misses: u64,
     /// Changes since the start.
     pub dirty: u64,
+    /// What was left to be freed later.
+    pub lazy_free: Arc<LazyFree>,
+}
+
+impl Counters {
+    /// CONFIG RESETSTAT: restarts all but the changes.
+    pub fn reset(&mut self) {
+        self.lazy_free.reset();
+        let (dirty, lazy_free) = (self.dirty, Arc::clone(&self.lazy_free));
+        *self = Counters { dirty, lazy_free, ..Counters::default() };
+    }
 }
 
 /// All databases of an engine.
@@ -73,10 +85,11 @@ pub struct Keyspace {
 impl Keyspace {
     /// `databases` empty databases. The seed drives the hash of keys and every random choice.
     pub fn new(databases: usize, seed: u64) -> Self {
+        let counters = Counters::default();
         Keyspace {
             databases: (0..databases).map(|_| Database::default()).collect(),
             timed: 0,
-            garbage: Garbage::default(),
+            garbage: Garbage::counted_by(&counters.lazy_free),
             prefetch: Prefetch::default(),
             hasher: FixedState::with_seed(seed),
             rng: Rng::new(seed),
@@ -88,7 +101,7 @@ impl Keyspace {
             encodings: Encodings { seed, ..Encodings::default() },
             audience: false,
             max_string: 512 << 20,
-            counters: Counters::default(),
+            counters,
             effects: VecDeque::new(),
             last_order: Order::default(),
             turned: None,
@@ -163,16 +176,21 @@ impl Keyspace {
         &mut self.rng
     }
 
-    /// Garbage that takes noticeably long to free: for another thread to drop. What is not taken is dropped by
+    /// What is to be freed after the batch: see [`Garbage::takes_long`]. What is not taken is dropped by
     /// [`Keyspace::drop_garbage`].
+    #[inline]
     pub fn take_garbage(&mut self) -> Option<Garbage> {
-        (!self.garbage.is_empty()).then(|| std::mem::take(&mut self.garbage))
+        (!self.garbage.is_empty()).then(|| self.replace_garbage())
+    }
+
+    #[cold]
+    fn replace_garbage(&mut self) -> Garbage {
+        let none = Garbage::counted_by(&self.counters.lazy_free);
+        std::mem::replace(&mut self.garbage, none)
     }
 
     /// Frees the garbage that was not taken.
     pub fn drop_garbage(&mut self) {
-        if !self.garbage.is_empty() {
-            self.garbage = Garbage::default();
-        }
+        drop(self.take_garbage());
     }
 }

@@ -37,7 +37,7 @@ pub use database::DatabaseBytes;
 pub use db_key::{DbKey, DbKeyRef};
 pub use effects::Effect;
 pub use event::{Event, EventClasses, events};
-pub use garbage::Garbage;
+pub use garbage::{Garbage, LazyFree};
 pub use interests::Interests;
 pub use keyspace::{Counters, Keyspace};
 pub use mark::Mark;

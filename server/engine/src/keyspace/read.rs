@@ -25,6 +25,12 @@ impl Tx<'_> {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// Bytes of memory that the key takes with its value: its entry and what that holds. O(1).
+    pub fn memory(&self, key: &[u8]) -> Option<usize> {
+        let entry = self.entry(key)?;
+        Some(size_of::<Entry>() + entry.key_bytes() + entry.value.heap_bytes())
+    }
+
     /// The value of a key that a command reads; a miss emits `keymiss`. O(1).
     pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
         let hash = self.expire_then_hash(key);

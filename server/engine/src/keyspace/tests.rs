@@ -457,13 +457,13 @@ fn what_is_fetched_beforehand_is_what_is_looked_up_and_changes_nothing() {
         keyspace.tx(0, at(0)).set(key.as_bytes(), value, false);
     }
     assert!(keyspace.is_large(0) && !keyspace.is_large(1));
-    let before = keyspace.counters;
+    let before = keyspace.counters.clone();
     for n in [0, 29_999, 30_000] {
         keyspace.prefetch(0, format!("key:{n}").as_bytes());
     }
     keyspace.prefetch(1, b"key:0");
     keyspace.fetch();
-    let after = keyspace.counters;
+    let after = keyspace.counters.clone();
     assert_eq!((before.keyspace_hits, before.keyspace_misses), (after.keyspace_hits, after.keyspace_misses));
     assert_eq!(keyspace.sizes(0), (30_000, 0));
 }

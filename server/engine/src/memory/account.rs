@@ -13,7 +13,7 @@ pub struct MemoryUsage {
     pub clients: usize,
     /// The interpreters with their scripts and functions.
     pub scripts: usize,
-    /// The engine itself, what finds clients and subscribers, and messages that receivers share.
+    /// The engine itself, its commands, what finds clients and subscribers, and messages that receivers share.
     pub engine: usize,
 }
 
@@ -32,6 +32,8 @@ pub struct MemoryAccount {
     pub clients: BufferBytes,
     /// Messages that their receivers share.
     pub messages: BufferBytes,
+    /// What the registry of commands takes, with what is kept for each: it does not change.
+    pub commands: usize,
     /// What the engine took when it was made.
     pub at_start: MemoryUsage,
     /// Its memory at the last sample.

@@ -89,7 +89,7 @@ fn secrets_of_set(args: Args<'_>) -> Vec<usize> {
 
 fn resetstat(stats: &mut Stats, counters: &mut Counters, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     stats.reset();
-    *counters = Counters { dirty: counters.dirty, ..Default::default() };
+    counters.reset();
     reply.ok();
     Ok(())
 }

@@ -191,7 +191,10 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.field("mem_clients_normal", account.clients);
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
     lines.field("mem_allocator", if usage.allocator.is_some() { "jemalloc" } else { "libc" });
-    lines.zeros(&["active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects"]);
+    lines.zeros(&["active_defrag_running"]);
+    let lazy_free = &engine.keyspace.counters.lazy_free;
+    lines.field("lazyfree_pending_objects", lazy_free.pending());
+    lines.field("lazyfreed_objects", lazy_free.freed());
 }
 
 /// What scripts and functions take: nothing is known while one runs.

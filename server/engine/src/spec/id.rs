@@ -1,5 +1,6 @@
 //! Indices of commands, and tables by these.
 
+use crate::memory::block;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
@@ -39,6 +40,11 @@ impl<T: Clone> PerCommand<T> {
         let mut all = Self::new(rest);
         values.into_iter().zip(all.0.iter_mut()).for_each(|(value, place)| *place = value);
         all
+    }
+
+    /// Bytes of heap that the table takes, without what its values hold.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        block(size_of_val(&*self.0))
     }
 
     /// All values, in the order of the commands' numbers.

@@ -1,6 +1,7 @@
 //! Finding a command by its name, whatever the case of its letters.
 
 use super::id::CommandId;
+use crate::memory::{block, of_vec};
 
 /// Names up to this long are held in two words and found by one probe; the few longer ones one by one.
 const SHORT: usize = 16;
@@ -75,6 +76,12 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Bytes of heap that the table takes. O(long names).
+    pub(super) fn heap_bytes(&self) -> usize {
+        let long = self.long.iter().map(|(name, _)| block(name.len())).sum::<usize>();
+        block(size_of_val(&*self.buckets)) + of_vec(&self.long) + long
+    }
+
     /// A table of names, each in lower case.
     ///
     /// # Panics

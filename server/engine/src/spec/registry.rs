@@ -6,6 +6,7 @@ use super::id::{CommandId, PerCommand};
 use super::keys::KeySpec;
 use super::names::Names;
 use super::row::{Row, Spec};
+use crate::memory::{block, of_vec};
 use std::sync::Arc;
 
 /// A command of the registry.
@@ -80,6 +81,19 @@ impl CommandTable {
         let Some(bar) = name.iter().position(|&byte| byte == b'|') else { return self.find(name) };
         let word = &name[bar + 1..];
         self.find(&name[..bar])?.subcommand(word)
+    }
+
+    /// Bytes of heap that the registry takes. O(commands).
+    pub(crate) fn heap_bytes(&self) -> usize {
+        /// The two counts that stand before what an `Arc` holds.
+        const COUNTS: usize = 2 * size_of::<usize>();
+        let of_command = |command: &Arc<Command>| {
+            block(COUNTS + size_of::<Command>())
+                + block(command.name.capacity())
+                + of_vec(&command.subcommands)
+        };
+        let commands: usize = self.all.iter().map(of_command).sum();
+        commands + of_vec(&self.all) + of_vec(&self.commands) + self.names.heap_bytes()
     }
 
     /// All commands, in the order of their families.

@@ -118,6 +118,11 @@ impl Stats {
         self.errors.iter().map(|(code, &count)| (&**code, count))
     }
 
+    /// Bytes of heap that the counters of commands take.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.commands.heap_bytes()
+    }
+
     /// CONFIG RESETSTAT: restarts all counters.
     pub(crate) fn reset(&mut self) {
         *self = Stats { last_save_ms: self.last_save_ms, ..Stats::default() };

@@ -35,6 +35,8 @@ fn get_answers_names_as_asked_and_patterns_once_in_order() {
         (&["[hH]z"], &["hz"]),
         (&["h\\z"], &[]),
         (&["h?z", "ti[m]eout", "*zz"], &["timeout"]),
+        (&["key-load-dela*", "*ing-process-events-*"], &[]),
+        (&["key-load-delay", "use-exit-on-panic"], &["key-load-delay", "use-exit-on-panic"]),
         (&["include", "user", "rename-command", "loadmodule"], &[]),
         (
             &["MAXMEM*"],
@@ -335,5 +337,16 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn what_is_ours_can_be_written_back_as_it_is_and_not_changed() {
+    let mut config = Config::default();
+    for name in ["control", "lua-memory-limit", "port-file", "seed", "threads", "time"] {
+        let value = String::from_utf8(config.get(&[name.as_bytes()]).remove(0).1).unwrap();
+        assert_eq!(set(&mut config, &[name, &value]), "OK");
+        let refused = set(&mut config, &[name, "1"]);
+        assert!(refused.ends_with("can't set immutable config"), "{refused}");
     }
 }

@@ -1,0 +1,213 @@
+//! What a run has to show: the number of tests of each unit, and which of them do not pass yet.
+
+use super::Outcome;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which of the suite's tests are run, and how: each mode asks for all that the one before asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Neither DEBUG nor replication, whatever OBJECT ENCODING says.
+    Plain,
+    /// The same, and OBJECT ENCODING has to be Redis'.
+    Encoding,
+    /// Also the tests that need DEBUG.
+    Debug,
+    /// Also those that read the stream of replication.
+    Full,
+}
+
+impl Mode {
+    const ALL: [Mode; 4] = [Mode::Plain, Mode::Encoding, Mode::Debug, Mode::Full];
+
+    /// Its name in scripts and lists.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Plain => "plain",
+            Mode::Encoding => "encoding",
+            Mode::Debug => "debug",
+            Mode::Full => "full",
+        }
+    }
+
+    /// The mode of this name.
+    pub fn of_name(name: &str) -> Option<Mode> {
+        Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// Which number of a row of `units.txt` counts its tests.
+    fn column(self) -> usize {
+        match self {
+            Mode::Plain | Mode::Encoding => 0,
+            Mode::Debug => 1,
+            Mode::Full => 2,
+        }
+    }
+}
+
+/// A test that does not pass yet, in the mode that is expected. A name stands as often as tests of it fail.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    unit: String,
+    test: String,
+    /// It would wait for ever, and is not run.
+    hangs: bool,
+}
+
+/// What runs in one mode have to show.
+#[derive(Debug)]
+pub struct Expected {
+    /// The units, those that take longest first, each with the number of its tests.
+    units: Vec<(String, usize)>,
+    listed: Vec<Listed>,
+}
+
+impl Expected {
+    /// Reads `units.txt` and `not-yet.txt`.
+    ///
+    /// # Errors
+    /// The first line that is wrong.
+    pub fn parse(mode: Mode, units: &str, not_yet: &str) -> Result<Expected, String> {
+        let lines = |text| str::lines(text).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let units = lines(units).map(|line| read_unit(mode, line).ok_or_else(|| line.to_string()));
+        let mut expected = Expected { units: units.collect::<Result<_, _>>()?, listed: Vec::new() };
+        let mut section = None;
+        for line in lines(not_yet) {
+            if let Some(heading) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                section = Some(read_heading(heading).ok_or_else(|| line.to_string())?);
+                continue;
+            }
+            let (unit, test) = line.split_once(": ").ok_or_else(|| line.to_string())?;
+            let is_known = expected.units.iter().any(|(known, _)| known == unit);
+            let (since, hangs) = section.filter(|_| is_known).ok_or_else(|| line.to_string())?;
+            if since <= mode {
+                expected.listed.push(Listed { unit: unit.to_string(), test: test.to_string(), hangs });
+            }
+        }
+        Ok(expected)
+    }
+
+    /// The units that have tests in this mode that can be run, those that take longest first.
+    pub fn units(&self) -> impl Iterator<Item = &str> {
+        let units =
+            self.units.iter().filter(|(unit, tests)| *tests > 0 && !self.hung(unit).any(|test| test == "*"));
+        units.map(|(unit, _)| unit.as_str())
+    }
+
+    /// The tests of a unit that are not to be run.
+    pub fn hung(&self, unit: &str) -> impl Iterator<Item = &str> {
+        let hung = self.listed.iter().filter(move |listed| listed.hangs && listed.unit == unit);
+        hung.map(|listed| listed.test.as_str())
+    }
+
+    /// How many tests of a unit have to pass, and how many there are.
+    pub fn numbers(&self, unit: &str) -> (usize, usize) {
+        let total = self.units.iter().find(|(name, _)| name == unit).map_or(0, |(_, tests)| *tests);
+        let listed = self.listed.iter().filter(|listed| listed.unit == unit).count();
+        (total.saturating_sub(listed), total)
+    }
+
+    /// What is not as it has to be: tests that fail and are not listed, that pass and are, or that did not run.
+    pub fn complaints(&self, unit: &str, outcome: &Outcome) -> Vec<String> {
+        let mut listed: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in self.listed.iter().filter(|listed| listed.unit == unit) {
+            *listed.entry(&entry.test).or_default() += 1;
+        }
+        let names: BTreeSet<&str> =
+            listed.keys().copied().chain(outcome.tests.keys().map(String::as_str)).collect();
+        let (to_pass, _) = self.numbers(unit);
+        let mut complaints = Vec::new();
+        for name in names {
+            let count = outcome.tests.get(name).copied().unwrap_or_default();
+            let listed = listed.get(name).copied().unwrap_or_default();
+            if count.failed > listed {
+                complaints.push(format!("fails, and is not listed: {unit}: {name}"));
+            }
+            // Of several tests of one name, it is the sum that tells.
+            let may_have_passed = count.passed > 0 && count.failed < listed;
+            if may_have_passed && outcome.passed() > to_pass {
+                complaints.push(format!("passes, and is listed: {unit}: {name}"));
+            }
+        }
+        if complaints.is_empty() && outcome.passed() != to_pass {
+            complaints.push(format!("{unit}: {} tests passed instead of {to_pass}", outcome.passed()));
+        }
+        complaints
+    }
+}
+
+/// The mode since which the tests of a section do not pass, and whether they would wait for ever: from `plain: why` or
+/// `debug, not run: why`.
+fn read_heading(heading: &str) -> Option<(Mode, bool)> {
+    let (when, _) = heading.split_once(": ")?;
+    let (mode, hangs) = when.strip_suffix(", not run").map_or((when, false), |mode| (mode, true));
+    Some((Mode::of_name(mode)?, hangs))
+}
+
+/// A unit and the number of its tests, from a row of `units.txt`.
+fn read_unit(mode: Mode, line: &str) -> Option<(String, usize)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [unit, numbers @ ..] = &*words else { return None };
+    let tests = numbers.get(mode.column())?.parse().ok()?;
+    Some(((*unit).to_string(), tests))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITS: &str = "# A comment.\nunit/x  3  4  5\nunit/y  0  1  1\n";
+    const NOT_YET: &str = "[plain: why]\nunit/x: b\n\n[debug: another reason]\nunit/x: d\n";
+
+    fn complaints(mode: Mode, run: &str) -> Vec<String> {
+        let expected = Expected::parse(mode, UNITS, NOT_YET).unwrap();
+        expected.complaints("unit/x", &Outcome::parse("unit/x", run))
+    }
+
+    #[test]
+    fn a_run_that_is_as_expected_has_no_complaints() {
+        let plain = "ok unit/x: a\nfailed unit/x: b\n    x\nok unit/x: a\n";
+        assert!(complaints(Mode::Plain, plain).is_empty());
+        // What is listed may not have run at all.
+        assert!(complaints(Mode::Encoding, "ok unit/x: a\nok unit/x: a\n").is_empty());
+        assert!(complaints(Mode::Debug, &format!("{plain}failed unit/x: d\n")).is_empty());
+        let expected = Expected::parse(Mode::Plain, UNITS, NOT_YET).unwrap();
+        assert_eq!(expected.units().collect::<Vec<_>>(), ["unit/x"]);
+        assert_eq!(expected.numbers("unit/x"), (2, 3));
+    }
+
+    #[test]
+    fn what_changes_is_told() {
+        let new = complaints(Mode::Plain, "ok unit/x: a\nfailed unit/x: b\nfailed unit/x: a\n");
+        assert_eq!(new, ["fails, and is not listed: unit/x: a"]);
+        let mended = complaints(Mode::Plain, "ok unit/x: a\nok unit/x: b\nok unit/x: a\n");
+        assert_eq!(mended, ["passes, and is listed: unit/x: b"]);
+        let lost = complaints(Mode::Plain, "ok unit/x: a\nfailed unit/x: (between tests)\n");
+        assert_eq!(lost, ["unit/x: 1 tests passed instead of 2"]);
+    }
+
+    #[test]
+    fn what_would_wait_for_ever_is_not_run() {
+        let units = "unit/x 3 3 3\nunit/y 4 4 4\n";
+        let not_yet = "[plain, not run: why]\nunit/x: a\nunit/y: *\n[plain: why]\nunit/x: b\n";
+        let expected = Expected::parse(Mode::Plain, units, not_yet).unwrap();
+        assert_eq!(expected.units().collect::<Vec<_>>(), ["unit/x"]);
+        assert_eq!(expected.hung("unit/x").collect::<Vec<_>>(), ["a"]);
+        assert_eq!(expected.numbers("unit/x"), (1, 3));
+        let run = Outcome::parse("unit/x", "failed unit/x: b\nok unit/x: c\n");
+        assert!(expected.complaints("unit/x", &run).is_empty());
+    }
+
+    #[test]
+    fn what_a_list_cannot_mean_is_refused() {
+        for (units, not_yet) in [
+            ("unit/x", ""),
+            (UNITS, "unit/x: b"),
+            (UNITS, "[sometimes: why]"),
+            (UNITS, "[plain, perhaps: why]"),
+            (UNITS, "[plain: why]\nunit/z: b"),
+            (UNITS, "[plain: why]\nunit/x b"),
+        ] {
+            assert!(Expected::parse(Mode::Plain, units, not_yet).is_err(), "{units} {not_yet}");
+        }
+    }
+}

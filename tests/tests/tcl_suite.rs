@@ -1,0 +1,99 @@
+//! Redis' own test suite runs against our program: every test passes that passes on redis-server 7.0.15, but for those
+//! that `tests/tcl-suite/not-yet.txt` lists, and these do not.
+
+use lockwheel_tests::program::Process;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::tcl_suite::{Expected, Mode, Outcome, Suite};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::thread;
+
+const UNITS: &str = include_str!("../tcl-suite/units.txt");
+const NOT_YET: &str = include_str!("../tcl-suite/not-yet.txt");
+
+/// How many units run at once, each with a server of its own: much of their time they wait.
+const LANES: u16 = 3;
+
+/// The suite's own ports: those of a lane follow those of the lane before.
+const BASE_PORT: u16 = 21_111;
+const PORTS_OF_A_LANE: u16 = 100;
+
+/// What our program is started with: what the suite expects of a server that it did not start itself. It also takes for
+/// granted that what one client sends after another runs after it, which holds for one thread that serves them all.
+const OPTIONS: &[&str] =
+    &["--save", "", "--enable-debug-command", "yes", "--enable-protected-configs", "yes", "--threads", "1"];
+
+/// The modes to run: those of the environment's `LOCKWHEEL_TCL_MODES`, parted by spaces, else `plain`.
+fn modes() -> Vec<Mode> {
+    let named = std::env::var("LOCKWHEEL_TCL_MODES").unwrap_or_else(|_| "plain".to_string());
+    let mode = |name| Mode::of_name(name).unwrap_or_else(|| panic!("{name} is no mode of the suite"));
+    named.split_whitespace().map(mode).collect()
+}
+
+fn expected(mode: Mode) -> Expected {
+    Expected::parse(mode, UNITS, NOT_YET).unwrap_or_else(|line| panic!("what does this line say? {line}"))
+}
+
+/// Runs each unit of a mode against a fresh server of ours, and tells what is not as expected.
+fn complaints(suite: &Suite, mode: Mode) -> Vec<String> {
+    let expected = expected(mode);
+    let waiting: Mutex<VecDeque<&str>> = Mutex::new(expected.units().collect());
+    let complaints = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for lane in 0..LANES {
+            let (expected, waiting, complaints) = (&expected, &waiting, &complaints);
+            scope.spawn(move || {
+                let next = || waiting.lock().unwrap().pop_front();
+                while let Some(unit) = next() {
+                    let told = run(suite, mode, unit, lane, expected);
+                    complaints.lock().unwrap().extend(told);
+                }
+            });
+        }
+    });
+    complaints.into_inner().unwrap()
+}
+
+/// Runs a unit, and tells what is not as expected, with what the suite said.
+fn run(suite: &Suite, mode: Mode, unit: &str, lane: u16, expected: &Expected) -> Option<String> {
+    let base_port = BASE_PORT + lane * PORTS_OF_A_LANE;
+    let server = Process::start(OPTIONS);
+    let hung: Vec<&str> = expected.hung(unit).collect();
+    let outcome = suite.run(mode, unit, server.addr().port(), base_port, &hung);
+    let (to_pass, total) = expected.numbers(unit);
+    println!("{}: {unit}: {} of {total} pass, expected {to_pass}", mode.name(), outcome.passed());
+    let mut told = expected.complaints(unit, &outcome);
+    if told.is_empty() {
+        return None;
+    }
+    told.extend(not_run(suite, mode, unit, base_port, &outcome));
+    told.extend(outcome.failures);
+    Some(format!("{}: {}", mode.name(), told.join("\n")))
+}
+
+/// The tests of a unit that redis-server runs and ours did not, where there is one to ask.
+fn not_run(suite: &Suite, mode: Mode, unit: &str, base_port: u16, outcome: &Outcome) -> Vec<String> {
+    let options = ["--enable-protected-configs", "yes"];
+    let Some(server) = RealServer::start(Kind::Redis, &options) else { return Vec::new() };
+    let theirs = suite.run(mode, unit, server.port(), base_port, &[]);
+    let missing = theirs.tests.keys().filter(|name| !outcome.tests.contains_key(*name));
+    missing.map(|name| format!("did not run: {unit}: {name}")).collect()
+}
+
+#[test]
+fn what_passes_on_redis_passes_here_but_for_what_is_listed() {
+    let Some(suite) = Suite::fetch() else { return };
+    let complaints: Vec<String> = modes().into_iter().flat_map(|mode| complaints(&suite, mode)).collect();
+    assert!(
+        complaints.is_empty(),
+        "tests/tcl-suite/not-yet.txt is not right:\n\n{}",
+        complaints.join("\n\n")
+    );
+}
+
+#[test]
+fn the_lists_can_be_read_in_every_mode() {
+    for mode in [Mode::Plain, Mode::Encoding, Mode::Debug, Mode::Full] {
+        assert!(expected(mode).units().count() > 25);
+    }
+}
