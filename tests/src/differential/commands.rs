@@ -25,7 +25,10 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pubsub|help", "each server explains what it has"),
     ("object|help", "each server explains what it has"),
     ("module", "each server has its own modules: the tests of a server by itself"),
-    ("dump", "a table has an order of its own: the bytes of all other values are part of the states compared"),
+    (
+        "dump",
+        "a table has an order of its own: the bytes of all other values are part of the states compared",
+    ),
     ("cluster", "always the same error: the tests of a server by itself"),
     ("asking", "always the same error: the tests of a server by itself"),
     ("readonly", "always the same error: the tests of a server by itself"),

@@ -93,6 +93,9 @@ const LINES: &[(&str, &[&str])] = &[
             "PFADD q a b",
             "SETRANGE q 16 \"\\x00\\x00\"",
             "PFDEBUG TODENSE q",
+        ],
+    ),
+    (
         "restore",
         &[
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\"",
