@@ -198,7 +198,7 @@ pub fn own_messages_last(kind: Kind, frames: &mut [Reply]) {
 
 fn is_message(frame: &Reply) -> bool {
     let Reply::Push(items) = frame else { return false };
-    matches!(items.first().and_then(Reply::as_bytes), Some(b"message" | b"pmessage"))
+    matches!(items.first().and_then(Reply::as_bytes), Some(b"message" | b"pmessage" | b"smessage"))
 }
 
 /// Whether a command may wait for others.

@@ -349,6 +349,7 @@ fn pool(name: &str, group: &str) -> Pool {
         "value" | "increment" if group == "bitmap" => Pool::Words(FIELD_VALUES),
         "bit" => Pool::Words(BITS),
         "encoding" => Pool::Words(FIELD_KINDS),
+        "index1" | "index2" => Pool::Integers,
         "subcommand" => Pool::Words(&["getreg", "DECODE", "ENCODING", "todense", "x"]),
         "seconds" => Pool::Times(SECONDS),
         "milliseconds" | "ttl" => Pool::Times(MILLISECONDS),

@@ -25,6 +25,12 @@ const COMMANDS: &[&str] = &[
     "PUBLISH",
     "PUBLISH",
     "EVAL \"return redis.call('publish', ARGV[1], ARGV[2])\" 0",
+    "SSUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "SPUBLISH",
+    "EVAL \"return redis.call('spublish', ARGV[1], ARGV[2])\" 0",
+    "PUBSUB SHARDNUMSUB",
+    "PUBSUB SHARDCHANNELS",
     "PUBSUB NUMSUB",
     "PUBSUB NUMPAT",
     "PUBSUB CHANNELS",
@@ -67,13 +73,14 @@ fn line(rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut words = crate::client::split(command);
     let channel = |rng: &mut Rng| rng.pick(CHANNELS).as_bytes().to_vec();
     match command {
-        "SUBSCRIBE" | "UNSUBSCRIBE" | "PUBSUB NUMSUB" => {
+        "SUBSCRIBE" | "UNSUBSCRIBE" | "PUBSUB NUMSUB" | "SSUBSCRIBE" | "SUNSUBSCRIBE"
+        | "PUBSUB SHARDNUMSUB" => {
             (0..rng.below(4)).for_each(|_| words.push(channel(rng)));
         }
         "PSUBSCRIBE" | "PUNSUBSCRIBE" => {
             (0..rng.below(4)).for_each(|_| words.push(rng.pick(PATTERNS).as_bytes().to_vec()));
         }
-        "PUBSUB NUMPAT" | "PUBSUB CHANNELS" | "RESET" => {}
+        "PUBSUB NUMPAT" | "PUBSUB CHANNELS" | "PUBSUB SHARDCHANNELS" | "RESET" => {}
         "PING" | "ECHO" => words.push(b"x".to_vec()),
         _ => words.extend([channel(rng), format!("m{}", rng.below(100)).into_bytes()]),
     }
@@ -148,7 +155,7 @@ fn is_confirmation(items: &[Reply]) -> bool {
 /// Whether a command's answers come in an order that Redis does not promise.
 fn leaves_all(arguments: &[Vec<u8>]) -> bool {
     matches!(arguments, [name] if name.ends_with(b"UNSUBSCRIBE"))
-        || matches!(arguments, [name, sub] if name == b"PUBSUB" && sub == b"CHANNELS")
+        || matches!(arguments, [name, sub] if name == b"PUBSUB" && sub.ends_with(b"CHANNELS"))
 }
 
 /// The sender's frames with the names that are told in an order of their own; the counts stay where they are.

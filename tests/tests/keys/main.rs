@@ -4,5 +4,6 @@ mod beside;
 mod databases;
 mod expiry;
 mod generic;
+mod moving;
 mod scan;
 mod strings;

@@ -23,4 +23,5 @@ pub(crate) use request::Request;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;
+pub(crate) use subscribed::Subscribed;
 pub use user::User;

@@ -81,7 +81,9 @@ pub struct Session {
     pub(crate) watch_broken: bool,
     pub(crate) channels: Subscribed,
     pub(crate) patterns: Subscribed,
-    /// Bytes of memory of both that are counted.
+    /// Channels of shards.
+    pub(crate) shards: Subscribed,
+    /// Bytes of memory of all three that are counted.
     subscribed_memory: usize,
     /// It waits; its request is parked.
     pub(crate) blocked: bool,
@@ -139,6 +141,7 @@ impl Session {
             watch_broken: false,
             channels: Subscribed::default(),
             patterns: Subscribed::default(),
+            shards: Subscribed::default(),
             subscribed_memory: 0,
             blocked: false,
             closing: None,
@@ -162,6 +165,12 @@ impl Session {
     #[inline]
     pub fn subscriptions(&self) -> usize {
         self.channels.len() + self.patterns.len()
+    }
+
+    /// Whether it is subscribed to anything, a channel of a shard too.
+    #[inline]
+    pub fn is_subscribed(&self) -> bool {
+        self.subscriptions() + self.shards.len() > 0
     }
 
     /// Watches one more key. O(1).
@@ -191,9 +200,9 @@ impl Session {
         self.watched_memory
     }
 
-    /// Counts what its channels and patterns take, after they have changed. O(1).
+    /// Counts what its channels and patterns take, after one has changed. O(1).
     pub(crate) fn count_subscriptions(&mut self) {
-        let memory = self.channels.memory() + self.patterns.memory();
+        let memory = self.channels.memory() + self.patterns.memory() + self.shards.memory();
         self.delivery.buffers().change_state(self.subscribed_memory, memory);
         self.subscribed_memory = memory;
     }

@@ -3,7 +3,7 @@
 use crate::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
-/// The channels of a client, or its patterns.
+/// The channels of a client, or its patterns, or its channels of shards.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribed {
     names: BTreeSet<Box<[u8]>>,

@@ -1,4 +1,4 @@
-//! Whole databases: DBSIZE, FLUSHDB, FLUSHALL.
+//! Whole databases: DBSIZE, FLUSHDB, FLUSHALL, SWAPDB.
 
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
@@ -38,6 +38,21 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .syntax("[async: ASYNC@4.0.0 | SYNC@6.2.0]")
         .tips(FLUSH_TIPS)
         .errors(&["ERR syntax error"]),
+    Row::new("swapdb", 3, swapdb as DataHandler)
+        .flags(&[Flags::WRITE, Flags::FAST])
+        .categories(&["keyspace", "dangerous"])
+        .about(
+            "server",
+            "4.0.0",
+            "O(N) where N is the count of clients watching or blocking on keys from both databases.",
+        )
+        .summary("Exchanges the keys of two databases; clients stay where they are.")
+        .syntax("index1 index2")
+        .errors(&[
+            "ERR invalid first DB index",
+            "ERR invalid second DB index",
+            "ERR DB index is out of range",
+        ]),
 ];
 
 fn dbsize(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -66,6 +81,21 @@ fn flushall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.flush();
     }
     tx.select(home);
+    reply.ok();
+    Ok(())
+}
+
+fn swapdb(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let index = |at, error| match args.int(at) {
+        Ok(number) if i32::try_from(number).is_ok() => Ok(number),
+        _ => Err(CommandError::text(error)),
+    };
+    let (one, other) = (index(1, "ERR invalid first DB index")?, index(2, "ERR invalid second DB index")?);
+    let exists = |number: &i64| (0..tx.databases() as i64).contains(number);
+    if ![one, other].iter().all(exists) {
+        return Err(errors::DB_OUT_OF_RANGE);
+    }
+    tx.swap(one as usize, other as usize);
     reply.ok();
     Ok(())
 }

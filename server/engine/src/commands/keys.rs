@@ -1,4 +1,4 @@
-//! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, OBJECT.
+//! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, MOVE, OBJECT.
 
 use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -125,6 +125,19 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR value is out of range, value must between -2147483648 and 2147483647",
             "ERR DB index is out of range",
         ]),
+    Row::new("move", 3, move_key as DataHandler)
+        .flags(&[Flags::WRITE, Flags::FAST])
+        .categories(&["keyspace"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+        .about("generic", "1.0.0", "O(1)")
+        .summary("Moves a key, with its deadline, to another database that has no such key.")
+        .syntax("key db")
+        .errors(&[
+            "ERR source and destination objects are the same",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, value must between -2147483648 and 2147483647",
+            "ERR DB index is out of range",
+        ]),
     Row::container("object", -2, OBJECT)
         .about("generic", "2.2.3", "Depends on subcommand.")
         .summary("Looks at how a key is held."),
@@ -212,6 +225,26 @@ fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
+/// Argument `at` as the number of a database.
+fn parse_database(tx: &Tx<'_>, args: Args<'_>, at: usize) -> Result<usize, CommandError> {
+    let number = args.int_in(at, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
+    let number = usize::try_from(number).ok().filter(|number| *number < tx.databases());
+    number.ok_or(errors::DB_OUT_OF_RANGE)
+}
+
+fn move_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (home, db) = (tx.db(), parse_database(tx, args, 2)?);
+    if db == home {
+        return Err(errors::SAME_OBJECT);
+    }
+    tx.select(db);
+    let free = !tx.exists(&args[1]);
+    tx.select(home);
+    let moved = free && tx.move_to(db, &args[1]);
+    reply.integer(i64::from(moved));
+    Ok(())
+}
+
 /// DB and REPLACE: the database to copy to, and whether to overwrite there.
 fn copy_options(tx: &Tx<'_>, args: Args<'_>) -> Result<(usize, bool), CommandError> {
     let (mut db, mut replace) = (tx.db(), false);
@@ -221,9 +254,7 @@ fn copy_options(tx: &Tx<'_>, args: Args<'_>) -> Result<(usize, bool), CommandErr
             replace = true;
         } else if args.is(at, "db") && at + 1 < args.len() {
             at += 1;
-            let number = args.int_in(at, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
-            let number = usize::try_from(number).ok().filter(|number| *number < tx.databases());
-            db = number.ok_or(errors::DB_OUT_OF_RANGE)?;
+            db = parse_database(tx, args, at)?;
         } else {
             return Err(errors::SYNTAX);
         }

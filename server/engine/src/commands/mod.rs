@@ -9,6 +9,7 @@ mod geo;
 mod hashes;
 mod hyperloglog;
 mod keys;
+mod lcs;
 mod lists;
 mod memory;
 mod pop_first;
@@ -17,6 +18,7 @@ mod sample;
 mod scan;
 mod set_options;
 mod sets;
+mod sort;
 mod sorted_sets;
 mod streams;
 mod string_ranges;
@@ -45,6 +47,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     hyperloglog::debug::ROWS,
     hyperloglog::merge::ROWS,
     keys::ROWS,
+    lcs::ROWS,
     lists::change::ROWS,
     lists::pop::ROWS,
     lists::read::ROWS,
@@ -54,6 +57,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     sets::algebra::ROWS,
     sets::change::ROWS,
     sets::read::ROWS,
+    sort::ROWS,
     sorted_sets::algebra::commands::ROWS,
     sorted_sets::change::ROWS,
     sorted_sets::pop::ROWS,

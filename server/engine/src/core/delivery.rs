@@ -69,7 +69,7 @@ impl Engine {
             session.over_soft_since = None;
             return;
         }
-        let limit = self.config.output_limit(session.subscriptions() > 0);
+        let limit = self.config.output_limit(session.is_subscribed());
         let over_hard = (limit.hard > 0 && pending >= limit.hard) || session.user.is_none();
         let over_soft = limit.soft > 0 && pending >= limit.soft;
         let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };

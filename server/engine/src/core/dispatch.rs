@@ -40,7 +40,7 @@ impl Caller for Client<'_> {
     }
 
     fn is_subscribed(&self) -> bool {
-        self.session.subscriptions() > 0 && self.session.protocol == Protocol::Resp2
+        self.session.is_subscribed() && self.session.protocol == Protocol::Resp2
     }
 
     fn busy(&self) -> Option<EntryKind> {

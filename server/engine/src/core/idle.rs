@@ -22,7 +22,7 @@ impl Engine {
         let session = self.sessions.get(slot);
         let is_watched = self.config.timeout > 0
             && !session.blocked
-            && session.subscriptions() == 0
+            && !session.is_subscribed()
             && session.closing != Some(Closing::Now);
         if is_watched == session.idle_timer.is_some() {
             return;

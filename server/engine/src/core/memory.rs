@@ -37,8 +37,8 @@ impl Engine {
 fn of_pubsub(pubsub: &PubSub) -> usize {
     /// What an allocator rounds a name up by.
     const ROUNDED: usize = 8;
-    let names = pubsub.channels() + pubsub.patterns();
-    let trees = usize::from(pubsub.channels() > 0) + usize::from(pubsub.patterns() > 0);
+    let kinds = [pubsub.channels(), pubsub.patterns(), pubsub.shards()];
+    let (names, trees) = (kinds.iter().sum(), kinds.iter().filter(|names| **names > 0).count());
     let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
     pubsub.name_bytes()
         + names * ROUNDED

@@ -31,6 +31,17 @@ impl Engine {
         }
     }
 
+    /// Sends a message to the subscribers of a channel of a shard.
+    pub(crate) fn send_to_shard(&mut self, channel: &[u8], message: &[u8]) {
+        let ids: Vec<u64> = self.pubsub.listening_to_shard(channel).collect();
+        self.send_to(&ids, channel.len() + message.len(), &|reply: &mut dyn Reply| {
+            reply.push(3);
+            reply.bulk(b"smessage");
+            reply.bulk(channel);
+            reply.bulk(message);
+        });
+    }
+
     /// Sends a message with texts of `len` bytes in all to some sessions.
     fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
         let account = self.memory.messages.clone();
@@ -47,9 +58,11 @@ impl Engine {
         let session = self.sessions.get_mut(slot);
         let channels = std::mem::take(&mut session.channels);
         let patterns = std::mem::take(&mut session.patterns);
+        let shards = std::mem::take(&mut session.shards);
         let id = session.id;
         channels.iter().for_each(|channel| self.pubsub.unsubscribe(channel, id));
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
+        shards.iter().for_each(|channel| self.pubsub.unsubscribe_shard(channel, id));
         self.subscriptions_changed(slot);
     }
 

@@ -19,7 +19,7 @@ pub struct EntryId(pub(super) u32);
 pub struct Change<'a> {
     /// The database of the key.
     pub db: usize,
-    /// The key; empty when a whole database was flushed.
+    /// The key; empty when whole databases were flushed or exchanged.
     pub key: &'a [u8],
     /// What happened to it.
     pub what: &'a What<'a>,
@@ -87,6 +87,13 @@ pub enum What<'a> {
     Removed(Removal<'a>),
     /// All keys of the database are gone.
     Flushed(Flushed<'a>),
+    /// The keys of two databases have been exchanged.
+    Swapped {
+        /// The one.
+        one: usize,
+        /// The other.
+        other: usize,
+    },
 }
 
 /// A key that is gone.
@@ -155,7 +162,7 @@ impl What<'_> {
             | What::Copied { .. }
             | What::Restored { .. } => Interests::ADDED,
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
-            What::Flushed(_) => Interests::KEYS.with(Interests::VALUES),
+            What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
         }
     }
 }

@@ -142,6 +142,11 @@ impl Tx<'_> {
         self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for }));
     }
 
+    /// The keys of two databases have been exchanged.
+    pub(super) fn swapped(&mut self, one: usize, other: usize) {
+        self.report(b"", &What::Swapped { one, other });
+    }
+
     #[inline(always)]
     fn report(&mut self, key: &[u8], what: &What<'_>) {
         self.keyspace.report(&Change { db: self.db, key, what, actor: self.actor, now: self.now });

@@ -141,6 +141,8 @@ pub mod events {
         LREM = LIST "lrem";
         LSET = LIST "lset";
         LTRIM = LIST "ltrim";
+        MOVE_FROM = GENERIC "move_from";
+        MOVE_TO = GENERIC "move_to";
         NEW = NEW "new";
         PERSIST = GENERIC "persist";
         PFADD = STRING "pfadd";
@@ -154,6 +156,7 @@ pub mod events {
         SET = STRING "set";
         SETBIT = STRING "setbit";
         SETRANGE = STRING "setrange";
+        SORTSTORE = LIST "sortstore";
         SINTERSTORE = SET "sinterstore";
         SPOP = SET "spop";
         SREM = SET "srem";

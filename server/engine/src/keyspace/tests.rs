@@ -114,6 +114,7 @@ impl Subscriber for Recorder {
             What::Restored { .. } => "restored".to_owned(),
             What::Replaced { before, .. } => format!("another {}", before.type_name()),
             What::Removed(Removal { mark, cause, .. }) => format!("{cause:?} {} of", mark.is_some()),
+            What::Swapped { one, other } => format!("{one} for {other}"),
             What::Flushed(flushed) => {
                 format!("flushed {} {}", flushed.marked().count(), flushed.waited_for().count())
             }

@@ -1,6 +1,6 @@
 //! The transaction: the only way to keys.
 
-use super::actor::Actor;
+use super::actor::{Actor, CalledBy};
 use super::database::Database;
 use super::db_key::hash_of;
 use super::effects::Effect;
@@ -60,6 +60,11 @@ impl Tx<'_> {
     /// The instant, the same from the start of a command or script to its end.
     pub fn now(&self) -> Now {
         self.now
+    }
+
+    /// How the command came to run.
+    pub fn called_by(&self) -> CalledBy<'_> {
+        self.actor.called_by
     }
 
     /// The limits at which values change their encoding.

@@ -174,6 +174,24 @@ impl Tx<'_> {
         is_built
     }
 
+    /// Moves a key with its value and deadline to another database, where there must be no such key, with its events;
+    /// whether it was there. O(1).
+    pub fn move_to(&mut self, to_db: usize, key: &[u8]) -> bool {
+        let Some(Removed { entry, deadline, mark }) = self.remove_apart(key) else { return false };
+        let from_db = std::mem::replace(&mut self.db, to_db);
+        let at = self.set(key, entry.value, false);
+        self.copied((at, key), (from_db, key), mark, true);
+        if let Some((deadline, _)) = deadline {
+            self.set_deadline(key, deadline);
+        }
+        self.db = from_db;
+        self.changed(key, events::MOVE_FROM);
+        self.db = to_db;
+        self.changed(key, events::MOVE_TO);
+        self.db = from_db;
+        true
+    }
+
     /// Removes the key without reporting it; whether it existed. O(1): a large value is freed later.
     pub fn discard(&mut self, key: &[u8]) -> bool {
         let Some(removed) = self.remove(key) else { return false };
@@ -219,6 +237,37 @@ impl Tx<'_> {
     pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
         let hash = self.expire_then_hash(key);
         self.keyspace.databases[self.db].clear_deadline(hash, key)
+    }
+
+    /// Exchanges the keys of two databases, without events. Clients stay with their databases: those that watch a key
+    /// that either of them has see it changed, those that wait for one are retried. O(keys watched or waited for, and
+    /// what subscribers keep of either).
+    pub fn swap(&mut self, one: usize, other: usize) {
+        let keyspace = &mut *self.keyspace;
+        keyspace.counters.dirty += 1;
+        if one == other {
+            return;
+        }
+        for db in [one, other] {
+            for key in keyspace.watches.keys(db) {
+                let hash = hash_of(&keyspace.hasher, &key);
+                let has_it = |db: usize| {
+                    keyspace.databases[db].find_live(hash, &key, keyspace.expiry_backlog).is_some()
+                };
+                if has_it(one) || has_it(other) {
+                    keyspace.watches.changed(db, &key);
+                }
+            }
+        }
+        keyspace.databases.swap(one, other);
+        if keyspace.timed > one.min(other) {
+            keyspace.timed = keyspace.timed.max(one.max(other) + 1);
+        }
+        self.swapped(one, other);
+        let keyspace = &mut *self.keyspace;
+        for db in [one, other] {
+            keyspace.waiters.keys_of(db).iter().for_each(|key| keyspace.waiters.signal(db, key));
+        }
     }
 
     /// Removes all keys of the database, without events, also those that are due and left for later; how many there

@@ -11,9 +11,11 @@ type Subscribers = BTreeMap<Box<[u8]>, BTreeSet<u64>>;
 pub(crate) struct PubSub {
     channels: Subscribers,
     patterns: Subscribers,
-    /// Bytes of the names of both.
+    /// Of channels of shards, which are apart from the others.
+    shards: Subscribers,
+    /// Bytes of the names of all.
     names: usize,
-    /// How many subscriptions there are to both.
+    /// How many subscriptions there are to all.
     subscriptions: usize,
 }
 
@@ -31,6 +33,26 @@ impl PubSub {
     /// How many patterns have subscribers.
     pub(crate) fn patterns(&self) -> usize {
         self.patterns.len()
+    }
+
+    /// How many channels of shards have subscribers.
+    pub(crate) fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Subscribers of a channel of a shard.
+    pub(crate) fn shard_subscribers(&self, channel: &[u8]) -> usize {
+        self.shards.get(channel).map_or(0, BTreeSet::len)
+    }
+
+    /// The subscribers of a channel of a shard, oldest client first.
+    pub(crate) fn listening_to_shard(&self, channel: &[u8]) -> impl Iterator<Item = u64> {
+        self.shards.get(channel).into_iter().flatten().copied()
+    }
+
+    /// The channels of shards with subscribers, in order.
+    pub(crate) fn all_shards(&self) -> impl Iterator<Item = &[u8]> {
+        self.shards.keys().map(|channel| &**channel)
     }
 
     /// Subscribers of the channel itself.
@@ -57,7 +79,7 @@ impl PubSub {
         self.patterns.iter().map(|(pattern, ids)| (&**pattern, ids))
     }
 
-    /// Whether there is any subscription.
+    /// Whether there is any subscription but to channels of shards.
     pub(crate) fn has_audience(&self) -> bool {
         !(self.channels.is_empty() && self.patterns.is_empty())
     }
@@ -70,6 +92,16 @@ impl PubSub {
     /// A client subscribes to a pattern. O(log n).
     pub(crate) fn subscribe_pattern(&mut self, pattern: &[u8], id: u64) {
         self.join(pattern, id, |all| &mut all.patterns);
+    }
+
+    /// A client subscribes to a channel of a shard. O(log n).
+    pub(crate) fn subscribe_shard(&mut self, channel: &[u8], id: u64) {
+        self.join(channel, id, |all| &mut all.shards);
+    }
+
+    /// A client unsubscribes from a channel of a shard. O(log n).
+    pub(crate) fn unsubscribe_shard(&mut self, channel: &[u8], id: u64) {
+        self.leave(channel, id, |all| &mut all.shards);
     }
 
     /// A client unsubscribes from a channel. O(log n).

@@ -16,7 +16,7 @@ enum ClientType {
 
 impl ClientType {
     fn of(session: &Session) -> Self {
-        if session.subscriptions() > 0 { ClientType::Pubsub } else { ClientType::Normal }
+        if session.is_subscribed() { ClientType::Pubsub } else { ClientType::Normal }
     }
 
     fn parse(name: &[u8]) -> Result<Self, CommandError> {
@@ -132,7 +132,7 @@ impl Engine {
             session.id, session.peer.addr, session.peer.laddr, session.peer.fd
         );
         let body = format!(
-            " age={} idle={} flags={} db={} sub={} psub={} ssub=0 multi={} qbuf={query} qbuf-free={query_free} \
+            " age={} idle={} flags={} db={} sub={} psub={} ssub={} multi={} qbuf={query} qbuf-free={query_free} \
              argv-mem={parked} multi-mem={multi_bytes} rbs={room} rbp={room} obl={buffered} oll={list} \
              omem={list_memory} tot-mem={total} events={} \
              cmd={command} user={user} redir=-1 resp={resp} lib-name=",
@@ -142,6 +142,7 @@ impl Engine {
             session.db,
             session.channels.len(),
             session.patterns.len(),
+            session.shards.len(),
             multi.map_or(-1, |multi| multi.queue().len() as i64),
             if unwritten > 0 { "rw" } else { "r" },
         );
@@ -153,7 +154,7 @@ impl Engine {
 /// The letters of a client's state, in Redis' order; `N` when there is none.
 fn client_flags(session: &Session) -> String {
     let letters = [
-        (session.subscriptions() > 0, 'P'),
+        (session.is_subscribed(), 'P'),
         (session.multi.is_some(), 'x'),
         (session.blocked, 'b'),
         (session.watch_broken, 'd'),

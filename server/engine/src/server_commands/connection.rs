@@ -212,7 +212,7 @@ fn ping(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
         return Err(CommandError::arity("ping"));
     }
     let message = args.get(1);
-    if session.subscriptions() > 0 && reply.protocol() == Protocol::Resp2 {
+    if session.is_subscribed() && reply.protocol() == Protocol::Resp2 {
         reply.array(2);
         reply.bulk(b"pong");
         reply.bulk(message.unwrap_or_default());

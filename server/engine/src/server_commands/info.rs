@@ -258,7 +258,8 @@ fn stats(engine: &Engine, lines: &mut Lines) {
     lines.field("keyspace_misses", counters.keyspace_misses);
     lines.field("pubsub_channels", engine.pubsub.channels());
     lines.field("pubsub_patterns", engine.pubsub.patterns());
-    lines.zeros(&["pubsubshard_channels", "latest_fork_usec", "total_forks", "migrate_cached_sockets"]);
+    lines.field("pubsubshard_channels", engine.pubsub.shards());
+    lines.zeros(&["latest_fork_usec", "total_forks", "migrate_cached_sockets"]);
     lines.zeros(&["tracking_total_keys", "tracking_total_items", "tracking_total_prefixes"]);
     lines.field("unexpected_error_replies", 0);
     lines.field("total_error_replies", stats.error_replies);

@@ -75,6 +75,15 @@ impl JointOwners {
         }
     }
 
+    /// The locks of two databases have been exchanged. O(n), n all locks.
+    pub(super) fn swap(&mut self, one: usize, other: usize) {
+        let moved: Vec<(DbKey, LockOwners)> =
+            self.by_lock.extract_if(|(db, _), _| *db == one || *db == other).collect();
+        for ((db, key), owners) in moved {
+            self.by_lock.insert((if db == one { other } else { one }, key), owners);
+        }
+    }
+
     /// Bytes of all of it, before an allocator rounds them up; of the nodes of its trees about. O(1).
     pub(super) fn memory(&self) -> usize {
         /// Places in a node of a tree; a lock with fewer owners has one node.

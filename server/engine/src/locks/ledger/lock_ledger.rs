@@ -185,6 +185,13 @@ impl LockLedger {
         self.owners.flushed(db);
     }
 
+    /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
+    pub(super) fn swapped(&mut self, one: usize, other: usize) {
+        self.owners.swap(one, other);
+        self.causes.swap(one, other);
+        self.losses.swap(one, other);
+    }
+
     /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
     #[inline]
     fn ended(

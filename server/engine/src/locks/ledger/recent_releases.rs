@@ -101,6 +101,23 @@ impl<T> RecentReleases<T> {
         }
     }
 
+    /// The keys of two databases have been exchanged. O(n), n all releases.
+    pub(super) fn swap(&mut self, one: usize, other: usize) {
+        for memory in self.ring.iter_mut().flatten() {
+            match memory.db {
+                db if db == one => memory.db = other,
+                db if db == other => memory.db = one,
+                _ => {}
+            }
+        }
+        self.places.clear();
+        let (ring, hasher) = (&self.ring, &self.hasher);
+        let hash = |at: usize| ring[at].as_ref().map_or(0, |memory| memory.hash(hasher));
+        for at in (0..ring.len()).filter(|&at| ring[at].is_some()) {
+            self.places.insert_unique(hash(at), at as u16, |&at| hash(usize::from(at)));
+        }
+    }
+
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn memory(&self) -> usize {
         self.ring.capacity() * size_of::<Option<Memory<T>>>() + self.places.allocation_size() + self.names

@@ -27,6 +27,7 @@ impl Subscriber for LockLedger {
             What::Replaced { at, before } => self.replaced(change, *at, before, context),
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
+            What::Swapped { one, other } => self.swapped(*one, *other),
             What::Changed { .. } => {}
         }
     }

@@ -1,0 +1,203 @@
+//! The table of the longest common subsequences of all prefixes, a bit an entry.
+//!
+//! From one prefix of `b` to the next, the length grows by one or not at all. A row, for a prefix of `a`, is these bits
+//! (0: it grows), and follows from the row before it by one addition of long numbers (Crochemore, Iliopoulos, Pinzon
+//! and Reid, "A fast and practical bit-vector algorithm for the longest common subsequence problem"): 64 entries at a
+//! time. That is enough to find the way back.
+
+/// Where the strings have the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    /// From which place of the first string.
+    pub(super) a: usize,
+    /// From which place of the second.
+    pub(super) b: usize,
+    /// How many.
+    pub(super) len: usize,
+}
+
+const BITS: usize = u64::BITS as usize;
+
+/// Where each byte is in a string, as bits.
+struct Places {
+    /// By byte: its number among those that are wanted, plus 1; 0: it is not.
+    numbers: [usize; 256],
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl Places {
+    /// The places in `b` of the bytes that are in `a`. O(a + b, and the square of neither).
+    fn new(a: &[u8], b: &[u8]) -> Self {
+        let (mut numbers, mut wanted, words) = ([0; 256], 0, b.len().div_ceil(BITS));
+        for &byte in a {
+            let number = &mut numbers[usize::from(byte)];
+            if *number == 0 {
+                wanted += 1;
+                *number = wanted;
+            }
+        }
+        let mut bits = vec![0; wanted * words];
+        for (place, &byte) in b.iter().enumerate() {
+            if let Some(number) = numbers[usize::from(byte)].checked_sub(1) {
+                bits[number * words + place / BITS] |= 1 << (place % BITS);
+            }
+        }
+        Places { numbers, words, bits }
+    }
+
+    fn of(&self, byte: u8) -> &[u64] {
+        let from = (self.numbers[usize::from(byte)] - 1) * self.words;
+        &self.bits[from..from + self.words]
+    }
+}
+
+/// Makes a row the next one, where the byte's `places` are.
+fn step(row: &mut [u64], places: &[u64]) {
+    let mut carry = false;
+    for (word, places) in row.iter_mut().zip(places) {
+        let common = *word & places;
+        let (sum, first) = word.overflowing_add(common);
+        let (sum, second) = sum.overflowing_add(u64::from(carry));
+        carry = first || second;
+        *word = sum | (*word & !places);
+    }
+}
+
+/// How many of the first `len` bits of a row say that the length grows.
+fn grown(row: &[u64], len: usize) -> usize {
+    let (whole, rest) = row.split_at(len / BITS);
+    let zeros: usize = whole.iter().map(|word| word.count_zeros() as usize).sum();
+    let last = rest.first().map_or(0, |word| !word & ((1 << (len % BITS)) - 1));
+    zeros + last.count_ones() as usize
+}
+
+/// The length of the longest common subsequence. O(a b / 64).
+pub(super) fn length(a: &[u8], b: &[u8]) -> usize {
+    let places = Places::new(a, b);
+    let mut row = vec![u64::MAX; places.words];
+    a.iter().for_each(|byte| step(&mut row, places.of(*byte)));
+    grown(&row, b.len())
+}
+
+/// The table of two strings: their product in bits.
+#[derive(Debug)]
+pub(super) struct Table<'a> {
+    a: &'a [u8],
+    b: &'a [u8],
+    words: usize,
+    /// A row for each byte of `a`.
+    rows: Vec<u64>,
+}
+
+impl<'a> Table<'a> {
+    /// Makes it. O(a b / 64).
+    pub(super) fn new(a: &'a [u8], b: &'a [u8]) -> Self {
+        let places = Places::new(a, b);
+        let mut row = vec![u64::MAX; places.words];
+        let mut rows = Vec::with_capacity(a.len() * row.len());
+        for byte in a {
+            step(&mut row, places.of(*byte));
+            rows.extend_from_slice(&row);
+        }
+        Table { a, b, words: row.len(), rows }
+    }
+
+    /// The length of the longest common subsequence.
+    pub(super) fn length(&self) -> usize {
+        match self.a.len().checked_sub(1) {
+            Some(last) => grown(&self.rows[last * self.words..], self.b.len()),
+            None => 0,
+        }
+    }
+
+    /// Whether the length of `a` up to `i` grows from `b` up to `j - 1` to `b` up to `j`.
+    fn grows(&self, i: usize, j: usize) -> bool {
+        let word = self.rows[(i - 1) * self.words + (j - 1) / BITS];
+        word >> ((j - 1) % BITS) & 1 == 0
+    }
+
+    /// The longest common subsequence that Redis would find. O(a + b).
+    pub(super) fn subsequence(&self) -> Vec<u8> {
+        let mut reversed = Vec::new();
+        self.walk(|i, _| reversed.push(self.a[i]));
+        reversed.reverse();
+        reversed
+    }
+
+    /// The runs of common bytes, from the last. O(a + b).
+    pub(super) fn matches(&self) -> Vec<Match> {
+        let mut matches: Vec<Match> = Vec::new();
+        self.walk(|i, j| match matches.last_mut() {
+            Some(last) if last.a == i + 1 && last.b == j + 1 => {
+                *last = Match { a: i, b: j, len: last.len + 1 };
+            }
+            _ => matches.push(Match { a: i, b: j, len: 1 }),
+        });
+        matches
+    }
+
+    /// Goes from the ends to the beginning, and visits the places of the bytes of the subsequence.
+    fn walk(&self, mut visit: impl FnMut(usize, usize)) {
+        let (mut i, mut j) = (self.a.len(), self.b.len());
+        while i > 0 && j > 0 {
+            if self.a[i - 1] == self.b[j - 1] {
+                (i, j) = (i - 1, j - 1);
+                visit(i, j);
+            } else if self.grows(i, j) {
+                // One byte less of `b` would be one less in common; of `a`, none.
+                i -= 1;
+            } else {
+                j -= 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The table as it is in every book, and the way back as Redis goes it.
+    fn by_the_book(a: &[u8], b: &[u8]) -> (usize, Vec<u8>) {
+        let mut lengths = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 1..=a.len() {
+            for j in 1..=b.len() {
+                lengths[i][j] = match a[i - 1] == b[j - 1] {
+                    true => lengths[i - 1][j - 1] + 1,
+                    false => lengths[i - 1][j].max(lengths[i][j - 1]),
+                };
+            }
+        }
+        let (mut i, mut j, mut found) = (a.len(), b.len(), Vec::new());
+        while i > 0 && j > 0 {
+            if a[i - 1] == b[j - 1] {
+                found.insert(0, a[i - 1]);
+                (i, j) = (i - 1, j - 1);
+            } else if lengths[i - 1][j] > lengths[i][j - 1] {
+                i -= 1;
+            } else {
+                j -= 1;
+            }
+        }
+        (lengths[a.len()][b.len()], found)
+    }
+
+    proptest! {
+        #[test]
+        fn bits_tell_what_numbers_do(a in "[a-d]{0,150}", b in "[a-d]{0,150}") {
+            let (a, b) = (a.as_bytes(), b.as_bytes());
+            let (len, subsequence) = by_the_book(a, b);
+            let table = Table::new(a, b);
+            prop_assert_eq!(length(a, b), len);
+            prop_assert_eq!(table.length(), len);
+            prop_assert_eq!(table.subsequence(), subsequence);
+            let matches = table.matches();
+            prop_assert_eq!(matches.iter().map(|found| found.len).sum::<usize>(), len);
+            for Match { a: from, b: to, len } in matches {
+                prop_assert_eq!(&a[from..from + len], &b[to..to + len]);
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The elements that are sorted, copied into one block.
+
+use crate::values::{List, Set, Value, ZSet};
+use std::ops::Range;
+
+/// Texts by number.
+#[derive(Debug, Default)]
+pub(super) struct Elements {
+    bytes: Vec<u8>,
+    /// Where each is among the bytes.
+    places: Vec<Range<usize>>,
+}
+
+impl Elements {
+    /// Adds one.
+    pub(super) fn push(&mut self, element: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(element);
+        self.places.push(start..self.bytes.len());
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The one of this number, which must be there.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> &[u8] {
+        &self.bytes[self.places[index].clone()]
+    }
+
+    /// Puts them in the order of these numbers, which has each of them once.
+    pub(super) fn reorder(&mut self, order: impl Iterator<Item = usize>) {
+        self.places = order.map(|index| self.places[index].clone()).collect();
+    }
+}
+
+impl<T: AsRef<[u8]>> FromIterator<T> for Elements {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
+        let mut elements = Elements::default();
+        texts.into_iter().for_each(|text| elements.push(text.as_ref()));
+        elements
+    }
+}
+
+/// What holds the elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    None,
+    List,
+    Set,
+    ZSet,
+}
+
+/// A value whose elements can be sorted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source<'a> {
+    None,
+    List(&'a List),
+    Set(&'a Set),
+    ZSet(&'a ZSet),
+}
+
+impl<'a> Source<'a> {
+    /// The value, if it has elements.
+    pub(super) fn of(value: &'a Value) -> Option<Self> {
+        match value {
+            Value::List(list) => Some(Source::List(list)),
+            Value::Set(set) => Some(Source::Set(set)),
+            Value::ZSet(zset) => Some(Source::ZSet(zset)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Source::None => Kind::None,
+            Source::List(_) => Kind::List,
+            Source::Set(_) => Kind::Set,
+            Source::ZSet(_) => Kind::ZSet,
+        }
+    }
+
+    /// How many elements it has. O(1).
+    pub(super) fn len(self) -> usize {
+        match self {
+            Source::None => 0,
+            Source::List(list) => list.len(),
+            Source::Set(set) => set.len(),
+            Source::ZSet(zset) => zset.len(),
+        }
+    }
+
+    /// All elements. O(n).
+    pub(super) fn all(self) -> Elements {
+        match self {
+            Source::None => Elements::default(),
+            Source::List(list) => list.iter().collect(),
+            Source::Set(set) => set.iter().collect(),
+            Source::ZSet(zset) => zset.iter().map(|(member, _)| member).collect(),
+        }
+    }
+
+    /// The elements that are shown, in their own order or, if they have one, in the reverse of it: some of them, and
+    /// which of these. O(those that are shown), of a set O(n).
+    pub(super) fn in_own_order(self, shown: Range<usize>, descending: bool) -> (Elements, Range<usize>) {
+        let (len, count) = (self.len(), shown.len());
+        let ranks = if descending { len - shown.end..len - shown.start } else { shown.clone() };
+        let elements: Elements = match self {
+            Source::None | Source::Set(_) => return (self.all(), shown),
+            Source::List(list) if descending => list.range(ranks).rev().collect(),
+            Source::List(list) => list.range(ranks).collect(),
+            Source::ZSet(zset) if descending => zset.range(ranks).rev().map(|(member, _)| member).collect(),
+            Source::ZSet(zset) => zset.range(ranks).map(|(member, _)| member).collect(),
+        };
+        (elements, 0..count)
+    }
+}

@@ -1,0 +1,191 @@
+//! SORT, SORT_RO: the elements of a list, a set or a sorted set in order.
+
+mod elements;
+mod options;
+mod order;
+mod pattern;
+
+use crate::keyspace::{CalledBy, Tx, events};
+use crate::spec::{
+    Args, Begin, CommandError, DataHandler, Find, Flags, KeyFlags, KeySpec, Outcome, Row, errors,
+};
+use crate::values::{End, List, Value, ZSet};
+use elements::{Elements, Source};
+use lockwheel_resp::Reply;
+use options::Options;
+use order::Order;
+use std::ops::Range;
+
+const NOT_A_DOUBLE: &str = "ERR One or more scores can't be converted into double";
+const COMPLEXITY: &str = "O(N+M*log(M)) where N is the number of elements in the list or set to sort, and M the number \
+                          of returned elements. When the elements are not sorted, complexity is O(N).";
+const SORTED: KeySpec = KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS]);
+/// Keys that patterns make of elements.
+const BY_PATTERN: KeySpec = KeySpec {
+    flags: KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]),
+    notes: "For the optional BY/GET keyword. It is marked 'unknown' because the key names derive from the content of \
+            the key we sort",
+    begin: Begin::Unknown,
+    find: Find::Unknown,
+};
+const STORED: KeySpec = KeySpec {
+    flags: KeyFlags::of(&[KeyFlags::OW, KeyFlags::UPDATE]),
+    notes: "For the optional STORE keyword. It is marked 'unknown' because the keyword can appear anywhere in the \
+            argument array",
+    begin: Begin::Unknown,
+    find: Find::Unknown,
+};
+const ERRORS: &[&str] = &["ERR syntax error", "ERR value is not an integer or out of range", NOT_A_DOUBLE];
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("sort", -2, sort as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS])
+        .categories(&["set", "sortedset", "list", "dangerous"])
+        .keys(&[SORTED, BY_PATTERN, STORED])
+        .key_finder(find_keys)
+        .about("generic", "1.0.0", COMPLEXITY)
+        .summary(
+            "The elements of a list, a set or a sorted set in order, or what keys named after them hold.",
+        )
+        .syntax(
+            "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA] \
+             [STORE destination]",
+        )
+        .errors(ERRORS),
+    Row::new("sort_ro", -2, sort_ro as DataHandler)
+        .flags(&[Flags::READONLY, Flags::MOVABLEKEYS])
+        .categories(&["set", "sortedset", "list", "dangerous"])
+        .keys(&[SORTED, BY_PATTERN])
+        .key_finder(find_sorted)
+        .about("generic", "7.0.0", COMPLEXITY)
+        .summary("The same as SORT, without STORE.")
+        .syntax("key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA]")
+        .errors(ERRORS),
+];
+
+/// The key that is sorted.
+fn find_sorted(args: Args<'_>) -> Vec<Key> {
+    args.get(1).map(|_| (1, SORTED.flags)).into_iter().collect()
+}
+
+/// The key that is sorted, and that of the last STORE.
+fn find_keys(args: Args<'_>) -> Vec<Key> {
+    let (mut keys, mut stored, mut at) = (find_sorted(args), None, 2);
+    while at < args.len() {
+        if args.is(at, "store") && at + 1 < args.len() {
+            stored = Some((at + 1, STORED.flags));
+        }
+        let arguments = [("limit", 2), ("get", 1), ("by", 1)];
+        at += 1 + arguments.iter().find(|(word, _)| args.is(at, word)).map_or(0, |(_, count)| *count);
+    }
+    keys.extend(stored);
+    keys
+}
+
+fn sort(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, &Options::parse(args, true)?, reply)
+}
+
+fn sort_ro(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, &Options::parse(args, false)?, reply)
+}
+
+fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn Reply) -> Outcome {
+    let Some((elements, shown)) = sorted(tx, &args[1], options)? else { return Err(errors::WRONG_TYPE) };
+    match options.store {
+        Some(destination) => {
+            let stored = store(tx, destination, (&elements, shown), options);
+            reply.integer(stored as i64);
+        }
+        None => answer(tx, (&elements, shown), options, reply),
+    }
+    Ok(())
+}
+
+/// The elements of a key, in order, and which of them are wanted; none when it is of another kind.
+fn sorted(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    options: &Options<'_>,
+) -> Result<Option<(Elements, Range<usize>)>, CommandError> {
+    let Some(source) = tx.get(key).map_or(Some(Source::None), Source::of) else { return Ok(None) };
+    let (kind, len) = (source.kind(), source.len());
+    let shown = options.shown(len);
+    // What a set holds has no order of its own, but a script, or a stored list, must be the same every time.
+    let must_be_same = options.store.is_some() || is_script(tx);
+    let order = match options.order() {
+        None if kind == elements::Kind::Set && must_be_same => Some(Order::TEXT),
+        order => order,
+    };
+    let source = tx.peek(key).and_then(Source::of).unwrap_or(Source::None);
+    let Some(order) = order else {
+        let (elements, shown) = source.in_own_order(shown, options.descending);
+        enlarge(tx, key, kind);
+        return Ok(Some((elements, shown)));
+    };
+    let elements = source.all();
+    enlarge(tx, key, kind);
+    let elements = order.sort(tx, elements, shown.clone(), options)?;
+    Ok(Some((elements, shown)))
+}
+
+fn is_script(tx: &Tx<'_>) -> bool {
+    matches!(tx.called_by(), CalledBy::Script(_))
+}
+
+/// A sorted set that is sorted becomes a large one, as in Redis.
+fn enlarge(tx: &mut Tx<'_>, key: &[u8], kind: elements::Kind) {
+    if kind == elements::Kind::ZSet
+        && let Ok(Some(edit)) = tx.write::<ZSet>(key)
+    {
+        edit.value.expect(0, usize::MAX, edit.encodings);
+    }
+}
+
+fn answer(
+    tx: &mut Tx<'_>,
+    (elements, shown): (&Elements, Range<usize>),
+    options: &Options<'_>,
+    reply: &mut dyn Reply,
+) {
+    reply.array(shown.len() * options.get.len().max(1));
+    for element in shown.map(|index| elements.get(index)) {
+        if options.get.is_empty() {
+            reply.bulk(element);
+        }
+        for pattern in &options.get {
+            pattern.with_value(tx, element, |value| match value {
+                Some(value) => reply.bulk(value),
+                None => reply.null(),
+            });
+        }
+    }
+}
+
+/// Stores what was asked for as a list; how much that is.
+fn store(
+    tx: &mut Tx<'_>,
+    destination: &[u8],
+    (elements, shown): (&Elements, Range<usize>),
+    options: &Options<'_>,
+) -> usize {
+    let mut found = Elements::default();
+    for element in shown.map(|index| elements.get(index)) {
+        if options.get.is_empty() {
+            found.push(element);
+        }
+        for pattern in &options.get {
+            pattern.with_value(tx, element, |value| found.push(value.unwrap_or_default()));
+        }
+    }
+    if found.len() == 0 {
+        tx.delete(destination);
+        return 0;
+    }
+    let mut list = List::new();
+    list.push_all(End::Right, (0..found.len()).map(|index| found.get(index)), tx.encodings());
+    tx.set(destination, Value::List(list), false);
+    tx.changed(destination, events::SORTSTORE);
+    found.len()
+}

@@ -1,0 +1,72 @@
+//! The options of SORT.
+
+use super::order::{By, Order};
+use super::pattern::Pattern;
+use crate::spec::{Args, CommandError, errors};
+use std::ops::Range;
+
+/// What SORT was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Options<'a> {
+    /// What the elements are ordered by; none: they stay in their own order.
+    by: By<'a>,
+    /// Whether they are compared as texts.
+    alpha: bool,
+    /// Whether the last in order comes first.
+    pub(super) descending: bool,
+    /// The first that is wanted, and how many; negative: all.
+    limit: Option<(i64, i64)>,
+    /// What is answered for each element; nothing: itself.
+    pub(super) get: Vec<Pattern<'a>>,
+    /// Where the answer is stored.
+    pub(super) store: Option<&'a [u8]>,
+}
+
+impl<'a> Options<'a> {
+    /// The options of a request, STORE among them if it `may_store`. The last of several counts, but for GET.
+    pub(super) fn parse(args: Args<'a>, may_store: bool) -> Result<Self, CommandError> {
+        let (mut options, mut at) = (Options::default(), 2);
+        while at < args.len() {
+            let following = args.from(at + 1);
+            if args.is(at, "asc") {
+                options.descending = false;
+            } else if args.is(at, "desc") {
+                options.descending = true;
+            } else if args.is(at, "alpha") {
+                options.alpha = true;
+            } else if args.is(at, "limit") && following.len() >= 2 {
+                options.limit = Some((args.int(at + 1)?, args.int(at + 2)?));
+                at += 2;
+            } else if let Some(&word) = following.first() {
+                if args.is(at, "by") {
+                    // Once there is no order, there is none.
+                    options.by = if options.by == By::Nothing { By::Nothing } else { By::parse(word) };
+                } else if args.is(at, "get") {
+                    options.get.push(Pattern::parse(word));
+                } else if may_store && args.is(at, "store") {
+                    options.store = Some(word);
+                } else {
+                    return Err(errors::SYNTAX);
+                }
+                at += 1;
+            } else {
+                return Err(errors::SYNTAX);
+            }
+            at += 1;
+        }
+        Ok(options)
+    }
+
+    /// The order of the elements; none: their own.
+    pub(super) fn order(&self) -> Option<Order<'_>> {
+        Order::new(&self.by, self.alpha)
+    }
+
+    /// Which of so many elements are wanted.
+    pub(super) fn shown(&self, len: usize) -> Range<usize> {
+        let Some((start, count)) = self.limit else { return 0..len };
+        let within = |number: i64| usize::try_from(number).unwrap_or(0).min(len);
+        let (start, count) = (within(start), if count < 0 { len } else { within(count) });
+        start..(start + count).min(len)
+    }
+}
