@@ -7,7 +7,7 @@ mod pattern;
 
 use crate::keyspace::{CalledBy, Tx, events};
 use crate::spec::{
-    Args, Begin, CommandError, DataHandler, Find, Flags, KeyFlags, KeySpec, Outcome, Row, errors,
+    Args, Begin, CommandError, DataHandler, Find, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors,
 };
 use crate::values::{End, List, Value, ZSet};
 use elements::{Elements, Source};
