@@ -186,6 +186,12 @@ impl Log {
         self.nodes.len()
     }
 
+    /// The number of nodes of the radix tree in which Redis would keep these nodes. O(1).
+    #[must_use]
+    pub fn radix_nodes(&self) -> usize {
+        self.nodes.radix_nodes()
+    }
+
     /// Bytes of heap that it holds. O(1).
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

@@ -2,6 +2,7 @@
 
 use super::id::StreamId;
 use super::node::Node;
+use super::radix::{Keys, nodes_of};
 use crate::memory::of_trees;
 use std::collections::{BTreeMap, btree_map};
 
@@ -14,11 +15,14 @@ pub(super) struct Nodes {
     open: Option<(StreamId, Node)>,
     /// Bytes of heap of the blocks of all nodes.
     bytes: usize,
+    /// Nodes of the radix tree that Redis would have, without its root.
+    radix: usize,
 }
 
 impl Clone for Nodes {
     fn clone(&self) -> Self {
-        let mut copy = Self { closed: self.closed.clone(), open: self.open.clone(), bytes: 0 };
+        let (closed, open) = (self.closed.clone(), self.open.clone());
+        let mut copy = Self { closed, open, bytes: 0, radix: self.radix };
         // Copies have no spare room.
         copy.recount();
         copy
@@ -29,6 +33,11 @@ impl Nodes {
     /// How many there are. O(1).
     pub(super) fn len(&self) -> usize {
         self.closed.len() + usize::from(self.open.is_some())
+    }
+
+    /// How many nodes the radix tree has in which Redis would keep these. O(1).
+    pub(super) fn radix_nodes(&self) -> usize {
+        self.radix + 1
     }
 
     /// Bytes of heap that they hold. O(1).
@@ -61,10 +70,14 @@ impl Nodes {
         make: impl FnOnce() -> (StreamId, Node),
         append: impl FnOnce(StreamId, &mut Node),
     ) {
-        let before = self.last().map_or(0, Node::heap_bytes);
+        let before = self.last().map(Node::heap_bytes);
         let (first, node) = self.open.get_or_insert_with(make);
         append(*first, node);
-        self.bytes = self.bytes - before + node.heap_bytes();
+        self.bytes = self.bytes - before.unwrap_or(0) + node.heap_bytes();
+        if before.is_none() {
+            let first = *first;
+            self.radix += nodes_of(self, first);
+        }
     }
 
     /// The last one is full: what is appended makes a new one.
@@ -95,6 +108,9 @@ impl Nodes {
 
     /// Removes the one with this first id.
     pub(super) fn remove(&mut self, first: StreamId) -> Option<Node> {
+        if self.at_or_after(first) == Some(first) {
+            self.radix -= nodes_of(self, first);
+        }
         let removed = match self.open.take_if(|(open, _)| *open == first) {
             Some((_, node)) => {
                 // Entries are appended to the one that is the last now.
@@ -109,10 +125,7 @@ impl Nodes {
 
     /// From the one that the entry `start` may be in on.
     pub(super) fn from(&self, start: StreamId) -> NodeIter<'_> {
-        let begin = match &self.open {
-            Some((first, _)) if start >= *first => *first,
-            _ => self.closed.range(..=start).next_back().map_or(StreamId::MIN, |(first, _)| *first),
-        };
+        let begin = self.at_or_before(start).unwrap_or(StreamId::MIN);
         let open = self.open.as_ref().map(|(first, node)| (*first, node));
         NodeIter { closed: self.closed.range(begin..), open }
     }
@@ -122,6 +135,20 @@ impl Nodes {
         let open = self.open.as_ref().filter(|(first, _)| *first <= end);
         let open = open.map(|(first, node)| (*first, node));
         NodeIter { closed: self.closed.range(..=end), open }
+    }
+}
+
+impl Keys for Nodes {
+    fn at_or_after(&self, id: StreamId) -> Option<StreamId> {
+        let open = || self.open.as_ref().map(|(first, _)| *first).filter(|first| *first >= id);
+        self.closed.range(id..).next().map(|(first, _)| *first).or_else(open)
+    }
+
+    fn at_or_before(&self, id: StreamId) -> Option<StreamId> {
+        match &self.open {
+            Some((first, _)) if *first <= id => Some(*first),
+            _ => self.closed.range(..=id).next_back().map(|(first, _)| *first),
+        }
     }
 }
 

@@ -1,98 +1,134 @@
-//! How many nodes Redis' radix tree of a log would have: XINFO STREAM tells.
+//! How many nodes Redis' radix tree of a stream would have, which XINFO STREAM tells: its keys are the first ids of the
+//! stream's nodes, both numbers with the highest byte first.
+//!
+//! A key ends in a node, and where keys part there is one. So is all that stands between two of these, where it is more
+//! than the one byte that chooses the way.
 
 use super::id::StreamId;
-use super::log::Log;
 
-/// Bytes of an id as a key.
-const KEY: usize = 16;
+/// Bytes of a key.
+const KEY: u32 = 16;
 
-/// What has been counted of the tree of keys that come in their order.
-#[derive(Debug, Default)]
-struct RadixTree {
-    nodes: usize,
-    last: Option<[u8; KEY]>,
-    /// The lengths of the beginnings of the last key after which the tree branches, the shortest first.
-    branches: Vec<usize>,
+/// Keys in their order.
+pub(super) trait Keys {
+    /// The first key that is not below `id`.
+    fn at_or_after(&self, id: StreamId) -> Option<StreamId>;
+    /// The last key that is not above `id`.
+    fn at_or_before(&self, id: StreamId) -> Option<StreamId>;
 }
 
-impl RadixTree {
-    /// Adds the next key.
-    ///
-    /// A key ends in a node, and each branch is one. So is all that stands between two of these, where it is more than
-    /// the one byte that chooses the branch.
-    fn add(&mut self, key: [u8; KEY]) {
-        if let Some(last) = self.last {
-            let common = last.iter().zip(&key).take_while(|(a, b)| a == b).count();
-            let mut below = KEY;
-            while let Some(branch) = self.branches.pop_if(|branch| *branch > common) {
-                self.nodes += Self::between(Some(branch), below);
-                below = branch;
-            }
-            self.nodes += Self::between(Some(common), below);
-            if self.branches.last() != Some(&common) {
-                self.nodes += 1;
-                self.branches.push(common);
-            }
-        }
-        self.nodes += 1;
-        self.last = Some(key);
+/// How many nodes the tree has more than without this key, which is one of them: an empty one has the root. O(log n).
+pub(super) fn nodes_of(keys: &impl Keys, key: StreamId) -> usize {
+    let before = key.previous().and_then(|id| keys.at_or_before(id));
+    let after = key.next().and_then(|id| keys.at_or_after(id));
+    let common_with = |other: Option<StreamId>| other.map(|other| common(key, other));
+    let Some(parting) = common_with(before).max(common_with(after)) else { return 1 };
+    let own = 1 + between(Some(parting), KEY);
+    // The others that begin as the key does, up to where it parts from the nearest.
+    let (low, high) = beginning(key, parting);
+    let first = keys.at_or_after(low).filter(|first| *first != key).or(after);
+    let last = keys.at_or_before(high).filter(|last| *last != key).or(before);
+    let (Some(first), Some(last)) = (first, last) else { return own };
+    let below = if first == last { KEY } else { common(first, last) };
+    if below == parting {
+        return own;
     }
-
-    /// Nodes between a branch, or the root, and what is below it.
-    fn between(branch: Option<usize>, below: usize) -> usize {
-        let begin = branch.map_or(0, |branch| branch + 1);
-        usize::from(below > begin)
-    }
-
-    /// All nodes; the root is one of them.
-    fn finish(mut self) -> usize {
-        if self.last.is_none() {
-            return 1;
-        }
-        let mut below = KEY;
-        while let Some(branch) = self.branches.pop() {
-            self.nodes += Self::between(Some(branch), below);
-            below = branch;
-        }
-        self.nodes + Self::between(None, below)
-    }
+    // Without the key they would not part here.
+    let outside = [
+        low.previous().and_then(|id| keys.at_or_before(id)),
+        high.next().and_then(|id| keys.at_or_after(id)),
+    ];
+    let above = outside.into_iter().filter_map(common_with).max();
+    own + 1 + between(above, parting) + between(Some(parting), below) - between(above, below)
 }
 
-impl Log {
-    /// The number of nodes of the radix tree in which Redis keeps the nodes of a log. O(nodes).
-    #[must_use]
-    pub fn radix_nodes(&self) -> usize {
-        let mut tree = RadixTree::default();
-        for (first, _) in self.nodes.iter() {
-            tree.add(key_of(first));
-        }
-        tree.finish()
-    }
+/// Nodes between a parting, or the root, and what is below it.
+fn between(above: Option<u32>, below: u32) -> usize {
+    usize::from(below > above.map_or(0, |above| above + 1))
 }
 
-/// An id as a key: both numbers, the highest byte first.
-fn key_of(id: StreamId) -> [u8; KEY] {
-    let mut key = [0; KEY];
-    key[..8].copy_from_slice(&id.ms.to_be_bytes());
-    key[8..].copy_from_slice(&id.seq.to_be_bytes());
-    key
+fn bits(id: StreamId) -> u128 {
+    u128::from(id.ms) << 64 | u128::from(id.seq)
+}
+
+/// How many bytes two keys begin with that are the same.
+fn common(one: StreamId, other: StreamId) -> u32 {
+    (bits(one) ^ bits(other)).leading_zeros() / 8
+}
+
+/// The least and the greatest key that begin with the first `bytes` bytes of this one, fewer than all.
+fn beginning(key: StreamId, bytes: u32) -> (StreamId, StreamId) {
+    let rest = u128::MAX >> (8 * bytes);
+    let id = |bits: u128| StreamId::new((bits >> 64) as u64, bits as u64);
+    (id(bits(key) & !rest), id(bits(key) | rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
-    fn count(ids: &[(u64, u64)]) -> usize {
-        let mut tree = RadixTree::default();
-        ids.iter().for_each(|&(ms, seq)| tree.add(key_of(StreamId::new(ms, seq))));
-        tree.finish()
+    impl Keys for BTreeSet<StreamId> {
+        fn at_or_after(&self, id: StreamId) -> Option<StreamId> {
+            self.range(id..).next().copied()
+        }
+
+        fn at_or_before(&self, id: StreamId) -> Option<StreamId> {
+            self.range(..=id).next_back().copied()
+        }
+    }
+
+    /// The nodes below and with the one that these keys, which are the same up to `from`, have in common.
+    fn naive(keys: &[[u8; KEY as usize]], from: usize) -> usize {
+        let Some((first, last)) = keys.first().zip(keys.last()) else { return 1 };
+        let same = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+        let chain = usize::from(same > from);
+        if same == KEY as usize {
+            return chain + 1;
+        }
+        let ways: BTreeSet<u8> = keys.iter().map(|key| key[same]).collect();
+        let below = |way: u8| {
+            let keys: Vec<_> = keys.iter().filter(|key| key[same] == way).copied().collect();
+            naive(&keys, same + 1)
+        };
+        chain + 1 + ways.into_iter().map(below).sum::<usize>()
+    }
+
+    fn keys(ids: &BTreeSet<StreamId>) -> Vec<[u8; KEY as usize]> {
+        ids.iter().map(|id| bits(*id).to_be_bytes()).collect()
     }
 
     /// What redis-server 7.0.15 answers for streams with an entry a node.
     #[test]
     fn nodes_are_those_of_the_real_server() {
-        assert_eq!(count(&[]), 1);
-        assert_eq!(count(&[(1, 1)]), 2);
-        assert_eq!(count(&[(1, 1), (1, 2)]), 4);
+        let count = |ids: &[(u64, u64)]| {
+            let ids: BTreeSet<_> = ids.iter().map(|&(ms, seq)| StreamId::new(ms, seq)).collect();
+            naive(&keys(&ids), 0)
+        };
+        assert_eq!((count(&[]), count(&[(1, 1)]), count(&[(1, 1), (1, 2)])), (1, 2, 4));
+        assert_eq!(count(&[(1, 1), (1, 2), (1, 3)]), 5);
+        assert_eq!(count(&[(1, 1), (2, 1)]), 6);
+    }
+
+    fn id() -> impl Strategy<Value = StreamId> {
+        let number = prop_oneof![0_u64..4, 254_u64..260, any::<u64>(), Just(u64::MAX)];
+        (number.clone(), number).prop_map(|(ms, seq)| StreamId::new(ms, seq))
+    }
+
+    proptest! {
+        #[test]
+        fn keys_come_and_go(ids in prop::collection::vec(id(), 1..40)) {
+            let (mut set, mut nodes) = (BTreeSet::new(), 1);
+            for id in ids {
+                if set.insert(id) {
+                    nodes += nodes_of(&set, id);
+                } else {
+                    nodes -= nodes_of(&set, id);
+                    set.remove(&id);
+                }
+                prop_assert_eq!(nodes, naive(&keys(&set), 0));
+            }
+        }
     }
 }

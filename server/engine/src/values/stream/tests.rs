@@ -223,3 +223,68 @@ fn large_texts_are_refused_before_they_are_copied() {
     assert_eq!(stream.log.append(StreamId::new(1, 1), &[b"f", &large], limits), Err(TooLarge));
     assert_eq!((stream.len(), stream.heap_bytes()), (0, 0));
 }
+
+/// Something done to a group.
+#[derive(Clone, Debug)]
+enum GroupStep {
+    Assign { id: u64, consumer: usize },
+    Acknowledge(u64),
+    DeliverAgain(u64),
+    Remove(usize),
+}
+
+fn group_step() -> impl Strategy<Value = GroupStep> {
+    prop_oneof![
+        6 => (0_u64..20, 0_usize..4).prop_map(|(id, consumer)| GroupStep::Assign { id, consumer }),
+        3 => (0_u64..20).prop_map(GroupStep::Acknowledge),
+        1 => (0_u64..20).prop_map(GroupStep::DeliverAgain),
+        1 => (0_usize..4).prop_map(GroupStep::Remove),
+    ]
+}
+
+proptest! {
+    /// Each entry is pending with one consumer, and each consumer knows its own.
+    #[test]
+    fn a_group_is_a_map_of_pending_entries(steps in prop::collection::vec(group_step(), 0..100)) {
+        const NAMES: [&[u8]; 4] = [b"", b"a", b"b", b"ab"];
+        let mut stream = Stream::new();
+        stream.groups.add(b"g", Group::default());
+        let mut model: BTreeMap<StreamId, (usize, u64)> = BTreeMap::new();
+        for step in steps {
+            let mut group = stream.groups.edit(b"g").unwrap();
+            match step {
+                GroupStep::Assign { id, consumer } => {
+                    let id = StreamId::new(id, 0);
+                    let (number, _) = group.find_or_add(NAMES[consumer], 0);
+                    group.assign(id, Pending { consumer: number, delivered_ms: 0, deliveries: 1 });
+                    model.insert(id, (consumer, 1));
+                }
+                GroupStep::Acknowledge(id) => {
+                    let id = StreamId::new(id, 0);
+                    prop_assert_eq!(group.acknowledge(id), model.remove(&id).is_some());
+                }
+                GroupStep::DeliverAgain(id) => {
+                    let id = StreamId::new(id, 0);
+                    group.deliver_again(id, 5);
+                    model.entry(id).and_modify(|(_, deliveries)| *deliveries += 1);
+                }
+                GroupStep::Remove(consumer) => {
+                    let before = model.len();
+                    let there = group.find(NAMES[consumer]).is_some();
+                    model.retain(|_, (of, _)| *of != consumer);
+                    let removed = there.then_some(before - model.len());
+                    prop_assert_eq!(group.remove_consumer(NAMES[consumer]), removed);
+                }
+            }
+            let name = |id: ConsumerId| group.consumer(id).unwrap().name();
+            let pending = group.pending().iter().map(|(id, one)| (*id, name(one.consumer), one.deliveries));
+            prop_assert!(pending.eq(model.iter().map(|(id, (of, count))| (*id, NAMES[*of], *count))));
+            for (_, consumer) in group.consumers() {
+                let own = model.iter().filter(|(_, (of, _))| NAMES[*of] == consumer.name());
+                prop_assert!(consumer.pending().eq(own.map(|(id, _)| *id)));
+            }
+        }
+        prop_assert!(stream.groups.remove(b"g").is_some());
+        prop_assert_eq!(stream.heap_bytes(), 0);
+    }
+}
