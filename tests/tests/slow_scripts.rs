@@ -59,8 +59,8 @@ impl Running {
     }
 }
 
-/// What ends by itself takes some seconds, in fewer steps than an interpreter would count. The list `l` the sets
-/// `s` and `z` and the places `g` are many.
+/// What ends by itself takes some seconds, in fewer steps than an interpreter would count. The list `l`, the
+/// sets `s` and `z` and the places `g` are long.
 const DEAR: &[&str] = &[
     "for i = 1, 4000 do redis.call('lpos', 'l', 'none') end",
     "for i = 1, 400 do redis.call('sunion', 's', 'z') end",

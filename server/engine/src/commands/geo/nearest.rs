@@ -19,7 +19,8 @@ pub(super) fn sort_first<T: Copy>(items: &mut [T], wanted: usize, order: impl Fn
         items.sort_by(order);
         return;
     }
-    let mut parts = vec![0..items.len()];
+    let whole = 0..items.len();
+    let mut parts = Vec::from([whole]);
     // So many elements are looked at before the input counts as made to be slow.
     let mut budget = items.len().saturating_mul(4 * (items.len().ilog2() as usize + 1));
     while let Some(part) = parts.pop() {
@@ -107,17 +108,17 @@ fn insertion_sort<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
 fn pivot<T>(items: &[T], order: impl Fn(&T, &T) -> Ordering + Copy) -> usize {
     let (first, middle, last) = (0, items.len() / 2, items.len() - 1);
     let median = |a, b, c| median(items, [a, b, c], order);
-    match items.len() {
-        ..=SHORT => middle,
-        ..=LONG => median(first, middle, last),
-        len => {
-            let step = len / 8;
-            median(
-                median(first, first + step, first + 2 * step),
-                median(middle - step, middle, middle + step),
-                median(last - 2 * step, last - step, last),
-            )
-        }
+    if items.len() <= SHORT {
+        middle
+    } else if items.len() <= LONG {
+        median(first, middle, last)
+    } else {
+        let step = items.len() / 8;
+        median(
+            median(first, first + step, first + 2 * step),
+            median(middle - step, middle, middle + step),
+            median(last - 2 * step, last - step, last),
+        )
     }
 }
 

@@ -165,7 +165,7 @@ impl<'a> Parser<'a, '_> {
             }
             Search::Area { stores } => {
                 if stores {
-                    self.request.store = Some(Store { key: &args.all()[1], distances: false });
+                    self.request.store = Some(Store { key: args.all()[1], distances: false });
                 }
                 Ok(2 + usize::from(stores))
             }
@@ -203,7 +203,7 @@ impl<'a> Parser<'a, '_> {
         }
         for (word, distances) in [("store", false), ("storedist", true)] {
             if values >= 1 && search.stores_by_option() && args.is(at, word) {
-                self.request.store = Some(Store { key: &args.all()[at + 1], distances });
+                self.request.store = Some(Store { key: args.all()[at + 1], distances });
                 return Ok(2);
             }
         }

@@ -256,12 +256,12 @@ impl ZSet {
     /// The members between two scores, the lower included, the higher not, of which `wanted` makes something; it sees
     /// their scores alone, so that those that it refuses cost little. O(members) while small, else O(log n + members
     /// between).
-    pub fn search<'a, T>(
-        &'a self,
+    pub fn search<T>(
+        &self,
         from: f64,
         to: f64,
         mut wanted: impl FnMut(f64) -> Option<T>,
-    ) -> impl Iterator<Item = (&'a [u8], f64, T)> {
+    ) -> impl Iterator<Item = (&[u8], f64, T)> {
         let mut members = self.range(self.ranks_by_score(Bound::Included(from), Bound::Excluded(to)));
         std::iter::from_fn(move || members.next_wanted(&mut wanted))
     }
