@@ -84,7 +84,7 @@ fn memory_is_flat_when_the_same_requests_repeat() {
         "XADD y 1-1 f v",
         "DEL y",
     ];
-    let mut rounds = |s: &mut _, count: usize| {
+    let rounds = |s: &mut _, count: usize| {
         for _ in 0..count {
             for line in lines {
                 lockwheel_tests::check::Scenario::run(s, line);
