@@ -157,7 +157,16 @@ fn requests_are_read_as_by_the_real_server() {
          GEOSEARCH none FROMLONLAT 1 1 BYBOX 1 1 m COUNT
          GEOSEARCH none FROMLONLAT 1 1 BYBOX 1 1 m STORE a
          GEOSEARCH none FROMLONLAT 1 1 BYBOX 1 1 m STOREDIST
-         GEOSEARCH none FROMLONLAT 1 1 BYBOX 1 1 m WITHCOORDS
+         GEOSEARCH none FROMLONLAT 1 1 BYBOX 1 1 m WITHCOORDS",
+    );
+}
+
+#[test]
+fn requests_that_store_are_read_as_by_the_real_server() {
+    family::compare_lines(
+        Kind::Redis,
+        "GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania
+         SET str x
          GEOSEARCHSTORE d g WITHDIST WITHDIST WITHDIST WITHDIST WITHDIST
          GEOSEARCHSTORE d g ASC ASC ASC ASC ASC
          GEOSEARCHSTORE d g FROMMEMBER Palermo ANY ANY ANY ANY

@@ -6,8 +6,8 @@ use crate::load::Expect;
 
 /// The rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
-    // Of 100,000 keys, each of the small sets has 100 members, and each of the large ones a thousand, which those of the
-    // small set with the same last digits are among.
+    // Of 100,000 keys, each of the small sets has 100 members, and each of the large ones a thousand, among them those
+    // of the small set with the same last digits.
     let small = || exact("ZADD small:{n:3} {n} member:{n:9}", ":1\r\n");
     let large = || exact("ZADD large:{n:2} {n} member:{n:9}", ":1\r\n");
     let sets = || Ok::<_, crate::error::Error>(vec![small()?, large()?]);

@@ -12,8 +12,8 @@ const EXPONENT_BIAS: i64 = 1075;
 /// Decimals of a distance.
 const DISTANCE_DECIMALS: usize = 4;
 
-/// Appends a distance as Redis writes it: with four decimals, to which its product with 10⁴, a double again, is rounded,
-/// ties to even. No allocation beyond `out`'s own.
+/// Appends a distance as Redis writes it: with four decimals, to which its product with 10⁴, a double again, is
+/// rounded, ties to even. No allocation beyond `out`'s own.
 pub fn format_distance(value: f64, out: &mut Vec<u8>) {
     let units = (value * 10_000.0).round_ties_even();
     if units.abs() < i64::MAX as f64 {

@@ -130,8 +130,8 @@ struct Parser<'a, 's> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the arguments of a search in this set, in Redis' order: a member that is not there, for one, is told before
-    /// an option that is wrong.
+    /// Reads the arguments of a search in this set, in Redis' order: a member that is not there, for one, is told
+    /// before an option that is wrong.
     ///
     /// # Errors
     /// What is wrong first.
