@@ -42,6 +42,14 @@ redis.call('del', KEYS[1]) \
 redis.call('publish', KEYS[2], ARGV[1]) \
 return 1";
 
+/// A library, `locks`, whose functions `lock` and `unlock` do the same.
+pub fn lock_library() -> String {
+    let function = |name: &str, script: &str| {
+        format!("redis.register_function('{name}', function(KEYS, ARGV) {script} end)\n")
+    };
+    ["#!lua name=locks\n".into(), function("lock", LOCK), function("unlock", UNLOCK)].concat()
+}
+
 /// An engine without sockets, and one session on it.
 pub struct InProcess {
     engine: Engine,

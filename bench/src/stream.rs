@@ -1,6 +1,6 @@
 //! Pipelined requests for an engine in this process, and the way a connection feeds them to it.
 
-use crate::{LOCK, UNLOCK};
+use crate::{LOCK, UNLOCK, lock_library};
 use lockwheel::Config;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
@@ -9,8 +9,16 @@ use lockwheel_engine::time::Now;
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
 
 /// The names that [`Stream::new`] knows.
-pub const NAMES: &[&str] =
-    &["ping", "set", "get", "hset", "lock_pair_evalsha", "lock_pair_eval", "lock_pair_native"];
+pub const NAMES: &[&str] = &[
+    "ping",
+    "set",
+    "get",
+    "hset",
+    "lock_pair_evalsha",
+    "lock_pair_eval",
+    "lock_pair_fcall",
+    "lock_pair_native",
+];
 
 /// Requests that the client sends before it waits for their answers.
 pub const PIPELINE: usize = 16;
@@ -55,6 +63,10 @@ impl Stream {
                 Self::of(|n| script("EVALSHA", [&lock, &unlock], n))
             }
             "lock_pair_eval" => Self::of(|n| script("EVAL", [LOCK, UNLOCK], n)),
+            "lock_pair_fcall" => {
+                client.prepare(&request(&["FUNCTION", "LOAD", &lock_library()]), "$5\r\nlocks\r\n");
+                Self::of(|n| script("FCALL", ["lock", "unlock"], n))
+            }
             "lock_pair_native" => Self::of(|n| match n % 2 {
                 0 => (request(&["LOCK.ACQUIRE", &lock(n), OWNER]), "*10\r\n$5\r\ntoken\r\n:"),
                 _ => (request(&["LOCK.RELEASE", &lock(n), OWNER]), ":0\r\n"),
@@ -75,7 +87,7 @@ impl Stream {
     }
 }
 
-/// Locks, and at the next operation unlocks, by a script.
+/// Locks, and at the next operation unlocks, by a script or a function.
 fn script(command: &str, [take, give]: [&str; 2], n: usize) -> Operation {
     let lock = lock(n);
     let channel = format!("redisson_lock__channel:{{{lock}}}");

@@ -68,6 +68,13 @@ impl Contender {
             let reply = format!("$40\r\n{digest}\r\n");
             client.expect(&[b"SCRIPT", b"LOAD", script.as_bytes()], reply.as_bytes())?;
         }
+        if let Some(library) = &row.library {
+            client.expect(&[b"FUNCTION", b"FLUSH"], b"+OK\r\n")?;
+            let reply = client.call(&[b"FUNCTION", b"LOAD", library.as_bytes()])?;
+            if reply.starts_with(b"-") {
+                return Err(Error::other(format!("a library was refused: {}", reply.escape_ascii())));
+            }
+        }
         if !row.preload.is_empty() {
             let mut load = self.connect(options, &Layout::default())?;
             self.pass(&mut load, &row.preload, keys(row, options), PREPARE_PIPELINE, options)?;

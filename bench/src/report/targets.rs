@@ -8,6 +8,7 @@ const CPU_RATIOS: &[(&str, usize, f64)] = &[
     ("pair:eval", 1, 0.65),
     ("pair:eval", 16, 0.28),
     ("pair:eval", 64, 0.25),
+    ("fcall", 16, 0.60),
     ("set", 1, 0.95),
     ("set", 16, 0.60),
     ("set", 64, 0.60),

@@ -5,7 +5,7 @@ use super::{Workload, exact, request};
 use crate::error::Result;
 use crate::load::{Expect, Step};
 use crate::waiting::handoff::scripts::{FAIR_TRY, FAIR_UNLOCK, UNLOCK as UNLOCK_KEPT};
-use crate::{LOCK, UNLOCK};
+use crate::{LOCK, UNLOCK, lock_library};
 
 /// Sets the lease of a lock that the owner holds, as a watchdog does: two commands. KEYS: the lock. ARGV: the lease in
 /// ms, the owner.
@@ -39,6 +39,7 @@ pub(super) fn rows() -> Result<Vec<Workload>> {
     for call in Call::BOTH {
         rows.push(fair(call)?);
     }
+    rows.push(functions()?);
     rows.push(native()?);
     Ok(rows)
 }
@@ -85,6 +86,17 @@ fn fair(call: Call) -> Result<Workload> {
     let about = call.about("a fair lock's lock and unlock, DEL of the kept result, in turn");
     let row = Workload::new(call.name("fair"), "lock", about, vec![lock, unlock, forget]);
     Ok(row.scripts(&[FAIR_TRY, FAIR_UNLOCK]))
+}
+
+/// The scripts of a pair as functions of a library.
+fn functions() -> Result<Workload> {
+    let lock = exact(&format!("FCALL lock 1 {NAME} {LEASE} {OWNER}"), NULL)?;
+    let unlock = exact(&format!("FCALL unlock 2 {NAME} {CHANNEL} 0 {LEASE} {OWNER}"), ":1\r\n")?;
+    let about = "lock and unlock in turn, by FCALL";
+    let mut row = Workload::new("fcall", "lock", about, vec![lock, unlock]);
+    row.needs = Some("FCALL");
+    row.library = Some(lock_library());
+    Ok(row)
 }
 
 /// Only the token of a lock is not known beforehand.

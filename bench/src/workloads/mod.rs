@@ -36,6 +36,8 @@ pub struct Workload {
     pub walk: Walk,
     /// Scripts that must be loaded.
     pub scripts: Vec<String>,
+    /// A library of functions that must be loaded.
+    pub library: Option<String>,
     /// The command that a server must know.
     pub needs: Option<&'static str>,
     /// The workload that those without that command are compared by.
@@ -72,6 +74,7 @@ impl Workload {
             turn,
             walk: Walk::Random,
             scripts: Vec::new(),
+            library: None,
             needs: None,
             against: None,
             grows: false,

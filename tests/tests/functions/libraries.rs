@@ -66,6 +66,17 @@ fn the_list_has_patterns_in_any_case_and_code_if_asked() {
     s.check("FUNCTION LIST \"a\\r\\nb\\x00c\"", "-ERR Unknown argument a  b");
 }
 
+/// CVE-2024-31228: a pattern of many stars takes no stack and no time.
+#[test]
+fn a_pattern_of_many_stars_matches_nothing() {
+    let server = server();
+    let mut client = Client::connect(server.addr());
+    let line = format!("#!lua name={}\nredis.register_function('f', function() end)", "a".repeat(100_000));
+    assert!(!client.cmd(&["FUNCTION", "LOAD", &line]).is_error());
+    let reply = client.cmd(&["FUNCTION", "LIST", "LIBRARYNAME", &"*?".repeat(50_000)]);
+    assert_eq!(reply.to_string(), "[]");
+}
+
 #[test]
 fn a_registration_is_listed_with_flags_and_description() {
     let mut s = scenario();

@@ -29,6 +29,7 @@ fn main() {
         ("a_kill_that_was_confirmed_lets_no_write_through", a_kill_that_was_confirmed_lets_no_write_through),
         ("a_kill_that_was_confirmed_takes_the_result_back", a_kill_that_was_confirmed_takes_the_result_back),
         ("a_signal_never_hits_the_next_script", a_signal_never_hits_the_next_script),
+        ("a_kill_of_scripts_never_hits_a_function", a_kill_of_scripts_never_hits_a_function),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     for (name, model) in models {
@@ -159,4 +160,22 @@ fn a_signal_never_hits_the_next_script() {
     let _guard = control.begin(EntryKind::Script, 9);
     assert!(!control.is_killed(), "a signal outlives its script");
     assert!(control.mark_write());
+}
+
+fn a_kill_of_scripts_never_hits_a_function() {
+    let control = Arc::new(ScriptControl::new());
+    let killer = {
+        let control = control.clone();
+        thread::spawn(move || control.kill(EntryKind::Script))
+    };
+    let (_, first) = run(&control);
+    let guard = control.begin(EntryKind::Function, 8);
+    let second = control.is_killed();
+    drop(guard);
+    let kill = killer.join().expect("it does not panic");
+    assert!(!second, "it was meant for a script");
+    assert!(!first || kill == Ok(()), "nobody has killed it");
+    if let Err(KillError::OtherKind(kind)) = kill {
+        assert_eq!(kind, EntryKind::Function, "of that it is told");
+    }
 }

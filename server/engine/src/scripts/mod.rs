@@ -3,6 +3,8 @@
 mod errors;
 mod libraries;
 mod loading;
+#[cfg(test)]
+mod tests;
 
 pub use errors::{busy_error, kill_error};
 pub(crate) use libraries::{Libraries, Library};
