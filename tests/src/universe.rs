@@ -455,7 +455,7 @@ const IDLE_TIMES: &[&str] = &["0", "0", "0", "0", "100000000", "-1", "x", "92233
 fn stream_pool(name: &str) -> Option<Pool> {
     Some(match name {
         "id" => Pool::Words(IDS),
-        "last-id" | "max_deleted_entry_id" | "lastid" => Pool::Words(PLAIN_IDS),
+        "last-id" | "max-deleted-id" | "lastid" => Pool::Words(PLAIN_IDS),
         "start" => Pool::Words(STARTS),
         "end" => Pool::Words(ENDS),
         "threshold" => {
@@ -465,9 +465,9 @@ fn stream_pool(name: &str) -> Option<Pool> {
         "ms" => {
             Pool::Words(&["0", "1000", "200000000", "-1", "x", "9223372036854775807", "-9223372036854775808"])
         }
-        "group" | "groupname" => Pool::Words(&["g", "g", "g", "g", "h", ""]),
-        "consumer" | "consumername" => Pool::Words(&["c", "c", "d", "e", "1"]),
-        "entries_read" | "entries_added" => Pool::Words(&["0", "1", "3", "10", "-1", "-2", "x"]),
+        "group" => Pool::Words(&["g", "g", "g", "g", "h", ""]),
+        "consumer" => Pool::Words(&["c", "c", "d", "e", "1"]),
+        "entries-read" | "entries-added" => Pool::Words(&["0", "1", "3", "10", "-1", "-2", "x"]),
         _ => return None,
     })
 }

@@ -35,6 +35,18 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         reason: "7.2 documents what they take",
     },
     Difference {
+        field: "arguments",
+        commands: &["geohash", "geopos", "pfmerge"],
+        claim: Claim::Redis72,
+        reason: "7.2 documents that they take a key alone",
+    },
+    Difference {
+        field: "arguments",
+        commands: &["bitop"],
+        claim: Claim::Redis72,
+        reason: "7.2 documents the operations",
+    },
+    Difference {
         field: "arity",
         commands: &["command|getkeys", "command|getkeysandflags"],
         claim: Claim::Redis72,
@@ -78,8 +90,8 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         field: "arguments",
-        commands: &["debug"],
+        commands: &["debug", "replconf"],
         claim: Claim::OnPurpose,
-        reason: "Redis documents no argument of DEBUG, we those that we know",
+        reason: "Redis documents no argument of its internal commands",
     },
 ];

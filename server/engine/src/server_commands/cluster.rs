@@ -77,7 +77,7 @@ const CLUSTER: &[Row<Handler>] = &[
     row("failover", -2, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .summary("Makes a replica take over from its master.")
-        .syntax("[FORCE | TAKEOVER]"),
+        .syntax("[options: FORCE | TAKEOVER]"),
     row("flushslots", 2, "3.0.0", "O(1)").flags(&[ADMIN]).summary("Takes all slots off this node."),
     row("forget", 3, "3.0.0", "O(1)")
         .flags(&[ADMIN])
@@ -95,7 +95,7 @@ const CLUSTER: &[Row<Handler>] = &[
     row("keyslot", 3, "3.0.0", "O(N) where N is the number of bytes in the key")
         .flags(&[READ])
         .summary("The slot of a key.")
-        .syntax("key"),
+        .syntax("key:string"),
     row("links", 2, "7.0.0", "O(N) where N is the total number of Cluster nodes")
         .flags(&[READ])
         .summary("The connections to other nodes.")
@@ -103,7 +103,8 @@ const CLUSTER: &[Row<Handler>] = &[
     row("meet", -4, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .summary("Makes another node's acquaintance.")
-        .syntax("ip port [cluster-bus-port]"),
+        .history(&[("4.0.0", "Added the optional `cluster_bus_port` argument.")])
+        .syntax("ip port [cluster-bus-port=cluster_bus_port@4.0.0]"),
     row("myid", 2, "3.0.0", "O(1)").flags(&[READ]).summary("The name of this node."),
     row("myshardid", 2, "7.2.0", "O(1)")
         .flags(&[SHARD])
@@ -139,7 +140,7 @@ const CLUSTER: &[Row<Handler>] = &[
     row("setslot", -4, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .summary("Says which node a slot belongs to, or is on its way to.")
-        .syntax("slot (IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE)"),
+        .syntax("slot (subcommand: IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE)"),
     row("shards", 2, "7.0.0", "O(N) where N is the total number of cluster nodes")
         .flags(&[READ])
         .summary("Which nodes have which slots.")
@@ -147,11 +148,14 @@ const CLUSTER: &[Row<Handler>] = &[
     row("slaves", 3, "3.0.0", "O(1)")
         .flags(&[NODES])
         .summary("The replicas of a node.")
+        .deprecated("5.0.0", "`CLUSTER REPLICAS`")
         .syntax("node-id")
         .tips(&["nondeterministic_output"]),
     row("slots", 2, "3.0.0", "O(N) where N is the total number of Cluster nodes")
         .flags(&[READ])
         .summary("Which nodes have which slots.")
+        .history(&[("4.0.0", "Added node IDs."), ("7.0.0", "Added additional networking metadata field.")])
+        .deprecated("7.0.0", "`CLUSTER SHARDS`")
         .tips(&["nondeterministic_output"]),
     row("help", 2, "5.0.0", "O(1)")
         .flags(&[Flags::LOADING, Flags::STALE])

@@ -20,8 +20,10 @@ const FCALL_RO_FLAGS: Flags = Flags::of(&[
     Flags::NO_MANDATORY_KEYS,
     Flags::MOVABLEKEYS,
 ]);
-const FCALL_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE]);
-const FCALL_RO_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RO, KeyFlags::ACCESS]);
+const FCALL_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])
+    .notes("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE");
+const FCALL_RO_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RO, KeyFlags::ACCESS])
+    .notes("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS");
 const NOT_FOUND: CommandError = CommandError::text("ERR Function not found");
 const BAD_COUNT: CommandError = CommandError::text("ERR Bad number of keys provided");
 

@@ -111,7 +111,7 @@ const FUNCTION: &[Row<Handler>] = &[
             "    * ASYNC: Asynchronously flush the libraries.",
             "    * SYNC: Synchronously flush the libraries.",
         ])
-        .syntax("[ASYNC | SYNC]")
+        .syntax("[async: ASYNC | SYNC]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .errors(&[
             "ERR FUNCTION FLUSH only supports SYNC|ASYNC option",
@@ -142,7 +142,7 @@ const FUNCTION: &[Row<Handler>] = &[
             "      libraries with the new libraries (notice that even on this option there is a chance of failure",
             "      in case of functions name collision with another library).",
         ])
-        .syntax("serialized-value [FLUSH | APPEND | REPLACE]")
+        .syntax("serialized-value [policy: FLUSH | APPEND | REPLACE]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .errors(&[
             "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.",

@@ -7,7 +7,7 @@ use lockwheel_resp::Reply;
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::Stateless(lolwut))
     .flags(&[Flags::READONLY, Flags::FAST])
-    .about("server", "5.0.0", "O(1)")
+    .about("server", "5.0.0", "")
     .summary("The version of Redis that the server speaks for, as a text for people.")
     .syntax("[VERSION version]")
     .errors(&["ERR value is not an integer or out of range"])];

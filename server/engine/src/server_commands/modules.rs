@@ -40,7 +40,7 @@ const MODULE: &[Row<Handler>] = &[
         .flags(&[CHANGE])
         .about("server", "7.0.0", "O(1)")
         .summary("Loads a module with parameters; always refused.")
-        .syntax("path [CONFIG name value [CONFIG name value ...]] [ARGS arg [arg ...]]")
+        .syntax("path [(CONFIG (configs: name value)) ...] [ARGS (args: arg) ...]")
         .help(&[
             "LOADEX <path> [[CONFIG NAME VALUE] [CONFIG NAME VALUE]] [ARGS ...]",
             "    Load a module library from <path>, while passing it module configurations and optional arguments.",

@@ -19,7 +19,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
         .summary("Saves in the background what the server keeps on disk: nothing. Notes the time.")
-        .syntax("[SCHEDULE]")
+        .history(&[("3.2.2", "Added the `SCHEDULE` option.")])
+        .syntax("[SCHEDULE@3.2.2]")
         .errors(&["ERR syntax error"]),
     Row::new("bgrewriteaof", 1, Handler::Engine(bgrewriteaof))
         .flags(&[SAVES])

@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary(
             "Waits until this client's writes are on the disks of so many servers. There is none that writes any.",
         )
-        .syntax("numlocal numreplicas timeout")
+        .syntax("numlocal numreplicas timeout:integer")
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
         .errors(&[
             "ERR value is not an integer or out of range",
@@ -46,19 +46,20 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[OF_MASTERS, Flags::STALE, Flags::NO_ASYNC_LOADING])
         .about("server", "5.0.0", "O(1)")
         .summary("Says whose replica the server is: nobody's, which is all that it can be.")
-        .syntax("(host port | NO ONE)")
+        .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
         .errors(&[INVALID_PORT, NOT_SUPPORTED]),
     Row::new("slaveof", 3, Handler::Stateless(replicaof))
         .flags(&[OF_MASTERS, Flags::STALE, Flags::NO_ASYNC_LOADING])
         .about("server", "1.0.0", "O(1)")
         .summary("The same as REPLICAOF.")
-        .syntax("(host port | NO ONE)")
+        .deprecated("5.0.0", "`REPLICAOF`")
+        .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
         .errors(&[INVALID_PORT, NOT_SUPPORTED]),
     Row::new("failover", -1, Handler::Stateless(failover))
         .flags(&[OF_MASTERS, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
         .summary("Hands the master's part over to a replica, of which there is none.")
-        .syntax("[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]")
+        .syntax("[TO (target: host port [FORCE])] [ABORT] [TIMEOUT milliseconds]")
         .errors(&[
             "ERR syntax error",
             "ERR value is not an integer or out of range",
@@ -70,6 +71,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[OF_MASTERS, Flags::LOADING, Flags::STALE, Flags::ALLOW_BUSY])
         .about("server", "3.0.0", "O(1)")
         .summary("What a replica tells of itself.")
+        .internal()
         .syntax("[option value [option value ...]]")
         .errors(&[
             "ERR syntax error",
@@ -78,13 +80,13 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ]),
     Row::new("psync", -3, Handler::Stateless(psync))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
-        .about("server", "2.8.0", "O(1)")
+        .about("server", "2.8.0", "")
         .summary("Asks for the stream of changes; there is none.")
         .syntax("replicationid offset")
         .errors(&["ERR value is not an integer or out of range", NOT_SUPPORTED]),
     Row::new("sync", 1, Handler::Stateless(sync))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
-        .about("server", "1.0.0", "O(1)")
+        .about("server", "1.0.0", "")
         .summary("Asks for all keys and the stream of changes; there is none.")
         .errors(&[NOT_SUPPORTED]),
 ];

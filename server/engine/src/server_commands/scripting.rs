@@ -80,7 +80,7 @@ const SCRIPT: &[Row<Handler>] = &[
         .about("scripting", "3.2.0", "O(1)")
         .summary("Chooses whether scripts run in a debugger; there is none here.")
         .help(&["DEBUG (YES|SYNC|NO)", "    Set the debug mode for subsequent scripts executed."])
-        .syntax("YES | SYNC | NO")
+        .syntax("(mode: YES | SYNC | NO)")
         .errors(&["ERR Use SCRIPT DEBUG YES/SYNC/NO"]),
     Row::new("exists", -3, Handler::Scripts(script_exists))
         .flags(&[Flags::NOSCRIPT])

@@ -18,7 +18,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("bitop", -4
     ])
     .about("bitmap", "2.6.0", "O(N)")
     .summary("Combines strings bit by bit and stores the result; its length.")
-    .syntax("(AND | OR | XOR | NOT) destkey key [key ...]")
+    .syntax("(operation: AND | OR | XOR | NOT) destkey key [key ...]")
     .errors(&["ERR syntax error", ONE_SOURCE])];
 
 /// The operation, or none for NOT.

@@ -3,7 +3,7 @@
 use super::offset::{BAD_OFFSET, bytes_of, parse_field_offset};
 use crate::keyspace::{Tx, events};
 use crate::spec::{
-    Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
+    Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
 };
 use crate::values::Str;
 use crate::values::bits::{BitField, Fit, Overflow};
@@ -24,12 +24,14 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(
             1,
             &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS],
-        )])
+        )
+        .notes("This command allows both access and modification of the key")])
+        .key_finder(bitfield_key)
         .about("bitmap", "3.2.0", "O(1) for each subcommand specified")
         .summary("Reads, sets and increments integers of any width among the bits of a string.")
         .syntax(
-            "key [(GET encoding offset | [OVERFLOW (WRAP | SAT | FAIL)] (SET encoding offset value | \
-             INCRBY encoding offset increment)) ...]",
+            "key [(operation: GET encoding offset | (write: [OVERFLOW (WRAP | SAT | FAIL)] \
+             (write_operation: SET encoding offset value:integer | INCRBY encoding offset increment))) ...]",
         )
         .errors(&[SYNTAX, BAD_KIND, BAD_OFFSET, BAD_OVERFLOW, NOT_AN_INTEGER]),
     Row::new("bitfield_ro", -2, bitfield_ro as DataHandler)
@@ -41,6 +43,19 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [GET encoding offset [GET encoding offset ...]]")
         .errors(&[SYNTAX, BAD_KIND, BAD_OFFSET, ONLY_GET]),
 ];
+
+/// The key of BITFIELD, which is only read where all that is to be done is GET.
+fn bitfield_key(args: Args<'_>) -> Vec<Key> {
+    let (mut at, mut only_reads) = (2, true);
+    while at < args.len() && only_reads {
+        let left = args.len() - at - 1;
+        let words = if args.is(at, "get") { 2 } else { 1 };
+        only_reads = (words == 2 || args.is(at, "overflow")) && left >= words;
+        at += words + 1;
+    }
+    let flags = if only_reads { KeyFlags::RO } else { KeyFlags::RW | KeyFlags::UPDATE };
+    vec![(1, flags | KeyFlags::ACCESS)]
+}
 
 /// One thing to be done to a field.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(READS)
         .about("bitmap", "2.6.0", "O(N)")
         .summary("How many bits of a string, or of a range of its bytes or bits, are set.")
-        .syntax("key [start end [BYTE | BIT]]")
+        .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
+        .syntax("key [index: start end [index_unit@7.0.0: BYTE | BIT]]")
         .errors(&[NOT_AN_INTEGER, SYNTAX]),
     Row::new("bitpos", -3, bitpos as DataHandler)
         .flags(&[Flags::READONLY])
@@ -27,7 +28,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(READS)
         .about("bitmap", "2.8.7", "O(N)")
         .summary("Where the first bit that is 0, or 1, is in a string or in a range of its bytes or bits.")
-        .syntax("key bit [start [end [BYTE | BIT]]]")
+        .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
+        .syntax("key bit:integer [index: start [end_index: end [index_unit@7.0.0: BYTE | BIT]]]")
         .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT]),
 ];
 

@@ -16,7 +16,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("bitmap", "2.2.0", "O(1)")
         .summary("Sets or clears a bit of a string, padded with zero bytes up to it; the bit before.")
-        .syntax("key offset value")
+        .syntax("key offset value:integer")
         .errors(&[BAD_OFFSET, BAD_BIT]),
     Row::new("getbit", 3, getbit as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])

@@ -17,8 +17,13 @@ const RESTORE_COMPLEXITY: &str = "O(1) to create the new key and additional O(N*
     value, where N is the number of Redis objects composing the value and M their average size. For small string \
     values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values \
     the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).";
+const RESTORE_HISTORY: &[(&str, &str)] = &[
+    ("3.0.0", "Added the `REPLACE` modifier."),
+    ("5.0.0", "Added the `ABSTTL` modifier."),
+    ("5.0.0", "Added the `IDLETIME` and `FREQ` options."),
+];
 const RESTORE_SYNTAX: &str =
-    "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]";
+    "key ttl serialized-value [REPLACE@3.0.0] [ABSTTL@5.0.0] [IDLETIME seconds@5.0.0] [FREQ frequency@5.0.0]";
 const RESTORED: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])];
 const RESTORE_ERRORS: &[&str] = &[
     "ERR syntax error",
@@ -53,6 +58,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(RESTORED)
         .about("generic", "2.6.0", RESTORE_COMPLEXITY)
         .summary("Makes a key that holds what DUMP has answered, with the time that it has left in milliseconds.")
+        .history(RESTORE_HISTORY)
         .syntax(RESTORE_SYNTAX)
         .errors(RESTORE_ERRORS),
     Row::new("restore-asking", -4, restore as DataHandler)
@@ -61,6 +67,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(RESTORED)
         .about("server", "3.0.0", RESTORE_COMPLEXITY)
         .summary("RESTORE, as one node of a cluster sends it to another.")
+        .history(RESTORE_HISTORY)
+        .internal()
         .syntax(RESTORE_SYNTAX)
         .errors(RESTORE_ERRORS),
 ];

@@ -23,7 +23,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "O(log(N)) for each item added, where N is the number of elements in the sorted set.",
         )
         .summary("Adds places, or moves them.")
-        .syntax("key [NX | XX] [CH] longitude latitude member [longitude latitude member ...]")
+        .history(&[("6.2.0", "Added the `CH`, `NX` and `XX` options.")])
+        .syntax("key [condition@6.2.0: NX | XX] [CH=change@6.2.0] (longitude latitude member) ...")
         .errors(&[
             "ERR syntax error",
             "ERR value is not a valid float",
@@ -32,7 +33,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     read_row("geodist", -4, geodist)
         .about("geo", "3.2.0", "O(log(N))")
         .summary("Tells how far two places are apart.")
-        .syntax("key member1 member2 [M | KM | FT | MI]")
+        .syntax("key member1 member2 [unit: M | KM | FT | MI]")
         .errors(&["ERR syntax error", UNKNOWN_UNIT]),
     read_row("geohash", -2, geohash)
         .about(

@@ -38,9 +38,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, SOURCE)])
         .about("geo", "6.2.0", OF_AREA)
         .summary("Returns the places within a circle or a box.")
+        .history(&[("7.0.0", "Added support for uppercase unit names.")])
         .syntax(
-            "key (FROMMEMBER member | FROMLONLAT longitude latitude) (BYRADIUS radius (M | KM | FT | MI) | \
-             BYBOX width height (M | KM | FT | MI)) [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
+            "key (from: FROMMEMBER member | FROMLONLAT longitude latitude) (by: (circle: BYRADIUS radius \
+             (unit: M | KM | FT | MI)) | (box: BYBOX width height (unit: M | KM | FT | MI))) [order: ASC | \
+             DESC] [count: COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
         )
         .errors(AREA_ERRORS),
     row("geosearchstore", -8, geosearchstore)
@@ -48,17 +50,24 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, DESTINATION), KeySpec::one(2, SOURCE)])
         .about("geo", "6.2.0", OF_AREA)
         .summary("Stores the places within a circle or a box, and tells how many.")
+        .history(&[("7.0.0", "Added support for uppercase unit names.")])
         .syntax(
-            "destination source (FROMMEMBER member | FROMLONLAT longitude latitude) (BYRADIUS radius \
-             (M | KM | FT | MI) | BYBOX width height (M | KM | FT | MI)) [ASC | DESC] [COUNT count [ANY]] [STOREDIST]",
+            "destination source (from: FROMMEMBER member | FROMLONLAT longitude latitude) (by: \
+             (circle: BYRADIUS radius (unit: M | KM | FT | MI)) | (box: BYBOX width height (unit: M | KM | \
+             FT | MI))) [order: ASC | DESC] [count: COUNT count [ANY]] [STOREDIST]",
         )
         .errors(STORED_AREA_ERRORS),
     stores("georadius", -6, georadius, RADIUS_KEYS)
         .about("geo", "3.2.0", OF_RADIUS)
         .summary("Returns or stores the places within a circle around a point.")
+        .history(&[
+            ("6.2.0", "Added the `ANY` option for `COUNT`."),
+            ("7.0.0", "Added support for uppercase unit names."),
+        ])
+        .deprecated("6.2.0", "`GEOSEARCH` and `GEOSEARCHSTORE` with the `BYRADIUS` argument")
         .syntax(
-            "key longitude latitude radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] \
-             [ASC | DESC] [STORE key] [STOREDIST key]",
+            "key longitude latitude radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
+             [count: COUNT count [ANY@6.2.0]] [order: ASC | DESC] [STORE key] [STOREDIST key]",
         )
         .errors(&[
             "ERR syntax error",
@@ -75,9 +84,14 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     stores("georadiusbymember", -5, georadiusbymember, BY_MEMBER_KEYS)
         .about("geo", "3.2.0", OF_RADIUS)
         .summary("Returns or stores the places within a circle around a member.")
+        .history(&[("7.0.0", "Added support for uppercase unit names.")])
+        .deprecated(
+            "6.2.0",
+            "`GEOSEARCH` and `GEOSEARCHSTORE` with the `BYRADIUS` and `FROMMEMBER` arguments",
+        )
         .syntax(
-            "key member radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] \
-             [ASC | DESC] [STORE key] [STOREDIST key]",
+            "key member radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
+             [count: COUNT count [ANY]] [order: ASC | DESC] [STORE key] [STOREDIST key]",
         )
         .errors(&[
             "ERR syntax error",
@@ -95,9 +109,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, SOURCE)])
         .about("geo", "3.2.10", OF_RADIUS)
         .summary("Returns the places within a circle around a point.")
+        .history(&[("6.2.0", "Added the `ANY` option for `COUNT`.")])
+        .deprecated("6.2.0", "`GEOSEARCH` with the `BYRADIUS` argument")
         .syntax(
-            "key longitude latitude radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] \
-             [ASC | DESC]",
+            "key longitude latitude radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
+             [count: COUNT count [ANY@6.2.0]] [order: ASC | DESC]",
         )
         .errors(&[
             "ERR syntax error",
@@ -115,8 +131,10 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, SOURCE)])
         .about("geo", "3.2.10", OF_RADIUS)
         .summary("Returns the places within a circle around a member.")
+        .deprecated("6.2.0", "`GEOSEARCH` with the `BYRADIUS` and `FROMMEMBER` arguments")
         .syntax(
-            "key member radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+            "key member radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
+             [count: COUNT count [ANY]] [order: ASC | DESC]",
         )
         .errors(&[
             "ERR syntax error",

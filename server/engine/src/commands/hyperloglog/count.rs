@@ -11,7 +11,9 @@ use lockwheel_resp::Reply;
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfcount", -2, pfcount as DataHandler)
     .flags(&[Flags::READONLY])
     .categories(&["hyperloglog"])
-    .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RW, KeyFlags::ACCESS])])
+    .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RW, KeyFlags::ACCESS]).notes(
+        "RW because it may change the internal representation of the key, and propagate to replicas",
+    )])
     .about(
         "hyperloglog",
         "2.8.9",

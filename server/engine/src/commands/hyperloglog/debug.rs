@@ -19,13 +19,15 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(2, &[KeyFlags::RW, KeyFlags::ACCESS])])
         .about("hyperloglog", "2.8.9", "N/A")
         .summary("Looks into a HyperLogLog: its registers, its runs, its encoding; or makes it dense.")
+        .internal()
         .syntax("subcommand key")
         .errors(&["ERR Unknown PFDEBUG subcommand 'name'", NO_KEY, NOT_SPARSE, NO_SKETCH, CORRUPTED]),
     Row::new("pfselftest", 1, pfselftest as DataHandler)
         .flags(&[Flags::ADMIN])
         .categories(&["hyperloglog"])
         .about("hyperloglog", "2.8.9", "N/A")
-        .summary("Tests that HyperLogLogs keep registers and estimate well."),
+        .summary("Tests that HyperLogLogs keep registers and estimate well.")
+        .internal(),
 ];
 
 fn pfdebug(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

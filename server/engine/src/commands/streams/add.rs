@@ -10,7 +10,8 @@ use crate::values::Stream;
 use crate::values::stream::{Log, NodeLimits, StreamId, Trim};
 use lockwheel_resp::Reply;
 
-const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
+const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])
+    .notes("UPDATE instead of INSERT because of the optional trimming feature")];
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
 /// The rows of this file.
@@ -25,9 +26,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "O(1) when adding a new entry, O(N) when trimming where N being the number of entries evicted.",
         )
         .summary("Appends an entry to a stream, and may remove the oldest ones.")
+        .history(&[
+            ("6.2.0", "Added the `NOMKSTREAM` option, `MINID` trimming strategy and the `LIMIT` option."),
+            ("7.0.0", "Added support for the `<ms>-*` explicit ID form."),
+        ])
         .syntax(
-            "key [NOMKSTREAM] [(MAXLEN | MINID) [= | ~] threshold [LIMIT count]] (* | id) field value \
-             [field value ...]",
+            "key [NOMKSTREAM@6.2.0] [trim: (strategy: MAXLEN | MINID@6.2.0) [operator: = | ~] threshold \
+             [LIMIT count@6.2.0]] (id_or_auto: * | id) (field value) ...",
         )
         .tips(&["nondeterministic_output"])
         .errors(&[
@@ -55,7 +60,10 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              deallocation.",
         )
         .summary("Removes the oldest entries of a stream.")
-        .syntax("key (MAXLEN | MINID) [= | ~] threshold [LIMIT count]")
+        .history(&[("6.2.0", "Added the `MINID` trimming strategy and the `LIMIT` option.")])
+        .syntax(
+            "key (trim: (strategy: MAXLEN | MINID@6.2.0) [operator: = | ~] threshold [LIMIT count@6.2.0])",
+        )
         .tips(&["nondeterministic_output"])
         .errors(&[
             "ERR Invalid stream ID specified as stream command argument",

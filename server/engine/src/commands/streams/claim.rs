@@ -26,8 +26,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xclaim", -
     )
     .summary("Gives pending entries of a group to a consumer.")
     .syntax(
-        "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds] [RETRYCOUNT count] \
-         [FORCE] [JUSTID] [LASTID lastid]",
+        "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds] \
+             [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid=id]",
     )
     .tips(&["nondeterministic_output"])
     .errors(&[

@@ -27,6 +27,7 @@ const XINFO: &[Row<DataHandler>] = &[
         .keys(READS)
         .about("stream", "5.0.0", "O(1)")
         .summary("Tells of the consumers of a group.")
+        .history(&[("7.2.0", "Added the `inactive` field, and changed the meaning of `idle`.")])
         .syntax("key groupname")
         .tips(&["nondeterministic_output"])
         .help(&["CONSUMERS <key> <groupname>", "    Show consumers of <groupname>."])
@@ -37,6 +38,7 @@ const XINFO: &[Row<DataHandler>] = &[
         .keys(READS)
         .about("stream", "5.0.0", "O(1)")
         .summary("Tells of the groups of a stream.")
+        .history(&[("7.0.0", "Added the `entries-read` and `lag` fields")])
         .syntax("key")
         .help(&["GROUPS <key>", "    Show the stream consumer groups."])
         .errors(&["ERR no such key"]),
@@ -46,7 +48,16 @@ const XINFO: &[Row<DataHandler>] = &[
         .keys(READS)
         .about("stream", "5.0.0", "O(1)")
         .summary("Tells of a stream.")
-        .syntax("key [FULL [COUNT count]]")
+        .history(&[
+            ("6.0.0", "Added the `FULL` modifier."),
+            (
+                "7.0.0",
+                "Added the `max-deleted-entry-id`, `entries-added`, `recorded-first-entry-id`, \
+                 `entries-read` and `lag` fields",
+            ),
+            ("7.2.0", "Added the `active-time` field, and changed the meaning of `seen-time`."),
+        ])
+        .syntax("key [FULL (full: [COUNT count])]")
         .help(&["STREAM <key> [FULL [COUNT <count>]", "    Show information about the stream."])
         .errors(&[
             "ERR no such key",

@@ -37,7 +37,8 @@ const XGROUP: &[Row<DataHandler>] = &[
         .keys(INSERTS)
         .about("stream", "5.0.0", "O(1)")
         .summary("Makes a consumer group.")
-        .syntax("key groupname (id | $) [MKSTREAM] [ENTRIESREAD entries_read]")
+        .history(&[("7.0.0", "Added the `entries_read` named argument.")])
+        .syntax("key group=groupname (id: id | $) [MKSTREAM] [ENTRIESREAD entries-read=entries_read]")
         .help(&[
             "CREATE <key> <groupname> <id|$> [option]",
             "    Create a new consumer group. Options are:",
@@ -87,7 +88,8 @@ const XGROUP: &[Row<DataHandler>] = &[
         .keys(UPDATES)
         .about("stream", "5.0.0", "O(1)")
         .summary("Sets after which entry a consumer group goes on.")
-        .syntax("key groupname (id | $) [ENTRIESREAD entries_read]")
+        .history(&[("7.0.0", "Added the optional `entries_read` argument.")])
+        .syntax("key group=groupname (id: id | $) [ENTRIESREAD entries-read=entries_read]")
         .help(&[
             "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
             "    Set the current group ID and entries_read counter.",

@@ -37,7 +37,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              otherwise, an additional O(N) time for iterating every consumer.",
         )
         .summary("Tells what was delivered to a group and is not acknowledged.")
-        .syntax("key group [[IDLE min-idle-time] start end count [consumer]]")
+        .history(&[("6.2.0", "Added the `IDLE` option and exclusive range intervals.")])
+        .syntax(
+            "key group [filters: [IDLE min-idle-time:integer@6.2.0] start:string end:string count \
+             [consumer]]",
+        )
         .tips(&["nondeterministic_output"])
         .errors(&[
             "NOGROUP No such key 'key' or consumer group 'group'",

@@ -38,7 +38,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              first 10 elements with COUNT), you can consider it O(1).",
         )
         .summary("Gives the entries of a stream with ids in a range.")
-        .syntax("key start end [COUNT count]")
+        .history(&[("6.2.0", "Added exclusive ranges.")])
+        .syntax("key start:string end:string [COUNT count]")
         .errors(ERRORS),
     Row::new("xrevrange", -4, xrevrange as DataHandler)
         .flags(&[Flags::READONLY])
@@ -51,7 +52,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              10 elements with COUNT), you can consider it O(1).",
         )
         .summary("Gives the entries of a stream with ids in a range, the last one first.")
-        .syntax("key end start [COUNT count]")
+        .history(&[("6.2.0", "Added exclusive ranges.")])
+        .syntax("key end:string start:string [COUNT count]")
         .errors(ERRORS),
 ];
 

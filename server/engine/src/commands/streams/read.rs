@@ -36,7 +36,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
              in order to serve the M clients blocked on the stream getting new data.",
         )
         .summary("Gives the entries of streams after given ids, waiting for one if need be.")
-        .syntax("[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]")
+        .syntax("[COUNT count] [BLOCK milliseconds] STREAMS (streams: key [key ...] id [id ...])")
         .errors(ERRORS),
     Row::new("xreadgroup", -7, xreadgroup as BlockingHandler)
         .flags(&[Flags::WRITE, Flags::BLOCKING, Flags::MOVABLEKEYS])
@@ -55,7 +55,8 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
              not acknowledged once more.",
         )
         .syntax(
-            "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] id [id ...]",
+            "(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] \
+             STREAMS (streams: key [key ...] id [id ...])",
         )
         .errors(ERRORS),
 ];

@@ -16,7 +16,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xsetid", -
     .keys(UPDATES)
     .about("stream", "5.0.0", "O(1)")
     .summary("Sets the greatest id that a stream has had, and what is known of its past.")
-    .syntax("key last-id [ENTRIESADDED entries_added] [MAXDELETEDID max_deleted_entry_id]")
+    .history(&[("7.0.0", "Added the `entries_added` and `max_deleted_entry_id` arguments.")])
+    .syntax(
+        "key last-id [ENTRIESADDED entries-added=entries_added@7.0.0] \
+             [MAXDELETEDID max-deleted-id=max_deleted_entry_id@7.0.0]",
+    )
     .errors(&[
         "ERR Invalid stream ID specified as stream command argument",
         "ERR no such key",

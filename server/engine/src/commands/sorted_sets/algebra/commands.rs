@@ -36,12 +36,18 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("zunion", zunion)
         .about("sorted-set", "6.2.0", OF_UNION)
         .summary("Returns the members that any of several sorted sets has, their scores put together.")
-        .syntax("numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES]")
+        .syntax(
+            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | MIN | MAX)] \
+             [WITHSCORES]",
+        )
         .errors(WEIGHTED),
     reads("zinter", zinter)
         .about("sorted-set", "6.2.0", OF_INTERSECTION)
         .summary("Returns the members that all of several sorted sets have, their scores put together.")
-        .syntax("numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES]")
+        .syntax(
+            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | MIN | MAX)] \
+             [WITHSCORES]",
+        )
         .errors(WEIGHTED),
     reads("zdiff", zdiff)
         .about("sorted-set", "6.2.0", OF_DIFFERENCE)
@@ -51,12 +57,18 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     stores("zunionstore", zunionstore)
         .about("sorted-set", "2.0.0", OF_UNION_STORED)
         .summary("Stores the members that any of several sorted sets has, and tells how many.")
-        .syntax("destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (SUM | MIN | MAX)]")
+        .syntax(
+            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | \
+             MIN | MAX)]",
+        )
         .errors(WEIGHTED),
     stores("zinterstore", zinterstore)
         .about("sorted-set", "2.0.0", OF_INTERSECTION)
         .summary("Stores the members that all of several sorted sets have, and tells how many.")
-        .syntax("destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (SUM | MIN | MAX)]")
+        .syntax(
+            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | \
+             MIN | MAX)]",
+        )
         .errors(WEIGHTED),
     stores("zdiffstore", zdiffstore)
         .about("sorted-set", "6.2.0", OF_DIFFERENCE)
