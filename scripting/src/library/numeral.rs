@@ -17,8 +17,22 @@ const MAX_EXPONENT: i64 = 1 << 40;
 /// The longest text of [`write_general`].
 pub(super) const MAX_LEN: usize = 32;
 
+/// Ten to the power of its index.
+const POWERS: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Digits up to which the shortest text of a normal number has the same as any longer one, but for zeros.
+const SURE_DIGITS: usize = 15;
+
 /// Writes a number as C's `%.*g` does, with 1 to 17 digits that count.
 pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN]) -> usize {
+    let magnitude = value.abs();
+    if magnitude < POWERS[precision.min(SURE_DIGITS)]
+        && magnitude.trunc() == magnitude
+        && value.to_bits() != NEGATIVE_ZERO
+    {
+        return write_integer(value as i64, out);
+    }
     if !value.is_finite() {
         let text: &[u8] = match (value.is_nan(), value.is_sign_negative()) {
             (false, false) => b"inf",
@@ -29,15 +43,15 @@ pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN
         out[..text.len()].copy_from_slice(text);
         return text.len();
     }
+    // `-1.2345e-7`, first with the fewest digits that say which number it is, of which most have few.
     let mut text = [0; MAX_LEN];
-    // `-1.2345e-7`: every digit asked for is there, and there is room for them.
-    let free = {
-        let mut rest = &mut text[..];
-        let written = write!(rest, "{:.*e}", precision - 1, value);
-        debug_assert!(written.is_ok(), "the text of a double is short");
-        rest.len()
-    };
-    let text = &text[..MAX_LEN - free];
+    let mut len = write_text(&mut text, format_args!("{value:e}"));
+    let digits =
+        text[..len].iter().take_while(|byte| **byte != b'e').filter(|byte| byte.is_ascii_digit()).count();
+    if precision > SURE_DIGITS || digits > precision || magnitude < f64::MIN_POSITIVE {
+        len = write_text(&mut text, format_args!("{:.*e}", precision - 1, value));
+    }
+    let text = &text[..len];
     let (sign, text) = text.split_at(usize::from(text[0] == b'-'));
     let mark = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
     let exponent: i32 =
@@ -55,6 +69,37 @@ pub(super) fn write_general(value: f64, precision: usize, out: &mut [u8; MAX_LEN
     line.add(sign);
     line.lay_out(&digits[..count], exponent, precision);
     line.len
+}
+
+const NEGATIVE_ZERO: u64 = 1 << 63;
+
+/// Writes a text for which there is room, and gives its length.
+fn write_text(out: &mut [u8; MAX_LEN], text: std::fmt::Arguments<'_>) -> usize {
+    let mut rest = &mut out[..];
+    let written = rest.write_fmt(text);
+    debug_assert!(written.is_ok(), "the text of a double is short");
+    MAX_LEN - rest.len()
+}
+
+/// Writes an integer, of 15 digits at the most.
+fn write_integer(value: i64, out: &mut [u8; MAX_LEN]) -> usize {
+    let (mut rest, mut at) = (value.unsigned_abs(), MAX_LEN);
+    let mut text = [0; MAX_LEN];
+    loop {
+        at -= 1;
+        text[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        at -= 1;
+        text[at] = b'-';
+    }
+    let len = MAX_LEN - at;
+    out[..len].copy_from_slice(&text[at..]);
+    len
 }
 
 /// A text that is being written.
@@ -296,6 +341,12 @@ mod tests {
             (99_999_999_999_999.0, 14, "99999999999999"),
             (1e14, 14, "1e+14"),
             (123_456_789_012_345.0, 14, "1.2345678901234e+14"),
+            (12.0, 1, "1e+01"),
+            (-7.0, 1, "-7"),
+            (999_999_999_999_999.0, 15, "999999999999999"),
+            (999_999_999_999_999.0, 14, "1e+15"),
+            (19.95, 14, "19.95"),
+            (0.1 + 0.2, 14, "0.3"),
             (999.96, 3, "1e+03"),
             (999.96, 4, "1000"),
             (9.5, 1, "1e+01"),
@@ -303,6 +354,7 @@ mod tests {
             (1e100, 14, "1e+100"),
             (1.5e-300, 14, "1.5e-300"),
             (5e-324, 17, "4.9406564584124654e-324"),
+            (5e-324, 14, "4.9406564584125e-324"),
             (-1.797_693_134_862_315_7e308, 17, "-1.7976931348623157e+308"),
             (f64::INFINITY, 14, "inf"),
             (f64::NEG_INFINITY, 14, "-inf"),

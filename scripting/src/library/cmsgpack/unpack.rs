@@ -84,7 +84,7 @@ impl<'f> Unpacker<'f> {
                 Item::Plain => true,
                 Item::Array(left) => {
                     self.frame.push_table(0, 0)?;
-                    self.frame.reserve(1, "in function mp_decode_to_lua_array")?;
+                    self.frame.ensure(1, "in function mp_decode_to_lua_array")?;
                     self.levels.push(Level::Array { next: 1, left });
                     false
                 }
@@ -146,7 +146,7 @@ impl<'f> Unpacker<'f> {
     fn item(&mut self) -> Result<Item, Raise> {
         let [first] = self.take()?;
         let frame = self.frame;
-        frame.reserve(1, "too many return values at once; use unpack_one or unpack_limit instead.")?;
+        frame.ensure(1, "too many return values at once; use unpack_one or unpack_limit instead.")?;
         match first {
             0x00..=0x7F => frame.push_number(f64::from(first))?,
             0x80..=0x8F => return Ok(Item::Map(u32::from(first & 0xF))),

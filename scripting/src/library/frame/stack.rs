@@ -25,7 +25,17 @@ impl Frame<'_> {
     /// Whether there would be room for so many values: the bound is Lua's own.
     #[inline]
     pub(crate) fn has_slots(&self, count: c_int) -> bool {
-        self.free.get() >= count || self.reserve(count, "").is_ok()
+        self.ensure(count, "").is_ok()
+    }
+
+    /// As [`reserve`](Frame::reserve), at once where there is room already.
+    #[inline]
+    pub(crate) fn ensure(&self, count: c_int, reason: &str) -> Result<(), Raise> {
+        if self.free.get() >= count {
+            Ok(())
+        } else {
+            self.reserve(count.max(MORE_SLOTS), "").or_else(|_| self.reserve(count, reason))
+        }
     }
 
     /// Takes free slots for as many values, which are pushed next.
