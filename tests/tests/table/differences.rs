@@ -84,9 +84,9 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         field: DISPLAY,
-        commands: &["client|kill", "client|list"],
+        commands: &["client|kill", "client|list", "module|loadex"],
         claim: Claim::Newer,
-        reason: "their filters were documented anew after 7.2",
+        reason: "their options were documented anew after 7.2",
     },
     Difference {
         field: "arguments",

@@ -5,14 +5,18 @@ use crate::wire::Wire;
 use lockwheel_tests::client::Protocol;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::reply::Reply;
 use std::collections::BTreeSet;
 
 /// What is told of one subcommand: its form, and the indented lines below.
 type Stanza = Vec<String>;
 
-/// A HELP: its heading, and its stanzas.
+/// A HELP: its heading, and its stanzas; an error is a heading alone, as of CLUSTER.
 fn help(wire: &mut Wire, container: &str) -> (String, Vec<Stanza>) {
     let reply = wire.cmd(&[container, "help"]);
+    if let Reply::Error(text) = reply {
+        return (text, Vec::new());
+    }
     let mut lines = entry::elements(reply).map(|line| entry::text(&line));
     let heading = lines.next().expect("a heading");
     let mut stanzas: Vec<Stanza> = Vec::new();

@@ -17,8 +17,8 @@ const MEMORY: &[Row<DataHandler>] = &[
         .summary("The bytes of memory that a key takes with its value.")
         .help(&[
             "USAGE <key> [SAMPLES <count>]",
-            "    The bytes of memory that <key> and its value take, whatever <count> is:",
-            "    nothing is estimated.",
+            "    Return memory in bytes used by <key> and its value. Nested values are",
+            "    sampled up to <count> times (default: 5, 0 means sample all).",
         ])
         .syntax("key [SAMPLES count]")
         .errors(&["ERR syntax error", "ERR value is not an integer or out of range"]),

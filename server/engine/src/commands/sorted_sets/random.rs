@@ -16,7 +16,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] =
             .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
             .about("sorted-set", "6.2.0", "O(N) where N is the number of elements returned")
             .summary("Random members of a sorted set; a negative count draws with repetition.")
-            .syntax("key [count [WITHSCORES]]")
+            .syntax("key [options: count [WITHSCORES]]")
             .tips(&["nondeterministic_output"])
             .errors(&[
                 "ERR syntax error",

@@ -20,23 +20,30 @@ const ATTEMPTS: usize = 10;
 const COUNT_MAX: i64 = i64::MAX / 16;
 
 /// The rows of this file.
-pub(in crate::commands) const ROWS: &[Row<DataHandler>] =
-    &[Row::new("xautoclaim", -6, xautoclaim as DataHandler)
-        .flags(&[Flags::WRITE, Flags::FAST])
-        .categories(&["stream"])
-        .keys(DELETES)
-        .about("stream", "6.2.0", "O(1) if COUNT is small.")
-        .summary("Gives entries of a group that have been pending for long to a consumer.")
-        .syntax("key group consumer min-idle-time start [COUNT count] [JUSTID]")
-        .tips(&["nondeterministic_output"])
-        .errors(&[
-            "NOGROUP No such key 'key' or consumer group 'group'",
-            "ERR Invalid min-idle-time argument for XAUTOCLAIM",
-            "ERR Invalid stream ID specified as stream command argument",
-            "ERR invalid start ID for the interval",
-            "ERR COUNT must be > 0",
-            "ERR syntax error",
-        ])];
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new(
+    "xautoclaim",
+    -6,
+    xautoclaim as DataHandler,
+)
+.flags(&[Flags::WRITE, Flags::FAST])
+.categories(&["stream"])
+.keys(DELETES)
+.about("stream", "6.2.0", "O(1) if COUNT is small.")
+.summary("Gives entries of a group that have been pending for long to a consumer.")
+.history(&[(
+    "7.0.0",
+    "Added an element to the reply array, containing deleted entries the command cleared from the PEL",
+)])
+.syntax("key group consumer min-idle-time start:string [COUNT count] [JUSTID]")
+.tips(&["nondeterministic_output"])
+.errors(&[
+    "NOGROUP No such key 'key' or consumer group 'group'",
+    "ERR Invalid min-idle-time argument for XAUTOCLAIM",
+    "ERR Invalid stream ID specified as stream command argument",
+    "ERR invalid start ID for the interval",
+    "ERR COUNT must be > 0",
+    "ERR syntax error",
+])];
 
 /// What XAUTOCLAIM is asked for.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ const XINFO: &[Row<DataHandler>] = &[
         .about("stream", "5.0.0", "O(1)")
         .summary("Tells of the consumers of a group.")
         .history(&[("7.2.0", "Added the `inactive` field, and changed the meaning of `idle`.")])
-        .syntax("key groupname")
+        .syntax("key group=groupname")
         .tips(&["nondeterministic_output"])
         .help(&["CONSUMERS <key> <groupname>", "    Show consumers of <groupname>."])
         .errors(&["ERR no such key", "NOGROUP No such consumer group 'name' for key name 'key'"]),

@@ -54,7 +54,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .keys(INSERTS)
         .about("stream", "6.2.0", "O(1)")
         .summary("Makes a consumer of a group.")
-        .syntax("key groupname consumername")
+        .syntax("key group=groupname consumer=consumername")
         .help(&[
             "CREATECONSUMER <key> <groupname> <consumer>",
             "    Create a new consumer in the specified group.",
@@ -66,7 +66,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .keys(DELETES)
         .about("stream", "5.0.0", "O(1)")
         .summary("Removes a consumer of a group, and what it has not acknowledged.")
-        .syntax("key groupname consumername")
+        .syntax("key group=groupname consumer=consumername")
         .help(&["DELCONSUMER <key> <groupname> <consumer>", "    Remove the specified consumer."])
         .errors(&[NO_KEY, NO_GROUP]),
     Row::new("destroy", 4, destroy as DataHandler)
@@ -79,7 +79,7 @@ const XGROUP: &[Row<DataHandler>] = &[
             "O(N) where N is the number of entries in the group's pending entries list (PEL).",
         )
         .summary("Removes a consumer group.")
-        .syntax("key groupname")
+        .syntax("key group=groupname")
         .help(&["DESTROY <key> <groupname>", "    Remove the specified group."])
         .errors(&[NO_KEY]),
     Row::new("setid", -5, set_id as DataHandler)
