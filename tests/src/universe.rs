@@ -350,6 +350,7 @@ fn pool(name: &str, group: &str) -> Pool {
         "bit" => Pool::Words(BITS),
         "encoding" => Pool::Words(FIELD_KINDS),
         "index1" | "index2" => Pool::Integers,
+        "operation" => Pool::Words(&["AND", "or", "XOR", "NOT", "NAND"]),
         "subcommand" => Pool::Words(&["getreg", "DECODE", "ENCODING", "todense", "x"]),
         "seconds" => Pool::Times(SECONDS),
         "milliseconds" | "ttl" => Pool::Times(MILLISECONDS),

@@ -2,6 +2,7 @@
 
 use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::{Encoding, Value};
 use lockwheel_resp::Reply;
 
 const FAST_READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
@@ -157,6 +158,19 @@ const OBJECT: &[Row<DataHandler>] = &[
         ])
         .syntax("key")
         .tips(&["nondeterministic_output"]),
+    Row::new("refcount", 3, object_refcount as DataHandler)
+        .flags(&[Flags::READONLY])
+        .categories(&["keyspace"])
+        .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
+        .about("generic", "2.2.3", "O(1)")
+        .summary("How many references there are to what a key holds: a small integer is shared by all.")
+        .help(&[
+            "REFCOUNT <key>",
+            "    Return the number of references of the value associated with the specified",
+            "    <key>.",
+        ])
+        .syntax("key")
+        .tips(&["nondeterministic_output"]),
     Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["keyspace"])
@@ -276,6 +290,23 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     tx.select(home);
     let done = there && free && tx.copy(from, db, to);
     reply.integer(i64::from(done));
+    Ok(())
+}
+
+/// Redis shares the integers up to this one, without.
+const SHARED_INTEGERS: i64 = 10_000;
+
+fn object_refcount(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let is_shared = |value: &Value| match value {
+        Value::Str(text) if text.encoding() == Encoding::Int => {
+            text.to_i64().is_some_and(|number| (0..SHARED_INTEGERS).contains(&number))
+        }
+        _ => false,
+    };
+    match tx.peek(&args[2]) {
+        Some(value) => reply.integer(if is_shared(value) { i32::MAX.into() } else { 1 }),
+        None => reply.null(),
+    }
     Ok(())
 }
 
