@@ -123,7 +123,12 @@ impl Vm {
             lua_tunegc(self.state, GC_PAUSE, GC_STEP_MULTIPLIER, self.memory_limit);
             (loading, result, self.context().leave())
         };
-        self.tidy();
+        // What a library that failed has left is garbage, perhaps up to the limit of memory.
+        if result.is_err() {
+            self.collect();
+        } else {
+            self.tidy();
+        }
         match panic {
             None => (loading, result),
             Some(panic) => resume_unwind(panic),
