@@ -80,7 +80,7 @@ fn write_command(command: &Command, text: &mut String) {
     let deprecated = row.deprecated.map_or(String::new(), |(since, replaced_by)| {
         format!(" *Deprecated since {since}: {}.*", replaced_by.replace("`!", "`"))
     });
-    line(text, format_args!("- `{}`  \n  {}{since}{deprecated}", form.trim_end(), row.summary));
+    line(text, format_args!("- `{}`\\\n  {}{since}{deprecated}", form.trim_end(), row.summary));
 }
 
 fn write_differences(text: &mut String) {
@@ -106,9 +106,9 @@ fn write_differences(text: &mut String) {
 }
 
 fn write_difference(difference: &Difference, text: &mut String) {
-    let shown = |line: &&str| if line.contains('`') { format!("`` {line} ``") } else { format!("`{line}`") };
-    let example = difference.example.last().map_or(String::new(), |example| format!(": {}", shown(&example)));
-    line(text, format_args!("- {}{example}  \n  {}", capital(difference.name), sentence(difference.reason)));
+    let shown = |line: &str| if line.contains('`') { format!("`` {line} ``") } else { format!("`{line}`") };
+    let example = difference.example.last().map_or(String::new(), |example| format!(": {}", shown(example)));
+    line(text, format_args!("- {}{example}\\\n  {}", capital(difference.name), sentence(difference.reason)));
 }
 
 fn capital(text: &str) -> String {
