@@ -25,7 +25,8 @@ fn memory_is_limited_and_the_interpreter_stays_usable() {
             "local s = string.rep('x', 1e6) local t = {} for i = 1, 100 do t[i] = s end return cjson.encode(t)",
             "local s = string.rep('x', 1e6) local t = {} for i = 1, 100 do t[s .. i] = i end return cjson.encode(t)",
             "local s = string.rep('x', 1e6) local t = {} for i = 1, 100 do t[i] = s end return cmsgpack.pack(t)",
-            "local t = {} for i = 1, 15 do local u = {} for n = 1, 20 do u[n] = t end t = u end return cmsgpack.pack(t)",
+            "local t = {} for i = 1, 15 do local u = {} for n = 1, 20 do u[n] = t end t = u end \
+             return cmsgpack.pack(t)",
             "return cjson.decode('[' .. string.rep('[],', 1e6) .. '[]]')",
             "return cjson.decode('\"' .. string.rep('\\\\\\\\', 7e6) .. '\"')",
             "return cmsgpack.unpack('\\221\\255\\255\\255\\255' .. string.rep('\\144', 5e6))",

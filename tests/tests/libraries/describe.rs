@@ -6,7 +6,8 @@ use lockwheel_tests::rng::Rng;
 /// order of keys that are tables is that of their addresses.
 pub(crate) const DESCRIBE: &str = "local function d(v) local t = type(v) \
     if t == 'number' then return string.format('%.17g', v) elseif t ~= 'table' then return t .. tostring(v) end \
-    local o, any = {}, false for k, x in pairs(v) do o[#o + 1] = d(k) .. '=' .. d(x) any = any or type(k) == 'table' end \
+    local o, any = {}, false for k, x in pairs(v) do o[#o + 1] = d(k) .. '=' .. d(x) \
+    any = any or type(k) == 'table' end \
     if any then table.sort(o) end \
     return '{' .. #v .. ':' .. table.concat(o, ',') .. '}' end ";
 
