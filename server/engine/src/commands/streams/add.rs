@@ -82,7 +82,7 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let limits = tx.encodings().stream_node;
     let options = TrimOptions::parse(args, Command::Add, limits)?;
     let texts = args.from(options.fields);
-    if texts.is_empty() || texts.len() % 2 == 1 {
+    if texts.is_empty() || !texts.len().is_multiple_of(2) {
         return Err(CommandError::arity("xadd"));
     }
     if options.id == NewId::Exact(StreamId::MIN) {
