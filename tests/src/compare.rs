@@ -144,9 +144,7 @@ pub fn deliveries_agree(real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
         }
         _ => false,
     };
-    let is_time = |key: Option<&Reply>| {
-        key.and_then(Reply::as_bytes).is_some_and(|key| TIMES.iter().any(|time| *time == key))
-    };
+    let is_time = |key: Option<&Reply>| key.and_then(Reply::as_bytes).is_some_and(|key| TIMES.contains(&key));
     let agree = |real: &Reply, ours: &Reply| deliveries_agree(real, ours, skew_ms);
     match (real, ours) {
         (Reply::Map(real), Reply::Map(ours)) => {
