@@ -376,7 +376,8 @@ fn pool(name: &str, group: &str) -> Pool {
         "cursor" => Pool::Words(&["0", "0", "0", "1", "99", "-1", "x", "", "18446744073709551615", "0 "]),
         "type" => Pool::Words(&["string", "hash", "list", "set", "zset", "stream", "none", "HASH", ""]),
         "start" | "stop" | "end" | "index" | "count" | "offset" | "increment" | "decrement" | "rank"
-        | "num-matches" | "len" | "maxlen" | "db" | "destination-db" | "limit" | "numkeys" | "threshold" => {
+        | "num-matches" | "len" | "min-match-len" | "maxlen" | "db" | "destination-db" | "limit"
+        | "numkeys" | "threshold" => {
             // The float commands' `increment` gets its fractions from the hostile numbers.
             Pool::Integers
         }

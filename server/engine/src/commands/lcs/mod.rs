@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lcs", -3, lcs as DataHa
     .keys(&[KeySpec::range(1, 1, 1, &[KeyFlags::RO, KeyFlags::ACCESS])])
     .about("string", "7.0.0", "O(N*M) where N and M are the lengths of s1 and s2, respectively")
     .summary("The longest common subsequence of two strings, its length, or where they match.")
-    .syntax("key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]")
+    .syntax("key1 key2#0 [LEN] [IDX] [MINMATCHLEN min-match-len=len] [WITHMATCHLEN]")
     .errors(&[
         NO_STRINGS,
         "ERR syntax error",

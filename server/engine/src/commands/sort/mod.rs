@@ -49,8 +49,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "The elements of a list, a set or a sorted set in order, or what keys named after them hold.",
         )
         .syntax(
-            "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA] \
-             [STORE destination]",
+            "key [BY pattern#1] [LIMIT offset count] [GET pattern#1 [GET pattern ...]] [order: ASC | DESC] \
+             [ALPHA=sorting] [STORE destination#2]",
         )
         .errors(ERRORS),
     Row::new("sort_ro", -2, sort_ro as DataHandler)
@@ -60,7 +60,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .key_finder(find_sorted)
         .about("generic", "7.0.0", COMPLEXITY)
         .summary("The same as SORT, without STORE.")
-        .syntax("key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA]")
+        .syntax(
+            "key [BY pattern#1] [LIMIT offset count] [GET pattern#1 [GET pattern ...]] [order: ASC | DESC] \
+             [ALPHA=sorting]",
+        )
         .errors(ERRORS),
 ];
 
