@@ -75,6 +75,9 @@ public final class Clients {
             }
             return shown.toString();
         }
+        if (value instanceof Map.Entry<?, ?> entry) {
+            return show(entry.getKey()) + "=" + show(entry.getValue());
+        }
         return value == null ? "null" : value.getClass().getSimpleName() + " " + value;
     }
 

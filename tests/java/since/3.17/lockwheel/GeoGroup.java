@@ -37,7 +37,9 @@ public final class GeoGroup implements Groups.Group {
         Check.equal(2, geo.searchWithPosition(GeoSearchArgs.from(15, 37).radius(200, GeoUnit.KILOMETERS)).size());
         Check.equal(1L, geo.storeSearchTo(scene.name("stored"), GeoSearchArgs.from(15, 37).radius(100, GeoUnit.KILOMETERS)));
         Check.equal(1L, geo.storeSortedSearchTo(scene.name("sorted"), GeoSearchArgs.from(15, 37).radius(100, GeoUnit.KILOMETERS)));
-        Check.equal("56.441257870158204", scene.raw().text("ZINCRBY", scene.name("sorted"), "0", catania(scene)));
+        // Written with more digits by older servers.
+        String distance = scene.raw().text("ZINCRBY", scene.name("sorted"), "0", catania(scene));
+        Check.equal(56.441257870158204, Double.parseDouble(distance));
     }
 
     /** The member as the client's codec writes it. */
