@@ -32,7 +32,8 @@ impl KeyState {
     fn has_one_dump(&self) -> bool {
         // The forms that tables are written in; small sets too, as long as Redis 7.0 is to read them.
         let is_table = matches!(self.dump.first(), Some(2 | 4));
-        !(is_table || self.kind == "zset" && self.content.to_string().contains("-0"))
+        let has_negative_zero = self.kind == "zset" && self.content.to_string().contains("-0");
+        !is_table && !has_negative_zero
     }
 }
 

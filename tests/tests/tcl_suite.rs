@@ -4,8 +4,8 @@
 use lockwheel_tests::program::Process;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::tcl_suite::{Expected, Mode, Outcome, Suite};
-use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 const UNITS: &str = include_str!("../tcl-suite/units.txt");
@@ -37,21 +37,16 @@ fn expected(mode: Mode) -> Expected {
 /// Runs each unit of a mode against a fresh server of ours, and tells what is not as expected.
 fn complaints(suite: &Suite, mode: Mode) -> Vec<String> {
     let expected = expected(mode);
-    let waiting: Mutex<VecDeque<&str>> = Mutex::new(expected.units().collect());
-    let complaints = Mutex::new(Vec::new());
+    let units: Vec<&str> = expected.units().collect();
+    let next = AtomicUsize::new(0);
+    let run_lane = |lane| {
+        let units = std::iter::from_fn(|| units.get(next.fetch_add(1, Ordering::Relaxed)));
+        units.filter_map(|unit| run(suite, mode, unit, lane, &expected)).collect::<Vec<_>>()
+    };
     thread::scope(|scope| {
-        for lane in 0..LANES {
-            let (expected, waiting, complaints) = (&expected, &waiting, &complaints);
-            scope.spawn(move || {
-                let next = || waiting.lock().unwrap().pop_front();
-                while let Some(unit) = next() {
-                    let told = run(suite, mode, unit, lane, expected);
-                    complaints.lock().unwrap().extend(told);
-                }
-            });
-        }
-    });
-    complaints.into_inner().unwrap()
+        let lanes: Vec<_> = (0..LANES).map(|lane| scope.spawn(move || run_lane(lane))).collect();
+        lanes.into_iter().flat_map(|lane| lane.join().expect("a lane reports what fails")).collect()
+    })
 }
 
 /// Runs a unit, and tells what is not as expected, with what the suite said.
@@ -61,7 +56,9 @@ fn run(suite: &Suite, mode: Mode, unit: &str, lane: u16, expected: &Expected) ->
     let hung: Vec<&str> = expected.hung(unit).collect();
     let outcome = suite.run(mode, unit, server.addr().port(), base_port, &hung);
     let (to_pass, total) = expected.numbers(unit);
-    println!("{}: {unit}: {} of {total} pass, expected {to_pass}", mode.name(), outcome.passed());
+    let line = format!("{}: {unit}: {} of {total} pass, expected {to_pass}", mode.name(), outcome.passed());
+    // Past the test runner's capture of output: these figures are what one wants to know.
+    let _ = writeln!(io::stderr(), "{line}");
     let mut told = expected.complaints(unit, &outcome);
     if told.is_empty() {
         return None;

@@ -131,7 +131,7 @@ fn is_about(server: &Process, client: &mut Client, what: &str, before: usize, le
     let mut last = (0, 0);
     // Memory that is free goes back within a second or two.
     for _ in 0..200 {
-        let (waits, taken) = (waiting(client), memory(&server, "VmRSS:").saturating_sub(before));
+        let (waits, taken) = (waiting(client), memory(server, "VmRSS:").saturating_sub(before));
         // Some is taken for other things: the script, the requests.
         if waits > least && taken < waits * 12 / 10 + 3 * MIB {
             return;
