@@ -45,7 +45,8 @@ fn help_tells_what_real_servers_tell() {
     let known: BTreeSet<String> = entry::info(&mut redis).into_keys().collect();
     let mut problems = Vec::new();
     for name in ours::commands().iter().map(|command| command.name.as_str()) {
-        if !known.contains(&format!("{name}|help")) {
+        // A server by itself answers CLUSTER HELP an error.
+        if !known.contains(&format!("{name}|help")) || name == "cluster" {
             continue;
         }
         let ((heading, own), (real_heading, real), (_, newer)) =

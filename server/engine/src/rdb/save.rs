@@ -11,6 +11,9 @@ use std::borrow::Cow;
 /// Redis keeps elements of a gigabyte and more apart.
 const LARGE: usize = 1 << 30;
 
+/// Whole scores up to this are stored as integers.
+const INTEGER_SCORE: f64 = (1_u64 << 62) as f64;
+
 /// The payload of a value, as DUMP answers it. O(value).
 pub fn dump(value: &Value) -> Vec<u8> {
     let mut writer = Writer::new();
@@ -103,10 +106,10 @@ fn write_zset(set: &ZSet, writer: &mut Writer) {
     }
 }
 
-/// A score as Redis 7.0 stores it in a listpack: a whole number as such, any other with 17 digits.
+/// A score as Redis 7.0 stores it in a listpack: a whole number as such, unless it is huge; any other with 17 digits.
 fn score_text(score: f64) -> Vec<u8> {
     let mut text = Vec::new();
-    if score.trunc() == score {
+    if score.trunc() == score && score.abs() <= INTEGER_SCORE {
         number::format_double(score, &mut text);
     } else {
         number::format_g(score, 17, &mut text);

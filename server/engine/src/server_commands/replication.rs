@@ -190,7 +190,7 @@ fn failover(args: Args<'_>, _: &mut dyn Reply) -> Outcome {
 
 /// What a replica tells is accepted up to what is unknown; no replica is made by that.
 fn replconf(args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if args.len() % 2 == 0 {
+    if args.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
     }
     for at in (1..args.len()).step_by(2) {

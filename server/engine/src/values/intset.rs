@@ -17,7 +17,7 @@ impl IntSet {
 
     /// A set of integers of `width` bytes each, little endian, if they ascend and are whole. O(n).
     pub(super) fn of_ascending(width: usize, bytes: Vec<u8>) -> Option<Self> {
-        let is_whole = [2, 4, 8].contains(&width) && bytes.len() % width == 0;
+        let is_whole = [2, 4, 8].contains(&width) && bytes.len().is_multiple_of(width);
         let set = Self { bytes, width };
         (is_whole && set.iter().is_sorted_by(|a, b| a < b)).then_some(set)
     }

@@ -53,7 +53,7 @@ impl ReadOptions {
                 options.count = usize::try_from(args.int(at + 1)?).unwrap_or(0);
                 at += 2;
             } else if more > 0 && args.is(at, "streams") {
-                if more % 2 != 0 {
+                if !more.is_multiple_of(2) {
                     return Err(unbalanced(of_group));
                 }
                 options.keys = at + 1..at + 1 + more / 2;

@@ -17,13 +17,19 @@ const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-comman
                        you can run it from a local connection, otherwise you need to set this option in the \
                        configuration file, and then restart the server.";
 
+const SYNTAX: &str = "(CHANGE-REPL-ID | DICT-RESIZING enabled | DIGEST | DIGEST-VALUE [key:string ...] | \
+    ERROR message | HTSTATS db | HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT key:string | \
+    PAUSE-CRON enabled | POPULATE count [prefix [size]] | PROTOCOL type | QUICKLIST-PACKED-THRESHOLD size | \
+    RELOAD [option ...] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING enabled) | SDSLEN key:string | \
+    SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS enabled | SLEEP seconds | HELP)";
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine(debug))
     .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])
     .about("server", "1.0.0", "Depends on subcommand.")
     .summary("Does what a test needs and nobody else should: looks inside, and stops or switches what runs.")
     .internal()
-    .syntax("subcommand [argument [argument ...]]")
+    .syntax(SYNTAX)
     .help(&[
         "CHANGE-REPL-ID",
         "    Give the server another replication id.",

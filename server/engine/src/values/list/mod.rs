@@ -312,10 +312,11 @@ impl ListBuilder {
         self.chunks.push_chunk(chunk, self.limit);
     }
 
-    /// The list: a small one if it is one block within the limits.
+    /// The list: a small one if that may be, and it is one block within the limits.
     #[must_use]
-    pub fn finish(mut self) -> List {
-        List(match self.chunks.take_only(self.limit) {
+    pub fn finish(mut self, may_be_small: bool) -> List {
+        let only = if may_be_small { self.chunks.take_only(self.limit) } else { None };
+        List(match only {
             Some(chunk) => Form::One(Box::new(chunk)),
             None => Form::Many(Box::new(self.chunks)),
         })

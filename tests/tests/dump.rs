@@ -1,0 +1,272 @@
+//! DUMP and RESTORE, and payloads that go from one server to another.
+
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::reply::Reply;
+use lockwheel_tests::rng::Rng;
+use lockwheel_tests::{family, ours};
+
+/// `SET k v`, as redis-server 7.0.15 answers DUMP of it.
+const PAYLOAD: &str = r#""\x00\x01v\n\x00\x91\x08\xce\xb2\x198\x8a\xce""#;
+
+#[test]
+fn equal_values_have_equal_bytes() {
+    family::compare_lines(
+        Kind::Redis,
+        r#"DUMP none
+        SET k v
+        DUMP k
+        SET k -32769
+        DUMP k
+        SET k 12345678901
+        DUMP k
+        APPEND k 7
+        DUMP k
+        SET k "hello hello hello hello hello hello hello hello"
+        DUMP k
+        RPUSH l a 1 127 128 -4097 70000 -9000000 5000000000 "" aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+        DUMP l
+        CONFIG SET list-max-listpack-size 2
+        RPUSH m a b c d e
+        LPUSH m z
+        DUMP m
+        CONFIG SET list-max-listpack-size -2
+        HSET h f v g 1 h "a b"
+        DUMP h
+        SADD n 1 -5 300
+        DUMP n
+        SADD n 70000
+        DUMP n
+        SADD n 5000000000
+        SREM n 5000000000
+        DUMP n
+        ZADD z 1 a 0.1 b inf c -inf d 1e20 e 1e17 f 1.5 g
+        DUMP z
+        ZADD z 1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+        DUMP z
+        XADD x 1-1 a 1 b 2
+        XADD x 1-2 a 3 b 4
+        XADD x 5-0 c 5
+        DUMP x
+        XDEL x 1-2
+        XGROUP CREATE x g 0
+        DUMP x
+        XTRIM x MAXLEN 0
+        DUMP x"#,
+    );
+}
+
+#[test]
+fn a_key_is_restored_with_the_time_it_has_left() {
+    let mut s = ours::manual_scenario();
+    s.check(&format!("RESTORE k 0 {PAYLOAD}"), "+OK").check("GET k", "\"v\"").check("PTTL k", ":-1");
+    s.check(&format!("RESTORE k 5000 {PAYLOAD}"), "-BUSYKEY Target key name already exists.");
+    s.check(&format!("RESTORE k 5000 {PAYLOAD} REPLACE"), "+OK").check("PTTL k", ":5000");
+    s.check(&format!("RESTORE k 9999999999999 {PAYLOAD} ABSTTL REPLACE"), "+OK");
+    s.check("PEXPIRETIME k", ":9999999999999");
+    // What is over is gone; so is what wraps around.
+    s.check(&format!("RESTORE k 1 {PAYLOAD} ABSTTL REPLACE"), "+OK").check("EXISTS k", ":0");
+    s.check(&format!("RESTORE k 9223372036854775807 {PAYLOAD}"), "+OK").check("EXISTS k", ":0");
+    s.check(&format!("RESTORE k 1 {PAYLOAD} ABSTTL"), "+OK").check("EXISTS k", ":0");
+    s.check(&format!("RESTORE k 0 {PAYLOAD} REPLACE IDLETIME 10"), "+OK");
+    s.check(&format!("RESTORE k 0 {PAYLOAD} REPLACE FREQ 255 FREQ 1"), "+OK").check("PTTL k", ":-1");
+    s.check(&format!("RESTORE-ASKING k 0 {PAYLOAD} REPLACE"), "+OK").check("GET k", "\"v\"");
+}
+
+#[test]
+fn what_is_wrong_is_told_in_order() {
+    let lines = [
+        "RESTORE k 0",
+        "RESTORE k 0 bad NOSUCH",
+        "SET k mine",
+        "RESTORE k x bad",
+        "RESTORE k x bad REPLACE",
+        "RESTORE k -1 bad REPLACE",
+        "RESTORE k 0 bad REPLACE",
+        "RESTORE k 0 \"\" REPLACE",
+        "RESTORE k 0 PAYLOAD REPLACE IDLETIME",
+        "RESTORE k 0 PAYLOAD REPLACE IDLETIME x",
+        "RESTORE k 0 PAYLOAD REPLACE IDLETIME -1",
+        "RESTORE k 0 PAYLOAD REPLACE FREQ -1",
+        "RESTORE k 0 PAYLOAD REPLACE FREQ 256",
+        "RESTORE k 0 PAYLOAD REPLACE FREQ 1 IDLETIME 1",
+        "RESTORE k 0 PAYLOAD REPLACE IDLETIME 1 FREQ 1",
+        "RESTORE k 9223372036854775808 PAYLOAD REPLACE",
+        // A set that has a member twice, with a right checksum.
+        r#"RESTORE k 0 "\x02\x02\x01a\x01a\n\x00W\xbev/\xc2\xd6R:" REPLACE"#,
+        "GET k",
+        "PTTL k",
+    ];
+    family::compare_lines(Kind::Redis, &lines.join("\n").replace("PAYLOAD", PAYLOAD));
+    family::compare_lines(Kind::Valkey, &lines.join("\n").replace("PAYLOAD", PAYLOAD));
+}
+
+#[test]
+fn events_tell_of_it() {
+    family::same_everywhere(|s| {
+        s.check("CONFIG SET notify-keyspace-events EAn", "+OK");
+        family::listen(s);
+        s.run(&format!("RESTORE k 0 {PAYLOAD}"));
+        family::expect_events(s, "new k, restore k");
+        s.run(&format!("RESTORE k 100000 {PAYLOAD} REPLACE"));
+        family::expect_events(s, "new k, restore k");
+        s.run(&format!("RESTORE k 1 {PAYLOAD} REPLACE ABSTTL"));
+        family::expect_events(s, "del k");
+        s.run(&format!("RESTORE k 1 {PAYLOAD} ABSTTL"));
+        s.check("DUMP k", "(nil)").check("SET k v", "+OK");
+        family::expect_events(s, "new k, set k");
+        s.on("watcher").check("WATCH k", "+OK").check("MULTI", "+OK").check("PING", "+QUEUED");
+        s.run(&format!("RESTORE k 0 {PAYLOAD} REPLACE"));
+        s.on("watcher").check("EXEC", "(nil)");
+    });
+}
+
+#[test]
+fn a_lock_that_is_restored_is_held() {
+    let mut s = ours::manual_scenario();
+    let owner = "01234567-89ab-cdef-0123-456789abcdef:1";
+    s.check(&format!("HSET a {owner} 1"), ":1").check("PEXPIRE a 30000", ":1");
+    let dump = s.run("DUMP a").map(|reply| reply.as_bytes().map(<[u8]>::to_vec).unwrap_or_default());
+    for (client, dump) in s.on("main").clients().iter_mut().zip(&dump) {
+        assert_eq!(client.cmd(&[b"RESTORE".as_slice(), b"b", b"30000", &dump[..]]).to_string(), "+OK");
+    }
+    s.check_that("LOCK.INFO b", |info| {
+        info.to_string().contains(owner) && !info.to_string().contains("\"grant\": (nil)")
+    });
+    s.check("LOCK.ACQUIRE b other PX 1000", "(nil)");
+}
+
+/// A connection, and the words that a server answers DUMP and DEBUG with.
+struct Server {
+    client: Client,
+}
+
+impl Server {
+    fn of(server: &dyn Endpoint) -> Server {
+        Server { client: Client::connect(server.addr()) }
+    }
+
+    fn run(&mut self, line: &str) -> Reply {
+        self.client.line(line)
+    }
+
+    fn dump(&mut self, key: &str) -> Vec<u8> {
+        self.client.cmd(&["DUMP", key]).as_bytes().expect("a payload").to_vec()
+    }
+
+    fn restore(&mut self, key: &str, payload: &[u8]) {
+        let reply = self.client.cmd(&[b"RESTORE".as_slice(), key.as_bytes(), b"0", payload, b"REPLACE"]);
+        assert_eq!(reply.to_string(), "+OK", "{}", payload.escape_ascii());
+    }
+
+    fn digest(&mut self, key: &str) -> Reply {
+        self.client.cmd(&["DEBUG", "DIGEST-VALUE", key])
+    }
+}
+
+/// A text that is stored in one of the many ways.
+fn text(rng: &mut Rng) -> String {
+    let number = rng.next_u64() as i64 >> rng.below(64);
+    match rng.below(7) {
+        0 | 1 => number.to_string(),
+        2 => "ab".chars().cycle().skip(rng.below(2)).take(rng.below(120)).collect(),
+        3 => format!("{number} is what {number} is").repeat(rng.below(12)),
+        4 => "x".repeat(*rng.pick(&[0, 63, 64, 65, 4095, 4096, 9000])),
+        _ => format!("e{}", rng.below(1000)),
+    }
+}
+
+/// Lines that make a key of each type.
+fn lines(rng: &mut Rng) -> Vec<Vec<String>> {
+    let mut lines = vec![vec!["SET".to_owned(), "string".to_owned(), text(rng)]];
+    let count = *rng.pick(&[1, 3, 20, 150, 600]);
+    for number in 0..count {
+        let (text, score) = (text(rng), *rng.pick(&["1", "0.1", "-3", "1e20", "inf"]));
+        let push = *rng.pick(&["LPUSH", "RPUSH"]);
+        let integer = (rng.next_u64() as i64 >> 40).to_string();
+        let (id, field) = (format!("{}-{number}", 1 + number / 3), format!("f{}", rng.below(2)));
+        for line in [
+            &[push, "list", &text][..],
+            &["HSET", "hash", &text, score],
+            &["ZADD", "zset", score, &text],
+            &["SADD", "set", &text],
+            &["SADD", "integers", &integer],
+            &["XADD", "stream", &id, &field, &text],
+        ] {
+            lines.push(line.iter().map(|word| (*word).to_owned()).collect());
+        }
+        if number % 10 == 3 {
+            lines.push(
+                ["XDEL", "stream", &format!("{}-{number}", 1 + number / 3)].map(str::to_owned).to_vec(),
+            );
+        }
+    }
+    lines
+}
+
+#[test]
+fn payloads_go_from_server_to_server() {
+    let rounds = 6;
+    let Some(redis) = RealServer::start(Kind::Redis, &[]) else { return };
+    let valkey = RealServer::start(Kind::Valkey, &[]);
+    let own = ours::server();
+    let (mut redis, mut own) = (Server::of(&redis), Server::of(&own));
+    let mut valkey = valkey.as_ref().map(|valkey| Server::of(valkey));
+    for seed in 0..rounds {
+        let mut rng = Rng::new(seed);
+        let lines = lines(&mut rng);
+        for server in [Some(&mut redis), Some(&mut own), valkey.as_mut()].into_iter().flatten() {
+            server.run("FLUSHALL");
+            server.client.pipeline(&lines);
+        }
+        for key in ["string", "list", "hash", "zset", "set", "integers", "stream"] {
+            let (theirs, ours) = (redis.dump(key), own.dump(key));
+            // A table has an order of its own, and a small set is a table in Redis 7.0.
+            let is_table = redis.run(&format!("OBJECT ENCODING {key}")).to_string() == "\"hashtable\"";
+            assert!(is_table || theirs == ours, "seed {seed}, {key}: {} bytes", theirs.len());
+            redis.restore("from", &ours);
+            own.restore("from", &theirs);
+            let expected = redis.digest(key);
+            assert_eq!(
+                [redis.digest("from"), own.digest("from"), own.digest(key)],
+                [(); 3].map(|()| expected.clone())
+            );
+            if !is_table {
+                assert_eq!(own.dump("from"), theirs, "what was restored is written as it was");
+            }
+            let Some(valkey) = &mut valkey else { continue };
+            valkey.restore("from", &ours);
+            own.restore("from", &valkey.dump(key));
+            assert_eq!(own.digest("from"), expected, "seed {seed}, {key}");
+            // Valkey has another text for scores in its digests.
+            assert_eq!(valkey.digest("from"), valkey.digest(key), "seed {seed}, {key}");
+        }
+    }
+}
+
+#[test]
+fn a_restored_value_is_counted_in_memory() {
+    let mut s = ours::scenario();
+    s.check("DEBUG POPULATE 1 big 8000000", "+OK");
+    let dump = s.run("DUMP big:0").map(|reply| reply.as_bytes().map(<[u8]>::to_vec).unwrap_or_default());
+    s.check("DEL big:0", ":1");
+    let before = s.on("main").clients().each_mut().map(used_memory);
+    for (client, dump) in s.on("main").clients().iter_mut().zip(&dump) {
+        // Zeros, compressed.
+        assert!(dump.len() < 200_000, "{}", dump.len());
+        assert_eq!(client.cmd(&[b"RESTORE".as_slice(), b"k", b"0", &dump[..]]).to_string(), "+OK");
+    }
+    let after = s.on("main").clients().each_mut().map(used_memory);
+    for (before, after) in before.into_iter().zip(after) {
+        assert!((7_900_000..9_000_000).contains(&(after - before)), "{before} {after}");
+    }
+}
+
+/// Bytes of keys and values.
+fn used_memory(client: &mut Client) -> i64 {
+    let info = client.line("INFO memory");
+    let text = String::from_utf8_lossy(info.as_bytes().expect("a text")).into_owned();
+    let field = text.lines().find_map(|line| line.strip_prefix("used_memory_dataset:"));
+    field.and_then(|number| number.parse().ok()).expect("a number")
+}

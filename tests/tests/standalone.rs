@@ -1,0 +1,165 @@
+//! What a server by itself answers that is no node of a cluster, nobody's replica, and keeps its keys in memory alone.
+
+use lockwheel_tests::redis_server::Kind;
+use lockwheel_tests::reply::Reply;
+use lockwheel_tests::{family, ours};
+
+#[test]
+fn a_cluster_is_disabled() {
+    family::compare_lines(
+        Kind::Redis,
+        "CLUSTER
+         CLUSTER INFO
+         CLUSTER KEYSLOT a
+         CLUSTER KEYSLOT
+         CLUSTER COUNTKEYSINSLOT 1
+         CLUSTER GETKEYSINSLOT 1 10
+         CLUSTER MEET 127.0.0.1 1
+         CLUSTER MEET
+         CLUSTER RESET HARD
+         CLUSTER RESET a b c
+         CLUSTER SETSLOT 1 STABLE
+         CLUSTER SHARDS
+         CLUSTER SLOTS
+         CLUSTER NODES
+         CLUSTER MYID
+         CLUSTER HELP
+         CLUSTER HELP x
+         CLUSTER NOSUCH
+         READONLY
+         READONLY x
+         READWRITE
+         ASKING
+         MULTI
+         CLUSTER SLOTS
+         READONLY
+         EXEC",
+    );
+    family::compare_lines(Kind::Valkey, "CLUSTER MYSHARDID\nCLUSTER INFO\nASKING");
+}
+
+#[test]
+fn nobody_replicates() {
+    family::compare_lines(
+        Kind::Redis,
+        "REPLICAOF NO ONE
+         replicaof no one
+         SLAVEOF NO ONE
+         REPLICAOF NO TWO
+         REPLICAOF host x
+         REPLICAOF host 65536
+         SLAVEOF host -1
+         REPLCONF
+         REPLCONF listening-port 1
+         REPLCONF listening-port x
+         REPLCONF listening-port
+         REPLCONF capa eof
+         REPLCONF capa x ip-address 127.0.0.1
+         REPLCONF nosuch x
+         REPLCONF rdb-only 0
+         REPLCONF rdb-only x
+         REPLCONF a b c
+         PSYNC ? x
+         FAILOVER
+         FAILOVER ABORT
+         FAILOVER TO a 1
+         FAILOVER TO a
+         FAILOVER TO a x
+         FAILOVER TO a 1 FORCE
+         FAILOVER TO a 1 FORCE TIMEOUT 5
+         FAILOVER TIMEOUT 0
+         FAILOVER TIMEOUT -1
+         FAILOVER TIMEOUT x
+         FAILOVER ABORT TO a 1
+         FAILOVER NOSUCH
+         FAILOVER TIMEOUT 5
+         FAILOVER TIMEOUT 5 TIMEOUT 6",
+    );
+    ours::scenario()
+        .check("REPLICAOF 127.0.0.1 6379", "-ERR Replication is not supported")
+        .check("SLAVEOF 127.0.0.1 6379", "-ERR Replication is not supported")
+        .check("SYNC", "-ERR Replication is not supported")
+        .check("PSYNC ? -1", "-ERR Replication is not supported");
+}
+
+#[test]
+fn an_acknowledgement_is_not_answered() {
+    let mut s = ours::scenario();
+    s.on("main").send("REPLCONF ACK 1").send("REPLCONF GETACK *").send("PING").expect("+PONG");
+}
+
+#[test]
+fn writes_are_on_no_disk() {
+    family::same_on(&[Kind::Valkey], |s| {
+        s.check("SET k v", "+OK")
+            .check("WAITAOF 0 0 0", "[:0, :0]")
+            .check("WAITAOF 0 1 1", "[:0, :0]")
+            .check(
+                "WAITAOF 1 0 1",
+                "-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.",
+            )
+            .check("WAITAOF 2 0 1", "-ERR value is out of range, value must between 0 and 1")
+            .check("WAITAOF -1 0 1", "-ERR value is out of range, value must between 0 and 1")
+            .check("WAITAOF x 0 1", "-ERR value is not an integer or out of range")
+            .check("WAITAOF 0 -1 1", "-ERR value is out of range, must be positive")
+            .check("WAITAOF 0 x 1", "-ERR value is out of range, must be positive")
+            .check("WAITAOF 0 0 -1", "-ERR timeout is negative")
+            .check("WAITAOF 0 0 x", "-ERR timeout is not an integer or out of range")
+            .check("MULTI", "+OK")
+            .check("WAITAOF 0 1 0", "+QUEUED")
+            .check("EXEC", "[[:0, :0]]");
+    });
+}
+
+#[test]
+fn a_save_is_done_as_soon_as_it_is_asked_for() {
+    let mut s = ours::manual_scenario();
+    let info = |text: &'static str| {
+        move |reply: &Reply| String::from_utf8_lossy(reply.as_bytes().unwrap()).contains(text)
+    };
+    let [started, _] = s.run("LASTSAVE");
+    s.check("SET k v", "+OK").check_that("INFO persistence", info("rdb_changes_since_last_save:1\r\n"));
+    s.run("CLOCK.ADVANCE 5000");
+    s.check_that("LASTSAVE", |reply| *reply == started);
+    s.check("SAVE", "+OK").check_that("INFO persistence", info("rdb_changes_since_last_save:0\r\n"));
+    let saved = started.as_int().unwrap() + 5;
+    s.check("LASTSAVE", &format!(":{saved}"));
+    s.run("CLOCK.ADVANCE 5000");
+    s.check("BGSAVE", "+Background saving started");
+    s.check("CONFIG RESETSTAT", "+OK").check("LASTSAVE", &format!(":{}", saved + 5));
+    s.check("BGSAVE SCHEDULE", "+Background saving started")
+        .check("BGSAVE NOW", "-ERR syntax error")
+        .check("BGSAVE SCHEDULE x", "-ERR syntax error")
+        .check("BGREWRITEAOF", "+Background append only file rewriting started")
+        .check("MULTI", "+OK")
+        .check("BGSAVE", "+QUEUED")
+        .check("BGREWRITEAOF", "+QUEUED")
+        .check("SAVE", "-ERR Command not allowed inside a transaction");
+    s.check("DISCARD", "+OK")
+        .check("MULTI", "+OK")
+        .check("BGSAVE", "+QUEUED")
+        .check("BGREWRITEAOF", "+QUEUED");
+    s.check("EXEC", "[+Background saving scheduled, +Background append only file rewriting scheduled]");
+}
+
+#[test]
+fn there_are_no_modules() {
+    family::compare_lines(
+        Kind::Redis,
+        "MODULE
+         MODULE LIST
+         MODULE LOAD
+         MODULE LOAD /no/such
+         MODULE LOADEX /no/such CONFIG a b
+         MODULE UNLOAD x
+         MODULE NOSUCH",
+    );
+}
+
+#[test]
+fn a_version_is_all_that_is_drawn() {
+    let mut s = ours::scenario();
+    s.check3("LOLWUT", "\"Redis ver. 7.2.7\\n\"", "=txt:\"Redis ver. 7.2.7\\n\"");
+    s.check3("LOLWUT VERSION 5 10", "\"Redis ver. 7.2.7\\n\"", "=txt:\"Redis ver. 7.2.7\\n\"");
+    s.check("LOLWUT VERSION x", "-ERR value is not an integer or out of range");
+}
