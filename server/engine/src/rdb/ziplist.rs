@@ -1,8 +1,8 @@
 //! The ziplist: strings and integers in one block of memory, as Redis before 7.0 kept small values. Only read.
 //!
 //! Four bytes are the length of the whole, four the place of the last entry, two the number of entries (65,535 for that
-//! many and more); after the entries comes a byte 0xff. An entry is the length of the one before it, and its data, which
-//! begins with its kind and length.
+//! many and more); after the entries comes a byte 0xff. An entry is the length of the one before it, and its data,
+//! which begins with its kind and length.
 
 use super::listpack::read_i24;
 use super::reader::{Corrupt, Reader};

@@ -30,7 +30,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
     .summary("Does what a test needs and nobody else should: looks inside, and stops or switches what runs.")
     .internal()
     .syntax(SYNTAX)
-    .internal()
     .help(&[
         "CHANGE-REPL-ID",
         "    Give the server another replication id.",
