@@ -28,8 +28,9 @@ pub fn text() -> String {
         "<!-- Made from the table of commands; RENEW_COMMANDS=1 cargo test -p lockwheel-tests --test readme writes it \
          anew. -->\n\n\
          # Commands\n\n\
-         {} commands of Redis, subcommands counted by themselves, and {} of our own. `COMMAND DOCS name` tells the same\n\
-         of one command, with its arguments as a tree; [the last section](#where-answers-differ-from-redis) says where\n\
+         {} commands of Redis, subcommands counted by themselves, and {} of our own. `COMMAND DOCS name` tells the \
+         same\nof one command, with its arguments as a tree; [the last section](#where-answers-differ-from-redis) says \
+         where\n\
          answers differ from Redis on purpose.\n",
         count(false),
         count(true),

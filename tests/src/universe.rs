@@ -166,7 +166,8 @@ const LIBRARIES: &[&str] = &[
      callback=function(keys) calls = calls + 1 return {calls, redis.pcall('llen', keys[1] or 'l1')} end}",
     "#!LUA name=b\nredis.register_function{function_name='r', flags={'no-writes'}, callback=function(keys, args) \
      return redis.call('set', keys[1] or 's1', 'v') end}",
-    "#!lua name=c\nredis.register_function('h', function(keys, args) return redis.call(args[1] or 'ping', keys[1]) end)",
+    "#!lua name=c\nredis.register_function('h', function(keys, args) \
+     return redis.call(args[1] or 'ping', keys[1]) end)",
     "#!lua name=c\nredis.register_function('F', function() error('mine') end)",
     "#!lua name=c\n",
     "#!lua name=c\nreturn (",
@@ -186,8 +187,10 @@ const LIBRARIES: &[&str] = &[
 const LIBRARY_PAYLOADS: &[&[u8]] =
     &[PAYLOAD_A, PAYLOAD_B, b"\n\0]\x9b\\@\x0f\x7f\xa2\xda", b"\n\0]\x9b\\@\x0f\x7f\xa2\xdb"];
 
-const PAYLOAD_A: &[u8] = b"\xf5@K#!lua name=a\nredis.register_function('f', function() return 'restored' end)\n\0B\x8c#B\xdc\xf6\xc76";
-const PAYLOAD_B: &[u8] = b"\xf5@K#!lua name=b\nredis.register_function('g', function() return 'restored' end)\n\0\xa0\x10\xcdd\xfcJ=\xcb";
+const PAYLOAD_A: &[u8] = b"\xf5@K#!lua name=a\n\
+    redis.register_function('f', function() return 'restored' end)\n\0B\x8c#B\xdc\xf6\xc76";
+const PAYLOAD_B: &[u8] = b"\xf5@K#!lua name=b\n\
+    redis.register_function('g', function() return 'restored' end)\n\0\xa0\x10\xcdd\xfcJ=\xcb";
 
 /// Kinds of keys, by the first letter of their names. Two of each, so that commands on two keys meet too.
 const KEYS: &[(&str, [&str; 2])] = &[

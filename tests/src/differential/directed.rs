@@ -1,5 +1,4 @@
-//! Lines that are always sent, because chance would find them too late or not at all; and what is produced by other
-//! tests.
+//! Lines that are always sent, because chance would find them too late or not at all.
 
 use std::collections::BTreeSet;
 
@@ -101,12 +100,14 @@ const LINES: &[(&str, &[&str])] = &[
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\"",
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\"",
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE IDLETIME 5",
-            "RESTORE k 4102444800000 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE ABSTTL FREQ 5",
+            "RESTORE k 4102444800000 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" \
+             REPLACE ABSTTL FREQ 5",
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE FREQ 256",
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE IDLETIME -1",
             "RESTORE k -1 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE",
             "RESTORE k x \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE",
-            "RESTORE k 0 \"\\x02\\x02\\x01\\x61\\x01\\x61\\x0a\\x00\\x57\\xbe\\x76\\x2f\\xc2\\xd6\\x52\\x3a\" REPLACE",
+            "RESTORE k 0 \"\\x02\\x02\\x01\\x61\\x01\\x61\\x0a\\x00\\x57\\xbe\\x76\\x2f\\xc2\\xd6\\x52\\x3a\" \
+             REPLACE",
             "RESTORE k 0 \"\\x00\\x01\\x76\" REPLACE",
             "RESTORE k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" IDLETIME 1 FREQ 1",
             "RESTORE k 1 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE ABSTTL",
@@ -118,15 +119,21 @@ const LINES: &[(&str, &[&str])] = &[
         &[
             "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\"",
             "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\"",
-            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE IDLETIME 5",
-            "RESTORE-ASKING k 4102444800000 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE ABSTTL FREQ 5",
-            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE FREQ 256",
-            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE IDLETIME -1",
+            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" \
+             REPLACE IDLETIME 5",
+            "RESTORE-ASKING k 4102444800000 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" \
+             REPLACE ABSTTL FREQ 5",
+            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" \
+             REPLACE FREQ 256",
+            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" \
+             REPLACE IDLETIME -1",
             "RESTORE-ASKING k -1 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE",
             "RESTORE-ASKING k x \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE",
-            "RESTORE-ASKING k 0 \"\\x02\\x02\\x01\\x61\\x01\\x61\\x0a\\x00\\x57\\xbe\\x76\\x2f\\xc2\\xd6\\x52\\x3a\" REPLACE",
+            "RESTORE-ASKING k 0 \"\\x02\\x02\\x01\\x61\\x01\\x61\\x0a\\x00\\x57\\xbe\\x76\\x2f\\xc2\\xd6\\x52\\x3a\" \
+             REPLACE",
             "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\" REPLACE",
-            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" IDLETIME 1 FREQ 1",
+            "RESTORE-ASKING k 0 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" \
+             IDLETIME 1 FREQ 1",
             "RESTORE-ASKING k 1 \"\\x00\\x01\\x76\\x0a\\x00\\x91\\x08\\xce\\xb2\\x19\\x38\\x8a\\xce\" REPLACE ABSTTL",
             "EXISTS k",
         ],
@@ -876,68 +883,8 @@ const LINES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Commands whose options and errors other tests produce, with the reason.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("slowlog|help", "the tests of the slow log"),
-    ("dump", "the states compared have it of every key"),
-    ("waitaof", "the tests of a server by itself"),
-    ("lolwut", "the tests of a server by itself"),
-    ("module|list", "the tests of a server by itself"),
-    ("module|load", "the tests of a server by itself"),
-    ("module|loadex", "the tests of a server by itself"),
-    ("module|unload", "the tests of a server by itself"),
-    ("module|help", "the tests of a server by itself"),
-    ("save", "the tests of a server by itself"),
-    ("bgsave", "the tests of a server by itself"),
-    ("bgrewriteaof", "the tests of a server by itself"),
-    ("lastsave", "the tests of a server by itself"),
-    ("replicaof", "the tests of a server by itself"),
-    ("slaveof", "the tests of a server by itself"),
-    ("failover", "the tests of a server by itself"),
-    ("replconf", "the tests of a server by itself"),
-    ("psync", "the tests of a server by itself"),
-    ("sync", "the tests of a server by itself"),
-    ("subscribe", "compare_messages"),
-    ("ssubscribe", "compare_messages"),
-    ("sunsubscribe", "compare_messages"),
-    ("unsubscribe", "compare_messages"),
-    ("psubscribe", "compare_messages"),
-    ("punsubscribe", "compare_messages"),
-    ("pubsub|help", "the tests of messages"),
-    ("object|help", "the tests of keys"),
-    ("script|help", "the tests of scripts"),
-    ("xgroup|help", "the tests of streams"),
-    ("xinfo|help", "the tests of streams"),
-    ("script|debug", "YES and SYNC start a real server's debugger: the tests of libraries"),
-    ("function|help", "the tests of functions"),
-    ("client|help", "the tests of clients"),
-    ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
-    ("config|help", "the tests of parameters"),
-    ("command|info", "the tests of the table"),
-    ("command", "lists all commands: the tests of the table"),
-    ("command|help", "the tests of the table"),
-    ("debug", "SLEEP stops the server: the tests of the server"),
-    ("quit", "the tests of the connection"),
-    ("pfselftest", "the tests of HyperLogLogs"),
-    ("shutdown", "what is not refused ends the server: the tests of the process"),
-];
-
-/// Errors that other tests produce: the command, the error, the reason.
-const ERRORS_ELSEWHERE: &[(&str, &str, &str)] =
-    &[("xadd", "ERR Elements are too large to be stored", "a gigabyte: the tests of the type")];
-
 /// The directed sequences for these commands.
 pub fn lines_of<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'static [&'static str]> {
     let names: BTreeSet<&str> = names.collect();
     LINES.iter().filter(|(name, _)| names.contains(name)).map(|(_, lines)| *lines).collect()
-}
-
-/// Whether another test produces the command's options and errors.
-pub fn is_elsewhere(name: &str) -> bool {
-    ELSEWHERE.iter().any(|(elsewhere, _)| name == *elsewhere)
-}
-
-/// Whether another test produces this error of the command.
-pub fn is_error_elsewhere(name: &str, error: &str) -> bool {
-    ERRORS_ELSEWHERE.iter().any(|(command, text, _)| *command == name && *text == error)
 }

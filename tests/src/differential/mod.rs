@@ -8,6 +8,7 @@
 pub mod commands;
 pub mod directed;
 pub mod duel;
+mod elsewhere;
 pub mod messages;
 pub mod run;
 pub mod sequence;

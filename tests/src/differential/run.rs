@@ -3,6 +3,7 @@
 use super::commands::{Commands, Subject};
 use super::directed;
 use super::duel::{Duel, STATE_DIFFERS};
+use super::elsewhere;
 use super::sequence::{Mix, Step, Way};
 use super::shrink::shrink;
 use crate::client::Protocol;
@@ -116,14 +117,14 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
 /// What of the family's rows was never produced.
 fn missing(family: &Family<'_>, coverage: &Coverage) -> Vec<String> {
     let mut lines = Vec::new();
-    for subject in family.subjects.iter().filter(|subject| !directed::is_elsewhere(subject.name())) {
+    for subject in family.subjects.iter().filter(|subject| !elsewhere::is_elsewhere(subject.name())) {
         let errors: Vec<&str> = subject
             .command
             .spec
             .errors
             .iter()
             .copied()
-            .filter(|error| !directed::is_error_elsewhere(subject.name(), error))
+            .filter(|error| !elsewhere::is_error_elsewhere(subject.name(), error))
             .collect();
         lines.extend(coverage.missing(subject.name(), &subject.syntax, &errors));
     }

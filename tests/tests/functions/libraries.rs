@@ -27,9 +27,11 @@ fn a_library_is_loaded_called_listed_and_deleted() {
     s.check3(
         "FUNCTION LIST",
         "[[\"library_name\", \"mylib\", \"engine\", \"LUA\", \"functions\", \
-         [[\"name\", \"f1\", \"description\", (nil), \"flags\", []], [\"name\", \"f2\", \"description\", (nil), \"flags\", []]]]]",
+         [[\"name\", \"f1\", \"description\", (nil), \"flags\", []], \
+         [\"name\", \"f2\", \"description\", (nil), \"flags\", []]]]]",
         "[{\"library_name\": \"mylib\", \"engine\": \"LUA\", \"functions\": \
-         [{\"name\": \"f1\", \"description\": (nil), \"flags\": ~[]}, {\"name\": \"f2\", \"description\": (nil), \"flags\": ~[]}]}]",
+         [{\"name\": \"f1\", \"description\": (nil), \"flags\": ~[]}, \
+         {\"name\": \"f2\", \"description\": (nil), \"flags\": ~[]}]}]",
     );
     s.check("FUNCTION DELETE mylib", "+OK");
     s.check("FCALL f1 0", "-ERR Function not found").check("FUNCTION LIST", "[]");
@@ -130,7 +132,8 @@ fn what_is_wrong_with_a_text_is_said_in_redis_words_and_order() {
         ("FUNCTION LOAD \"#!x\\n\"", "Library name was not given"),
         (
             "FUNCTION LOAD \"#!x name=a.b\\n\"",
-            "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long",
+            "Library names can only contain letters, numbers, or underscores(_) and must be at least one character \
+             long",
         ),
         ("FUNCTION LOAD \"#!x name=a\\n\"", "Engine 'x' not found"),
         ("FUNCTION LOAD \"#!LUA name=a\\nx=\"", "Library 'a' already exists"),

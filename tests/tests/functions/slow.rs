@@ -1,4 +1,4 @@
-//! Slow functions: others are told so, FUNCTION STATS shows them, FUNCTION KILL ends them, and each kind of kill its own.
+//! Slow functions: others are told so, FUNCTION STATS shows them, FUNCTION KILL ends them, and each kill its own kind.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;

@@ -27,7 +27,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 fn settings(rng: &mut Rng) -> &'static str {
-    if rng.chance(8) { rng.pick(SETTINGS) } else { "" }
+    if rng.chance(8) { rng.pick::<&'static str>(SETTINGS) } else { "" }
 }
 
 #[test]

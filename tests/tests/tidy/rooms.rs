@@ -46,7 +46,7 @@ const HOUSES: &[House] = &[
             ("values", These(&["memory"])),
             ("rdb", These(&["values"])),
             ("keyspace", AllBelowBut(&["rdb"])),
-            ("spec", These(&["time", "values", "keyspace"])),
+            ("spec", These(&["memory", "time", "values", "keyspace"])),
             ("commands", These(&["time", "values", "rdb", "keyspace", "spec"])),
             ("pubsub", These(&["memory", "keyspace"])),
             ("locks", These(&["time", "values", "keyspace", "spec", "pubsub"])),

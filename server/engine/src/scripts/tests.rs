@@ -142,11 +142,13 @@ proptest! {
             let next = after(&model, step);
             prop_assert_eq!(run(&mut scripts, step), next.is_some(), "{:?}", step);
             model = next.unwrap_or(model);
-            let listed: Vec<_> = scripts.libraries().iter().map(|library| String::from_utf8_lossy(&library.name).into_owned()).collect();
+            let name = |library: &super::Library| String::from_utf8_lossy(&library.name).into_owned();
+            let listed: Vec<_> = scripts.libraries().iter().map(name).collect();
             prop_assert_eq!(listed, model.keys().copied().collect::<Vec<_>>());
             prop_assert_eq!(scripts.libraries().function_count(), model.values().map(BTreeSet::len).sum::<usize>());
             for name in FUNCTIONS {
-                let owner = model.iter().find(|(_, functions)| functions.iter().any(|other| other.eq_ignore_ascii_case(name)));
+                let has = |functions: &BTreeSet<_>| functions.iter().any(|other: &&str| other.eq_ignore_ascii_case(name));
+                let owner = model.iter().find(|(_, functions)| has(functions));
                 prop_assert_eq!(call(&mut scripts, name), owner.map(|(library, _)| (*library).to_owned()), "{}", name);
             }
         }

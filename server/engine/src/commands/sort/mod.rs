@@ -127,9 +127,10 @@ fn sorted(
         enlarge(tx, key, kind);
         return Ok(Some((elements, shown)));
     };
+    let order = order.reversed(options.descending).bytewise(options.store.is_some());
     let elements = source.all();
     enlarge(tx, key, kind);
-    let elements = order.sort(tx, elements, shown.clone(), options)?;
+    let elements = order.sort(tx, elements, shown.clone())?;
     Ok(Some((elements, shown)))
 }
 

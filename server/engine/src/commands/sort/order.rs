@@ -2,7 +2,6 @@
 
 use super::NOT_A_DOUBLE;
 use super::elements::Elements;
-use super::options::Options;
 use super::pattern::Pattern;
 use crate::keyspace::Tx;
 use crate::spec::{CommandError, quotable};
@@ -36,6 +35,10 @@ impl<'a> By<'a> {
 pub(super) struct Order<'a> {
     by: Option<Pattern<'a>>,
     alpha: bool,
+    /// Whether the last in order comes first.
+    descending: bool,
+    /// Whether texts are compared byte by byte: for what is stored.
+    bytewise: bool,
 }
 
 /// What an element is compared by.
@@ -47,15 +50,27 @@ enum Weight<'a> {
 
 impl<'a> Order<'a> {
     /// By the elements themselves, as texts.
-    pub(super) const TEXT: Order<'static> = Order { by: None, alpha: true };
+    pub(super) const TEXT: Order<'static> =
+        Order { by: None, alpha: true, descending: false, bytewise: false };
 
     /// The order that was asked for, if any was.
     pub(super) fn new(by: &By<'a>, alpha: bool) -> Option<Self> {
-        match *by {
-            By::Element => Some(Order { by: None, alpha }),
-            By::Pattern(pattern) => Some(Order { by: Some(pattern), alpha }),
-            By::Nothing => None,
-        }
+        let by = match *by {
+            By::Element => None,
+            By::Pattern(pattern) => Some(pattern),
+            By::Nothing => return None,
+        };
+        Some(Order { by, alpha, ..Order::TEXT })
+    }
+
+    /// Whether the last in order comes first.
+    pub(super) fn reversed(self, descending: bool) -> Self {
+        Order { descending, ..self }
+    }
+
+    /// Whether texts are compared byte by byte.
+    pub(super) fn bytewise(self, bytewise: bool) -> Self {
+        Order { bytewise, ..self }
     }
 
     /// Sorts elements, those at least that are shown. O(n log n), of few that are shown O(n).
@@ -67,10 +82,8 @@ impl<'a> Order<'a> {
         tx: &mut Tx<'_>,
         mut elements: Elements,
         shown: Range<usize>,
-        options: &Options<'_>,
     ) -> Result<Elements, CommandError> {
         let weights = self.weights(tx, &elements)?;
-        let is_stored = options.store.is_some();
         let mut order: Vec<(Weight<'_>, usize)> = weights.iter(&elements).zip(0..).collect();
         let compare = |(a, at): &(Weight<'_>, usize), (b, bt): &(Weight<'_>, usize)| {
             let weighed = match (a, b) {
@@ -80,11 +93,13 @@ impl<'a> Order<'a> {
                         .unwrap_or(Ordering::Equal)
                         .then_with(|| elements.get(*at).cmp(elements.get(*bt)))
                 }
-                (Weight::Text(Some(a)), Weight::Text(Some(b))) if !is_stored => quotable(a).cmp(quotable(b)),
+                (Weight::Text(Some(a)), Weight::Text(Some(b))) if !self.bytewise => {
+                    quotable(a).cmp(quotable(b))
+                }
                 (Weight::Text(a), Weight::Text(b)) => a.cmp(b),
                 _ => Ordering::Equal,
             };
-            let weighed = if options.descending { weighed.reverse() } else { weighed };
+            let weighed = if self.descending { weighed.reverse() } else { weighed };
             // What is equal stays as it was.
             weighed.then(at.cmp(bt))
         };

@@ -1,0 +1,61 @@
+//! What other tests produce: options and errors of commands that the random sequences need not.
+
+/// Commands whose options and errors other tests produce, with the reason.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("slowlog|help", "the tests of the slow log"),
+    ("dump", "the states compared have it of every key"),
+    ("waitaof", "the tests of a server by itself"),
+    ("lolwut", "the tests of a server by itself"),
+    ("module|list", "the tests of a server by itself"),
+    ("module|load", "the tests of a server by itself"),
+    ("module|loadex", "the tests of a server by itself"),
+    ("module|unload", "the tests of a server by itself"),
+    ("module|help", "the tests of a server by itself"),
+    ("save", "the tests of a server by itself"),
+    ("bgsave", "the tests of a server by itself"),
+    ("bgrewriteaof", "the tests of a server by itself"),
+    ("lastsave", "the tests of a server by itself"),
+    ("replicaof", "the tests of a server by itself"),
+    ("slaveof", "the tests of a server by itself"),
+    ("failover", "the tests of a server by itself"),
+    ("replconf", "the tests of a server by itself"),
+    ("psync", "the tests of a server by itself"),
+    ("sync", "the tests of a server by itself"),
+    ("subscribe", "compare_messages"),
+    ("ssubscribe", "compare_messages"),
+    ("sunsubscribe", "compare_messages"),
+    ("unsubscribe", "compare_messages"),
+    ("psubscribe", "compare_messages"),
+    ("punsubscribe", "compare_messages"),
+    ("pubsub|help", "the tests of messages"),
+    ("object|help", "the tests of keys"),
+    ("script|help", "the tests of scripts"),
+    ("xgroup|help", "the tests of streams"),
+    ("xinfo|help", "the tests of streams"),
+    ("script|debug", "YES and SYNC start a real server's debugger: the tests of libraries"),
+    ("function|help", "the tests of functions"),
+    ("client|help", "the tests of clients"),
+    ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
+    ("config|help", "the tests of parameters"),
+    ("command|info", "the tests of the table"),
+    ("command", "lists all commands: the tests of the table"),
+    ("command|help", "the tests of the table"),
+    ("debug", "SLEEP stops the server: the tests of the server"),
+    ("quit", "the tests of the connection"),
+    ("pfselftest", "the tests of HyperLogLogs"),
+    ("shutdown", "what is not refused ends the server: the tests of the process"),
+];
+
+/// Errors that other tests produce: the command, the error, the reason.
+const ERRORS_ELSEWHERE: &[(&str, &str, &str)] =
+    &[("xadd", "ERR Elements are too large to be stored", "a gigabyte: the tests of the type")];
+
+/// Whether another test produces the command's options and errors.
+pub(super) fn is_elsewhere(name: &str) -> bool {
+    ELSEWHERE.iter().any(|(elsewhere, _)| name == *elsewhere)
+}
+
+/// Whether another test produces this error of the command.
+pub(super) fn is_error_elsewhere(name: &str, error: &str) -> bool {
+    ERRORS_ELSEWHERE.iter().any(|(command, text, _)| *command == name && *text == error)
+}
