@@ -147,7 +147,7 @@ proptest! {
             prop_assert_eq!(listed, model.keys().copied().collect::<Vec<_>>());
             prop_assert_eq!(scripts.libraries().function_count(), model.values().map(BTreeSet::len).sum::<usize>());
             for name in FUNCTIONS {
-                let has = |functions: &BTreeSet<_>| functions.iter().any(|other: &&str| other.eq_ignore_ascii_case(name));
+                let has = |all: &BTreeSet<_>| all.iter().any(|other: &&str| other.eq_ignore_ascii_case(name));
                 let owner = model.iter().find(|(_, functions)| has(functions));
                 prop_assert_eq!(call(&mut scripts, name), owner.map(|(library, _)| (*library).to_owned()), "{}", name);
             }
