@@ -12,11 +12,7 @@ const UNITS: &str = include_str!("../tcl-suite/units.txt");
 const NOT_YET: &str = include_str!("../tcl-suite/not-yet.txt");
 
 /// How many units run at once, each with a server of its own: much of their time they wait.
-const LANES: u16 = 3;
-
-/// The suite's own ports: those of a lane follow those of the lane before.
-const BASE_PORT: u16 = 21_111;
-const PORTS_OF_A_LANE: u16 = 100;
+const LANES: usize = 3;
 
 /// What our program is started with: what the suite expects of a server that it did not start itself. It also takes for
 /// granted that what one client sends after another runs after it, which holds for one thread that serves them all.
@@ -39,22 +35,21 @@ fn complaints(suite: &Suite, mode: Mode) -> Vec<String> {
     let expected = expected(mode);
     let units: Vec<&str> = expected.units().collect();
     let next = AtomicUsize::new(0);
-    let run_lane = |lane| {
+    let run_lane = || {
         let units = std::iter::from_fn(|| units.get(next.fetch_add(1, Ordering::Relaxed)));
-        units.filter_map(|unit| run(suite, mode, unit, lane, &expected)).collect::<Vec<_>>()
+        units.filter_map(|unit| run(suite, mode, unit, &expected)).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES).map(|lane| scope.spawn(move || run_lane(lane))).collect();
+        let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(run_lane)).collect();
         lanes.into_iter().flat_map(|lane| lane.join().expect("a lane reports what fails")).collect()
     })
 }
 
 /// Runs a unit, and tells what is not as expected, with what the suite said.
-fn run(suite: &Suite, mode: Mode, unit: &str, lane: u16, expected: &Expected) -> Option<String> {
-    let base_port = BASE_PORT + lane * PORTS_OF_A_LANE;
+fn run(suite: &Suite, mode: Mode, unit: &str, expected: &Expected) -> Option<String> {
     let server = Process::start(OPTIONS);
     let hung: Vec<&str> = expected.hung(unit).collect();
-    let outcome = suite.run(mode, unit, server.addr().port(), base_port, &hung);
+    let outcome = suite.run(mode, unit, server.addr().port(), &hung);
     let (to_pass, total) = expected.numbers(unit);
     let line = format!("{}: {unit}: {} of {total} pass, expected {to_pass}", mode.name(), outcome.passed());
     // Past the test runner's capture of output: these figures are what one wants to know.
@@ -63,16 +58,16 @@ fn run(suite: &Suite, mode: Mode, unit: &str, lane: u16, expected: &Expected) ->
     if told.is_empty() {
         return None;
     }
-    told.extend(not_run(suite, mode, unit, base_port, &outcome));
+    told.extend(not_run(suite, mode, unit, &outcome));
     told.extend(outcome.failures);
     Some(format!("{}: {}", mode.name(), told.join("\n")))
 }
 
 /// The tests of a unit that redis-server runs and ours did not, where there is one to ask.
-fn not_run(suite: &Suite, mode: Mode, unit: &str, base_port: u16, outcome: &Outcome) -> Vec<String> {
+fn not_run(suite: &Suite, mode: Mode, unit: &str, outcome: &Outcome) -> Vec<String> {
     let options = ["--enable-protected-configs", "yes"];
     let Some(server) = RealServer::start(Kind::Redis, &options) else { return Vec::new() };
-    let theirs = suite.run(mode, unit, server.port(), base_port, &[]);
+    let theirs = suite.run(mode, unit, server.port(), &[]);
     let missing = theirs.tests.keys().filter(|name| !outcome.tests.contains_key(*name));
     missing.map(|name| format!("did not run: {unit}: {name}")).collect()
 }

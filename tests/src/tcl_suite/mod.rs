@@ -6,9 +6,12 @@ mod outcome;
 pub use expected::{Expected, Mode};
 pub use outcome::Outcome;
 
-use crate::redis_server::{find_in_path, skip};
+use crate::redis_server::{find_in_path, free_port, skip};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+
+/// How often a run is tried again that did not begin.
+const ATTEMPTS_MAX: u32 = 5;
 
 /// The suite, fetched.
 #[derive(Debug)]
@@ -42,22 +45,32 @@ impl Suite {
 
     /// Runs one unit against the server on a port of this machine.
     ///
-    /// `base_port`: the suite's own parts talk on one of the 32 ports below. `skipped`: the tests not to run.
+    /// `skipped`: the tests not to run.
     ///
     /// # Panics
     /// When the suite cannot be run.
-    pub fn run(&self, mode: Mode, unit: &str, port: u16, base_port: u16, skipped: &[&str]) -> Outcome {
-        let output = script("run")
-            .env("TCL_SUITE_BASEPORT", base_port.to_string())
+    pub fn run(&self, mode: Mode, unit: &str, port: u16, skipped: &[&str]) -> Outcome {
+        let mut said = String::new();
+        for _ in 0..ATTEMPTS_MAX {
+            let output = self.attempt(mode, unit, port, skipped);
+            if output.status.success() {
+                return Outcome::parse(unit, &String::from_utf8_lossy(&output.stdout));
+            }
+            said = String::from_utf8_lossy(&output.stderr).into_owned();
+        }
+        panic!("{unit} did not run: {said}");
+    }
+
+    /// One attempt: another process may take a port that the suite's own parts were to talk on.
+    fn attempt(&self, mode: Mode, unit: &str, port: u16, skipped: &[&str]) -> Output {
+        script("run")
+            .env("TCL_SUITE_BASEPORT", free_port().to_string())
             .env("TCL_SUITE_SKIP", skipped.join("\n"))
             .arg(&self.cache)
             .args([mode.name(), &port.to_string(), unit])
             .stdin(Stdio::null())
             .output()
-            .expect("a script starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{unit} did not run: {said}");
-        Outcome::parse(unit, &String::from_utf8_lossy(&output.stdout))
+            .expect("a script starts")
     }
 }
 
