@@ -219,8 +219,15 @@ impl Vm {
     }
 
     fn collect(&mut self) {
-        // SAFETY: the limit is suspended.
-        unsafe { lua_gc(self.state, LUA_GCCOLLECT, 0) };
+        // A collection halves the interpreter's own buffers: it is repeated while that frees much.
+        loop {
+            let before = self.memory_used();
+            // SAFETY: the limit is suspended.
+            unsafe { lua_gc(self.state, LUA_GCCOLLECT, 0) };
+            if self.memory_used() > before / 4 * 3 {
+                break;
+            }
+        }
         self.context().trim_memory();
         self.collect_at = self.memory_used().saturating_mul(2).max(LARGE);
     }

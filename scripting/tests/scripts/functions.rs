@@ -298,7 +298,9 @@ fn loading_and_functions_have_the_memory_that_scripts_have() {
         let loaded = bench.runtime.load_library(code.as_bytes(), u64::MAX, &mut bench.host);
         let error = loaded.expect_err("it takes too much").to_string();
         assert!(error.contains("not enough memory"), "{code}: {error}");
-        assert!(bench.runtime.functions_memory_used() < 1 << 20);
+        let left = bench.runtime.functions_memory_used();
+        // The table of what is registered keeps its size.
+        assert!(left < 4 << 20, "{code}: {left}");
     }
     let reply = bench.call_body("local s = 'x' while true do s = s .. s end");
     assert!(reply.contains("not enough memory"), "{reply}");

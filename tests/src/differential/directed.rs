@@ -850,7 +850,7 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
-    ("script|debug", &["SCRIPT DEBUG NO", "SCRIPT DEBUG x", "SCRIPT DEBUG", "SCRIPT DEBUG NO x"]),
+    ("script|debug", &["SCRIPT DEBUG NO", "SCRIPT DEBUG x", "SCRIPT DEBUG"]),
     ("function|kill", &["FUNCTION KILL", "FUNCTION KILL x"]),
     ("function|stats", &["FUNCTION STATS", "FUNCTION STATS x"]),
     ("function|dump", &["FUNCTION DUMP", "FUNCTION DUMP x"]),
