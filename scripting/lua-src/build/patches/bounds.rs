@@ -87,7 +87,7 @@ pub(super) const CHANGES: &[Change] = &[
             "lstrlib.c",
             Before(
                 "  if (posi + n <= pose)  /* overflow? */\n",
-                "  if (pose - posi >= LUAI_MAXCSTACK) luaL_error(L, \"string slice too long\");\n",
+                "  if (pose - posi >= LUAI_MAXCSTACK) luaL_error(L, \"stack overflow (string slice too long)\");\n",
             ),
         )],
     },
