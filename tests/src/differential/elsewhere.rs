@@ -38,6 +38,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),
     ("command|info", "the tests of the table"),
+    ("command|docs", "the tests of the table"),
+    ("memory|help", "the tests of memory"),
     ("command", "lists all commands: the tests of the table"),
     ("command|help", "the tests of the table"),
     ("debug", "SLEEP stops the server: the tests of the server"),
