@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+const A_LIBRARY: &str = "FUNCTION LOAD REPLACE \"#!lua name=a\\nredis.register_function{function_name='a', \
+                         callback=function() end, flags={'no-writes'}}\"";
+
 /// Lines on empty servers, by the command that they are for.
 const LINES: &[(&str, &[&str])] = &[
     ("set", &["MULTI", "SET s v PXAT 1", "GET s", "SET t v EXAT 1 GET", "RENAMENX t u", "EXEC"]),
@@ -850,6 +853,8 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     ("script|kill", &["SCRIPT KILL", "SCRIPT KILL x"]),
+    ("fcall", &[A_LIBRARY, "FCALL a 2 k", "FCALL a -1", "FCALL a x", "FCALL nosuch 0"]),
+    ("fcall_ro", &[A_LIBRARY, "FCALL_RO a 2 k", "FCALL_RO a -1", "FCALL_RO a x", "FCALL_RO nosuch 0"]),
     ("script|debug", &["SCRIPT DEBUG NO", "SCRIPT DEBUG x", "SCRIPT DEBUG"]),
     ("function|kill", &["FUNCTION KILL", "FUNCTION KILL x"]),
     ("function|stats", &["FUNCTION STATS", "FUNCTION STATS x"]),
