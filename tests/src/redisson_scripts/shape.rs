@@ -99,9 +99,9 @@ impl Shape {
         self.commands.iter().any(|name| name.ends_with("ttl") || name.ends_with("expiretime"))
     }
 
-    /// Whether what it does depends on the server's chance.
+    /// Whether what it does depends on the server's chance, or, as the ids of a stream do, on the very instant.
     pub fn chooses(&self) -> bool {
-        let random = ["spop", "srandmember", "hrandfield", "zrandmember", "randomkey"];
+        let random = ["spop", "srandmember", "hrandfield", "zrandmember", "randomkey", "xadd"];
         random.iter().any(|name| self.commands.contains(*name))
     }
 

@@ -322,6 +322,7 @@ fn move_together(real: &mut Snapshot, ours: &Snapshot, skew_ms: u64) -> bool {
         let Some(ours) = ours.keys.get(name) else { continue };
         if state.content != ours.content && is_near(&state.content, &ours.content, skew_ms) {
             state.content.clone_from(&ours.content);
+            state.dump.clone_from(&ours.dump);
             moved = true;
         }
     }
