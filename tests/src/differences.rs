@@ -234,6 +234,18 @@ pub const VALKEY: &[Difference] = &[
         applies: |exchange| matches!(encodings(exchange), Some(("embstr", "raw" | "int"))),
     },
     Difference {
+        name: "small integers are not shared",
+        reason: "Valkey keeps a small integer in its key's entry, where it belongs to that key alone",
+        claim: Claim::Newer,
+        example: &["SET k 10", "OBJECT REFCOUNT k"],
+        applies: |exchange| {
+            let counts = exchange.arguments.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"REFCOUNT"));
+            counts
+                && exchange.real.reply.as_int() == Some(1)
+                && exchange.ours.reply.as_int() == Some(2_147_483_647)
+        },
+    },
+    Difference {
         name: "scripts' errors are worded otherwise",
         reason: "Valkey names itself where Redis names Redis, and leaves the digest out",
         claim: Claim::Newer,
