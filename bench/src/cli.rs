@@ -87,7 +87,7 @@ pub struct Compare {
     /// The script's next argument, a text like a key's. Repeatable.
     #[arg(long = "script-arg", value_name = "TEMPLATE", requires = "script", allow_hyphen_values = true)]
     pub script_args: Vec<String>,
-    /// How many keys of each kind `memory` loads.
+    /// How many keys, and parts of large values, of each kind `memory` loads.
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     pub memory_keys: u64,
     /// How often `startup` starts each server.

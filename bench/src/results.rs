@@ -171,20 +171,20 @@ pub struct Latency {
 pub struct Memory {
     /// The server's name.
     pub server: String,
-    /// The kind of key: `strings`, `locks`.
+    /// What was loaded: `strings`, `locks`, `set members`.
     pub kind: String,
-    /// How many keys were loaded.
+    /// How many keys, or parts of one.
     pub keys: u64,
     /// Resident bytes before.
     pub before: u64,
-    /// With all keys.
+    /// With all of them.
     pub loaded: u64,
     /// After FLUSHALL, when it has settled.
     pub flushed: u64,
 }
 
 impl Memory {
-    /// Resident bytes a key.
+    /// Resident bytes each.
     pub fn per_key(&self) -> f64 {
         self.loaded.saturating_sub(self.before) as f64 / self.keys.max(1) as f64
     }

@@ -1,5 +1,6 @@
 //! Pipelined requests for an engine in this process, and the way a connection feeds them to it.
 
+use crate::workloads::{JOB, ORDER, ORDER_TEXT};
 use crate::{LOCK, UNLOCK, lock_library};
 use lockwheel::Config;
 use lockwheel_engine::Engine;
@@ -14,16 +15,22 @@ pub const NAMES: &[&str] = &[
     "set",
     "get",
     "hset",
+    "zadd",
+    "xadd",
     "lock_pair_evalsha",
     "lock_pair_eval",
     "lock_pair_fcall",
     "lock_pair_native",
+    "cjson",
+    "cmsgpack",
 ];
 
 /// Requests that the client sends before it waits for their answers.
 pub const PIPELINE: usize = 16;
 /// Keys that a stream touches, one after another.
 const KEYS: usize = 1000;
+/// Streams to which entries are added: as many as a server has connections that add.
+const ENTRIES_IN: usize = 50;
 /// Time that passes between two batches, so that deadlines move as they do in a server.
 const STEP_US: u32 = 20;
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -48,9 +55,11 @@ impl Stream {
     pub fn new(name: &str, client: &mut Client) -> Option<Self> {
         let set = |n: usize| request(&["SET", &key(n), "value:1234"]);
         let hset = |n: usize| request(&["HSET", &key(n), "field", "value:1234"]);
+        let zadd = |n: usize| request(&["ZADD", "zset", &n.to_string(), &key(n)]);
         match name {
             "get" => (0..KEYS).for_each(|n| client.prepare(&set(n), "+OK\r\n")),
             "hset" => (0..KEYS).for_each(|n| client.prepare(&hset(n), ":1\r\n")),
+            "zadd" => (0..KEYS).for_each(|n| client.prepare(&zadd(n), ":1\r\n")),
             _ => {}
         }
         Some(match name {
@@ -58,6 +67,8 @@ impl Stream {
             "set" => Self::of(|n| (set(n), "+OK\r\n")),
             "get" => Self::of(|n| (request(&["GET", &key(n)]), "$10\r\nvalue:1234\r\n")),
             "hset" => Self::of(|n| (hset(n), ":0\r\n")),
+            "zadd" => Self::of(|n| (zadd(n), ":0\r\n")),
+            "xadd" => Self::of(|n| (xadd(n), if n % 2 == 0 { "$1" } else { "\r\n" })),
             "lock_pair_evalsha" => {
                 let [lock, unlock] = [LOCK, UNLOCK].map(|script| client.load(script));
                 Self::of(|n| script("EVALSHA", [&lock, &unlock], n))
@@ -71,6 +82,18 @@ impl Stream {
                 0 => (request(&["LOCK.ACQUIRE", &lock(n), OWNER]), "*10\r\n$5\r\ntoken\r\n:"),
                 _ => (request(&["LOCK.RELEASE", &lock(n), OWNER]), ":0\r\n"),
             }),
+            "cjson" => {
+                let order = client.load(ORDER);
+                Self::of(|n| {
+                    let text = ORDER_TEXT.replace("{n:9}", &format!("{n:09}"));
+                    (request(&["EVALSHA", &order, "0", &text]), ":304\r\n")
+                })
+            }
+            "cmsgpack" => {
+                let job = client.load(JOB);
+                let id = |n| format!("job-{n:09}");
+                Self::of(|n| (request(&["EVALSHA", &job, "0", &id(n), "1700000000000"]), ":19\r\n"))
+            }
             _ => return None,
         })
     }
@@ -95,6 +118,12 @@ fn script(command: &str, [take, give]: [&str; 2], n: usize) -> Operation {
         0 => (request(&[command, take, "1", &lock, "30000", OWNER]), "$-1\r\n"),
         _ => (request(&[command, give, "2", &lock, &channel, "0", "30000", OWNER]), ":1\r\n"),
     }
+}
+
+/// Adds an entry whose id is the server's; of an answer its length is known, and its end.
+fn xadd(n: usize) -> Vec<u8> {
+    let stream = format!("stream:{}", n % ENTRIES_IN);
+    request(&["XADD", &stream, "*", "field", "value:1234", "number", &n.to_string()])
 }
 
 fn key(n: usize) -> String {

@@ -5,7 +5,7 @@ pub const MAX_LINE: usize = 64 * 1024;
 
 /// The integer and the length of the header that `line` begins with, if it is complete and has one to nine digits and
 /// no leading zero: one pass, without a search for the line's end. The byte after CR is not checked.
-#[inline]
+#[inline(always)]
 pub(crate) fn usual_header(line: &[u8]) -> Option<(usize, usize)> {
     let digit = |byte: u8| byte.wrapping_sub(b'0');
     match *line {

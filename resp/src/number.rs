@@ -97,6 +97,9 @@ fn write_u64_before(mut value: u64, text: &mut [u8; INTEGER_TEXT]) -> usize {
 /// floating-point number of C, or `inf` or `infinity` in any case, with an optional sign. No space, no `nan`; no
 /// number so large or small that it would become infinite or zero. O(length).
 pub fn parse_f64(text: &[u8]) -> Option<f64> {
+    if let Some(value) = short_integer(text) {
+        return Some(value);
+    }
     let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     if let [b'0', b'x' | b'X', digits @ ..] = unsigned {
         let magnitude = hex::parse(digits)?.to_f64()?;
@@ -109,6 +112,25 @@ pub fn parse_f64(text: &[u8]) -> Option<f64> {
     } else {
         Some(value)
     }
+}
+
+/// An integer of up to 15 digits, all of which a double holds.
+#[inline]
+fn short_integer(text: &[u8]) -> Option<f64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if !(1..=15).contains(&digits.len()) {
+        return None;
+    }
+    let mut magnitude = 0_u64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        magnitude = magnitude * 10 + u64::from(digit);
+    }
+    let magnitude = magnitude as f64;
+    Some(if digits.len() < text.len() { -magnitude } else { magnitude })
 }
 
 /// Whether the digits before the exponent are anything but zeros.

@@ -88,7 +88,39 @@ impl Alloc {
     ) -> *mut c_void {
         // SAFETY: `ud` is the `Alloc` that `lua_newstate` was given, and Lua passes it blocks of its own with their
         // sizes.
-        unsafe { (*ud.cast::<Alloc>()).change(block.cast(), old, new).cast() }
+        unsafe {
+            let alloc = &mut *ud.cast::<Alloc>();
+            if old == 0 && (1..=SMALL).contains(&new) {
+                alloc.small(new).cast()
+            } else if new == 0 && (1..=SMALL).contains(&old) {
+                let size = rounded(old);
+                alloc.used -= size;
+                alloc.release(block.cast(), size);
+                ptr::null_mut()
+            } else {
+                alloc.change(block.cast(), old, new).cast()
+            }
+        }
+    }
+
+    /// A new small block of so many bytes, of which most are kept ones.
+    ///
+    /// # Safety
+    ///
+    /// The size is not 0, and small.
+    #[inline(always)]
+    unsafe fn small(&mut self, size: usize) -> *mut u8 {
+        let size = rounded(size);
+        let used = self.used + size;
+        if used > self.ceiling {
+            return ptr::null_mut();
+        }
+        // SAFETY: it is a multiple of the grain, and not 0.
+        let block = unsafe { self.obtain(size) };
+        if !block.is_null() {
+            self.used = used;
+        }
+        block
     }
 
     /// # Safety

@@ -1,7 +1,7 @@
 //! `redis.call` and `redis.pcall`.
 
 use crate::context::{Argument, Context};
-use crate::error::one_line;
+use crate::error::{one_line, until_nul};
 use crate::ffi::{self, *};
 use crate::number::{self, MAX_LEN};
 use crate::sink::StackSink;
@@ -291,11 +291,6 @@ unsafe fn check_command(state: *mut lua_State) -> c_int {
             }
         }
     }
-}
-
-/// The text before a NUL: texts of errors and statuses are C strings in Redis.
-pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
-    text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
 /// Text without trailing line ends.

@@ -11,9 +11,9 @@ impl Error {
         Error::with(text, b"")
     }
 
-    /// `text` and `detail` in one line: CR and LF become spaces.
+    /// `text` and `detail` in one line: CR and LF become spaces. The detail ends at a NUL, where C's would.
     pub(crate) fn with(text: &str, detail: &[u8]) -> Error {
-        let mut bytes = [text.as_bytes(), detail].concat();
+        let mut bytes = [text.as_bytes(), until_nul(detail)].concat();
         one_line(&mut bytes);
         Error(bytes)
     }
@@ -42,6 +42,11 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The text before a NUL: texts of errors and statuses are C strings in Redis.
+pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
+    text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
+}
 
 /// Makes text fit for a status or an error reply.
 pub(crate) fn one_line(text: &mut [u8]) {

@@ -1,6 +1,6 @@
 //! The first line of a script: `#!lua flags=no-writes,allow-oom`.
 
-use crate::error::Error;
+use crate::error::{Error, until_nul};
 use lockwheel_resp::split_words;
 
 /// The flags in a script's first line.
@@ -26,15 +26,14 @@ pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {
     if !body.starts_with(b"#!") {
         return Ok((Flags::default(), body));
     }
-    let end = body
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .ok_or_else(|| Error::new("ERR Invalid script shebang"))?;
+    // To Redis the text is a C string, which ends at a NUL, and so is each word.
+    let end = until_nul(body).iter().position(|byte| *byte == b'\n');
+    let end = end.ok_or_else(|| Error::new("ERR Invalid script shebang"))?;
     let (line, rest) = body.split_at(end);
     let words = split_words(line).ok_or_else(|| Error::new("ERR Invalid engine in script shebang"))?;
     let mut words = words.iter();
     let engine = words.next().map(Vec::as_slice).unwrap_or_default();
-    if engine != b"#!lua" {
+    if until_nul(engine) != b"#!lua" {
         return Err(Error::with("ERR Unexpected engine in script shebang: ", engine));
     }
     let mut flags = Flags { shebang: true, ..Flags::default() };
@@ -76,7 +75,7 @@ impl Flags {
     }
 
     fn set(&mut self, name: &[u8]) -> Result<(), Error> {
-        if self.set_named(name) {
+        if self.set_named(until_nul(name)) {
             return Ok(());
         }
         Err(Error::with("ERR Unexpected flag in script shebang: ", name))
@@ -123,8 +122,17 @@ mod tests {
             ("#!lua flags=no-writes,\nx", "ERR Unexpected flag in script shebang: "),
             ("#!lua flags=NO-WRITES\nx", "ERR Unexpected flag in script shebang: NO-WRITES"),
             ("#!lua flags=a\rb\nx", "ERR Unexpected flag in script shebang: a"),
+            ("#!lua\0\nx", "ERR Invalid script shebang"),
+            ("#!lua flags=no-wr\0ites\nx", "ERR Invalid script shebang"),
+            ("#!\"lu\\x00a\"\nx", "ERR Unexpected engine in script shebang: #!lu"),
+            ("#!lua \"fl\\x00ags=no-writes\"\nx", "ERR Unknown lua shebang option: fl"),
+            ("#!lua \"flags=no-wr\\x00ites\"\nx", "ERR Unexpected flag in script shebang: no-wr"),
+            ("#!lua \"flags=\\x00,no-writes\"\nx", "ERR Unexpected flag in script shebang: "),
         ] {
             assert_eq!(error(body), text);
+        }
+        for body in ["#!\"lua\\x00x\" flags=no-writes\n", "#!lua \"flags=no-writes\\x00x\"\n"] {
+            assert!(parse(body.as_bytes()).unwrap().0.no_writes, "{body:?}");
         }
     }
 }

@@ -2,12 +2,12 @@
 
 mod load;
 
-use crate::call::{KILLED, until_nul};
+use crate::call::KILLED;
 use crate::context::Context;
 use crate::control::{EntryKind, SIGNAL_MASK, ScriptControl};
 use crate::convert::{Written, is_counted, write_result};
 use crate::entry::{Arguments, Chunk, Entry, FUNCTIONS, HANDLER, WALKER};
-use crate::error::Error;
+use crate::error::{Error, until_nul};
 use crate::errors::Errors;
 use crate::ffi::{self, *};
 use crate::handler::error_handler;

@@ -17,8 +17,10 @@
 mod net;
 mod server;
 
-pub use lockwheel_engine::config::Config;
+pub use lockwheel_engine::config::{AuthClients, Config, TlsParameters};
 pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub use lockwheel_engine::time::ClockError;
-pub use net::BindError;
-pub use server::{AllocatorUsage, Builder, Handle, Server, Stage, StartError, Time};
+pub use net::{BindError, TlsError};
+pub use server::{
+    AllocatorUsage, Builder, Handle, OtherClients, Server, Settle, Stage, StartError, Time, Turned,
+};

@@ -6,6 +6,7 @@
 use crate::line;
 use crate::reply::{Reply, decode2, decode3, quoted};
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -22,10 +23,22 @@ pub enum Protocol {
     Resp3,
 }
 
+/// What a connection goes over: a socket, or something around one.
+pub trait Wire: Read + Write + Debug + Send {
+    /// The socket.
+    fn socket(&self) -> &TcpStream;
+}
+
+impl Wire for TcpStream {
+    fn socket(&self) -> &TcpStream {
+        self
+    }
+}
+
 /// One connection.
 #[derive(Debug)]
 pub struct Client {
-    stream: TcpStream,
+    stream: Box<dyn Wire>,
     protocol: Protocol,
     /// Received and not yet decoded.
     received: Vec<u8>,
@@ -47,6 +60,19 @@ pub fn encode<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
     request
 }
 
+/// Connects a socket that waits for nothing longer than [`SAFETY_NET`].
+///
+/// # Panics
+/// When nothing listens there.
+#[track_caller]
+pub fn connected(address: impl ToSocketAddrs) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("a server listens");
+    stream.set_nodelay(true).expect("a TCP socket has this option");
+    stream.set_read_timeout(Some(SAFETY_NET)).expect("the time is not zero");
+    stream.set_write_timeout(Some(SAFETY_NET)).expect("the time is not zero");
+    stream
+}
+
 impl Client {
     /// Connects, speaking RESP2 until told otherwise.
     ///
@@ -54,12 +80,13 @@ impl Client {
     /// When nothing listens there.
     #[track_caller]
     pub fn connect(address: impl ToSocketAddrs) -> Client {
-        let stream = TcpStream::connect(address).expect("a server listens");
-        stream.set_nodelay(true).expect("a TCP socket has this option");
-        stream.set_read_timeout(Some(SAFETY_NET)).expect("the time is not zero");
-        stream.set_write_timeout(Some(SAFETY_NET)).expect("the time is not zero");
+        Client::over(connected(address))
+    }
+
+    /// A client over what is connected already, speaking RESP2 until told otherwise.
+    pub fn over(stream: impl Wire + 'static) -> Client {
         Client {
-            stream,
+            stream: Box::new(stream),
             protocol: Protocol::Resp2,
             received: Vec::new(),
             pushes: VecDeque::new(),
@@ -101,12 +128,12 @@ impl Client {
 
     /// The other end's address.
     pub fn peer(&self) -> SocketAddr {
-        self.stream.peer_addr().expect("the stream is connected")
+        self.stream.socket().peer_addr().expect("the stream is connected")
     }
 
     /// The socket's own address, which CLIENT LIST shows as `addr`.
     pub fn local(&self) -> SocketAddr {
-        self.stream.local_addr().expect("the stream is connected")
+        self.stream.socket().local_addr().expect("the stream is connected")
     }
 
     /// Sends one command and returns its reply; pushes that come before it are kept for [`Client::read_push`].
@@ -159,14 +186,14 @@ impl Client {
 
     /// Closes the connection at once, with a reset: what was sent and not read yet is thrown away.
     pub fn reset(self) {
-        let socket = socket2::SockRef::from(&self.stream);
+        let socket = socket2::SockRef::from(self.stream.socket());
         socket.set_linger(Some(Duration::ZERO)).expect("a TCP socket has this option");
     }
 
     /// Tells the server that no more requests come; replies can still be read.
     pub fn finish_sending(&mut self) {
         // Fails only when the connection is gone, which the next read says better.
-        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.stream.socket().shutdown(Shutdown::Write);
     }
 
     /// The reply to a command that was sent, following the protocol where HELLO and RESET change it.

@@ -4,6 +4,7 @@
 //! byte for byte. A difference that is claimed to be Redis 7.2's is shown by its example, which a server of the 7.2
 //! line has to answer as ours does.
 
+mod expired;
 mod streams;
 
 use crate::client::Client;
@@ -119,10 +120,7 @@ pub const REDIS_7_0: &[Difference] = &[
         reason: "Redis 7.2 calls a timeout too long what 7.0 calls negative",
         claim: Claim::Redis72,
         example: &["BLPOP l inf"],
-        applies: |exchange| {
-            is_error(&exchange.real.reply, "ERR timeout is negative")
-                && is_error(&exchange.ours.reply, "ERR timeout is out of range")
-        },
+        applies: |exchange| errors_are(exchange, "ERR timeout is negative", "ERR timeout is out of range"),
     },
     Difference {
         name: "ranks with scores",
@@ -176,15 +174,19 @@ pub const REDIS_7_0: &[Difference] = &[
         },
     },
     Difference {
-        name: "what has expired is gone",
-        reason: "ours deletes a key at its deadline; Redis counts it until something touches it",
+        name: "references within transactions",
+        reason: "a string that a transaction has stored belongs to its queued command too, until EXEC ends in Redis",
         claim: Claim::OnPurpose,
-        example: &["SET k v EXAT 1", "DBSIZE"],
+        example: &["MULTI", "SET k v", "OBJECT REFCOUNT k", "EXEC"],
         applies: |exchange| {
-            let counts_keys = exchange.arguments[0].eq_ignore_ascii_case(b"DBSIZE");
-            counts_keys && exchange.real.reply.as_int() > exchange.ours.reply.as_int()
+            words(exchange, 0..2) == ["OBJECT", "REFCOUNT"]
+                && exchange.real.reply.as_int() == Some(2)
+                && exchange.ours.reply.as_int() == Some(1)
         },
     },
+    expired::COUNTED,
+    expired::MEASURED,
+    expired::SCANNED,
 ];
 
 /// What a client that publishes to itself was told, in the order of Redis 7.2: the answer first, then the message. In
@@ -212,6 +214,11 @@ pub fn may_block(arguments: &[Vec<u8>]) -> bool {
 
 fn is_about_arity(reply: &Reply) -> bool {
     is_error(reply, "ERR wrong number of arguments") || is_error(reply, "ERR Wrong number of args")
+}
+
+/// Whether a real server's error begins like this, and ours like that.
+fn errors_are(exchange: &Exchange<'_>, real: &str, ours: &str) -> bool {
+    is_error(&exchange.real.reply, real) && is_error(&exchange.ours.reply, ours)
 }
 
 fn is_error(reply: &Reply, beginning: &str) -> bool {
@@ -244,6 +251,18 @@ pub const VALKEY: &[Difference] = &[
                 && exchange.real.reply.as_int() == Some(1)
                 && exchange.ours.reply.as_int() == Some(2_147_483_647)
         },
+    },
+    Difference {
+        name: "long members that are refused",
+        reason: "Valkey 9 makes a sorted set a large one for a long member, also when XX or GT refuses it; Redis 7 \
+                 when it is added",
+        claim: Claim::Newer,
+        example: &[
+            "ZADD z 1 a",
+            "ZADD z XX 1 long.member:123456789.123456789.123456789.123456789.123456789.123456789",
+            "OBJECT ENCODING z",
+        ],
+        applies: |exchange| encodings(exchange) == Some(("skiplist", "listpack")),
     },
     Difference {
         name: "scripts' errors are worded otherwise",
@@ -309,10 +328,7 @@ pub const VALKEY: &[Difference] = &[
         reason: "Valkey names the member; Redis says that it could not decode it",
         claim: Claim::Newer,
         example: &["GEOADD g 1 1 a", "GEOSEARCH g FROMMEMBER b BYRADIUS 1 m"],
-        applies: |exchange| {
-            is_error(&exchange.real.reply, "ERR member ")
-                && is_error(&exchange.ours.reply, "ERR could not decode requested zset member")
-        },
+        applies: |exchange| errors_are(exchange, "ERR member ", "ERR could not decode requested zset member"),
     },
     Difference {
         name: "polygons",
@@ -437,6 +453,7 @@ pub fn declare_states(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
             (Kind::Redis, "list") => encodings == ("quicklist", "listpack"),
             (Kind::Redis, "set") => encodings == ("hashtable", "listpack"),
             (Kind::Valkey, "string") => matches!(encodings, ("embstr", "raw" | "int")),
+            (Kind::Valkey, "zset") => encodings == ("skiplist", "listpack"),
             _ => false,
         };
         if declared {

@@ -26,4 +26,5 @@ pub mod reply;
 pub mod rng;
 pub mod state;
 pub mod tcl_suite;
+pub mod tls;
 pub mod universe;

@@ -4,12 +4,20 @@ use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
-/// Where it is: beside the tests, built as they are. What has not changed is not built again.
+/// Where it is: beside the tests, built as they are, when a process of tests first asks for it. What has not changed is
+/// not built again.
 ///
 /// # Panics
 /// When it cannot be built.
 pub fn path() -> PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(build).clone()
+}
+
+/// Builds it; where it is.
+fn build() -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
     let directory = test.ancestors().nth(2).expect("tests are built into target/<profile>/deps");
     let mut build = Command::new(env!("CARGO"));

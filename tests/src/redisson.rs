@@ -418,7 +418,16 @@ mod tests {
         );
         assert_eq!(
             names(Version::new(4, 7, 0)),
-            ["src", "since/3.10", "since/3.15", "since/3.17", "since/3.19", "since/3.24", "since/3.7"]
+            [
+                "src",
+                "since/3.10",
+                "since/3.15",
+                "since/3.17",
+                "since/3.19",
+                "since/3.24",
+                "since/3.7",
+                "since/4.0"
+            ]
         );
     }
 }

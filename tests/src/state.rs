@@ -1,10 +1,13 @@
 //! A server's whole state as text, to compare two servers after the same commands.
 
+mod stream_dump;
+
 use crate::client::Client;
 use crate::pair::word;
 use crate::reply::Reply;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use stream_dump::StreamDump;
 
 /// What one key holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,14 @@ impl KeyState {
         let is_table = matches!(self.dump.first(), Some(2 | 4));
         let has_negative_zero = self.kind == "zset" && self.content.to_string().contains("-0");
         !is_table && !has_negative_zero
+    }
+
+    /// Whether the bytes agree: those of a stream but for times, which lie at most so many milliseconds apart.
+    fn dumps_agree(&self, ours: &KeyState, apart_ms: u64) -> bool {
+        match (StreamDump::read(&self.dump), StreamDump::read(&ours.dump)) {
+            (Some(real), Some(ours)) => real.agrees(&ours, apart_ms),
+            _ => self.dump == ours.dump,
+        }
     }
 }
 
@@ -113,7 +124,8 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, li
         note("content", &real.content, &ours.content);
     }
     let same_form = real.dump_version() == ours.dump_version() && real.dump.first() == ours.dump.first();
-    if same_form && real.has_one_dump() && ours.has_one_dump() && real.dump != ours.dump {
+    let compares_bytes = same_form && real.has_one_dump() && ours.has_one_dump();
+    if compares_bytes && !real.dumps_agree(ours, apart_ms) {
         note("dump", &word(&real.dump), &word(&ours.dump));
     }
     let has_deadline = |state: &KeyState| state.deadline_ms >= 0;

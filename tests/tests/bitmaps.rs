@@ -103,6 +103,11 @@ fn fields_wrap_saturate_or_fail() {
             .check("BITFIELD f OVERFLOW FAIL INCRBY u8 0 1 OVERFLOW WRAP INCRBY u8 0 2", "[(nil), :1]")
             .check("BITFIELD f GET u4 4 GET i64 0 GET u63 #1", "[:1, :108086391056891904, :0]")
             .check("BITFIELD f OVERFLOW SAT SET u8 0 -1", "[:1]")
+            .check(
+                "BITFIELD least OVERFLOW SAT SET i8 0 -9223372036854775808 SET i8 0 -300 GET i8 0",
+                "[:0, :127, :-128]",
+            )
+            .check("BITFIELD least OVERFLOW SAT SET i1 0 -9223372036854775808 GET i1 0", "[:-1, :0]")
             .check("BITFIELD_RO f GET u8 0", "[:255]")
             .check("BITFIELD_RO f SET u8 0 1", "-ERR BITFIELD_RO only supports the GET subcommand")
             .check("BITFIELD f", "[]");

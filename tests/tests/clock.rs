@@ -185,17 +185,43 @@ fn the_verbs_do_what_they_say() {
         let text = info.to_string();
         ["manual", ":1000000", ":100"].iter().all(|part| text.contains(part))
     });
-    s.check3("CLOCK.NEXT", r#"["wall", :1000100, "fired", :1]"#, r#"{"wall": :1000100, "fired": :1}"#);
+    s.check3(
+        "CLOCK.NEXT",
+        r#"["wall", :1000100, "fired", :1, "settled", :1, "what", [["expiry", "k"]]]"#,
+        r#"{"wall": :1000100, "fired": :1, "settled": :1, "what": [["expiry", "k"]]}"#,
+    );
     s.check("EXISTS k", ":0").check("PTTL l", ":200");
-    s.check3("CLOCK.ADVANCE 199", r#"["wall", :1000299, "fired", :0]"#, r#"{"wall": :1000299, "fired": :0}"#);
+    s.check3(
+        "CLOCK.ADVANCE 199",
+        r#"["wall", :1000299, "fired", :0, "settled", :1]"#,
+        r#"{"wall": :1000299, "fired": :0, "settled": :1}"#,
+    );
     s.check3(
         "CLOCK.NEXT COUNT 5",
-        r#"["wall", :1000300, "fired", :1]"#,
-        r#"{"wall": :1000300, "fired": :1}"#,
+        r#"["wall", :1000300, "fired", :1, "settled", :1, "what", [["expiry", "l"]]]"#,
+        r#"{"wall": :1000300, "fired": :1, "settled": :1, "what": [["expiry", "l"]]}"#,
     );
     s.check("CLOCK.NEXT", "(nil)").check("EXISTS l", ":0");
     s.check("TIME", r#"["1000", "300000"]"#);
     s.check("CLOCK.FREEZE", ":1000300").check("CLOCK.FREEZE", ":1000300");
+}
+
+/// Of one instant: keys, waits and idle clients, in the order in which they were made.
+#[test]
+fn next_tells_what_fired() {
+    let mut s = ours::manual_scenario();
+    s.run("SELECT 3");
+    s.check("SET a v PX 1000", "+OK");
+    s.on("w").send("BLPOP list 1");
+    s.check("AWAIT.BLOCKED 1", ":1").check("SET b v PX 1000", "+OK").check("SET c v PX 2000", "+OK");
+    s.run("CONFIG SET timeout 3");
+    s.check_that("CLOCK.NEXT COUNT 2", |reply| {
+        let what = r#"[["expiry", "a"], ["timeout", :2], ["expiry", "b"], ["expiry", "c"]]"#;
+        reply.to_string().contains(what)
+    });
+    s.on("w").expect("(nil)");
+    s.on("x").check("PING", "+PONG");
+    s.check_that("CLOCK.NEXT COUNT 2", |reply| reply.to_string().contains(r#"["idle", :"#));
 }
 
 /// Deadlines that no turn of the hands reaches: nothing fires, nothing is counted, and nothing is looked for for ever.
@@ -262,6 +288,14 @@ fn bad_arguments_are_refused() {
         ("CLOCK.SET -1", "-ERR time is out of range"),
         ("CLOCK.NEXT COUNT 0", "-ERR value is out of range, must be positive"),
         ("CLOCK.NEXT 1", "-ERR syntax error"),
+        ("CLOCK.NEXT SETTLE", "-ERR syntax error"),
+        ("CLOCK.NEXT SETTLE 0", "-ERR value is out of range, must be positive"),
+        ("CLOCK.ADVANCE 1 SETTLE 20 LIMIT", "-ERR syntax error"),
+        ("CLOCK.ADVANCE 1 SETTLE 20 LIMIT 0", "-ERR value is out of range, must be positive"),
+        ("CLOCK.ADVANCE 1 LIMIT 20", "-ERR syntax error"),
+        ("CLOCK.ADVANCE 1 SETTLE 20 SETTLE 20", "-ERR syntax error"),
+        ("CLOCK.ADVANCE 1 COUNT 2", "-ERR syntax error"),
+        ("CONTROL.RESET NOW", "-ERR syntax error"),
         ("AWAIT.BLOCKED -1", "-ERR value is out of range, must be positive"),
         ("AWAIT.BLOCKED 1 LIMIT", "-ERR syntax error"),
         ("AWAIT.KEY k MAYBE", "-ERR syntax error"),

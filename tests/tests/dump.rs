@@ -245,6 +245,29 @@ fn payloads_go_from_server_to_server() {
     }
 }
 
+/// What is recorded as the first entry need not be true: another server may have written it, and an old one nothing.
+#[test]
+fn what_a_payload_says_of_the_first_entry_is_kept() {
+    const OLD: &str = r"\x0f\x00\x00\x05\x01\x00\x0a\x00\xaa\x3d\xf9\x54\x5d\x42\xb6\xf4";
+    const EMPTY: &str =
+        r"\x13\x00\x00\x05\x01\x03\x01\x01\x02\x08\x00\x0a\x00\xad\xee\xfc\x94\x3c\x0e\x27\x4d";
+    const FULL: &str = concat!(
+        r"\x13\x01\x10\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00\x01\x28",
+        r"\x28\x00\x00\x00\x0f\x00\x02\x01\x00\x01\x01\x01\x81\x61\x02\x00\x01\x02\x01\x00",
+        r"\x01\x00\x01\x81\x62\x02\x04\x01\x02\x01\x01\x01\x00\x01\x81\x62\x02\x04\x01\xff",
+        r"\x02\x06\x01\x07\x00\x05\x01\x03\x00\x0a\x00\x3f\x3a\x42\xa2\xe4\xda\x76\xe2",
+    );
+    let mut lines = String::new();
+    for payload in [OLD, EMPTY, FULL] {
+        lines +=
+            &format!("RESTORE s 0 \"{payload}\" REPLACE\nXINFO STREAM s\nDUMP s\nXGROUP CREATE s g 3-0\n");
+        lines +=
+            "XINFO GROUPS s\nXADD s 10-1 a b\nXINFO STREAM s\nXINFO GROUPS s\nXDEL s 5-1\nXINFO STREAM s\n";
+        lines += "XTRIM s MAXLEN 0\nXINFO STREAM s\n";
+    }
+    family::compare_lines(Kind::Redis, &lines);
+}
+
 #[test]
 fn a_restored_value_is_counted_in_memory() {
     let mut s = ours::scenario();

@@ -22,6 +22,21 @@ fn places_are_added_and_moved() {
 }
 
 #[test]
+fn a_long_member_that_is_refused_enlarges_nothing() {
+    let long = "m".repeat(65);
+    // Valkey 9.1 enlarges the set all the same.
+    family::same_on(&[Kind::Redis], |s| {
+        s.check("GEOADD g 1 1 a", ":1")
+            .check(&format!("GEOADD g XX 1 2 {long}"), ":0")
+            .check(&format!("ZADD g XX 2 {long}"), ":0")
+            .check(&format!("ZADD g XX INCR 2 {long}"), "(nil)")
+            .check("OBJECT ENCODING g", "\"listpack\"")
+            .check3(&format!("ZINCRBY g 2 {long}"), "\"2\"", ",2")
+            .check("OBJECT ENCODING g", "\"skiplist\"");
+    });
+}
+
+#[test]
 fn positions_hashes_and_distances_are_told() {
     family::same_everywhere(|s| {
         s.check(SICILY, ":2")

@@ -119,6 +119,21 @@ fn cve_2019_10192_and_10193_edited_strings_are_refused() {
     });
 }
 
+/// Behind the end of a string is a 0, to Redis: the second byte of a run that has lost it.
+#[test]
+fn a_run_that_has_lost_its_second_byte_is_changed_as_in_redis() {
+    const HEAD: &str = r"HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80";
+    let mut lines = String::new();
+    for tail in [r"\x7f", r"\x7f\xfe\x40", r"\x00\x80\x7f", r"\x3f\x7f", r"\x6f\xff\x40", r"\x5f\xff\x5f"] {
+        for element in ["a", "b", "c", "d", "e", "f"] {
+            lines += &format!("SET p \"{HEAD}{tail}\"\nPFDEBUG DECODE p\nPFCOUNT p\n");
+            lines += &format!("PFADD p {element}\nGET p\n");
+        }
+        lines += &format!("SET p \"{HEAD}{tail}\"\nPFDEBUG TODENSE p\nPFMERGE q p\nSTRLEN p\n");
+    }
+    compare_lines(Kind::Redis, &lines);
+}
+
 /// Real servers that are not patched are not asked: they write beyond their memory.
 #[test]
 fn cve_2025_32023_runs_that_wrap_around_are_refused() {

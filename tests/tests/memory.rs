@@ -105,8 +105,8 @@ fn what_is_stored_is_counted_and_given_back() {
         client.cmd(&[b"DEL", format!("key:{n}").as_bytes()]);
     }
     let empty = used(&mut client);
-    // The tables that have had a thousand keys keep their size.
-    assert!(empty < start + 120_000, "{start} {empty}");
+    // The tables that have had a thousand keys keep their size, the buffer of their client does not.
+    assert!(empty < start + 100_000, "{start} {empty}");
 }
 
 #[test]

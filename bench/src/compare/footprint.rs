@@ -2,11 +2,11 @@
 
 use crate::cli::Compare;
 use crate::error::{Error, Result};
-use crate::load::{Limit, Load, Order, Plan};
+use crate::load::{Arg, Expect, Limit, Load, Order, Plan, Step};
 use crate::results::{Memory, Startup};
 use crate::servers::affinity::Layout;
 use crate::servers::{Candidate, Client, Located, Server};
-use crate::workloads::{self, Workload};
+use crate::workloads;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,41 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a server is left alone before its idle memory is read.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// The kinds of keys, and the workloads whose first request makes one.
-const KINDS: &[(&str, &str)] = &[("strings", "set"), ("locks", "lock:evalsha")];
+/// What is kept in memory, a piece for each number.
+struct Kind {
+    name: String,
+    /// The request that makes one, and the scripts that it needs.
+    step: Step,
+    scripts: Vec<String>,
+    /// Whether each is a key; else all are in one.
+    is_key: bool,
+}
 
-/// Loads keys of each kind into a fresh process of each server, and empties it.
+/// The kinds of pieces: keys, which the first requests of workloads make, and what large values consist of.
+fn kinds() -> Result<Vec<Kind>> {
+    let rows = workloads::all()?;
+    let key = |name: &str, workload: &str| {
+        let row = rows.iter().find(|row| row.name == workload);
+        let row = row.ok_or_else(|| Error::other(format!("no workload makes {name}")))?;
+        let (name, scripts) = (name.to_owned(), row.scripts.clone());
+        Ok(Kind { name, step: row.turn[0].clone(), scripts, is_key: true })
+    };
+    let part = |name: &str, request: &str, expect: Expect| {
+        let args: Vec<Arg<'_>> = request.split(' ').map(Arg::Text).collect();
+        let step = Step::new(&args, expect)?;
+        Ok(Kind { name: name.to_owned(), step, scripts: Vec::new(), is_key: false })
+    };
+    let new = || Expect::exact(":1\r\n");
+    Ok(vec![
+        key("strings", "set")?,
+        key("locks", "lock:evalsha")?,
+        part("stream entries", "XADD key * field v{n:9}", Expect::Begins(b"$".to_vec()))?,
+        part("set members", "SADD key member:{n:9}", new()?)?,
+        part("sorted-set members", "ZADD key {n} member:{n:9}", new()?)?,
+    ])
+}
+
+/// Loads pieces of each kind into a fresh process of each server, and empties it.
 ///
 /// # Errors
 /// When a server does not start or answers wrongly.
@@ -33,18 +64,16 @@ pub(super) fn memory(
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Memory>> {
     let mut found = Vec::new();
-    for &(kind, workload) in KINDS {
-        let rows = workloads::all()?;
-        let row = rows.iter().find(|row| row.name == workload);
-        let row = row.ok_or_else(|| Error::other(format!("no workload makes {kind}")))?;
+    for kind in kinds()? {
+        let name = &kind.name;
         for candidate in startable(candidates) {
-            let memory = fill(candidate, kind, row, options, layout);
+            let memory = fill(candidate, &kind, options, layout);
             let Some(memory) =
-                memory.map_err(|error| error.in_run(&format!("{kind} on {}", candidate.name)))?
+                memory.map_err(|error| error.in_run(&format!("{name} on {}", candidate.name)))?
             else {
                 continue;
             };
-            say(&format!("{kind} on {}: {:.0} bytes a key", candidate.name, memory.per_key()));
+            say(&format!("{name} on {}: {:.1} bytes each", candidate.name, memory.per_key()));
             found.push(memory);
         }
     }
@@ -52,23 +81,17 @@ pub(super) fn memory(
 }
 
 /// `None` where the system does not tell how much memory a process has.
-fn fill(
-    candidate: &Candidate,
-    kind: &str,
-    row: &Workload,
-    options: &Compare,
-    layout: &Layout,
-) -> Result<Option<Memory>> {
+fn fill(candidate: &Candidate, kind: &Kind, options: &Compare, layout: &Layout) -> Result<Option<Memory>> {
     let server = Server::start(candidate, options.server_threads, layout)?;
     let mut client = server.client()?;
-    for script in &row.scripts {
+    for script in &kind.scripts {
         client.call(&[b"SCRIPT", b"LOAD", script.as_bytes()])?;
     }
     let mut load = Load::connect(server.addr, options.connections, 1, &layout.load)?;
     thread::sleep(IDLE);
     let Some(before) = server.resident() else { return Ok(None) };
     load.run(&Plan {
-        steps: &row.turn[..1],
+        steps: std::slice::from_ref(&kind.step),
         pipeline: LOAD_PIPELINE,
         order: Order::Once,
         keys: options.memory_keys,
@@ -77,12 +100,13 @@ fn fill(
         limit: Limit::default(),
         rate: None,
     })?;
-    client.expect(&[b"DBSIZE"], format!(":{}\r\n", options.memory_keys).as_bytes())?;
+    let keys = if kind.is_key { options.memory_keys } else { 1 };
+    client.expect(&[b"DBSIZE"], format!(":{keys}\r\n").as_bytes())?;
     let Some(loaded) = server.resident() else { return Ok(None) };
     client.expect(&[b"FLUSHALL"], b"+OK\r\n")?;
     let flushed = settled(&server, &mut client)?.unwrap_or(loaded);
     let server = candidate.name.clone();
-    Ok(Some(Memory { server, kind: kind.to_string(), keys: options.memory_keys, before, loaded, flushed }))
+    Ok(Some(Memory { server, kind: kind.name.clone(), keys: options.memory_keys, before, loaded, flushed }))
 }
 
 /// The least memory that a server comes down to, once it comes down no further. A PING now and then keeps it awake, as

@@ -16,7 +16,7 @@ pub fn tables(results: &Results) -> String {
         text.push_str(&aligned(&rate_rows(results)));
     }
     if !results.memory.is_empty() {
-        text.push_str("\nResident memory: bytes a key, then MiB before, loaded, after FLUSHALL\n");
+        text.push_str("\nResident memory: bytes each, then MiB before, loaded, after FLUSHALL\n");
         text.push_str(&aligned(&memory_rows(results)));
     }
     if !results.startup.is_empty() {
@@ -131,7 +131,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 fn memory_rows(results: &Results) -> Vec<Vec<String>> {
     let mut rows = vec![
-        ["kind", "server", "keys", "bytes a key", "before", "loaded", "flushed"].map(String::from).to_vec(),
+        ["kind", "server", "pieces", "bytes each", "before", "loaded", "flushed"].map(String::from).to_vec(),
     ];
     for memory in &results.memory {
         let mib = |bytes: u64| format!("{:.1}", bytes as f64 / MIB);

@@ -5,13 +5,14 @@ use super::script::Call;
 use crate::error::Result;
 
 /// ARGV: an order as JSON. What becomes of it is as long as it was; the order of its fields is each server's.
-const ORDER: &str = "\
+pub(crate) const ORDER: &str = "\
 local order = cjson.decode(ARGV[1])
 order.version = order.version + 1
 order.items[1].count = order.items[1].count + 1
 return #cjson.encode(order)";
 
-const ORDER_TEXT: &str = concat!(
+/// Such an order; `{n:9}` stands for nine digits.
+pub(crate) const ORDER_TEXT: &str = concat!(
     r#"{"id":"order-{n:9}","customer":{"name":"Ada Lovelace","mail":"ada@example.org","#,
     r#""address":["12 St James's Square","London","SW1Y 4JH"]},"items":[{"sku":"A-1001","#,
     r#""count":2,"price":19.95},{"sku":"B-2002","count":1,"price":250},{"sku":"C-3003","count":4,"#,
@@ -19,7 +20,7 @@ const ORDER_TEXT: &str = concat!(
 );
 
 /// ARGV: an id, a time in ms. A job is packed, and what was packed is read.
-const JOB: &str = "\
+pub(crate) const JOB: &str = "\
 local job = {ARGV[1], 'send-mail', tonumber(ARGV[2]), {attempts = 3, delay = 500, priority = 10, lifo = false,
     backoff = {type = 'exponential', delay = 1000}},
     {to = 'ada@example.org', subject = 'Your order', parts = {1, 2, 3}}}

@@ -13,6 +13,7 @@ mod sorted;
 mod streams;
 mod user;
 
+pub(crate) use libraries::{JOB, ORDER, ORDER_TEXT};
 pub(crate) use script::digest;
 pub use user::script;
 

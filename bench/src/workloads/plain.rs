@@ -4,6 +4,13 @@ use super::{Workload, exact, request};
 use crate::error::Result;
 use crate::load::Expect;
 
+/// The elements of a list that is sorted, in no order.
+const ELEMENTS: &str = "58 7 311 42 96 1009 3 77 250 18 640 5 133 29 812 64 9 471 36 205 88 1 730 15 392 54 119 23 567 \
+                        71 280 12";
+/// The first of them by their numbers, and the last of them by their texts.
+const LEAST: [&str; 5] = ["1", "3", "5", "7", "9"];
+const LAST_TEXTS: [&str; 5] = ["96", "9", "88", "812", "77"];
+
 /// The rows of this file.
 pub(super) fn rows() -> Result<Vec<Workload>> {
     let set = || exact("SET key:{n} v{n:9}", "+OK\r\n");
@@ -30,5 +37,34 @@ pub(super) fn rows() -> Result<Vec<Workload>> {
             "PUBLISH to a channel that nobody listens to",
             exact("PUBLISH channel:{n} v", ":0\r\n")?,
         ),
+        Workload::new(
+            "setbit",
+            "plain",
+            "SETBIT of a random bit of one string of 137,500 bytes, set and cleared in turn",
+            vec![exact("SETBIT bits 1{n:6} 1", old)?, exact("SETBIT bits 1{n:6} 0", new)?],
+        ),
+        row(
+            "pfadd",
+            "PFADD of a new element to a HyperLogLog of each connection",
+            request("PFADD visitors:{c:3} visitor:{i}", Expect::OneOf(vec![old.into(), new.into()]))?,
+        )
+        .grows(),
+        sort()?,
     ])
+}
+
+/// SORT by numbers and by texts, of which a part is asked for.
+fn sort() -> Result<Workload> {
+    let count = ELEMENTS.split(' ').count();
+    let array = |elements: [&str; 5]| {
+        let elements = elements.map(|element| format!("${}\r\n{element}\r\n", element.len()));
+        format!("*{}\r\n{}", elements.len(), elements.concat())
+    };
+    let turn = vec![
+        exact("SORT list:{n} LIMIT 0 5", &array(LEAST))?,
+        exact("SORT list:{n} ALPHA DESC LIMIT 0 5", &array(LAST_TEXTS))?,
+    ];
+    let about = "SORT of 32 elements by number and by text in turn, five of them asked for";
+    let fill = exact(&format!("RPUSH list:{{n}} {ELEMENTS}"), &format!(":{count}\r\n"))?;
+    Ok(Workload::new("sort", "plain", about, turn).preload(vec![fill]))
 }

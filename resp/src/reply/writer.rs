@@ -33,6 +33,11 @@ impl<'a> Writer<'a> {
             self.out.extend_from_slice(&[kind, b'0' + len as u8, b'\r', b'\n']);
             return;
         }
+        if len < 100 {
+            let (ten, one) = (b'0' + (len / 10) as u8, b'0' + (len % 10) as u8);
+            self.out.extend_from_slice(&[kind, ten, one, b'\r', b'\n']);
+            return;
+        }
         self.out.push(kind);
         number::write_usize(len, self.out);
         self.out.extend_from_slice(b"\r\n");
@@ -77,7 +82,11 @@ impl Reply for Writer<'_> {
     }
 
     fn status(&mut self, text: &[u8]) {
-        self.line(b'+', text);
+        match text {
+            b"OK" => self.out.extend_from_slice(b"+OK\r\n"),
+            b"PONG" => self.out.extend_from_slice(b"+PONG\r\n"),
+            _ => self.line(b'+', text),
+        }
     }
 
     fn error(&mut self, text: &[u8]) {

@@ -66,6 +66,29 @@ LUA_API int lua_viewfield (lua_State *L, int idx, int at, View *key, View *value
   return 0;
 }
 
+/*
+** Counts the fields of the table at an index, and says whether their keys are the numbers from 1 to that count (1), or
+** one is no number (2). 0 if neither, or if the table is too large to be looked at in one step.
+*/
+LUA_API int lua_countfields (lua_State *L, int idx, int *count) {
+  const Table *t = tableat(L, idx);
+  int i, last = 0, elements = 0, fields = 0, named = 0;
+  if (t->sizearray > MAXEMPTY || sizenode(t) > MAXEMPTY) return 0;
+  for (i = 0; i < t->sizearray; i++) {
+    if (ttisnil(&t->array[i])) continue;
+    elements++;
+    last = i + 1;
+  }
+  for (i = 0; i < sizenode(t); i++) {
+    const Node *n = gnode(t, i);
+    if (ttisnil(gval(n))) continue;
+    fields++;
+    named |= !ttisnumber(gkey(n));
+  }
+  *count = elements + fields;
+  return named ? 2 : (fields == 0 && last == elements);
+}
+
 /* Shows an element of the table at an index, past its metatable. */
 LUA_API void lua_viewelement (lua_State *L, int idx, int n, View *value) {
   view(luaH_getnum((Table *)tableat(L, idx), n), value);

@@ -155,6 +155,8 @@ functions! {
     fn lua_pushvalue(state: *mut lua_State, index: c_int);
     /// Moves the value on top to an index, below those that are there.
     fn lua_insert(state: *mut lua_State, index: c_int);
+    /// Pops a value into an index, in the place of what is there.
+    fn lua_replace(state: *mut lua_State, index: c_int);
     /// Takes a value out.
     fn lua_remove(state: *mut lua_State, index: c_int);
     /// Makes room for so many values; 0 if there is none.
@@ -292,6 +294,9 @@ functions! {
     /// position behind it; 0 at the end; and the negated position to go on from after many empty slots. The index
     /// counts from the bottom.
     fn lua_viewfield(state: *mut lua_State, index: c_int, at: c_int, key: *mut View, value: *mut View) -> c_int;
+    /// Counts the fields of the table at `index`, and says whether their keys are the numbers from 1 to that count (1),
+    /// or one is no number (2); 0, of a large table too, if neither is known. The index counts from the bottom.
+    fn lua_countfields(state: *mut lua_State, index: c_int, count: *mut c_int) -> c_int;
     /// Shows an element of the table at `index`, past metatables. The index counts from the bottom.
     fn lua_viewelement(state: *mut lua_State, index: c_int, element: c_int, value: *mut View);
     /// Pushes key and value of the field before a position that `lua_viewfield` gave; 0 and nothing if the table has

@@ -121,6 +121,7 @@ mod tests {
             ("#!lua name='x y'\n", bad_name),
             ("#!lua name=\u{e4}\n", bad_name),
             ("#!lua \"name=x\\x00y\"\n", bad_name),
+            ("#!lua \"na\\x00me=a\"\n", "ERR Invalid metadata value given: na"),
             ("#!lua name=a b\nx", "ERR Invalid metadata value given: b"),
             ("#! lua name=a\n", "ERR Invalid metadata value given: lua"),
             ("#!lua name\n", "ERR Invalid metadata value given: name"),

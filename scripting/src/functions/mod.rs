@@ -42,24 +42,15 @@ impl Functions {
         until_us: u64,
         host: &mut dyn Host,
     ) -> Result<Vec<Registered>, Error> {
-        let (functions, result) = self.run(text, until_us, host);
-        if let Err(error) = result {
-            self.forget(functions.iter().map(|function| function.id));
-            return Err(error);
-        }
+        let functions = self.run(text, until_us, host)?;
         for function in &functions {
             self.names[function.id.0 as usize] = Some(function.name.clone());
         }
         Ok(functions)
     }
 
-    /// Runs the text of a library. What it has registered, until its end or its error.
-    fn run(
-        &mut self,
-        text: &[u8],
-        until_us: u64,
-        host: &mut dyn Host,
-    ) -> (Vec<Registered>, Result<(), Error>) {
+    /// Runs the text of a library; what it has registered.
+    fn run(&mut self, text: &[u8], until_us: u64, host: &mut dyn Host) -> Result<Vec<Registered>, Error> {
         let Functions { vm, options, control, random, names, vacant } = self;
         let new = || Vm::new(EntryKind::Function, *options, control.clone(), random.clone());
         let vm = vm.get_or_insert_with(new);
@@ -70,7 +61,7 @@ impl Functions {
         let (functions, slots) = loading.end();
         names.resize(slots.len as usize, None);
         *vacant = slots.vacant;
-        (functions, result)
+        result.map(|()| functions)
     }
 
     /// Drops functions that are not called any more.

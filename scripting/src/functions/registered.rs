@@ -26,6 +26,8 @@ pub struct FunctionId(pub(crate) u32);
 pub(crate) struct Loading {
     functions: BTreeMap<Box<[u8]>, Registered>,
     slots: Slots,
+    /// How many slots there were when it began.
+    len_before: u32,
 }
 
 /// The places of compiled functions.
@@ -50,7 +52,15 @@ pub(crate) struct Given {
 impl Loading {
     /// Nothing yet; functions go to the vacant slots first, then behind all that there are.
     pub(crate) fn new(slots: Slots) -> Loading {
-        Loading { functions: BTreeMap::new(), slots }
+        Loading { functions: BTreeMap::new(), len_before: slots.len, slots }
+    }
+
+    /// Takes everything back: the slots are as before, and those that were filled are vacant. O(functions).
+    pub(crate) fn undo(&mut self) -> &Slots {
+        let filled = std::mem::take(&mut self.functions).into_values().map(|function| function.id.0);
+        self.slots.vacant.extend(filled.filter(|slot| *slot < self.len_before));
+        self.slots.len = self.len_before;
+        &self.slots
     }
 
     /// All functions by name, and the slots as they are now.

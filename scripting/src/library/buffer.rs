@@ -49,6 +49,20 @@ impl<'f> Buffer<'f> {
     }
 }
 
+impl Buffer<'_> {
+    /// Appends several texts, as one. O(length).
+    #[inline]
+    pub(crate) fn append_all<const N: usize>(&mut self, texts: [&[u8]; N]) -> Result<(), Raise> {
+        let len = texts.iter().map(|text| text.len()).sum();
+        if len > PIECE || self.bytes.len() + len >= self.poll_at || !self.frame.context().take_room(len) {
+            return texts.iter().try_for_each(|text| self.append(text));
+        }
+        self.bytes.reserve(len);
+        texts.iter().for_each(|text| self.bytes.extend_from_slice(text));
+        Ok(())
+    }
+}
+
 impl Deref for Buffer<'_> {
     type Target = [u8];
 

@@ -13,6 +13,7 @@ mod raise;
 mod redis;
 mod register;
 mod registration;
+mod search;
 mod struct_lib;
 #[cfg(test)]
 mod tests;

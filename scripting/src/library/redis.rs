@@ -3,7 +3,8 @@
 use super::frame::{Frame, Value};
 use super::raise::Raise;
 use super::registration::{Constant, Library};
-use crate::call::{error_line, until_nul};
+use crate::call::error_line;
+use crate::error::until_nul;
 use crate::sha::Sha;
 use lockwheel_resp::Protocol;
 use std::ffi::{CStr, c_int};

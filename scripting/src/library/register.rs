@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Value};
 use super::raise::Raise;
-use crate::call::until_nul;
+use crate::error::until_nul;
 use crate::functions::registered::Given;
 use std::ffi::c_int;
 

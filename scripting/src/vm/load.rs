@@ -7,7 +7,7 @@ use super::{GC_PAUSE, GC_STEP_MULTIPLIER, Vm, append_field};
 use crate::entry::{Chunk, FUNCTIONS, HANDLER, WALKER};
 use crate::error::Error;
 use crate::ffi::{self, *};
-use crate::functions::registered::Loading;
+use crate::functions::registered::{Loading, Slots};
 use crate::host::Host;
 use crate::library::{push_function, register_function};
 use crate::registry::{LOADING, REGISTERED, RUNNING};
@@ -96,8 +96,8 @@ unsafe fn exchange_globals(state: *mut lua_State, loading: bool) {
 }
 
 impl Vm {
-    /// Runs the text of a library, and gives back what it has registered until its end, or until its error. It ends
-    /// at `until_us` of the host's clock; to be called while the control says that something is loaded.
+    /// Runs the text of a library, and gives back what it has registered: nothing if it fails. It ends at `until_us`
+    /// of the host's clock; to be called while the control says that something is loaded.
     ///
     /// # Panics
     ///
@@ -110,7 +110,7 @@ impl Vm {
         host: &mut dyn Host,
     ) -> (Box<Loading>, Result<(), Error>) {
         // SAFETY: the context leaves the host before this returns.
-        let (loading, result, panic) = unsafe {
+        let (mut loading, result, panic) = unsafe {
             self.context().enter(host);
             self.context().expire_at(until_us);
             let (loading, result) = match self.push_compiled(&LIBRARY, text) {
@@ -125,6 +125,7 @@ impl Vm {
         };
         // What a library that failed has left is garbage, perhaps up to the limit of memory.
         if result.is_err() {
+            self.keep_registered(loading.undo());
             self.collect();
         } else {
             self.tidy();
@@ -133,6 +134,24 @@ impl Vm {
             None => (loading, result),
             Some(panic) => resume_unwind(panic),
         }
+    }
+
+    /// Puts a table with the functions of these slots alone in the place of the table of compiled functions: that of
+    /// a library that failed may have grown, and tables do not shrink. O(slots).
+    fn keep_registered(&mut self, slots: &Slots) {
+        // SAFETY: three slots are free, and the limit is suspended; the tables are plain, so nothing is raised.
+        unsafe {
+            let state = self.state;
+            lua_createtable(state, slots.len as c_int, 0);
+            for slot in 1..=slots.len as c_int {
+                lua_rawgeti(state, FUNCTIONS, slot);
+                lua_rawseti(state, -2, slot);
+            }
+            lua_pushvalue(state, -1);
+            lua_rawseti(state, LUA_REGISTRYINDEX, REGISTERED);
+            lua_replace(state, FUNCTIONS);
+        }
+        slots.vacant.iter().for_each(|&slot| self.forget(slot));
     }
 
     /// Runs the library whose function is on top of the stack.
@@ -190,6 +209,6 @@ unsafe fn append_text(state: *mut lua_State, text: &mut Vec<u8>) {
         let reason =
             if lua_type(state, -1) == LUA_TSTRING { ffi::string(state, -1) } else { b"unknown error" };
         text.extend_from_slice(b"ERR ");
-        text.extend_from_slice(crate::call::until_nul(reason));
+        text.extend_from_slice(crate::error::until_nul(reason));
     }
 }

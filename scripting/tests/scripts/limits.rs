@@ -310,7 +310,7 @@ fn a_panic_of_the_host_ends_the_script_only() {
 /// CVE-2025-49844. The text has ended before its first byte, and is asked for once more: then nothing but the parser
 /// has the chunk's name.
 #[test]
-fn the_name_of_a_chunk_outlives_a_collection_while_it_is_read() {
+fn cve_2025_49844_the_name_of_a_chunk_outlives_a_collection_while_it_is_read() {
     let mut bench = Bench::default();
     let script = "local calls, kept = 0, {}
         local chunk, message = load(function()

@@ -2,12 +2,12 @@
 
 use super::busy::Job;
 use super::client_limit::ClientGuard;
+use super::current_tls::CurrentTls;
 use super::listener::{BindError, Endpoints, Listeners};
 use super::messages::LoopMessage;
 use super::new_connection::NewConnection;
 use super::shared::Shared;
 use lockwheel_engine::Engine;
-use lockwheel_engine::config::BindAddress;
 use parking_lot::Mutex;
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -18,6 +18,9 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
+/// What a client gets that is one too many.
+const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
+
 /// Other sockets for the network's clients.
 struct Rebind {
     sockets: Vec<TcpListener>,
@@ -25,8 +28,8 @@ struct Rebind {
     done: SyncSender<()>,
 }
 
-/// The network's listening sockets, and how they are changed.
-pub(crate) struct Acceptor {
+/// The network's listening sockets for plain clients, or for those over TLS, and how they are changed.
+pub(super) struct Acceptor {
     endpoints: Mutex<Endpoints>,
     port: AtomicU16,
     rebinds: UnboundedSender<Rebind>,
@@ -36,27 +39,30 @@ pub(crate) struct Acceptor {
 pub(super) struct Rebinds(UnboundedReceiver<Rebind>);
 
 impl Acceptor {
-    /// An acceptor at `endpoints`, whose port is known now.
-    pub(super) fn new(endpoints: Endpoints, port: u16) -> (Arc<Self>, Rebinds) {
+    /// An acceptor at `endpoints`, whose port is known.
+    pub(super) fn new(endpoints: Endpoints) -> (Self, Rebinds) {
         let (rebinds, received) = unbounded_channel();
-        let acceptor = Acceptor {
-            endpoints: Mutex::new(Endpoints { port, ..endpoints }),
-            port: AtomicU16::new(port),
-            rebinds,
-        };
-        (Arc::new(acceptor), Rebinds(received))
+        let port = AtomicU16::new(endpoints.port);
+        let acceptor = Acceptor { endpoints: Mutex::new(endpoints), port, rebinds };
+        (acceptor, Rebinds(received))
     }
 
     /// The port it listens on; 0: none.
-    pub(crate) fn port(&self) -> u16 {
+    pub(super) fn port(&self) -> u16 {
         self.port.load(Ordering::Relaxed)
     }
 
-    /// Listens on these addresses instead; port 0: on none. When that fails, nothing changes.
-    pub(super) fn rebind_to(&self, addresses: &[BindAddress], port: u16) -> Result<(), BindError> {
+    /// Where it listens.
+    pub(super) fn endpoints(&self) -> Endpoints {
+        self.endpoints.lock().clone()
+    }
+
+    /// Listens there instead. When that fails, nothing changes.
+    pub(super) fn move_to(&self, wanted: Endpoints) -> Result<(), BindError> {
         let mut endpoints = self.endpoints.lock();
-        let addresses = if port == 0 { Vec::new() } else { addresses.to_vec() };
-        let wanted = Endpoints { addresses, port, backlog: endpoints.backlog };
+        if *endpoints == wanted {
+            return Ok(());
+        }
         match wanted.listen() {
             // Old and new addresses most likely overlap: the old sockets must be closed first.
             Err(error) if error.is_in_use() => {
@@ -71,7 +77,7 @@ impl Acceptor {
             }
             sockets => self.rebind(sockets?)?,
         }
-        self.port.store(if wanted.addresses.is_empty() { 0 } else { port }, Ordering::Relaxed);
+        self.port.store(if wanted.addresses.is_empty() { 0 } else { wanted.port }, Ordering::Relaxed);
         *endpoints = wanted;
         Ok(())
     }
@@ -86,10 +92,16 @@ impl Acceptor {
 }
 
 /// Accepts on all of them until the server ends. Must be called within a tokio runtime.
-pub(super) fn serve(shared: &Arc<Shared>, listeners: Listeners, rebinds: Rebinds) -> io::Result<()> {
-    let mut tcp = JoinSet::new();
-    open(shared, listeners.tcp, &mut tcp)?;
-    tokio::spawn(keep_accepting(shared.clone(), tcp, rebinds.0));
+pub(super) fn serve(
+    shared: &Arc<Shared>,
+    listeners: Listeners,
+    current_tls: Arc<CurrentTls>,
+    [tcp_rebinds, tls_rebinds]: [Rebinds; 2],
+) -> io::Result<()> {
+    let Listeners { tcp, tls, .. } = listeners;
+    keep_accepting(Clients { shared: shared.clone(), tls: None }, tcp.sockets, tcp_rebinds)?;
+    let over_tls = Clients { shared: shared.clone(), tls: Some(current_tls) };
+    keep_accepting(over_tls, tls.sockets, tls_rebinds)?;
     #[cfg(unix)]
     if let Some((socket, path)) = listeners.unix {
         let socket = tokio::net::UnixListener::from_std(socket)?;
@@ -98,37 +110,63 @@ pub(super) fn serve(shared: &Arc<Shared>, listeners: Listeners, rebinds: Rebinds
     Ok(())
 }
 
-fn open(shared: &Arc<Shared>, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>) -> io::Result<()> {
-    for socket in sockets {
-        tasks.spawn(accept_tcp(shared.clone(), tokio::net::TcpListener::from_std(socket)?));
-    }
-    Ok(())
+/// The network's clients of one kind.
+#[derive(Clone)]
+struct Clients {
+    shared: Arc<Shared>,
+    /// How connections over TLS are made; none: these are plain.
+    tls: Option<Arc<CurrentTls>>,
 }
 
-async fn keep_accepting(shared: Arc<Shared>, mut tasks: JoinSet<()>, mut rebinds: UnboundedReceiver<Rebind>) {
-    loop {
-        tokio::select! {
-            () = shared.shutdown.requested() => return,
-            rebind = rebinds.recv() => {
-                let Some(Rebind { sockets, done }) = rebind else { return };
-                tasks.shutdown().await;
-                if let Err(error) = open(&shared, sockets, &mut tasks) {
-                    tracing::error!(%error, "a listening socket could not be watched");
+impl Clients {
+    /// Accepts on these sockets too.
+    fn open(&self, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>) -> io::Result<()> {
+        for socket in sockets {
+            tasks.spawn(self.clone().accept(tokio::net::TcpListener::from_std(socket)?));
+        }
+        Ok(())
+    }
+
+    async fn accept(self, listener: tokio::net::TcpListener) {
+        loop {
+            tokio::select! {
+                () = self.shared.shutdown.requested() => return,
+                accepted = listener.accept() => {
+                    let accepted = accepted.and_then(|(stream, _)| stream.into_std());
+                    match &self.tls {
+                        None => admit(&self.shared, accepted, TOO_MANY, NewConnection::new).await,
+                        Some(tls) => {
+                            // Before the handshake there is nothing to say.
+                            let open = |stream, guard| NewConnection::tls(stream, &tls.get()?, guard);
+                            admit(&self.shared, accepted, b"", open).await;
+                        }
+                    }
                 }
-                // The caller may have given up.
-                let _unheard = done.send(());
             }
         }
     }
 }
 
-async fn accept_tcp(shared: Arc<Shared>, listener: tokio::net::TcpListener) {
+/// Accepts on these sockets, and on those that take their place.
+fn keep_accepting(clients: Clients, sockets: Vec<TcpListener>, rebinds: Rebinds) -> io::Result<()> {
+    let mut tasks = JoinSet::new();
+    clients.open(sockets, &mut tasks)?;
+    tokio::spawn(follow(clients, tasks, rebinds.0));
+    Ok(())
+}
+
+async fn follow(clients: Clients, mut tasks: JoinSet<()>, mut rebinds: UnboundedReceiver<Rebind>) {
     loop {
         tokio::select! {
-            () = shared.shutdown.requested() => return,
-            accepted = listener.accept() => {
-                let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                admit(&shared, accepted, NewConnection::new).await;
+            () = clients.shared.shutdown.requested() => return,
+            rebind = rebinds.recv() => {
+                let Some(Rebind { sockets, done }) = rebind else { return };
+                tasks.shutdown().await;
+                if let Err(error) = clients.open(sockets, &mut tasks) {
+                    tracing::error!(%error, "a listening socket could not be watched");
+                }
+                // The caller may have given up.
+                let _unheard = done.send(());
             }
         }
     }
@@ -141,7 +179,8 @@ async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, pa
             () = shared.shutdown.requested() => return,
             accepted = listener.accept() => {
                 let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                admit(&shared, accepted, |stream, guard| Ok(NewConnection::unix(stream, &path, guard))).await;
+                let open = |stream, guard| Ok(NewConnection::unix(stream, &path, guard));
+                admit(&shared, accepted, TOO_MANY, open).await;
             }
         }
     }
@@ -150,11 +189,12 @@ async fn accept_unix(shared: Arc<Shared>, listener: tokio::net::UnixListener, pa
 async fn admit<S: Write>(
     shared: &Arc<Shared>,
     accepted: io::Result<S>,
+    refusal: &[u8],
     open: impl FnOnce(S, ClientGuard) -> io::Result<NewConnection>,
 ) {
     match accepted {
         Ok(stream) => {
-            if let Err(error) = hand_over(shared, stream, open) {
+            if let Err(error) = hand_over(shared, stream, refusal, open) {
                 tracing::debug!(%error, "a client left before it was accepted");
             }
         }
@@ -170,11 +210,12 @@ async fn admit<S: Write>(
 fn hand_over<S: Write>(
     shared: &Arc<Shared>,
     mut stream: S,
+    refusal: &[u8],
     open: impl FnOnce(S, ClientGuard) -> io::Result<NewConnection>,
 ) -> io::Result<()> {
     let Some(guard) = shared.client_limit.try_acquire() else {
         shared.defer(Job::new(Engine::reject_connection));
-        return stream.write_all(b"-ERR max number of clients reached\r\n");
+        return stream.write_all(refusal);
     };
     let connection = open(stream, guard)?;
     let inbox = shared.inbox(shared.idlest());

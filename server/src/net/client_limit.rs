@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use tokio::sync::watch;
 
 /// The number of clients, and its limit.
 #[derive(Debug)]
 pub(super) struct ClientLimit {
     most: AtomicUsize,
-    count: AtomicUsize,
+    /// How many there are now.
+    count: watch::Sender<usize>,
     last_id: AtomicU64,
 }
 
@@ -21,14 +23,14 @@ pub(super) struct ClientGuard {
 
 impl Drop for ClientGuard {
     fn drop(&mut self) {
-        self.limit.count.fetch_sub(1, Ordering::Relaxed);
+        self.limit.count.send_modify(|count| *count -= 1);
     }
 }
 
 impl ClientLimit {
     /// No clients, at most `most`.
     pub(super) fn new(most: usize) -> Arc<Self> {
-        let (most, count) = (AtomicUsize::new(most), AtomicUsize::new(0));
+        let (most, count) = (AtomicUsize::new(most), watch::Sender::new(0));
         Arc::new(ClientLimit { most, count, last_id: AtomicU64::new(0) })
     }
 
@@ -41,11 +43,20 @@ impl ClientLimit {
     /// Counts one more client; none at the limit.
     pub(super) fn try_acquire(self: &Arc<Self>) -> Option<ClientGuard> {
         let most = self.most.load(Ordering::Relaxed);
-        if self.count.fetch_add(1, Ordering::Relaxed) >= most {
-            self.count.fetch_sub(1, Ordering::Relaxed);
+        let is_below = self.count.send_if_modified(|count| {
+            let is_below = *count < most;
+            *count += usize::from(is_below);
+            is_below
+        });
+        if !is_below {
             return None;
         }
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         Some(ClientGuard { limit: self.clone(), id })
+    }
+
+    /// The number of clients, and its changes.
+    pub(super) fn subscribe(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
     }
 }

@@ -112,7 +112,8 @@ impl Connection {
         self.input.append(&buffer[..read]);
         self.unrun = true;
         // A read that leaves room in the buffer has emptied the socket; more input makes it ready again.
-        Ok(if read == buffer.len() || self.ends { Next::RunAndRead } else { Next::Run })
+        let may_have_more = read == buffer.len() || self.ends || self.socket.may_have_more();
+        Ok(if may_have_more { Next::RunAndRead } else { Next::Run })
     }
 
     /// Runs the complete requests of the input, as far as the session may go.
@@ -272,7 +273,7 @@ impl Connection {
     }
 
     pub(super) fn has_output(&self) -> bool {
-        !self.output.is_empty()
+        !self.output.is_empty() || self.socket.has_unsent()
     }
 
     /// Whether the session has output that had to wait and can be taken now.

@@ -1,14 +1,15 @@
 //! The host of the engine: the system's clocks, and the sockets and loops around it.
 
-use super::accept::Acceptor;
+use super::acceptors::Acceptors;
 use super::current_loop;
 use super::hooks::Point;
 use super::os_clock::OsClock;
 use super::shared::Shared;
 use super::stopwatch::Stopwatch;
+use super::target::TcpTarget;
 use lockwheel_engine::Engine;
-use lockwheel_engine::config::BindAddress;
-use lockwheel_engine::core::{Host, Output};
+use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
+use lockwheel_engine::core::{Host, NotConnected, Output, Target, TargetAddress};
 use lockwheel_engine::time::Now;
 use std::sync::{Arc, Weak};
 
@@ -16,7 +17,7 @@ use std::sync::{Arc, Weak};
 pub(super) struct NetHost {
     pub(super) clock: OsClock,
     pub(super) stopwatch: Stopwatch,
-    pub(super) acceptor: Arc<Acceptor>,
+    pub(super) acceptors: Arc<Acceptors>,
     /// It owns the engine, which owns this.
     pub(super) shared: Weak<Shared>,
 }
@@ -42,9 +43,8 @@ impl Host for NetHost {
         }
     }
 
-    fn listen(&self, addresses: &[BindAddress], port: u16) -> bool {
-        let moved = self.acceptor.rebind_to(addresses, port);
-        moved.inspect_err(|error| tracing::warn!("Warning: {error}")).is_ok()
+    fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal> {
+        self.acceptors.follow(parameters, changes)
     }
 
     fn is_gone(&self, session: u64) -> bool {
@@ -52,5 +52,8 @@ impl Host for NetHost {
         self.shared.upgrade().is_some_and(|shared| {
             shared.clients.get(&session).is_none_or(|client| client.socket.is_closed_by_peer())
         })
+    }
+    fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
+        Ok(Box::new(TcpTarget::connect(address)?))
     }
 }

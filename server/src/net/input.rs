@@ -5,8 +5,9 @@ use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A buffer that has grown beyond this is given back once it is empty.
-const KEEP: usize = 64 * 1024;
+/// A buffer that has grown beyond this is given back once it is empty: a large request pays for its own memory, and a
+/// connection that waits after it holds little.
+const KEEP: usize = 16 * 1024;
 
 /// The arguments of one request.
 pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;

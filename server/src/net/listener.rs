@@ -8,6 +8,8 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
 #[cfg(unix)]
 use super::socket_file::SocketFile;
+use super::tls::TlsContext;
+use super::tls_error::TlsError;
 
 /// Why the server cannot listen.
 #[derive(Debug)]
@@ -18,9 +20,15 @@ pub enum BindError {
     Address {
         /// The address, or a name that cannot be resolved, with the port.
         address: String,
+        /// The port that was asked for.
+        port: u16,
+        /// Whether clients were to connect there over TLS.
+        tls: bool,
         /// Why not.
         source: io::Error,
     },
+    /// Connections over TLS cannot be made.
+    Tls(TlsError),
     /// The unix socket cannot be listened on; why not.
     UnixSocket(io::Error),
 }
@@ -36,9 +44,10 @@ impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BindError::Nowhere => f.write_str("Configured to not listen anywhere, exiting."),
-            BindError::Address { address, source } => {
+            BindError::Address { address, source, .. } => {
                 write!(f, "Could not create server TCP listening socket {address}: {}", describe(source))
             }
+            BindError::Tls(error) => error.fmt(f),
             BindError::UnixSocket(source) => write!(f, "Failed opening Unix socket: {}", describe(source)),
         }
     }
@@ -48,6 +57,7 @@ impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             BindError::Nowhere => None,
+            BindError::Tls(error) => Some(error),
             BindError::Address { source, .. } | BindError::UnixSocket(source) => Some(source),
         }
     }
@@ -59,22 +69,35 @@ fn describe(error: &io::Error) -> String {
     if error.raw_os_error().is_some() { format!("bind: {reason}") } else { reason }
 }
 
-/// Addresses to listen on for network clients.
+/// Addresses to listen on for network clients, plain ones or those over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoints {
-    pub(crate) addresses: Vec<BindAddress>,
+pub(super) struct Endpoints {
+    pub(super) addresses: Vec<BindAddress>,
     /// The port, the same on every address; 0: one that is free on all of them.
-    pub(crate) port: u16,
-    pub(crate) backlog: i32,
+    pub(super) port: u16,
+    tls: bool,
+    backlog: i32,
 }
 
 impl Endpoints {
-    /// The addresses that `config` asks for. With a unix socket port 0 means no network, as in Redis, unless a port
+    /// Where `config` asks for plain clients. With a unix socket or TLS port 0 means none, as in Redis, unless a port
     /// file is asked for.
-    pub(crate) fn of(config: &Config) -> Self {
-        let file_only = config.port == 0 && !config.unixsocket.is_empty() && config.port_file.is_empty();
-        let addresses = if file_only { Vec::new() } else { config.bind_addresses() };
-        Endpoints { addresses, port: config.port, backlog: config.tcp_backlog }
+    pub(super) fn tcp(config: &Config) -> Self {
+        let has_others = !config.unixsocket.is_empty() || config.tls.is_on();
+        let is_on = config.port != 0 || !has_others || !config.port_file.is_empty();
+        Self::at(config, Some(config.port).filter(|_| is_on), false)
+    }
+
+    /// Where it asks for clients over TLS.
+    pub(super) fn tls(config: &Config) -> Self {
+        let port = config.tls.port.unwrap_or(0);
+        Self::at(config, Some(port).filter(|_| config.tls.is_on()), true)
+    }
+
+    /// On no address without a port.
+    pub(super) fn at(config: &Config, port: Option<u16>, tls: bool) -> Self {
+        let addresses = if port.is_some() { config.bind_addresses() } else { Vec::new() };
+        Endpoints { addresses, port: port.unwrap_or(0), tls, backlog: config.tcp_backlog }
     }
 
     /// Listens on each address. An optional one is skipped when the machine does not have it.
@@ -95,7 +118,12 @@ impl Endpoints {
         let mut sockets = Vec::new();
         let mut port = self.port;
         for address in &self.addresses {
-            let failed = |source| BindError::Address { address: format!("{address}:{}", self.port), source };
+            let failed = |source| BindError::Address {
+                address: format!("{address}:{}", self.port),
+                port: self.port,
+                tls: self.tls,
+                source,
+            };
             let resolved = match &address.host {
                 Host::Ip(ip) => SocketAddr::new(*ip, port),
                 Host::Name(name) => resolve(name, port).map_err(failed)?,
@@ -113,10 +141,29 @@ impl Endpoints {
     }
 }
 
+/// Listening sockets, and where they are.
+#[derive(Debug)]
+pub(super) struct Listening {
+    /// With the port that was picked.
+    pub(super) endpoints: Endpoints,
+    pub(super) sockets: Vec<TcpListener>,
+}
+
+impl Listening {
+    fn at(endpoints: Endpoints) -> Result<Self, BindError> {
+        let sockets = endpoints.listen()?;
+        let first = sockets.first().and_then(|socket| socket.local_addr().ok());
+        let port = first.map_or(0, |address| address.port());
+        Ok(Listening { endpoints: Endpoints { port, ..endpoints }, sockets })
+    }
+}
+
 /// The listening sockets of a server.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    pub(super) tcp: Vec<TcpListener>,
+    pub(super) tcp: Listening,
+    pub(super) tls: Listening,
+    pub(super) tls_context: Option<TlsContext>,
     #[cfg(unix)]
     pub(super) unix: Option<(std::os::unix::net::UnixListener, String)>,
     #[cfg(unix)]
@@ -126,15 +173,19 @@ pub(crate) struct Listeners {
 impl Listeners {
     /// Listens on each address and on the unix socket.
     pub(crate) fn bind(config: &Config) -> Result<Self, BindError> {
-        let tcp = Endpoints::of(config).listen()?;
+        let tls_context = config.tls.is_on().then(|| TlsContext::load(&config.tls));
+        let tls_context = tls_context.transpose().map_err(BindError::Tls)?;
+        let tcp = Listening::at(Endpoints::tcp(config))?;
+        let tls = Listening::at(Endpoints::tls(config))?;
         #[cfg(unix)]
         let (unix, file) = super::socket_file::listen(config).map_err(BindError::UnixSocket)?.unzip();
+        let somewhere = !tcp.sockets.is_empty() || !tls.sockets.is_empty();
         #[cfg(unix)]
-        let somewhere = !tcp.is_empty() || file.is_some();
-        #[cfg(not(unix))]
-        let somewhere = !tcp.is_empty();
+        let somewhere = somewhere || file.is_some();
         let listeners = Listeners {
             tcp,
+            tls,
+            tls_context,
             #[cfg(unix)]
             unix: unix.map(|socket| (socket, config.unixsocket.clone())),
             #[cfg(unix)]
@@ -149,10 +200,14 @@ impl Listeners {
         self.file.take()
     }
 
-    /// The port, the same on every address; 0 when none is listened on.
+    /// The port of plain clients, the same on every address; 0 when none is listened on.
     pub(crate) fn port(&self) -> u16 {
-        let first = self.tcp.first().and_then(|socket| socket.local_addr().ok());
-        first.map_or(0, |address| address.port())
+        self.tcp.endpoints.port
+    }
+
+    /// The port of clients over TLS; none when none is listened on.
+    pub(crate) fn tls_port(&self) -> Option<u16> {
+        Some(self.tls.endpoints.port).filter(|&port| port != 0)
     }
 }
 

@@ -5,6 +5,7 @@
 //! only room that knows sockets, threads, locks and the system's clocks.
 
 mod accept;
+mod acceptors;
 mod batches;
 mod busy;
 mod client_limit;
@@ -12,10 +13,12 @@ mod connection;
 mod connections;
 mod contain;
 mod current_loop;
+mod current_tls;
 mod deferred;
 mod event_loop;
 mod hooks;
 mod host;
+mod idle;
 mod inbox;
 mod input;
 mod listener;
@@ -32,8 +35,15 @@ mod socket;
 mod socket_file;
 mod stopwatch;
 mod sync;
+mod target;
 mod threads;
 mod timer;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
+#[cfg(feature = "tls")]
+mod tls;
+mod tls_error;
 mod turn;
 mod watchdog;
 mod write_buffer;
@@ -41,11 +51,12 @@ mod write_buffer;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use accept::Acceptor;
+pub(crate) use acceptors::Acceptors;
 pub use listener::BindError;
-pub(crate) use listener::{Endpoints, Listeners};
+pub(crate) use listener::Listeners;
 pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 #[cfg(unix)]
 pub(crate) use socket_file::SocketFile;
 pub(crate) use threads::{AcceptRuntime, Threads};
+pub use tls_error::TlsError;

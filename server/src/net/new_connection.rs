@@ -3,6 +3,7 @@
 use super::client_limit::ClientGuard;
 use super::session_status::SessionStatus;
 use super::socket::Socket;
+use super::tls::TlsContext;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{ClientBuffers, Peer, Slot};
 use socket2::{SockRef, TcpKeepalive};
@@ -32,19 +33,18 @@ pub(super) struct NewSession {
 impl NewConnection {
     /// A nonblocking socket, and its peer.
     pub(super) fn new(stream: std::net::TcpStream, guard: ClientGuard) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))?;
-        let address = stream.peer_addr()?;
-        if address.ip().to_canonical().is_loopback() {
-            spare_pacing(&stream);
-        }
-        let peer = Peer {
-            addr: address.to_string(),
-            laddr: stream.local_addr()?.to_string(),
-            fd: raw_fd(&stream),
-            unix: false,
-        };
+        let peer = prepare(&stream)?;
         Ok(NewConnection { stream: stream.into(), guard, peer })
+    }
+
+    /// The same for a client over TLS, whose handshake is still to come.
+    pub(super) fn tls(
+        stream: std::net::TcpStream,
+        context: &TlsContext,
+        guard: ClientGuard,
+    ) -> io::Result<Self> {
+        let peer = prepare(&stream)?;
+        Ok(NewConnection { stream: context.accept(stream)?.into(), guard, peer })
     }
 
     /// The same for a client of the unix socket at `path`.
@@ -62,6 +62,22 @@ impl NewConnection {
         let slot = engine.connect_as(id, self.peer.clone());
         NewSession { slot, id, status: SessionStatus::of(engine, slot), buffers: engine.buffers(slot) }
     }
+}
+
+/// Sets the options of a client's socket. The client, as CLIENT LIST shows it.
+fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
+    stream.set_nodelay(true)?;
+    SockRef::from(stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))?;
+    let address = stream.peer_addr()?;
+    if address.ip().to_canonical().is_loopback() {
+        spare_pacing(stream);
+    }
+    Ok(Peer {
+        addr: address.to_string(),
+        laddr: stream.local_addr()?.to_string(),
+        fd: raw_fd(stream),
+        unix: false,
+    })
 }
 
 /// Within one machine there is no congestion to control. The simplest algorithm, which every Linux has, saves the work

@@ -3,12 +3,22 @@
 use super::shared::Shared;
 use std::io;
 
-/// Ends the server on SIGTERM and SIGINT.
-pub(super) async fn watch(mut signals: Signals, shared: &Shared) {
+/// Ends the server on SIGTERM and SIGINT. Whether one of them did.
+pub(super) async fn watch(signals: &mut Signals, shared: &Shared) -> bool {
     tokio::select! {
-        () = signals.recv() => shared.end(),
-        () = shared.shutdown.requested() => {}
+        () = signals.recv() => {
+            shared.end();
+            true
+        }
+        () = shared.shutdown.requested() => false,
     }
+}
+
+/// Ends the process on the next one: who sends a second signal does not want to wait until all is tidied up.
+pub(super) async fn insist(signals: &mut Signals) {
+    signals.recv().await;
+    // Without a word: the log may be what it hangs on.
+    std::process::exit(1);
 }
 
 /// Those signals: once this exists they no longer end the process, and neither does the hang-up of its terminal.

@@ -1,5 +1,6 @@
-//! A client's socket, TCP or unix.
+//! A client's socket, TCP or unix, plain or encrypted.
 
+use super::tls::TlsSocket;
 use mio::event::Source;
 use mio::net::TcpStream;
 #[cfg(unix)]
@@ -15,6 +16,8 @@ pub(super) enum Socket {
     /// Over a file of this machine.
     #[cfg(unix)]
     Unix(UnixStream),
+    /// Over the network, encrypted.
+    Tls(TlsSocket),
 }
 
 /// Does the same with either stream.
@@ -24,6 +27,7 @@ macro_rules! each {
             Socket::Tcp($stream) => $done,
             #[cfg(unix)]
             Socket::Unix($stream) => $done,
+            Socket::Tls($stream) => $done,
         }
     };
 }
@@ -44,6 +48,18 @@ impl Socket {
     #[cfg(not(target_os = "linux"))]
     pub(super) fn is_closed_by_peer(&self) -> bool {
         false
+    }
+
+    /// Whether there may be more to read though the last read has not filled its buffer.
+    #[inline]
+    pub(super) fn may_have_more(&self) -> bool {
+        matches!(self, Socket::Tls(socket) if socket.may_have_more())
+    }
+
+    /// Whether something that was written is still to be sent, by flushing.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        matches!(self, Socket::Tls(socket) if socket.has_unsent())
     }
 }
 
@@ -87,6 +103,12 @@ impl Source for Socket {
 impl std::os::fd::AsFd for Socket {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         each!(self, stream => stream.as_fd())
+    }
+}
+
+impl From<TlsSocket> for Socket {
+    fn from(socket: TlsSocket) -> Self {
+        Socket::Tls(socket)
     }
 }
 

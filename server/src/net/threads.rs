@@ -1,10 +1,12 @@
 //! The server's threads: the event loops, one that accepts and waits for signals, one that watches scripts.
 
-use super::accept::{self, Acceptor, Rebinds};
+use super::accept::{self, Rebinds};
+use super::acceptors::Acceptors;
 use super::event_loop;
 use super::host::NetHost;
+use super::idle;
 use super::inbox::Inbox;
-use super::listener::{Endpoints, Listeners};
+use super::listener::Listeners;
 use super::os_clock::OsClock;
 use super::shared::Shared;
 use super::signals::{self, Signals};
@@ -17,6 +19,7 @@ use mio::{Poll, Waker};
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 use tokio::runtime;
 
 /// Stack of a loop's thread: scripts run on it, and Lua recurses deeply before it refuses.
@@ -46,39 +49,38 @@ pub(crate) struct Threads {
     polls: Vec<Poll>,
     shared: Arc<Shared>,
     listeners: Listeners,
-    acceptor: Arc<Acceptor>,
-    rebinds: Rebinds,
+    acceptors: Arc<Acceptors>,
+    rebinds: [Rebinds; 2],
 }
 
 impl Threads {
     /// `loops` event loops around an engine, at least one, and the listening sockets.
     pub(crate) fn new(
         loops: usize,
-        endpoints: Endpoints,
         listeners: Listeners,
         make: impl FnOnce(Now) -> Engine,
     ) -> io::Result<Self> {
         let polls = (0..loops.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
         let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MESSAGES).map(Inbox::new);
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
-        let (acceptor, rebinds) = Acceptor::new(endpoints, listeners.port());
+        let (acceptors, rebinds) = Acceptors::new(&listeners);
         let clock = OsClock::new();
         let mut engine = make(clock.now());
         let shared = Arc::new_cyclic(|shared| {
             engine.set_host(Arc::new(NetHost {
                 clock,
                 stopwatch: Stopwatch::new(),
-                acceptor: acceptor.clone(),
+                acceptors: acceptors.clone(),
                 shared: shared.clone(),
             }));
             Shared::new(engine, clock, inboxes)
         });
-        Ok(Threads { polls, shared, listeners, acceptor, rebinds })
+        Ok(Threads { polls, shared, listeners, acceptors, rebinds })
     }
 
-    /// The acceptor.
-    pub(crate) fn acceptor(&self) -> &Arc<Acceptor> {
-        &self.acceptor
+    /// Where the network's clients are accepted.
+    pub(crate) fn acceptors(&self) -> &Arc<Acceptors> {
+        &self.acceptors
     }
 
     /// The state that all threads share.
@@ -86,8 +88,9 @@ impl Threads {
         &self.shared
     }
 
-    /// Starts all of them. When one cannot be started, those that were end again.
-    pub(crate) fn start(self, accepting: AcceptRuntime) -> io::Result<()> {
+    /// Starts all of them; `idle_exit`: how long without a client ends them. When one cannot be started, those that
+    /// were end again.
+    pub(crate) fn start(self, accepting: AcceptRuntime, idle_exit: Option<Duration>) -> io::Result<()> {
         let shared = self.shared;
         let start = || {
             for (index, poll) in self.polls.into_iter().enumerate() {
@@ -102,7 +105,10 @@ impl Threads {
                 thread::Builder::new().name(name).stack_size(STACK).spawn(serve)?;
             }
             watchdog::start(shared.clone(), shared.shutdown.thread())?;
-            start_accepting(&shared, self.listeners, self.rebinds, accepting)
+            let watch = idle_exit.map(|limit| idle::watch(shared.clone(), limit));
+            start_accepting(&shared, accepting, watch, |shared| {
+                accept::serve(shared, self.listeners, self.acceptors.tls_context().clone(), self.rebinds)
+            })
         };
         start().inspect_err(|_| shared.end())
     }
@@ -111,24 +117,31 @@ impl Threads {
 /// Starts the thread that accepts connections and, if asked to, waits for signals.
 fn start_accepting(
     shared: &Arc<Shared>,
-    listeners: Listeners,
-    rebinds: Rebinds,
     accepting: AcceptRuntime,
+    watch: Option<impl Future<Output = ()> + Send + 'static>,
+    serve: impl FnOnce(&Arc<Shared>) -> io::Result<()>,
 ) -> io::Result<()> {
     let (shared, guard) = (shared.clone(), shared.shutdown.thread());
-    let AcceptRuntime { runtime, signals } = accepting;
+    let AcceptRuntime { runtime, mut signals } = accepting;
     {
         let _guard = runtime.enter();
-        accept::serve(&shared, listeners, rebinds)?;
+        serve(&shared)?;
+        watch.into_iter().for_each(|watch| drop(tokio::spawn(watch)));
     }
     let accept = move || {
-        let _guard = guard;
-        runtime.block_on(async {
-            match signals {
+        let signalled = runtime.block_on(async {
+            match &mut signals {
                 Some(signals) => signals::watch(signals, &shared).await,
-                None => shared.shutdown.requested().await,
+                None => {
+                    shared.shutdown.requested().await;
+                    false
+                }
             }
         });
+        drop((shared, guard));
+        if let Some(signals) = signals.as_mut().filter(|_| signalled) {
+            runtime.block_on(signals::insist(signals));
+        }
     };
     thread::Builder::new().name("lockwheel-accept".to_owned()).spawn(accept).map(drop)
 }

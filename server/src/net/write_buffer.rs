@@ -51,7 +51,7 @@ impl WriteBuffer {
     /// Writes as much as the socket takes now.
     pub(super) fn write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         if self.waiting.is_empty() {
-            return Ok(());
+            return flush(stream);
         }
         let result = self.try_write(stream);
         self.record_len();
@@ -76,6 +76,14 @@ impl WriteBuffer {
         }
         self.stuck = false;
         Ok(())
+    }
+}
+
+/// Sends what an encrypted socket still holds, as far as there is room.
+fn flush(stream: &mut impl Write) -> io::Result<()> {
+    match stream.flush() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock) => Ok(()),
+        flushed => flushed,
     }
 }
 

@@ -24,7 +24,9 @@ mod tests {
         let before = usage();
         let taken = vec![1_u8; 32 << 20];
         let after = usage();
-        assert!(after.allocated >= before.allocated + taken.len() as u64, "{before:?} {after:?}");
+        // Other tests give back meanwhile what they have taken.
+        assert!(after.allocated >= taken.len() as u64, "{after:?}");
+        assert!(after.allocated > before.allocated, "{before:?} {after:?}");
         assert!(after.active >= after.allocated && after.resident >= after.active, "{after:?}");
     }
 }

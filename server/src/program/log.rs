@@ -29,9 +29,18 @@ pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
     if path.is_empty() { Ok(None) } else { File::options().create(true).append(true).open(path).map(Some) }
 }
 
-/// Logs at `loglevel` to `logfile` or standard output; the latter shows only warnings and the ready line when no other
-/// level is asked for. The environment's `RUST_LOG` overrides that.
-pub(crate) fn start(config: &Config) {
+/// Where the log goes when there is no file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Error,
+}
+
+/// Logs at `loglevel` to `logfile` or a standard stream; the latter shows only warnings when no other level is asked
+/// for. The environment's `RUST_LOG` overrides that.
+pub(crate) fn start(config: &Config, stream: Stream) {
     let level = match config.loglevel {
         LogLevel::Debug => LevelFilter::TRACE,
         LogLevel::Verbose => LevelFilter::DEBUG,
@@ -44,12 +53,17 @@ pub(crate) fn start(config: &Config) {
     let writer = BoxMakeWriter::new(move || -> Box<dyn Write> {
         // Opened for each line, as in Redis: the file may be moved away at any time.
         match open(&path) {
-            Ok(None) => Box::new(io::stdout()),
+            Ok(None) => match stream {
+                Stream::Out => Box::new(io::stdout()),
+                Stream::Error => Box::new(io::stderr()),
+            },
             Ok(Some(file)) => Box::new(file),
             Err(_) => Box::new(io::sink()),
         }
     });
     let lines = tracing_subscriber::fmt::layer().with_ansi(false).event_format(Lines).with_writer(writer);
+    // Nobody may be reading it: a reader that has ended is no reason to panic.
+    let lines = lines.log_internal_errors(false);
     tracing_subscriber::registry().with(lines.with_filter(filter)).init();
 }
 

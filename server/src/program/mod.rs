@@ -1,7 +1,42 @@
-//! The server as a system's program: its files, its log, the background, its supervisor.
+//! The server as a system's program: what it is to be, its files, its log, the background, its supervisor.
 
-pub(crate) mod allocator;
-pub(crate) mod background;
-pub(crate) mod files;
-pub(crate) mod log;
-pub(crate) mod supervisor;
+mod allocator;
+mod background;
+mod client;
+mod command_line;
+mod exit;
+mod files;
+mod healthcheck;
+mod log;
+mod man;
+mod options;
+mod output;
+mod parent;
+mod ready;
+mod redis_cli;
+mod role;
+mod run;
+mod serve;
+mod signals;
+mod supervisor;
+
+use role::{Role, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Does what the arguments ask for, the program's name first.
+pub(crate) fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter();
+    let started_as = arguments.next().unwrap_or_default();
+    let arguments: Vec<OsString> = arguments.collect();
+    let rest = || arguments.get(1..).unwrap_or_default();
+    let done = match Role::of(&started_as, arguments.first().map(OsString::as_os_str)) {
+        Role::Server => serve::main(&started_as, arguments),
+        Role::RedisCli => redis_cli::main(&arguments),
+        Role::Subcommand(Subcommand::Run) => run::main(rest()),
+        Role::Subcommand(Subcommand::HealthCheck) => healthcheck::main(rest()),
+        Role::Subcommand(Subcommand::Completions) => command_line::print_completions(rest()),
+        Role::Subcommand(Subcommand::Man) => man::main(rest()),
+    };
+    exit::code(done)
+}

@@ -2,12 +2,22 @@
 
 use crate::net::Shared;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::RedissonWaiters;
+use lockwheel_engine::core::{ClockTurn, OtherClients, RedissonWaiters, Settle, TurnProgress};
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::time::ClockError;
 use std::fmt;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
+
+/// What a turn of the clock came to that let clients react.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turned {
+    /// How many deadlines fired.
+    pub fired: u64,
+    /// False when the limit ended the waiting for clients to be quiet.
+    pub settled: bool,
+}
 
 /// A running server's clock and locks, for any thread: cheap to copy.
 ///
@@ -93,7 +103,73 @@ impl Handle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next(&self) -> Option<u64> {
-        self.with(|engine| engine.advance_to_next(RedissonWaiters::Woken))
+        let mut turn = ClockTurn::to_next(1);
+        self.turn(&mut turn);
+        (turn.fired() > 0).then_some(turn.fired())
+    }
+
+    /// As [`Handle::advance`], but after each instant at which clients were sent something it continues only when they
+    /// have been quiet: clients that react in their own time do so at the instant they were told at. Blocks this thread
+    /// meanwhile, and nothing else.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// use lockwheel::Settle;
+    ///
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// let settle = Settle::new(Duration::from_millis(20), Settle::DEFAULT_LIMIT);
+    /// let turned = server.handle().advance_settled(Duration::from_secs(1), settle)?;
+    /// assert_eq!((turned.fired, turned.settled), (0, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a hand would leave its range; then nothing has moved.
+    pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
+        let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        let mut turn = self.with(|engine| engine.turn_by(ms))?.settling(Some(settle));
+        Ok(self.turn(&mut turn))
+    }
+
+    /// As [`Handle::next`], but it returns only when clients have been quiet after what they were sent; `None` when no
+    /// deadline is pending.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// use lockwheel::Settle;
+    ///
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// let settle = Settle::new(Duration::from_millis(20), Settle::DEFAULT_LIMIT);
+    /// assert_eq!(server.handle().next_settled(settle), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next_settled(&self, settle: Settle) -> Option<Turned> {
+        let turned = self.turn(&mut ClockTurn::to_next(1).settling(Some(settle)));
+        (turned.fired > 0).then_some(turned)
+    }
+
+    /// Takes a turn of the clock to its end.
+    fn turn(&self, turn: &mut ClockTurn) -> Turned {
+        while let TurnProgress::WaitUs(us) = self.with(|engine| engine.continue_turning(turn)) {
+            thread::sleep(Duration::from_micros(us));
+        }
+        Turned { fired: turn.fired(), settled: turn.is_settled() }
+    }
+
+    /// Makes everything as at the start, as CONTROL.RESET does: for the next test on the same server.
+    ///
+    /// ```
+    /// use lockwheel::OtherClients;
+    ///
+    /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
+    /// let started_at = server.handle().wall_ms();
+    /// server.handle().step(-5000)?;
+    /// server.handle().reset(OtherClients::Disconnected);
+    /// assert_eq!(server.handle().wall_ms(), started_at);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reset(&self, clients: OtherClients) {
+        self.with(|engine| engine.reset(None, clients));
     }
 
     /// Moves the wall hand alone by `ms` milliseconds, as when the system's clock is set; negative: backward. The wall

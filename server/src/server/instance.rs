@@ -1,10 +1,11 @@
 //! A server in this process: how it is configured, started and ended.
 
 use super::error::StartError;
-use super::handle::Handle;
-use crate::net::{self, AcceptRuntime, Acceptor, Endpoints, Listeners, Threads};
+use super::handle::{Handle, Turned};
+use crate::net::{self, AcceptRuntime, Acceptors, Listeners, Threads};
 use lockwheel_engine::Engine;
-use lockwheel_engine::config::{Config, TimeMode};
+use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
+use lockwheel_engine::core::{OtherClients, Settle};
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::statistics::AllocatorUsage;
 use lockwheel_engine::time::ClockError;
@@ -55,13 +56,19 @@ impl Builder {
         self
     }
 
+    /// Connections over TLS, beside plain ones or instead of them.
+    pub fn tls(mut self, tls: TlsParameters) -> Self {
+        self.config.tls = tls;
+        self
+    }
+
     /// The password of the default user.
     pub fn password(mut self, password: &str) -> Self {
         self.config.requirepass = password.as_bytes().to_vec();
         self
     }
 
-    /// Lets SIGTERM and SIGINT end it: for a dedicated process.
+    /// Lets SIGTERM and SIGINT end it, and a second one the process, with exit code 1: for a dedicated process.
     pub fn signals(mut self, signals: bool) -> Self {
         self.signals = signals;
         self
@@ -86,7 +93,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// takes at most.
 pub struct Server {
     handle: Handle,
-    acceptor: Arc<Acceptor>,
+    acceptors: Arc<Acceptors>,
     patience: Duration,
     /// Removed when all threads have ended.
     #[cfg(unix)]
@@ -106,30 +113,36 @@ impl Server {
         let mut listeners = Listeners::bind(&config)?;
         #[cfg(unix)]
         let _socket_file = listeners.take_file();
-        let endpoints = Endpoints::of(&config);
-        let port = listeners.port();
-        config.port = port;
+        let idle_exit = Some(config.idle_exit).filter(|&seconds| seconds > 0).map(Duration::from_secs);
+        config.port = listeners.port();
+        config.tls.port = listeners.tls_port();
+        let shown_port = config.shown_port();
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let seed = config.seed.unwrap_or_else(random_seed);
-        let threads = Threads::new(config.thread_count(cores), endpoints, listeners, |now| {
+        let threads = Threads::new(config.thread_count(cores), listeners, |now| {
             let mut engine = Engine::new(config, seed, now);
-            engine.set_process(net::this_process(port, allocator));
+            engine.set_process(net::this_process(shown_port, allocator));
             engine
         })?;
-        let (shared, acceptor) = (threads.shared().clone(), threads.acceptor().clone());
-        threads.start(accepting)?;
+        let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());
+        threads.start(accepting, idle_exit)?;
         Ok(Server {
             handle: Handle::new(shared),
-            acceptor,
+            acceptors,
             patience: PATIENCE,
             #[cfg(unix)]
             _socket_file,
         })
     }
 
-    /// The port it listens on; 0 when it does not listen for clients of the network.
+    /// The port it listens on; 0 when it does not listen for plain clients of the network.
     pub fn port(&self) -> u16 {
-        self.acceptor.port()
+        self.acceptors.port()
+    }
+
+    /// The port it listens on for clients over TLS; none when it does not.
+    pub fn tls_port(&self) -> Option<u16> {
+        self.acceptors.tls_port()
     }
 
     /// Its address on the loopback interface.
@@ -179,6 +192,24 @@ impl Server {
     /// As [`Handle::next`].
     pub fn next(&self) -> Option<u64> {
         self.handle.next()
+    }
+
+    /// As [`Handle::advance_settled`].
+    ///
+    /// # Errors
+    /// When a hand would leave its range; then nothing has moved.
+    pub fn advance_settled(&self, by: Duration, settle: Settle) -> Result<Turned, ClockError> {
+        self.handle.advance_settled(by, settle)
+    }
+
+    /// As [`Handle::next_settled`].
+    pub fn next_settled(&self, settle: Settle) -> Option<Turned> {
+        self.handle.next_settled(settle)
+    }
+
+    /// As [`Handle::reset`].
+    pub fn reset(&self, clients: OtherClients) {
+        self.handle.reset(clients);
     }
 
     /// As [`Handle::step`].

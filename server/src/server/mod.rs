@@ -6,8 +6,9 @@ mod instance;
 mod serve;
 
 pub use error::StartError;
-pub use handle::Handle;
+pub use handle::{Handle, Turned};
 pub use instance::{Builder, Server};
 pub use lockwheel_engine::config::TimeMode as Time;
+pub use lockwheel_engine::core::{OtherClients, Settle};
 pub use lockwheel_engine::statistics::AllocatorUsage;
 pub use serve::Stage;

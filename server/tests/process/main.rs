@@ -1,10 +1,13 @@
 //! The program as a process: its arguments, its ready line, its signals, its exit codes.
 
 mod harness;
+mod life;
 // Only Linux has a whole network of loopback addresses.
 #[cfg(target_os = "linux")]
 mod listening;
 mod starting;
+#[cfg(unix)]
+mod subcommands;
 #[cfg(unix)]
 mod unix_socket;
 

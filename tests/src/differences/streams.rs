@@ -1,12 +1,15 @@
 //! Known differences of streams.
 
-use super::{is_error, words};
+use super::{errors_are, is_error, words};
 use crate::pair::{Claim, Difference};
 use crate::reply::Reply;
 
+const MADE_WITH_NOTHING: &str = "in Redis 7.2 reading and claiming make a consumer also when they find nothing for it; \
+     in 7.0 they do not";
+
 pub(super) const CONSUMERS_WITH_NOTHING: Difference = Difference {
     name: "consumers that got nothing are made",
-    reason: "in Redis 7.2 reading and claiming make a consumer also when they find nothing for it; in 7.0 they do not",
+    reason: MADE_WITH_NOTHING,
     claim: Claim::Redis72,
     example: &[
         "XGROUP CREATE x g $ MKSTREAM",
@@ -22,7 +25,7 @@ pub(super) const CONSUMERS_WITH_NOTHING: Difference = Difference {
 
 pub(super) const CONSUMERS_COUNTED: Difference = Difference {
     name: "consumers that got nothing are counted",
-    reason: "in Redis 7.2 reading and claiming make a consumer also when they find nothing for it; in 7.0 they do not",
+    reason: MADE_WITH_NOTHING,
     claim: Claim::Redis72,
     example: &["XGROUP CREATE x g $ MKSTREAM", "XREADGROUP GROUP g c STREAMS x >", "XINFO GROUPS x"],
     applies: |exchange| {
@@ -48,10 +51,7 @@ pub(super) const XREAD_UNBALANCED: Difference = Difference {
     reason: "Redis 7.2 names the command that was sent, and the id that it takes",
     claim: Claim::Redis72,
     example: &["XREADGROUP GROUP g c STREAMS x y >"],
-    applies: |exchange| {
-        is_error(&exchange.real.reply, "ERR Unbalanced XREAD list of streams")
-            && is_error(&exchange.ours.reply, "ERR Unbalanced 'xread")
-    },
+    applies: |exchange| errors_are(exchange, "ERR Unbalanced XREAD list of streams", "ERR Unbalanced 'xread"),
 };
 
 pub(super) const XSETID_BELOW_DELETED: Difference = Difference {
@@ -73,8 +73,7 @@ pub(super) const LAST_SEQUENCE_NUMBER: Difference = Difference {
     claim: Claim::Redis72,
     example: &["XADD x 1-18446744073709551615 f v", "XADD x 1-* f v"],
     applies: |exchange| {
-        is_error(&exchange.real.reply, "ERR Elements are too large")
-            && is_error(&exchange.ours.reply, "ERR The ID specified in XADD is equal or smaller")
+        errors_are(exchange, "ERR Elements are too large", "ERR The ID specified in XADD is equal or smaller")
     },
 };
 

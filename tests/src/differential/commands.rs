@@ -29,6 +29,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
         "dump",
         "a table has an order of its own: the bytes of all other values are part of the states compared",
     ),
+    ("migrate", "talks to another server: the tests of MIGRATE"),
     ("cluster", "always the same error: the tests of a server by itself"),
     ("asking", "always the same error: the tests of a server by itself"),
     ("readonly", "always the same error: the tests of a server by itself"),

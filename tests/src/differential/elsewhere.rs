@@ -4,6 +4,7 @@
 const ELSEWHERE: &[(&str, &str)] = &[
     ("slowlog|help", "the tests of the slow log"),
     ("dump", "the states compared have it of every key"),
+    ("migrate", "the tests of MIGRATE"),
     ("waitaof", "the tests of a server by itself"),
     ("lolwut", "the tests of a server by itself"),
     ("module|list", "the tests of a server by itself"),

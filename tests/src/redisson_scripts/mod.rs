@@ -5,12 +5,14 @@
 //! it does with them; the rest is chance, and scripts of one class prepare the state for each other.
 
 mod java;
+mod not_here;
 mod shape;
 mod sources;
 mod trial;
 mod values;
 
 pub use java::literals;
+pub use not_here::NotHere;
 pub use shape::Shape;
 pub use sources::{Script, scripts_of};
 pub use trial::{Outcome, compare};

@@ -29,7 +29,7 @@ pub struct Shape {
     pub more_keys: bool,
     /// Whether it counts up to a number that it is given: then numbers have to be small, or it counts for hours.
     pub counts: bool,
-    /// The commands it calls by name, in lower case.
+    /// The commands it calls by name, in lower case: `get`, `xinfo|groups`.
     pub commands: BTreeSet<String>,
     /// The formats by which it unpacks values.
     pub formats: Vec<String>,
@@ -64,15 +64,26 @@ impl Shape {
 
     /// Takes from one call what its arguments are.
     fn learn(&mut self, call: &[String], commands: &Commands) {
-        let Some((name, rest)) = call.split_first() else { return };
+        let Some((name, _)) = call.split_first() else { return };
         if let Some(index) = place(name, "ARGV[")
             && let Some(argument) = self.arguments.get_mut(index)
         {
             *argument = Use::Command;
         }
-        let Some(name) = literal(name).map(str::to_lowercase) else { return };
-        self.commands.insert(name.clone());
-        let Some(subject) = commands.find(&[name.into_bytes()]) else { return };
+        let words: Vec<Vec<u8>> = call
+            .iter()
+            .map_while(|text| literal(text))
+            .take(2)
+            .map(|word| word.as_bytes().to_vec())
+            .collect();
+        let Some(first) = words.first() else { return };
+        let Some(subject) = commands.find(&words) else {
+            self.commands.insert(String::from_utf8_lossy(first).to_lowercase());
+            return;
+        };
+        self.commands.insert(subject.name().to_string());
+        // A subcommand is two words.
+        let (_, rest) = call.split_at(subject.name().split('|').count());
         let (names, group) = (subject.syntax.arguments(), subject.command.spec.group);
         for (at, text) in rest.iter().enumerate() {
             if let Some(index) = place(text, "KEYS[") {
@@ -103,6 +114,11 @@ impl Shape {
     pub fn chooses(&self) -> bool {
         let random = ["spop", "srandmember", "hrandfield", "zrandmember", "randomkey", "xadd"];
         random.iter().any(|name| self.commands.contains(*name))
+    }
+
+    /// Whether it asks how much memory keys take, which each server has its own way to store.
+    pub fn measures(&self) -> bool {
+        self.commands.contains("memory|usage")
     }
 
     /// Whether it goes through a set by cursors, which the table of 7.0 and the listpack of 7.2 give in other steps.
@@ -249,6 +265,16 @@ mod tests {
         assert_eq!(shape.arguments[2..], [Use::Command, Use::Number]);
         assert_eq!(shape.commands.iter().collect::<Vec<_>>(), ["exists", "hincrby", "pexpire", "pttl"]);
         assert!(shape.reads_times() && !shape.more_arguments && !shape.chooses());
+    }
+
+    #[test]
+    fn subcommands_are_found_with_their_keys_and_arguments() {
+        let script = "redis.call('xgroup', 'create', KEYS[1], ARGV[2], ARGV[1], 'MKSTREAM'); \
+                      redis.call('NO.SUCH', KEYS[2])";
+        let shape = Shape::of(script, &Commands::all());
+        assert_eq!(shape.commands.iter().collect::<Vec<_>>(), ["no.such", "xgroup|create"]);
+        assert!(shape.keys[0].contains("stream") && shape.keys[1].is_empty());
+        assert_eq!(shape.arguments[1], Use::Argument("group", "stream"));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Outcome {
     pub run: usize,
     /// How many of those did something but fail at least once.
     pub succeeded: usize,
-    /// Scripts that were not run, by the first command that our table does not have.
+    /// The commands that our table does not have, each with how many scripts call it: these were not run.
     pub without: BTreeMap<String, usize>,
     /// Classes and texts of the scripts that only failed, each with its last error.
     pub only_failed: Vec<(String, String)>,
@@ -66,12 +66,13 @@ pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
         .iter()
         .zip(&mut shapes)
         .for_each(|(script, shape)| shape.counts = counting.contains(&*script.class));
-    let runnable: Vec<bool> = shapes.iter().map(|shape| lacks(shape, &commands).is_none()).collect();
-    let mut rng = Rng::new(seed);
+    let runnable: Vec<bool> = shapes.iter().map(|shape| lacks(shape, &commands).is_empty()).collect();
     let mut failures = Vec::new();
     for (index, script) in scripts.iter().enumerate() {
-        if let Some(name) = lacks(&shapes[index], &commands) {
-            *outcome.without.entry(name).or_default() += 1;
+        if !runnable[index] {
+            for name in lacks(&shapes[index], &commands) {
+                *outcome.without.entry(name).or_default() += 1;
+            }
             continue;
         }
         let friends: Vec<(&str, &Shape)> = (0..scripts.len())
@@ -79,7 +80,9 @@ pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
             .map(|other| (scripts[other].text.as_str(), &shapes[other]))
             .collect();
         outcome.run += 1;
-        match run_script(&mut trials, &mut rng, (&script.text, &shapes[index]), &friends) {
+        // Each script has numbers of its own: how far one comes is nothing to the next.
+        let seed = seed.wrapping_mul(scripts.len() as u64).wrapping_add(index as u64);
+        match run_script(&mut trials, seed, (&script.text, &shapes[index]), &friends) {
             Ok(None) => outcome.succeeded += 1,
             Ok(Some(error)) => outcome.only_failed.push((script.class.clone(), error)),
             Err(text) => failures.push(format!("{}\n{}\n{text}", script.class, script.text)),
@@ -92,15 +95,16 @@ pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// The first command that a script calls and our table has not.
-fn lacks(shape: &Shape, commands: &Commands) -> Option<String> {
-    shape.commands.iter().find(|name| commands.find(&[name.as_bytes().to_vec()]).is_none()).cloned()
+/// The commands that a script calls and our table has not.
+fn lacks(shape: &Shape, commands: &Commands) -> Vec<String> {
+    let is_there = |name: &String| commands.iter().any(|subject| subject.name() == name);
+    shape.commands.iter().filter(|name| !is_there(name)).cloned().collect()
 }
 
 /// Runs one script from several states. The last error when it never succeeded.
 fn run_script(
     trials: &mut [Trial; 2],
-    rng: &mut Rng,
+    seed: u64,
     script: (&str, &Shape),
     friends: &[(&str, &Shape)],
 ) -> Result<Option<String>, String> {
@@ -109,7 +113,8 @@ fn run_script(
         if round >= 2 * ROUNDS && last_error.is_none() {
             break;
         }
-        match trials[round % 2].round(rng, script, friends)? {
+        let mut rng = Rng::new(seed.wrapping_mul(ROUNDS_MAX as u64).wrapping_add(round as u64));
+        match trials[round % 2].round(&mut rng, script, friends)? {
             Reached::Success => last_error = None,
             Reached::Error(text) if last_error.is_some() => last_error = Some(text),
             _ => {}
@@ -293,6 +298,8 @@ fn agree(real: &Reply, ours: &Reply, shape: &Shape, skew_ms: u64) -> bool {
         return true;
     }
     match (real, ours) {
+        // Both are of something, or both of nothing.
+        (Reply::Int(real), Reply::Int(ours)) if shape.measures() => (*real > 0) == (*ours > 0),
         (Reply::Int(real), Reply::Int(ours)) => shape.reads_times() && real.abs_diff(*ours) <= skew_ms,
         (Reply::Array(real), Reply::Array(ours)) if shape.unordered() => {
             all_agree(&sorted(real), &sorted(ours), shape, skew_ms)
@@ -352,13 +359,4 @@ fn is_near(real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
 fn ends_soon(state: &Snapshot) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
     state.keys.values().any(|key| key.deadline_ms >= 0 && key.deadline_ms < now + ENDS_SOON_MS)
-}
-
-impl Outcome {
-    /// The commands that are missing, as one line.
-    pub fn missing(&self) -> String {
-        let names: BTreeSet<String> =
-            self.without.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        names.into_iter().collect::<Vec<_>>().join(", ")
-    }
 }

@@ -82,6 +82,7 @@ pub(super) fn makers(rng: &mut Rng, key: &[u8], group: &str, shape: &Shape) -> V
                 .for_each(|_| words.extend([number(rng, shape).as_bytes().to_vec(), member(rng, shape)]));
             "ZADD"
         }
+        "stream" => return stream(rng, key, shape),
         _ => return Vec::new(),
     };
     let command = [vec![name.as_bytes().to_vec(), key.to_vec()], words].concat();
@@ -89,6 +90,17 @@ pub(super) fn makers(rng: &mut Rng, key: &[u8], group: &str, shape: &Shape) -> V
     if rng.chance(30) {
         let lease = rng.pick(&["30000000", "60000000"]).as_bytes().to_vec();
         commands.push(vec![b"PEXPIRE".to_vec(), key.to_vec(), lease]);
+    }
+    commands
+}
+
+/// A stream with an entry, and perhaps groups that have read nothing, or everything.
+fn stream(rng: &mut Rng, key: &[u8], shape: &Shape) -> Vec<Vec<Vec<u8>>> {
+    let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
+    let mut commands = vec![words(&[b"XADD", key, b"1-1", b"m", number(rng, shape).as_bytes()])];
+    for _ in 0..rng.below(3) {
+        let group = rng.pick(NAMES).as_bytes();
+        commands.push(words(&[b"XGROUP", b"CREATE", key, group, rng.pick::<&str>(&["0", "$"]).as_bytes()]));
     }
     commands
 }

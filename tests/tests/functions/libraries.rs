@@ -65,12 +65,14 @@ fn the_list_has_patterns_in_any_case_and_code_if_asked() {
     s.check("FUNCTION LIST LIBRARYNAME", "-ERR library name argument was not given");
     s.check("FUNCTION LIST WITHCODE WITHCODE", "-ERR Unknown argument WITHCODE");
     s.check("FUNCTION LIST LIBRARYNAME a LIBRARYNAME b", "-ERR Unknown argument LIBRARYNAME");
+    s.check("FUNCTION LIST \"a\\n\"", "-ERR Unknown argument a ");
+    s.check("FUNCTION LIST \"\\r\\n\"", "-ERR Unknown argument   ");
     s.check("FUNCTION LIST \"a\\r\\nb\\x00c\"", "-ERR Unknown argument a  b");
 }
 
 /// CVE-2024-31228: a pattern of many stars takes no stack and no time.
 #[test]
-fn a_pattern_of_many_stars_matches_nothing() {
+fn cve_2024_31228_a_pattern_of_many_stars_matches_nothing() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let line = format!("#!lua name={}\nredis.register_function('f', function() end)", "a".repeat(100_000));
@@ -155,7 +157,7 @@ fn what_is_wrong_with_a_text_is_said_in_redis_words_and_order() {
 
 /// CVE-2025-67733: a line end in an error of the first line must not end the reply.
 #[test]
-fn line_ends_in_the_first_line_do_not_break_the_protocol() {
+fn cve_2025_67733_line_ends_in_the_first_line_do_not_break_the_protocol() {
     let mut s = scenario();
     s.check(
         "FUNCTION LOAD \"#!lua \\\"a\\\\r\\\\n+b\\\" name=x\\n\"",

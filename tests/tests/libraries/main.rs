@@ -5,6 +5,7 @@ mod describe;
 mod globals;
 mod json;
 mod numbers;
+mod order;
 mod packed;
 mod texts;
 mod trial;

@@ -229,7 +229,7 @@ fn missing_keys_are_told_in_order_up_to_one_of_another_type() {
 
 /// CVE-2023-36824, CVE-2023-41053: counts of keys that the request does not have.
 #[test]
-fn keys_are_counted_within_the_request() {
+fn cve_2023_36824_and_41053_keys_are_counted_within_the_request() {
     let mut lines = String::new();
     for count in ["1", "2", "3", "0", "-1", "x", "9223372036854775807", "-9223372036854775808", "4294967297"]
     {

@@ -30,7 +30,7 @@ fn all_members_come_from_the_highest_down() {
 
 /// CVE-2023-22458, CVE-2023-25155: negated, these counts are none.
 #[test]
-fn counts_without_an_opposite_are_refused() {
+fn cve_2023_22458_and_25155_counts_without_an_opposite_are_refused() {
     family::same_everywhere(|s| {
         let range =
             "-ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";

@@ -68,6 +68,22 @@ fn an_entry_is_read_by_all_and_delivered_to_one_of_a_group() {
 }
 
 #[test]
+fn a_group_that_is_set_back_is_served_at_the_next_entry() {
+    same_everywhere(|s| {
+        for id in ["1-1", "1-2", "1-3", "1-4"] {
+            s.run(&format!("XADD x {id} f v"));
+        }
+        s.run("XGROUP CREATE x g $");
+        wait(s, &[("a", "XREADGROUP GROUP g c BLOCK 0 STREAMS x >")]);
+        s.check("XGROUP SETID x g 0", "+OK").check("XDEL x 1-2", ":1").check("XTRIM x MAXLEN 2", ":1");
+        s.check("EXPIRE x 1000", ":1").check("PERSIST x", ":1").check("XSETID x 1-4", "+OK");
+        await_blocked(s, 1);
+        s.check("XADD x 2-1 f w", r#""2-1""#);
+        expect(s, "a", "x", r#"[["1-3", ["f", "v"]], ["1-4", ["f", "v"]], ["2-1", ["f", "w"]]]"#);
+    });
+}
+
+#[test]
 fn waiters_of_a_group_are_told_when_it_is_gone() {
     // 7.0 has other words.
     same_on(&[Kind::Valkey], |s| {

@@ -76,6 +76,9 @@ fn redis_cli_hints_at_the_arguments_of_our_own_commands() {
     let lines = ["lock.release ".to_owned(), "clock.next ".to_owned()];
     assert_eq!(
         hints(&program, server.port(), &lines),
-        ["key owner [ALL] [TOKEN token]", "[COUNT count] [NOWAKE]"]
+        [
+            "key owner [ALL] [TOKEN token]",
+            "[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds [LIMIT milliseconds]]"
+        ]
     );
 }

@@ -2,6 +2,7 @@
 //! `ARCHITECTURE.md` and `CONTRIBUTING.md` state. Each rule has a test that shows it can fail.
 
 mod circles;
+mod page;
 mod rooms;
 mod rows;
 mod shape;
@@ -32,6 +33,8 @@ const RULES: &[(&str, Rule)] = &[
     ("no circle of files", circles::circles),
     ("crates know only what they may", rooms::manifests),
     ("a command has one row", rows::unique),
+    ("the page of the house names its rooms", page::rooms),
+    ("the pages name files that there are", page::files),
     ("files of readable length that say what they are", shape::files),
     ("functions of readable length", shape::functions),
     ("lines of readable width", shape::lines),

@@ -68,6 +68,11 @@ const HOUSES: &[House] = &[
     },
 ];
 
+/// The rooms of the engine.
+pub(crate) fn engine_rooms() -> impl Iterator<Item = &'static str> {
+    HOUSES.iter().filter(|house| house.sources == ENGINE).flat_map(|house| house.rooms).map(|(room, _)| *room)
+}
+
 /// Where the sources of the engine are, which does without I/O.
 pub(crate) const ENGINE: &str = "server/engine/src/";
 

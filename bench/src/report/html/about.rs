@@ -91,7 +91,7 @@ fn memory_tile(results: &Results) -> Option<(String, String)> {
     ))
 }
 
-/// Resident bytes a key, and what is given back.
+/// Resident bytes of each key, or part of a large one, and what is given back.
 pub(super) fn memory(results: &Results) -> Markup {
     if results.memory.is_empty() {
         return html! {};
@@ -110,10 +110,10 @@ pub(super) fn memory(results: &Results) -> Markup {
             value: Spread { median: memory.per_key(), min: memory.per_key(), max: memory.per_key() },
             target: None,
         };
-        let keys = of.first().map_or(0, |memory| memory.keys);
+        let count = of.first().map_or(0, |memory| memory.keys);
         BarRow {
             label: (*kind).to_string(),
-            note: format!("{} keys", grouped(keys as f64)),
+            note: format!("{} of them", grouped(count as f64)),
             bars: of.iter().map(bar).collect(),
         }
     };
@@ -129,7 +129,7 @@ pub(super) fn memory(results: &Results) -> Markup {
             bytes(memory.flushed as f64).into(),
         ]
     };
-    let heads = ["kind", "server", "keys", "bytes a key", "before", "loaded", "after FLUSHALL"];
+    let heads = ["kind", "server", "pieces", "bytes each", "before", "loaded", "after FLUSHALL"];
     let cells: Vec<Vec<TableCell>> = results.memory.iter().map(cells).collect();
     let body = html! {
         div.card {
@@ -138,8 +138,8 @@ pub(super) fn memory(results: &Results) -> Markup {
             (table(&heads, 2, &cells))
         }
     };
-    let lead = html! { "Resident bytes that each key adds to the process: shorter is better." };
-    section("Memory a key", &lead, &body)
+    let lead = html! { "Resident bytes that each adds to the process: shorter is better." };
+    section("Memory", &lead, &body)
 }
 
 /// From exec to the first PONG.

@@ -1,6 +1,7 @@
 //! What is changed in Lua's own files, each change with its reason. What is longer than an edit is in `c/`.
 
 mod bounds;
+mod growth;
 mod interrupt;
 mod matching;
 mod memory;
@@ -19,6 +20,7 @@ pub(crate) const PATCHES: &[&[Change]] = &[
     bounds::CHANGES,
     memory::CHANGES,
     speed::CHANGES,
+    growth::CHANGES,
 ];
 
 /// One change: why it is made, and the edits that make it.

@@ -53,6 +53,37 @@ pub(super) const CHANGES: &[Change] = &[
         ],
     },
     Change {
+        why: "Most texts that are read as numbers are short integers: a double holds one of 15 digits, so \
+              that is what the C library would make of it.",
+        edits: &[
+            (
+                "lobject.c",
+                After(
+                    "  if (len > LONGNUMERAL) return luaO_longnumeral(L, s, result);\n",
+                    "  if (shortinteger(s, result)) return 1;\n",
+                ),
+            ),
+            (
+                "lobject.c",
+                Before(
+                    "int luaO_str2d (lua_State *L, const char *s, size_t len, lua_Number *result) {\n",
+                    "/* digits alone, of which a double holds any */
+static int shortinteger (const char *s, lua_Number *result) {
+  long value = 0;
+  int i;
+  for (i = 0; i < 15 && s[i] >= '0' && s[i] <= '9'; i++)
+    value = value * 10 + (s[i] - '0');
+  if (i == 0 || s[i] != '\\0') return 0;
+  *result = cast_num(value);
+  return 1;
+}
+
+",
+                ),
+            ),
+        ],
+    },
+    Change {
         why: "Globals, fields, elements and methods that are there are found without a call.",
         edits: &[
             ("lvm.c", After("#include \"lvm.h\"\n", "#include \"lookup.h\"\n")),

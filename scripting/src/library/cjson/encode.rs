@@ -2,9 +2,10 @@
 
 use super::settings::{Encoding, Invalid};
 use crate::library::buffer::Buffer;
-use crate::library::frame::{Frame, Place, Value, View, Walk};
+use crate::library::frame::{Frame, Keys, Place, Value, View, Walk};
 use crate::library::numeral::{MAX_LEN, write_general};
 use crate::library::raise::Raise;
+use crate::library::search::{Word, position};
 use std::ffi::c_int;
 
 /// Slots that must be free where a table is begun.
@@ -150,8 +151,7 @@ fn write_fields(
                 out.append(b"\":")?;
             }
             View::String(text) => {
-                append_string(out, text)?;
-                out.append(b":")?;
+                append_string(out, text, b"\":")?;
             }
             other => return Err(refused(&other, "table key must be a number or string")),
         }
@@ -166,19 +166,14 @@ fn write_fields(
 
 /// The length of the array that a table is; not above zero if it is none, but an object.
 fn array_len(walk: &mut Walk<'_>, settings: &Encoding, slot: c_int) -> Result<c_int, Raise> {
-    let (mut max, mut count): (c_int, c_int) = (0, 0);
-    let mut place = Place::default();
-    while let Some((key, _)) = walk.field(slot, &mut place)? {
-        match key {
-            View::Number(key) if key >= 1.0 && key.floor() == key => {
-                if key > f64::from(max) {
-                    max = to_int(key);
-                }
-                count = count.wrapping_add(1);
-            }
-            _ => return Ok(-1),
-        }
-    }
+    let (max, count) = match walk.keys(slot)? {
+        Keys::List(len) => (len, len),
+        Keys::Named(_) => return Ok(-1),
+        Keys::Unknown => match elements(walk, slot)? {
+            Some(elements) => elements,
+            None => return Ok(-1),
+        },
+    };
     let is_sparse = settings.sparse_ratio > 0
         && max > count.wrapping_mul(settings.sparse_ratio)
         && max > settings.sparse_safe;
@@ -189,6 +184,24 @@ fn array_len(walk: &mut Walk<'_>, settings: &Encoding, slot: c_int) -> Result<c_
         return Ok(-1);
     }
     Err(refused(&View::Table(()), "excessively sparse array"))
+}
+
+/// The largest key of a table, and how many there are; none if one is no index.
+fn elements(walk: &mut Walk<'_>, slot: c_int) -> Result<Option<(c_int, c_int)>, Raise> {
+    let (mut max, mut count): (c_int, c_int) = (0, 0);
+    let mut place = Place::default();
+    while let Some((key, _)) = walk.field(slot, &mut place)? {
+        match key {
+            View::Number(key) if key >= 1.0 && key.floor() == key => {
+                if key > f64::from(max) {
+                    max = to_int(key);
+                }
+                count = count.wrapping_add(1);
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some((max, count)))
 }
 
 /// A number as C converts it to an `int` on the machines that Redis runs on.
@@ -205,7 +218,7 @@ fn refused(value: &View<'_>, reason: &str) -> Raise {
 #[inline]
 fn append_plain(out: &mut Buffer<'_>, settings: &Encoding, value: View<'_>) -> Result<(), Raise> {
     match value {
-        Value::String(text) => append_string(out, text),
+        Value::String(text) => append_string(out, text, b"\""),
         Value::Number(number) => append_number(out, settings, number),
         Value::Boolean(true) => out.append(b"true"),
         Value::Boolean(false) => out.append(b"false"),
@@ -248,10 +261,25 @@ const ESCAPES: [u8; 256] = {
     escapes
 };
 
-/// Writes a string, whatever its bytes are. O(length).
-fn append_string(out: &mut Buffer<'_>, mut text: &[u8]) -> Result<(), Raise> {
+/// Where a text has a byte that is not written as itself.
+#[inline(always)]
+fn escape(text: &[u8]) -> Option<usize> {
+    let may_have =
+        |word: Word| word.has_below(32) | word.has(b'"') | word.has(b'\\') | word.has(b'/') | word.has(127);
+    position(text, may_have, |byte| ESCAPES[usize::from(byte)] != 0)
+}
+
+/// Writes a string, whatever its bytes are, and its end: a quote, and what follows it. O(length).
+fn append_string(out: &mut Buffer<'_>, text: &[u8], end: &[u8]) -> Result<(), Raise> {
+    match escape(text) {
+        None => out.append_all([b"\"", text, end]),
+        Some(_) => append_escaped(out, text, end),
+    }
+}
+
+fn append_escaped(out: &mut Buffer<'_>, mut text: &[u8], end: &[u8]) -> Result<(), Raise> {
     out.append(b"\"")?;
-    while let Some(at) = text.iter().position(|byte| ESCAPES[usize::from(*byte)] != 0) {
+    while let Some(at) = escape(text) {
         out.append(&text[..at])?;
         let byte = text[at];
         match ESCAPES[usize::from(byte)] {
@@ -260,6 +288,5 @@ fn append_string(out: &mut Buffer<'_>, mut text: &[u8]) -> Result<(), Raise> {
         }
         text = &text[at + 1..];
     }
-    out.append(text)?;
-    out.append(b"\"")
+    out.append_all([text, end])
 }

@@ -1,6 +1,6 @@
 //! What scripts can set.
 
-use crate::call::until_nul;
+use crate::error::until_nul;
 use crate::library::frame::{Frame, Value};
 use crate::library::raise::Raise;
 use std::cell::Cell;

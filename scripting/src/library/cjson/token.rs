@@ -5,6 +5,7 @@ use crate::library::buffer::Buffer;
 use crate::library::frame::Frame;
 use crate::library::numeral;
 use crate::library::raise::Raise;
+use crate::library::search::{Word, position};
 
 /// Bytes of a text between two checks whether the script must end.
 const PIECE: usize = 1 << 14;
@@ -196,7 +197,8 @@ impl<'f> Tokens<'f> {
     /// Goes on to the next quote, backslash or NUL, or to the end.
     fn skip_plain(&mut self) -> Result<(), Raise> {
         for piece in self.rest().chunks(PIECE) {
-            match piece.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0)) {
+            let may_have = |word: Word| word.has(b'"') | word.has(b'\\') | word.has(0);
+            match position(piece, may_have, |byte| matches!(byte, b'"' | b'\\' | 0)) {
                 Some(at) => {
                     self.at += at;
                     break;

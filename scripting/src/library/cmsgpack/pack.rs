@@ -1,7 +1,7 @@
 //! Values as MessagePack, each in its shortest form.
 
 use crate::library::buffer::Buffer;
-use crate::library::frame::{Frame, Place, View, Walk};
+use crate::library::frame::{Frame, Keys, Place, View, Walk};
 use crate::library::raise::Raise;
 use std::ffi::c_int;
 
@@ -69,17 +69,23 @@ impl Packer<'_> {
             return Ok(false);
         }
         self.frame.reserve(self.above + 2, "in function table_is_an_array")?;
-        let level = if is_array(&mut self.walk, slot)? {
+        let keys = self.walk.keys(slot)?;
+        let is_array = match keys {
+            Keys::List(_) => true,
+            Keys::Named(_) => false,
+            Keys::Unknown => is_array(&mut self.walk, slot)?,
+        };
+        let level = if is_array {
             let len = self.walk.border(slot);
             append_len(&mut self.out, len, &ARRAY)?;
             self.frame.reserve(self.above + 1, "in function mp_encode_lua_table_as_array")?;
             Level::Array { slot, next: 1, len }
         } else {
             self.frame.reserve(self.above + 3, "in function mp_encode_lua_table_as_map")?;
-            let (mut place, mut len) = (Place::default(), 0);
-            while self.walk.field(slot, &mut place)?.is_some() {
-                len += 1;
-            }
+            let len = match keys {
+                Keys::Named(count) => count as usize,
+                _ => count_fields(&mut self.walk, slot)?,
+            };
             append_len(&mut self.out, len, &MAP)?;
             Level::Map { slot, place: Place::default(), pushed: Pushed::Nothing }
         };
@@ -174,6 +180,14 @@ impl Packer<'_> {
             self.walk.leave(1);
         }
     }
+}
+
+fn count_fields(walk: &mut Walk<'_>, slot: c_int) -> Result<usize, Raise> {
+    let (mut place, mut count) = (Place::default(), 0);
+    while walk.field(slot, &mut place)?.is_some() {
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// Whether the keys of a table are the numbers from 1 to their count: then it is written as an array.

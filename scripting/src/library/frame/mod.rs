@@ -16,7 +16,7 @@ mod walk;
 
 pub(crate) use call::push_function;
 pub(crate) use settings::push_settings;
-pub(crate) use walk::{Place, Walk};
+pub(crate) use walk::{Keys, Place, Walk};
 
 use super::raise::{Ending, Raise};
 use crate::context::Context;

@@ -39,13 +39,18 @@ impl Frame<'_> {
     }
 
     /// Takes free slots for as many values, which are pushed next.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_slots(&self, count: c_int) -> Result<(), Raise> {
-        if self.free.get() < count && self.reserve(count.max(MORE_SLOTS), "").is_err() {
-            self.reserve(count, "too many values")?;
+        if self.free.get() < count {
+            self.more_slots(count)?;
         }
         self.free.set(self.free.get() - count);
         Ok(())
+    }
+
+    #[cold]
+    fn more_slots(&self, count: c_int) -> Result<(), Raise> {
+        self.reserve(count.max(MORE_SLOTS), "").or_else(|_| self.reserve(count, "too many values"))
     }
 
     /// Pushes nil.

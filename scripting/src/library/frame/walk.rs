@@ -17,6 +17,17 @@ pub(crate) struct Walk<'f> {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Place(c_int);
 
+/// What is known of a table's keys.
+#[derive(Clone, Copy)]
+pub(crate) enum Keys {
+    /// They are the numbers from 1 to this.
+    List(c_int),
+    /// One is no number; so many they are.
+    Named(c_int),
+    /// Neither, or the table is large.
+    Unknown,
+}
+
 impl Place {
     /// Whether it is before all fields.
     pub(crate) fn is_start(self) -> bool {
@@ -31,9 +42,23 @@ impl<'f> Walk<'f> {
         Walk { frame, kept: frame.kept.get() }
     }
 
+    /// The keys of the table in a slot, as far as one step shows them. Checks whether the script must end. O(1) for a
+    /// large table, else O(its size).
+    pub(crate) fn keys(&mut self, slot: c_int) -> Result<Keys, Raise> {
+        self.frame.poll()?;
+        let mut count = 0;
+        // SAFETY: the state is live; a slot without a table has no fields.
+        let kind = unsafe { lua_countfields(self.frame.state, slot, &mut count) };
+        Ok(match kind {
+            1 => Keys::List(count),
+            2 => Keys::Named(count),
+            _ => Keys::Unknown,
+        })
+    }
+
     /// The next field of the table in a slot, if one is left, in the order of `next`. Checks whether the script must
     /// end. O(1), but for empty places in the table.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn field(
         &mut self,
         slot: c_int,
@@ -95,7 +120,7 @@ impl<'f> Walk<'f> {
     /// # Safety
     ///
     /// The view shows a value that stays for `'v`.
-    #[inline]
+    #[inline(always)]
     unsafe fn value<'v>(&self, view: ffi::View) -> View<'v> {
         // SAFETY: the type says what was written.
         unsafe {

@@ -15,6 +15,8 @@ pub(crate) struct Sessions {
     generation: u32,
     /// Those with output that their own requests did not cause, or whose state has changed.
     woken: VecDeque<u64>,
+    /// How often one was.
+    wakes: u64,
 }
 
 impl Sessions {
@@ -72,12 +74,18 @@ impl Sessions {
 
     /// Queues a session to be woken: it has output that its own request did not cause, or its state has changed.
     pub(crate) fn wake(&mut self, slot: Slot) {
+        self.wakes += 1;
         let session = self.get_mut(slot);
         if !session.woken {
             session.woken = true;
             let id = session.id;
             self.woken.push_back(id);
         }
+    }
+
+    /// How often a session was woken since the start, also one that was queued already.
+    pub(crate) fn wakes(&self) -> u64 {
+        self.wakes
     }
 
     /// The id of the next session that was woken.

@@ -4,8 +4,6 @@ use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
-const FLUSH_TIPS: &[&str] = &["request_policy:all_shards", "response_policy:all_succeeded"];
-
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("dbsize", 1, dbsize as DataHandler)
@@ -14,30 +12,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .about("server", "1.0.0", "O(1)")
         .summary("How many keys the database has.")
         .tips(&["request_policy:all_shards", "response_policy:agg_sum"]),
-    Row::new("flushdb", -1, flushdb as DataHandler)
-        .flags(&[Flags::WRITE])
-        .categories(&["keyspace", "dangerous"])
+    flush_row("flushdb", flushdb)
         .about("server", "1.0.0", "O(N) where N is the number of keys in the selected database")
-        .summary("Deletes all keys of the database. ASYNC and SYNC mean the same.")
-        .history(&[
-            ("4.0.0", "Added the `ASYNC` flushing mode modifier."),
-            ("6.2.0", "Added the `SYNC` flushing mode modifier."),
-        ])
-        .syntax("[async: ASYNC@4.0.0 | SYNC@6.2.0]")
-        .tips(FLUSH_TIPS)
-        .errors(&["ERR syntax error"]),
-    Row::new("flushall", -1, flushall as DataHandler)
-        .flags(&[Flags::WRITE])
-        .categories(&["keyspace", "dangerous"])
+        .summary("Deletes all keys of the database. ASYNC and SYNC mean the same."),
+    flush_row("flushall", flushall)
         .about("server", "1.0.0", "O(N) where N is the total number of keys in all databases")
-        .summary("Deletes all keys of all databases. ASYNC and SYNC mean the same.")
-        .history(&[
-            ("4.0.0", "Added the `ASYNC` flushing mode modifier."),
-            ("6.2.0", "Added the `SYNC` flushing mode modifier."),
-        ])
-        .syntax("[async: ASYNC@4.0.0 | SYNC@6.2.0]")
-        .tips(FLUSH_TIPS)
-        .errors(&["ERR syntax error"]),
+        .summary("Deletes all keys of all databases. ASYNC and SYNC mean the same."),
     Row::new("swapdb", 3, swapdb as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
         .categories(&["keyspace", "dangerous"])
@@ -54,6 +34,19 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR DB index is out of range",
         ]),
 ];
+
+const fn flush_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -1, handler)
+        .flags(&[Flags::WRITE])
+        .categories(&["keyspace", "dangerous"])
+        .history(&[
+            ("4.0.0", "Added the `ASYNC` flushing mode modifier."),
+            ("6.2.0", "Added the `SYNC` flushing mode modifier."),
+        ])
+        .syntax("[async: ASYNC@4.0.0 | SYNC@6.2.0]")
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .errors(&["ERR syntax error"])
+}
 
 fn dbsize(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(tx.len() as i64);

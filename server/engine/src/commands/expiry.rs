@@ -4,116 +4,84 @@ use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
 use lockwheel_resp::Reply;
 
-const WRITE: Flags = Flags::of(&[Flags::WRITE, Flags::FAST]);
-const READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
-const UPDATED: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
-const READ_KEY: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
+const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// Checks whether options agree, before the time is read.
 const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
 const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compatible";
 
+/// The errors of EXPIRE and its like, and more.
+macro_rules! expire_errors {
+    ($($more:expr),*) => {
+        &[
+            "ERR Unsupported option *",
+            NX_WITH_OTHERS,
+            GT_WITH_LT,
+            "ERR value is not an integer or out of range",
+            $($more),*
+        ]
+    };
+}
+
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
-    Row::new("expire", -3, expire as DataHandler)
-        .flags(&[WRITE])
-        .categories(&["keyspace"])
-        .keys(UPDATED)
+    expire_row("expire", expire)
         .about("generic", "1.0.0", "O(1)")
         .summary("Gives a key a deadline, in seconds from now.")
-        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
         .syntax("key seconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(&[
-            "ERR Unsupported option *",
-            NX_WITH_OTHERS,
-            GT_WITH_LT,
-            "ERR value is not an integer or out of range",
-            "ERR invalid expire time in 'expire' command",
-        ]),
-    Row::new("pexpire", -3, pexpire as DataHandler)
-        .flags(&[WRITE])
-        .categories(&["keyspace"])
-        .keys(UPDATED)
+        .errors(expire_errors!("ERR invalid expire time in 'expire' command")),
+    expire_row("pexpire", pexpire)
         .about("generic", "2.6.0", "O(1)")
         .summary("Gives a key a deadline, in milliseconds from now.")
-        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
         .syntax("key milliseconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(&[
-            "ERR Unsupported option *",
-            NX_WITH_OTHERS,
-            GT_WITH_LT,
-            "ERR value is not an integer or out of range",
-            "ERR invalid expire time in 'pexpire' command",
-        ]),
-    Row::new("expireat", -3, expireat as DataHandler)
-        .flags(&[WRITE])
-        .categories(&["keyspace"])
-        .keys(UPDATED)
+        .errors(expire_errors!("ERR invalid expire time in 'pexpire' command")),
+    expire_row("expireat", expireat)
         .about("generic", "1.2.0", "O(1)")
         .summary("Gives a key a deadline, a Unix time in seconds.")
-        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
         .syntax("key unix-time-seconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(&[
-            "ERR Unsupported option *",
-            NX_WITH_OTHERS,
-            GT_WITH_LT,
-            "ERR value is not an integer or out of range",
-            "ERR invalid expire time in 'expireat' command",
-        ]),
-    Row::new("pexpireat", -3, pexpireat as DataHandler)
-        .flags(&[WRITE])
-        .categories(&["keyspace"])
-        .keys(UPDATED)
+        .errors(expire_errors!("ERR invalid expire time in 'expireat' command")),
+    expire_row("pexpireat", pexpireat)
         .about("generic", "2.6.0", "O(1)")
         .summary("Gives a key a deadline, a Unix time in milliseconds.")
-        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
         .syntax("key unix-time-milliseconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(&[
-            "ERR Unsupported option *",
-            NX_WITH_OTHERS,
-            GT_WITH_LT,
-            "ERR value is not an integer or out of range",
-        ]),
-    Row::new("expiretime", 2, expiretime as DataHandler)
-        .flags(&[READ])
-        .categories(&["keyspace"])
-        .keys(READ_KEY)
+        .errors(expire_errors!()),
+    read_row("expiretime", expiretime)
         .about("generic", "7.0.0", "O(1)")
-        .summary("The deadline of a key as a Unix time in seconds; -1: it has none, -2: there is no such key.")
-        .syntax("key"),
-    Row::new("pexpiretime", 2, pexpiretime as DataHandler)
-        .flags(&[READ])
-        .categories(&["keyspace"])
-        .keys(READ_KEY)
+        .summary("The deadline of a key as a Unix time in seconds; -1: it has none, -2: there is no such key."),
+    read_row("pexpiretime", pexpiretime)
         .about("generic", "7.0.0", "O(1)")
-        .summary("The deadline of a key as a Unix time in milliseconds; -1: it has none, -2: there is no such key.")
-        .syntax("key"),
-    Row::new("ttl", 2, ttl as DataHandler)
-        .flags(&[READ])
-        .categories(&["keyspace"])
-        .keys(READ_KEY)
+        .summary("The deadline of a key as a Unix time in milliseconds; -1: it has none, -2: there is no such key."),
+    read_row("ttl", ttl)
         .about("generic", "1.0.0", "O(1)")
         .summary("The time that a key has left, in seconds; -1: it has no deadline, -2: there is no such key.")
         .history(&[("2.8.0", "Added the -2 reply.")])
-        .syntax("key")
         .tips(&["nondeterministic_output"]),
-    Row::new("pttl", 2, pttl as DataHandler)
-        .flags(&[READ])
-        .categories(&["keyspace"])
-        .keys(READ_KEY)
+    read_row("pttl", pttl)
         .about("generic", "2.6.0", "O(1)")
         .summary("The time that a key has left, in milliseconds; -1: it has no deadline, -2: there is no such key.")
         .history(&[("2.8.0", "Added the -2 reply.")])
-        .syntax("key")
         .tips(&["nondeterministic_output"]),
-    Row::new("persist", 2, persist as DataHandler)
-        .flags(&[WRITE])
-        .categories(&["keyspace"])
-        .keys(UPDATED)
+    write_row("persist", 2, persist)
         .about("generic", "2.2.0", "O(1)")
         .summary("Takes the deadline off a key.")
         .syntax("key"),
 ];
+
+const fn write_row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, arity, handler).flags(&[Flags::WRITE, Flags::FAST]).categories(&["keyspace"]).keys(UPDATES)
+}
+
+const fn expire_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    write_row(name, -3, handler).history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+}
+
+const fn read_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, 2, handler)
+        .flags(&[Flags::READONLY, Flags::FAST])
+        .categories(&["keyspace"])
+        .keys(READS)
+        .syntax("key")
+}
 
 /// How a request expresses a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

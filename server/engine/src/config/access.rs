@@ -1,7 +1,7 @@
 //! CONFIG GET and CONFIG SET, as pure functions on a configuration.
 
 use super::Config;
-use super::parameter::{Change, Context, Parameter, Reason, Value};
+use super::parameter::{Change, Context, HostPart, Parameter, Reason, Value};
 use super::table::PARAMETERS;
 use crate::keyspace::glob;
 use crate::spec::quotable;
@@ -38,6 +38,38 @@ impl fmt::Display for SetError {
 
 impl std::error::Error for SetError {}
 
+/// What CONFIG SET changes around the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostChanges {
+    /// How connections over TLS are made: files are read anew.
+    pub tls: bool,
+}
+
+/// What around the engine could not follow the parameters; the log says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostRefusal {
+    /// The server cannot listen there.
+    Listening,
+    /// No connection over TLS can be made like this.
+    Tls,
+}
+
+impl HostRefusal {
+    /// What CONFIG SET answers when it concerns this part; none when it does not.
+    fn answer(self, part: HostPart) -> Option<&'static str> {
+        match (self, part) {
+            (HostRefusal::Listening, HostPart::Addresses) => Some("Failed to bind to specified addresses."),
+            (HostRefusal::Listening, HostPart::Port | HostPart::TlsPort) => {
+                Some("Unable to listen on this port. Check server logs.")
+            }
+            (HostRefusal::Tls, HostPart::Tls | HostPart::TlsPort) => {
+                Some("Unable to update TLS configuration. Check server logs.")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A parameter's name and its value, as CONFIG GET answers them.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
@@ -73,42 +105,48 @@ impl Config {
         }
     }
 
-    /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_and_listen`].
+    /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_with_host`].
     ///
     /// # Errors
     /// The first reason why not; then nothing has changed.
     pub fn set(&mut self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<(), SetError> {
-        self.set_and_listen(pairs, local, |_| false)
+        self.set_with_host(pairs, local, |_, _| Err(HostRefusal::Listening))
     }
 
     /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
-    /// `listen` is called last, and only when the server must listen elsewhere; it says whether that worked.
+    /// `follow` is called last, and only when something around the engine must follow; it says whether that worked.
     ///
     /// # Errors
     /// The first reason why not; then nothing has changed.
-    pub fn set_and_listen(
+    pub fn set_with_host(
         &mut self,
         pairs: &[(&[u8], &[u8])],
         local: bool,
-        listen: impl FnOnce(&Config) -> bool,
+        follow: impl FnOnce(&Config, HostChanges) -> Result<(), HostRefusal>,
     ) -> Result<(), SetError> {
-        let mut moved = None;
+        let mut parts: Vec<(&'static str, HostPart)> = Vec::new();
         let parameters = self.settable(pairs, local)?;
         let mut changed = self.clone();
         for (parameter, (name, text)) in parameters.into_iter().zip(pairs) {
             let words = split_value(parameter, text);
             let failed = |reason: Reason| SetError::because(name, &reason);
             let value = changed.read(parameter, &words, false).map_err(failed)?;
-            if let Change::Listening(answer) = parameter.change
-                && parameter.text(&value) != parameter.text(&self.value(parameter))
+            if let Change::Host(part) = parameter.change
+                && (part == HostPart::Tls || parameter.text(&value) != parameter.text(&self.value(parameter)))
             {
-                moved = moved.or(Some((parameter.name, answer)));
+                parts.push((parameter.name, part));
             }
             changed.store(parameter, value);
         }
-        if let Some((name, answer)) = moved
-            && !listen(&changed)
+        // Without a port nothing is read: Redis too takes anything then.
+        let has_tls = changed.tls.port.is_some();
+        parts.retain(|(_, part)| has_tls || *part != HostPart::Tls);
+        let tls = has_tls && parts.iter().any(|(_, part)| matches!(part, HostPart::Tls | HostPart::TlsPort));
+        if !parts.is_empty()
+            && let Err(refusal) = follow(&changed, HostChanges { tls })
         {
+            let answers = |(name, part): &(&'static str, HostPart)| Some((*name, refusal.answer(*part)?));
+            let (name, answer) = parts.iter().find_map(answers).unwrap_or(("", ""));
             return Err(SetError::because(name.as_bytes(), answer));
         }
         *self = changed;

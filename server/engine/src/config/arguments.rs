@@ -10,32 +10,13 @@ use crate::spec::REDIS_VERSION;
 pub enum Invocation {
     /// A server with these parameters.
     Run(Box<Config>),
+    /// The program's help on standard output, and exit code 0.
+    Help,
     /// This text on standard output, and exit code 0.
     Print(String),
     /// This text on standard error, and exit code 1.
     Fail(String),
 }
-
-const HELP: &str = "\
-Usage: lockwheel [/path/to/redis.conf] [options] [-]
-       lockwheel - (read the configuration from standard input)
-       lockwheel -v or --version
-       lockwheel -h or --help
-
-Options are the parameters of redis.conf, and these:
-       --port 0            listen on a free port
-       --port-file <path>  write the port there when the server is ready
-       --threads <n>       how many threads serve connections (0: one a core)
-       --time manual       start with the clock stopped
-       --time <instant>    start with the clock stopped at an instant like 2030-01-01T00:00:00Z
-       --seed <n>          what decides every random choice
-       --control no        refuse the commands that steer the server in a test
-
-Examples:
-       lockwheel (listen on port 6379 of the loopback interface)
-       lockwheel /etc/redis/6379.conf --loglevel verbose
-       lockwheel --port 7777 --requirepass secret
-       echo 'notify-keyspace-events KEA' | lockwheel -";
 
 impl Invocation {
     /// What the arguments ask for, without the program's own name. `files` reads files and standard input, when asked
@@ -48,7 +29,7 @@ impl Invocation {
         let arguments: Vec<Vec<u8>> = arguments.into_iter().collect();
         match arguments.first().map(Vec::as_slice) {
             Some(b"-v" | b"--version") => return Invocation::Print(version()),
-            Some(b"-h" | b"--help") => return Invocation::Print(HELP.to_owned()),
+            Some(b"-h" | b"--help") => return Invocation::Help,
             Some(b"--test-memory") => {
                 return Invocation::Fail("Testing the memory is not supported".to_owned());
             }
@@ -99,6 +80,17 @@ fn load(
     Ok(loader.config)
 }
 
+/// The value that an option has when none is given.
+fn implied(option: &[u8]) -> Option<&'static [u8]> {
+    if option.eq_ignore_ascii_case(b"save") {
+        Some(b"\"\"")
+    } else if option.eq_ignore_ascii_case(b"exit-with-parent") {
+        Some(b"yes")
+    } else {
+        None
+    }
+}
+
 /// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CommandLine<'a> {
@@ -110,8 +102,8 @@ struct CommandLine<'a> {
 
 impl<'a> CommandLine<'a> {
     /// The rules are those of redis-server 7.0: a first argument without `-` in front is a file; `-`, first or last, is
-    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save`; an option
-    /// and its value may be one argument.
+    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save` and our own
+    /// `--exit-with-parent`; an option and its value may be one argument.
     fn read(arguments: &'a [Vec<u8>]) -> Self {
         let mut line = CommandLine::default();
         let mut rest = arguments;
@@ -147,8 +139,8 @@ impl<'a> CommandLine<'a> {
         self.options.push(b' ');
         let has_value = lockwheel_resp::split_words(option).is_none_or(|words| words.len() > 1);
         let next_is_option = next.is_none_or(|next| next.starts_with(b"--"));
-        if !has_value && next_is_option && option.eq_ignore_ascii_case(b"save") {
-            self.options.extend(b"\"\"");
+        if let Some(value) = implied(option).filter(|_| !has_value && next_is_option) {
+            self.options.extend(value);
             return false;
         }
         !has_value

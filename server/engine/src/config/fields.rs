@@ -1,6 +1,6 @@
 //! Typed fields of the configuration, each convertible to and from a [`Value`].
 
-use super::{OutputLimits, TimeMode, Value};
+use super::{AuthClients, OutputLimits, TimeMode, Value};
 use crate::keyspace::EventClasses;
 
 /// How much is logged, each level including those after it.
@@ -97,6 +97,18 @@ macro_rules! numbers {
 numbers!(Integer: u16, u32, i32, i64);
 numbers!(Size: u64);
 
+impl Field for Option<u16> {
+    fn value(&self) -> Value {
+        self.unwrap_or(0).value()
+    }
+
+    fn assign(&mut self, value: Value) {
+        let mut port = 0;
+        port.assign(value);
+        *self = Some(port).filter(|&port| port != 0);
+    }
+}
+
 impl Field for usize {
     fn value(&self) -> Value {
         Value::Size(*self as u64)
@@ -175,4 +187,4 @@ macro_rules! choices {
     };
 }
 
-choices!(LogLevel, Permission, Supervision);
+choices!(AuthClients, LogLevel, Permission, Supervision);

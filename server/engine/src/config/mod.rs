@@ -14,21 +14,22 @@ mod parameter;
 mod source;
 mod special;
 mod table;
+mod tls;
 mod values;
 
-pub use access::{Pair, SetError};
+pub use access::{HostChanges, HostRefusal, Pair, SetError};
 pub use arguments::Invocation;
 pub use fields::{LogLevel, Permission, Supervision};
 pub use file::{CheckRenames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
-pub use parameter::{Change, Grammar, Kind, Parameter, Value};
+pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
 pub use source::{Files, Source};
+pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
 
 use crate::keyspace::{EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
-use crate::values::stream::NodeLimits;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -47,7 +48,7 @@ pub enum TimeMode {
 
 /// The parameters of a server.
 ///
-/// Each field is the parameter of the same name, with `-` for `_`. The other parameters have no field: see
+/// Each field but `tls` is the parameter of the same name, with `-` for `_`. The other parameters have no field: see
 /// [`Config::get`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -57,6 +58,14 @@ pub struct Config {
     pub port: u16,
     /// The file that the port is written to when the server is ready; empty: none.
     pub port_file: String,
+    /// The inherited descriptor that the port is written to when the server is ready; -1: none.
+    pub ready_fd: i32,
+    /// Whether the program ends when its parent process has ended.
+    pub exit_with_parent: bool,
+    /// Seconds, of the system's time, without a client after which the server ends; 0: never.
+    pub idle_exit: u64,
+    /// Connections over TLS.
+    pub tls: TlsParameters,
     /// The path of the unix socket; empty: none.
     pub unixsocket: String,
     /// The permissions of the unix socket; 0: as the system makes it.
@@ -99,28 +108,8 @@ pub struct Config {
     pub slowlog_max_len: usize,
     /// The most bytes that scripts may use.
     pub lua_memory_limit: usize,
-    /// Most fields of a `listpack` hash.
-    pub hash_max_listpack_entries: usize,
-    /// Longest field or value, in bytes, of a `listpack` hash.
-    pub hash_max_listpack_value: usize,
-    /// Most bytes of a sparse HyperLogLog.
-    pub hll_sparse_max_bytes: usize,
-    /// Largest `listpack` list: -1 to -5 are 4 to 64 KiB, else a number of elements.
-    pub list_max_listpack_size: i64,
-    /// Most members of an `intset` set.
-    pub set_max_intset_entries: usize,
-    /// Most members of a `listpack` set.
-    pub set_max_listpack_entries: usize,
-    /// Longest member, in bytes, of a `listpack` set.
-    pub set_max_listpack_value: usize,
-    /// Most members of a `listpack` sorted set.
-    pub zset_max_listpack_entries: usize,
-    /// Longest member, in bytes, of a `listpack` sorted set.
-    pub zset_max_listpack_value: usize,
-    /// The most bytes of a node of a stream; 0: a gigabyte.
-    pub stream_node_max_bytes: usize,
-    /// The most entries of a node of a stream; 0: no limit.
-    pub stream_node_max_entries: usize,
+    /// The limits of encodings; the seed beside them is the keyspace's own.
+    pub encodings: Encodings,
     /// The most bytes of data; 0: no limit.
     pub maxmemory: u64,
     /// How much is logged.
@@ -150,11 +139,14 @@ pub struct Config {
 impl Default for Config {
     /// Redis' defaults, except for `bind`, which is the loopback interface.
     fn default() -> Self {
-        let encodings = Encodings::default();
         Config {
             bind: vec!["127.0.0.1".to_owned(), "-::1".to_owned()],
             port: 6379,
             port_file: String::new(),
+            ready_fd: -1,
+            exit_with_parent: false,
+            idle_exit: 0,
+            tls: TlsParameters::default(),
             unixsocket: String::new(),
             unixsocketperm: 0,
             protected_mode: true,
@@ -176,17 +168,7 @@ impl Default for Config {
             slowlog_log_slower_than: 10_000,
             slowlog_max_len: 128,
             lua_memory_limit: 2 << 30,
-            hash_max_listpack_entries: encodings.hash_max_listpack_entries,
-            hash_max_listpack_value: encodings.hash_max_listpack_value,
-            hll_sparse_max_bytes: encodings.hll_sparse_max_bytes,
-            list_max_listpack_size: encodings.list_max_listpack_size,
-            set_max_intset_entries: encodings.set_max_intset_entries,
-            set_max_listpack_entries: encodings.set_max_listpack_entries,
-            set_max_listpack_value: encodings.set_max_listpack_value,
-            zset_max_listpack_entries: encodings.zset_max_listpack_entries,
-            zset_max_listpack_value: encodings.zset_max_listpack_value,
-            stream_node_max_bytes: encodings.stream_node.bytes,
-            stream_node_max_entries: encodings.stream_node.entries,
+            encodings: Encodings::default(),
             maxmemory: 0,
             loglevel: LogLevel::Notice,
             logfile: String::new(),
@@ -255,22 +237,7 @@ impl Config {
 
     /// Hands the keyspace the parameters that it uses: after the start and after each CONFIG SET.
     pub(crate) fn apply_to(&self, keyspace: &mut Keyspace) {
-        keyspace.encodings = Encodings {
-            hash_max_listpack_entries: self.hash_max_listpack_entries,
-            hash_max_listpack_value: self.hash_max_listpack_value,
-            hll_sparse_max_bytes: self.hll_sparse_max_bytes,
-            list_max_listpack_size: self.list_max_listpack_size,
-            set_max_intset_entries: self.set_max_intset_entries,
-            set_max_listpack_entries: self.set_max_listpack_entries,
-            set_max_listpack_value: self.set_max_listpack_value,
-            zset_max_listpack_entries: self.zset_max_listpack_entries,
-            zset_max_listpack_value: self.zset_max_listpack_value,
-            stream_node: NodeLimits {
-                bytes: self.stream_node_max_bytes,
-                entries: self.stream_node_max_entries,
-            },
-            seed: keyspace.encodings.seed,
-        };
+        keyspace.encodings = Encodings { seed: keyspace.encodings.seed, ..self.encodings.clone() };
         keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
     }
@@ -290,6 +257,11 @@ impl Config {
             BindAddress { host, optional }
         };
         self.bind.iter().map(address).collect()
+    }
+
+    /// The port that INFO shows: of plain connections, else of those over TLS; 0: neither.
+    pub fn shown_port(&self) -> u16 {
+        if self.port == 0 { self.tls.port.unwrap_or(0) } else { self.port }
     }
 
     /// How many threads serve connections on a machine with `cores` cores: at least 1.

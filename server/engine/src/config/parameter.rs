@@ -106,8 +106,21 @@ pub enum Change {
     Fixed,
     /// At any time, by clients that `enable-protected-configs` allows.
     Protected,
-    /// At any time, if the server can then listen where it says; what CONFIG SET answers if it cannot.
-    Listening(&'static str),
+    /// At any time, if what is around the engine can follow.
+    Host(HostPart),
+}
+
+/// What a parameter changes around the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostPart {
+    /// The addresses that are listened on.
+    Addresses,
+    /// The port that is listened on for plain connections.
+    Port,
+    /// The port that is listened on for connections over TLS.
+    TlsPort,
+    /// How connections over TLS are made. A value given again counts as another: files are read anew.
+    Tls,
 }
 
 /// How the typed field of a parameter is read and written.
@@ -175,8 +188,8 @@ impl Parameter {
         self
     }
 
-    pub(super) const fn listening(mut self, answer: &'static str) -> Self {
-        self.change = Change::Listening(answer);
+    pub(super) const fn host(mut self, part: HostPart) -> Self {
+        self.change = Change::Host(part);
         self
     }
 

@@ -274,11 +274,6 @@ pub(super) fn no_cluster(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), "Cluster mode is not supported")
 }
 
-/// A rule for `tls-port`.
-pub(super) fn no_tls(value: &Value) -> Result<(), Reason> {
-    ensure(*value == Value::Integer(0), "TLS is not supported")
-}
-
 /// A rule for `aclfile`.
 pub(super) fn no_acl_file(value: &Value) -> Result<(), Reason> {
     ensure(text(value).is_empty(), "ACL files are not supported")

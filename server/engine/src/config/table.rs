@@ -1,8 +1,9 @@
 //! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
-//! parameters that 7.2 added. `control`, `lua-memory-limit`, `port-file`, `seed`, `threads` and `time` are our own.
+//! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `lua-memory-limit`, `port-file`, `ready-fd`,
+//! `seed`, `threads`, `time` and `tls-port-file` are our own.
 
-use super::parameter::{Access, Grammar, Kind, Parameter, Read};
-use super::{Config, LogLevel, Permission, Supervision, special};
+use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
+use super::{AuthClients, Config, LogLevel, Permission, Supervision, special};
 
 const INT: i64 = i32::MAX as i64;
 const UINT: i64 = u32::MAX as i64;
@@ -12,10 +13,6 @@ const LONG: u64 = i64::MAX as u64;
 
 /// The most databases: some 30 MB of them. Redis takes any number, and dies when they do not fit into memory.
 const DATABASES: i64 = 100_000;
-
-/// What CONFIG SET answers when the server cannot listen where it is asked to.
-const LISTEN: &str = "Unable to listen on this port. Check server logs.";
-const BIND: &str = "Failed to bind to specified addresses.";
 
 const LIMITS: &str = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60";
 
@@ -48,12 +45,17 @@ const fn special(name: &'static str, several: bool, read: Read, default: &'stati
 
 /// How the field of this name is read and written.
 macro_rules! field {
-    ($name:ident) => {
+    ($($name:ident).+) => {
         Access {
-            get: |config: &Config| super::fields::Field::value(&config.$name),
-            set: |config: &mut Config, value| super::fields::Field::assign(&mut config.$name, value),
+            get: |config: &Config| super::fields::Field::value(&config.$($name).+),
+            set: |config: &mut Config, value| super::fields::Field::assign(&mut config.$($name).+, value),
         }
     };
+}
+
+/// A parameter of TLS, and its field.
+const fn tls(parameter: Parameter, field: Access) -> Parameter {
+    parameter.host(HostPart::Tls).field(field)
 }
 
 /// All of them, in alphabetical order.
@@ -84,7 +86,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     size("auto-aof-rewrite-min-size", 0, LONG, "67108864"),
     integer("auto-aof-rewrite-percentage", 0, INT, "100"),
     text("bgsave-cpulist", "").alias("bgsave_cpulist").at_start(),
-    special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").listening(BIND).field(field!(bind)),
+    special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").host(HostPart::Addresses).field(field!(bind)),
     text("bind-source-addr", ""),
     text("bio-cpulist", "").alias("bio_cpulist").at_start(),
     integer("busy-reply-threshold", 0, i64::MAX, "5000")
@@ -126,14 +128,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     choice("enable-protected-configs", Permission::NAMES, "no")
         .at_start()
         .field(field!(enable_protected_configs)),
+    flag("exit-with-parent", "no").fixed().field(field!(exit_with_parent)),
     integer("hash-max-listpack-entries", 0, i64::MAX, "512")
         .alias("hash-max-ziplist-entries")
-        .field(field!(hash_max_listpack_entries)),
+        .field(field!(encodings.hash_max_listpack_entries)),
     size("hash-max-listpack-value", 0, LONG, "64")
         .alias("hash-max-ziplist-value")
-        .field(field!(hash_max_listpack_value)),
-    size("hll-sparse-max-bytes", 0, LONG, "3000").field(field!(hll_sparse_max_bytes)),
+        .field(field!(encodings.hash_max_listpack_value)),
+    size("hll-sparse-max-bytes", 0, LONG, "3000").field(field!(encodings.hll_sparse_max_bytes)),
     special("hz", ONE, special::hz, "10"),
+    integer("idle-exit", 0, INT, "0").fixed().field(field!(idle_exit)),
     text("ignore-warnings", ""),
     integer("io-threads", 1, 128, "1").at_start(),
     flag("io-threads-do-reads", "no").at_start(),
@@ -152,7 +156,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("list-compress-depth", 0, INT, "0"),
     integer("list-max-listpack-size", -INT - 1, INT, "-2")
         .alias("list-max-ziplist-size")
-        .field(field!(list_max_listpack_size)),
+        .field(field!(encodings.list_max_listpack_size)),
     integer("loading-process-events-interval-bytes", 1024, INT, "2097152").hidden(),
     text("locale-collate", "").check(special::locale),
     text("logfile", "").at_start().field(field!(logfile)),
@@ -186,7 +190,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     special("oom-score-adj", ONE, special::oom_score_adj, "no"),
     special("oom-score-adj-values", SEVERAL, special::oom_score_adj_values, "0 200 800"),
     text("pidfile", "").at_start().field(field!(pidfile)),
-    integer("port", 0, PORT, "6379").listening(LISTEN).field(field!(port)),
+    integer("port", 0, PORT, "6379").host(HostPart::Port).field(field!(port)),
     text("port-file", "").fixed().field(field!(port_file)),
     text("proc-title-template", "{title} {listen-addr} {server-mode}").check(special::proc_title),
     choice("propagation-error-behavior", &["ignore", "panic", "panic-on-replicas"], "ignore"),
@@ -197,6 +201,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("rdb-save-incremental-fsync", "yes"),
     flag("rdbchecksum", "yes").at_start(),
     flag("rdbcompression", "yes"),
+    integer("ready-fd", -1, INT, "-1").fixed().field(field!(ready_fd)),
     special("repl-backlog-size", ONE, special::backlog, "1048576"),
     integer("repl-backlog-ttl", 0, i64::MAX, "3600"),
     flag("repl-disable-tcp-nodelay", "no"),
@@ -221,9 +226,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     special("save", SEVERAL, special::save, "3600 1 300 100 60 10000"),
     special("seed", ONE, special::seed, "").fixed().field(field!(seed)),
     text("server-cpulist", "").alias("server_cpulist").at_start(),
-    integer("set-max-intset-entries", 0, i64::MAX, "512").field(field!(set_max_intset_entries)),
-    integer("set-max-listpack-entries", 0, i64::MAX, "128").field(field!(set_max_listpack_entries)),
-    integer("set-max-listpack-value", 0, i64::MAX, "64").field(field!(set_max_listpack_value)),
+    integer("set-max-intset-entries", 0, i64::MAX, "512").field(field!(encodings.set_max_intset_entries)),
+    integer("set-max-listpack-entries", 0, i64::MAX, "128").field(field!(encodings.set_max_listpack_entries)),
+    integer("set-max-listpack-value", 0, i64::MAX, "64").field(field!(encodings.set_max_listpack_value)),
     flag("set-proc-title", "yes").at_start(),
     special("shutdown-on-sigint", SEVERAL, special::shutdown, "default"),
     special("shutdown-on-sigterm", SEVERAL, special::shutdown, "default"),
@@ -232,8 +237,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("slowlog-max-len", 0, i64::MAX, "128").field(field!(slowlog_max_len)),
     integer("socket-mark-id", 0, UINT, "0").at_start(),
     flag("stop-writes-on-bgsave-error", "yes"),
-    size("stream-node-max-bytes", 0, LONG, "4096").field(field!(stream_node_max_bytes)),
-    integer("stream-node-max-entries", 0, i64::MAX, "100").field(field!(stream_node_max_entries)),
+    size("stream-node-max-bytes", 0, LONG, "4096").field(field!(encodings.stream_node.bytes)),
+    integer("stream-node-max-entries", 0, i64::MAX, "100").field(field!(encodings.stream_node.entries)),
     choice("supervised", Supervision::NAMES, "no").at_start().field(field!(supervised)),
     flag("syslog-enabled", "no").at_start(),
     choice(
@@ -248,26 +253,27 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("threads", 0, 1024, "0").fixed().field(field!(threads)),
     special("time", ONE, special::time, "real").fixed().field(field!(time)),
     integer("timeout", 0, INT, "0").field(field!(timeout)),
-    choice("tls-auth-clients", &["no", "yes", "optional"], "yes"),
-    text("tls-ca-cert-dir", ""),
-    text("tls-ca-cert-file", ""),
-    text("tls-cert-file", ""),
-    text("tls-ciphers", ""),
-    text("tls-ciphersuites", ""),
+    tls(choice("tls-auth-clients", AuthClients::NAMES, "yes"), field!(tls.auth_clients)),
+    tls(text("tls-ca-cert-dir", ""), field!(tls.ca_cert_dir)),
+    tls(text("tls-ca-cert-file", ""), field!(tls.ca_cert_file)),
+    tls(text("tls-cert-file", ""), field!(tls.cert_file)),
+    tls(text("tls-ciphers", ""), field!(tls.ciphers)),
+    tls(text("tls-ciphersuites", ""), field!(tls.ciphersuites)),
     text("tls-client-cert-file", ""),
     text("tls-client-key-file", ""),
     text("tls-client-key-file-pass", "").secret(),
     flag("tls-cluster", "no"),
-    text("tls-dh-params-file", ""),
-    text("tls-key-file", ""),
-    text("tls-key-file-pass", "").secret(),
-    integer("tls-port", 0, PORT, "0").check(special::no_tls),
-    flag("tls-prefer-server-ciphers", "no"),
-    text("tls-protocols", ""),
+    tls(text("tls-dh-params-file", ""), field!(tls.dh_params_file)),
+    tls(text("tls-key-file", ""), field!(tls.key_file)),
+    tls(text("tls-key-file-pass", "").secret(), field!(tls.key_file_pass)),
+    integer("tls-port", 0, PORT, "0").host(HostPart::TlsPort).field(field!(tls.port)),
+    text("tls-port-file", "").fixed().field(field!(tls.port_file)),
+    tls(flag("tls-prefer-server-ciphers", "no"), field!(tls.prefer_server_ciphers)),
+    tls(text("tls-protocols", ""), field!(tls.protocols)),
     flag("tls-replication", "no"),
-    integer("tls-session-cache-size", 0, INT, "20480"),
-    integer("tls-session-cache-timeout", 0, INT, "300"),
-    flag("tls-session-caching", "yes"),
+    tls(integer("tls-session-cache-size", 0, INT, "20480"), field!(tls.session_cache_size)),
+    tls(integer("tls-session-cache-timeout", 0, INT, "300"), field!(tls.session_cache_timeout)),
+    tls(flag("tls-session-caching", "yes"), field!(tls.session_caching)),
     integer("tracking-table-max-keys", 0, i64::MAX, "1000000"),
     text("unixsocket", "").at_start().field(field!(unixsocket)),
     Parameter::new("unixsocketperm", Kind::Octal { max: 0o777 }, "0")
@@ -277,8 +283,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("watchdog-period", 0, INT, "0").hidden(),
     integer("zset-max-listpack-entries", 0, i64::MAX, "128")
         .alias("zset-max-ziplist-entries")
-        .field(field!(zset_max_listpack_entries)),
+        .field(field!(encodings.zset_max_listpack_entries)),
     size("zset-max-listpack-value", 0, LONG, "64")
         .alias("zset-max-ziplist-value")
-        .field(field!(zset_max_listpack_value)),
+        .field(field!(encodings.zset_max_listpack_value)),
 ];

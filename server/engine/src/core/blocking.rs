@@ -31,7 +31,7 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Never => {}
+            Retry::Turn(_) | Retry::Never => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -62,7 +62,7 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
-            Retry::Never => {}
+            Retry::Turn(_) | Retry::Never => {}
         }
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
@@ -124,7 +124,7 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Never => None,
+            Retry::Always(_) | Retry::Turn(_) | Retry::Never => None,
         }
     }
 
@@ -189,7 +189,7 @@ impl Engine {
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Never => Ok(false),
+            Retry::Turn(_) | Retry::Never => Ok(false),
         }
     }
 
@@ -199,6 +199,13 @@ impl Engine {
         if let Some(blocked) = self.parked.get_mut(id) {
             blocked.timeout = None;
         }
+        if !self.continue_turn(slot) {
+            self.end_wait(slot);
+        }
+    }
+
+    /// Ends a client's wait, if it waits, as its timeout would: with a null.
+    pub(super) fn end_wait(&mut self, slot: Slot) {
         if let Some(blocked) = self.unblock(slot) {
             self.answer(slot, |reply| blocked.null.write(reply));
         }
@@ -207,6 +214,9 @@ impl Engine {
     /// CLIENT UNBLOCK: ends a wait as if it had timed out, or with an error. Whether the client was waiting.
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
+        if !with_error && self.finish_turn(slot) {
+            return true;
+        }
         let Some(blocked) = self.unblock(slot) else { return false };
         if with_error {
             self.observers.stats.failed(blocked.command, crate::spec::errors::UNBLOCKED.as_bytes());
@@ -244,7 +254,7 @@ impl Engine {
 fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts,
-        Retry::Always(_) => false,
+        Retry::Always(_) | Retry::Turn(_) => false,
         Retry::Never => true,
     }
 }

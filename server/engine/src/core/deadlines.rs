@@ -1,5 +1,6 @@
 //! Deadlines: what has become due fires, on either clock, in order.
 
+use super::clock_turn::Fired;
 use super::engine::Engine;
 use crate::clients::Slot;
 use crate::keyspace::Order;
@@ -50,7 +51,7 @@ impl Engine {
         let mut left = most;
         let mut due = self.earliest_due(over);
         while let Some(first) = due.filter(|_| left > 0) {
-            self.fire(first, over);
+            self.fire(first, over, |_| ());
             left -= 1;
             due = self.earliest_due(over);
         }
@@ -81,12 +82,16 @@ impl Engine {
         self.commit();
     }
 
-    pub(super) fn fire(&mut self, due: Due, over: Over) {
+    /// Fires what is due first, after `see` has been called with it.
+    pub(super) fn fire(&mut self, due: Due, over: Over, see: impl FnOnce(Fired<'_>)) {
         match due {
-            Due::Key => drop(self.keyspace.expire_next(self.time.now, over)),
+            Due::Key => {
+                self.keyspace.expire_next_with(self.time.now, over, |key| see(Fired::Expiry(key)));
+            }
             Due::Timer => {
                 let until_ms = over.until_ms(self.time.now.monotonic_ms());
                 if let Some(timer) = self.time.timers.pop_due(false, until_ms) {
+                    see(Fired::of(timer));
                     self.fire_timer(timer);
                 }
             }
@@ -200,7 +205,7 @@ mod tests {
             let (mut engine, slot) = engine(1);
             ask(&mut engine, slot, first);
             assert_eq!(ask(&mut engine, slot, "PTTL 0"), ":10\r\n");
-            assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").ends_with(":1\r\n"), "{first}");
+            assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").contains("fired\r\n:1\r\n"), "{first}");
             assert_eq!(ask(&mut engine, slot, "SET k v PX 5"), "+OK\r\n");
             ask(&mut engine, slot, "CLOCK.STEP 5");
             assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":0\r\n", "{first}");
@@ -246,7 +251,7 @@ mod tests {
     fn who_turns_the_clock_has_all_that_is_due_fired() {
         let (mut engine, slot) = engine(3 * PIECE);
         ask(&mut engine, slot, "CLOCK.FREEZE");
-        assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").ends_with(&format!(":{}\r\n", 3 * PIECE)));
+        assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").contains(&format!("fired\r\n:{}\r\n", 3 * PIECE)));
         assert_eq!(engine.keyspace.timers(), 0);
     }
 }

@@ -62,6 +62,7 @@ impl Engine {
             return Progress::Stop;
         }
         session.last_active = self.time.now;
+        self.time.note_request();
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         let progress = open.write(protocol, |reply| self.dispatch(slot, args, reply));
@@ -221,6 +222,11 @@ impl Engine {
             Handler::Listening(run) => {
                 let actor = call.actor(args);
                 run(&mut self.keyspace.tx_by(&actor, call.db, self.time.now), &self.pubsub, args, reply)
+            }
+            Handler::Hosted(run) => {
+                let actor = call.actor(args);
+                let mut tx = self.keyspace.tx_by(&actor, call.db, self.time.now);
+                run(&mut tx, self.environment.host.as_deref(), args, reply)
             }
             Handler::Stateless(run) => run(args, reply),
             Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),

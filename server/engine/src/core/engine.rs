@@ -1,14 +1,16 @@
 //! The [`Engine`] struct, the kinds of command handler, and the [`Host`] that an engine asks for the time.
 
 use super::call::Call;
+use super::clock_turn::ClockTurn;
 use super::engine_time::EngineTime;
 use super::observers::Observers;
 use super::parked::Parked;
 use super::progress::Stop;
 use super::switches::Switches;
+use super::target::{NotConnected, Target, TargetAddress};
 use crate::clients::{Session, Sessions};
-use crate::config::{BindAddress, Config};
-use crate::keyspace::{Counters, Keyspace};
+use crate::config::{Config, HostChanges, HostRefusal};
+use crate::keyspace::{Counters, Keyspace, Tx};
 use crate::locks::{ListeningHandler, LockLedger};
 use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
@@ -32,6 +34,8 @@ pub(crate) type ChangingHandler<Part> = fn(&mut Part, Args<'_>, &mut dyn Reply) 
 pub(crate) type ConfiguredSessionHandler = fn(&mut Session, &Config, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command on the counters of INFO: those of commands and clients, and those of keys.
 pub(crate) type StatisticsHandler = fn(&mut Stats, &mut Counters, Args<'_>, &mut dyn Reply) -> Outcome;
+/// The handler of a command on keys that talks to other servers; without a host there are none.
+pub(crate) type HostedHandler = fn(&mut Tx<'_>, Option<&dyn Host>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that sees the engine and may wait.
@@ -51,6 +55,8 @@ pub(crate) enum Retry {
     OnKeys(OnKeys),
     /// After every command, because no key stands for the state.
     Always(Box<dyn EngineAttempt>),
+    /// Never: the client waits while others react to a turn of the clock, and its timeout continues the turn.
+    Turn(Box<ClockTurn>),
     /// Never: only the timeout ends the wait.
     Never,
 }
@@ -70,6 +76,8 @@ pub(crate) enum Handler {
     BlockingData(BlockingHandler),
     /// It sees keys, and who listens to which channel.
     Listening(ListeningHandler),
+    /// It sees keys, and the host.
+    Hosted(HostedHandler),
     /// It sees its arguments alone.
     Stateless(fn(Args<'_>, &mut dyn Reply) -> Outcome),
     /// It sees its session.
@@ -122,6 +130,8 @@ pub struct Engine {
     pub(crate) switches: Switches,
     /// What it runs in.
     pub(crate) environment: Environment,
+    /// What it was made with.
+    pub(super) start: Box<EngineStart>,
     /// What a command has asked for that stops the whole server, until [`Engine::poll_output`] hands it out.
     pub(crate) stop: Option<Stop>,
 }
@@ -140,6 +150,7 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         keyspace.subscribe(Box::new(LockLedger::new(seed)));
+        let start = Box::new(EngineStart { config: config.clone(), seed });
         let mut engine = Engine {
             environment: Environment { identity: Identity::new(keyspace.rng()), host: None },
             keyspace,
@@ -154,6 +165,7 @@ impl Engine {
             scripts: Scripts::new(&config, seed),
             switches: Switches::default(),
             stop: None,
+            start,
             config,
         };
         engine.memory.commands =
@@ -161,6 +173,12 @@ impl Engine {
         engine.memory.at_start = engine.memory_usage();
         engine
     }
+}
+
+/// What an engine was made with.
+pub(super) struct EngineStart {
+    pub(super) config: Config,
+    pub(super) seed: u64,
 }
 
 /// What an engine runs in.
@@ -184,11 +202,20 @@ pub trait Host: Send + Sync {
     /// Called from time to time while a script is slow: runs what other clients ask for in the meantime.
     fn serve_while_slow(&self, engine: &mut Engine);
 
-    /// Listens for network clients on these addresses from now on, and on no others; port 0: on none. False when that
-    /// fails: then nothing changes.
-    fn listen(&self, addresses: &[BindAddress], port: u16) -> bool;
+    /// Follows parameters that are about to come into force: listens for network clients where they say from now on,
+    /// and nowhere else, and makes connections over TLS as they say.
+    ///
+    /// # Errors
+    /// What of it fails: then nothing has changed.
+    fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
 
     /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet. Asked
     /// before something is given to a waiting client, never on a request's path.
     fn is_gone(&self, session: u64) -> bool;
+
+    /// Connects to another server; whoever asks waits for it.
+    ///
+    /// # Errors
+    /// When there is no connection within the time limit.
+    fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected>;
 }

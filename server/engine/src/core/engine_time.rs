@@ -1,5 +1,6 @@
 //! The instant at which the engine is.
 
+use super::planned_turns::PlannedTurns;
 use crate::time::{Clock, Now};
 use crate::timers::Timers;
 
@@ -19,6 +20,8 @@ pub(crate) struct EngineTime {
     pub(crate) started: Now,
     /// The engine's own timers.
     pub(crate) timers: Timers,
+    /// The turns of the clock that the running script or transaction has asked for.
+    pub(crate) planned: PlannedTurns,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
     instant_ns: u64,
     reading_ns: u64,
@@ -26,6 +29,10 @@ pub(crate) struct EngineTime {
     sleep_ns: u64,
     /// The instant is stale, or may be.
     stale: bool,
+    /// A request has been run at this instant.
+    has_run: bool,
+    /// When the last request before this instant ended, by the system's monotonic clock in microseconds.
+    quiet_since_us: u64,
 }
 
 impl EngineTime {
@@ -38,20 +45,44 @@ impl EngineTime {
             system,
             started: system,
             timers: Timers::default(),
+            planned: PlannedTurns::default(),
             instant_ns: 0,
             reading_ns: 0,
             sleep_ns: 0,
             stale: false,
+            has_run: false,
+            quiet_since_us: system.monotonic_us,
         }
     }
 
     /// Goes on at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.
     #[inline]
     pub(crate) fn go_on_at(&mut self, system: Now, reading_ns: u64) {
+        if std::mem::take(&mut self.has_run) {
+            let ran_ns = self.reading_ns.saturating_sub(self.instant_ns);
+            self.quiet_since_us = self.system.monotonic_us + ran_ns / 1000;
+        }
         self.system = system;
         self.now = self.clock.read(system);
         (self.instant_ns, self.reading_ns) = (reading_ns, reading_ns);
         self.stale = false;
+    }
+
+    /// A request is about to run.
+    #[inline]
+    pub(crate) fn note_request(&mut self) {
+        self.has_run = true;
+    }
+
+    /// When the last request before this instant ended, by the system's monotonic clock in microseconds.
+    pub(crate) fn quiet_since_us(&self) -> u64 {
+        self.quiet_since_us
+    }
+
+    /// Begins the clocks as at the start; the monotonic one continues from where it is.
+    pub(crate) fn reset(&mut self, at_start: &Clock) {
+        self.clock.restart(at_start, self.system);
+        self.now = self.clock.read(self.system);
     }
 
     /// The last reading of the stopwatch, in nanoseconds: when the next command begins.

@@ -1,6 +1,7 @@
 //! The life of an engine and of its clients: batches begin, clients come and go, their output is taken.
 
 use super::engine::Engine;
+use super::planned_turns::PlannedTurns;
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot, User};
 use crate::config::Config;
 use crate::scripts::kill_error;
@@ -112,6 +113,7 @@ impl Engine {
     /// did.
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
+        self.time.planned = PlannedTurns::default();
         let session = self.sessions.get_mut(slot);
         session.delivery.cut_reply();
         self.cut_off(slot);

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod call;
+mod clock_turn;
 mod commit;
 mod deadlines;
 mod delivery;
@@ -17,21 +18,28 @@ mod observers;
 mod output;
 mod parked;
 pub mod permit;
+mod planned_turns;
 mod prefetch;
 mod progress;
 mod publish;
+mod reset;
 mod simulation;
 mod snapshots;
 mod switches;
+mod target;
 mod turning;
 
 pub use call::{Call, Origin};
+pub use clock_turn::{ClockTurn, RedissonWaiters, Settle};
 pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
 pub use engine::{Engine, Host};
 pub use output::Output;
+pub(crate) use planned_turns::PlannedTurn;
 pub use progress::Progress;
 pub(crate) use progress::Stop;
+pub use reset::OtherClients;
 pub use simulation::Simulation;
-pub use turning::RedissonWaiters;
+pub use target::{Broken, NotConnected, Target, TargetAddress};
+pub use turning::TurnProgress;

@@ -21,6 +21,12 @@ impl Observers {
         Observers { stats: Stats::default(), slow_log }
     }
 
+    /// Begins anew, with so many clients that have connected.
+    pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
+        *self = Observers::new(config);
+        self.stats.connections_received = clients;
+    }
+
     /// Applies changed parameters.
     pub(crate) fn configure(&mut self, config: &Config) {
         self.slow_log.configure(config.slowlog_log_slower_than, config.slowlog_max_len);

@@ -152,7 +152,7 @@ impl Refusal {
     pub fn error(self, table: &CommandTable, args: Args<'_>) -> CommandError {
         let name = self.command.map_or("", |command| &table.get(command).name);
         let text = match (self.reason, self.origin) {
-            (Reason::UnknownCommand | Reason::UnknownSubcommand, Origin::Script) => {
+            (Reason::UnknownCommand | Reason::UnknownSubcommand | Reason::NoControl, Origin::Script) => {
                 "ERR Unknown Redis command called from script"
             }
             (Reason::Arity, Origin::Script) => "ERR Wrong number of args calling Redis command from script",

@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Lets those who would send messages know whether there is anybody to receive them.
-    fn note_audience(&mut self) {
+    pub(super) fn note_audience(&mut self) {
         self.keyspace.audience = self.pubsub.has_audience();
     }
 }

@@ -3,8 +3,9 @@
 use super::engine::{Engine, Host};
 use super::output::Output;
 use super::progress::Progress;
+use super::target::{NotConnected, Target, TargetAddress};
 use crate::clients::{Outbox, Peer, Slot};
-use crate::config::{BindAddress, Config};
+use crate::config::{Config, HostChanges, HostRefusal};
 use crate::time::Now;
 use lockwheel_resp::split_words;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -68,12 +69,17 @@ impl Host for World {
     /// No script is slow.
     fn serve_while_slow(&self, _: &mut Engine) {}
 
-    fn listen(&self, _: &[BindAddress], _: u16) -> bool {
-        false
+    fn follow(&self, _: &Config, _: HostChanges) -> Result<(), HostRefusal> {
+        Err(HostRefusal::Listening)
     }
 
     fn is_gone(&self, session: u64) -> bool {
         self.gone.contains(&session)
+    }
+
+    /// There is no other server.
+    fn connect(&self, _: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
+        Err(NotConnected::Unreachable)
     }
 }
 

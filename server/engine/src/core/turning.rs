@@ -1,56 +1,160 @@
 //! The clock that a test turns: what is due on the way fires at its own instant.
 
+use super::clock_turn::{ClockTurn, Left, RedissonWaiters};
 use super::deadlines::Due;
-use super::engine::Engine;
+use super::engine::{Engine, Retry};
+use super::planned_turns::PlannedTurn;
+use crate::clients::Slot;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
+use crate::timers::{Timer, TimerKind};
 
-/// Whether Redisson waiters get an unlock message when turning the clock ends the lease they wait for: they
-/// count its time on their own machine.
+/// How long until a turn of the clock can be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedissonWaiters {
-    /// They get the message of an unlock.
-    Woken,
-    /// They get none.
-    LeftAsleep,
+pub enum TurnProgress {
+    /// It has reached its end.
+    Done,
+    /// In so many microseconds of real time: clients may still react to what they were sent.
+    WaitUs(u64),
 }
 
 impl Engine {
-    /// Moves both clocks by `ms`, stopping at each deadline on the way, so that each fires at its own instant.
-    /// How many deadlines fired.
+    /// A turn of both clocks by `ms`, which has not begun.
+    ///
+    /// # Errors
+    /// When a clock would leave its range.
+    pub fn turn_by(&self, ms: u64) -> Result<ClockTurn, ClockError> {
+        let target = self.time.clock.after(self.time.system, ms)?;
+        Ok(ClockTurn::by_us(target.monotonic_us - self.time.now.monotonic_us))
+    }
+
+    /// Turns both clocks, stopping at each deadline on the way, so that each fires at its own instant; as far as the
+    /// turn goes before clients are to react.
+    pub fn continue_turning(&mut self, turn: &mut ClockTurn) -> TurnProgress {
+        turn.begin(self.time.system.monotonic_us);
+        if let Some(wait_us) = turn.wait_us(self.time.system.monotonic_us, self.time.quiet_since_us()) {
+            return TurnProgress::WaitUs(wait_us);
+        }
+        self.keyspace.turn_quietly(turn.waiters == RedissonWaiters::LeftAsleep);
+        let progress = self.turn_by_instants(turn);
+        if let (TurnProgress::Done, Left::Us(us)) = (progress, turn.left) {
+            self.turn(us);
+        }
+        self.keyspace.set_expiry_backlog(None);
+        self.keyspace.turn_quietly(false);
+        progress
+    }
+
+    fn turn_by_instants(&mut self, turn: &mut ClockTurn) -> TurnProgress {
+        let mut next = self.earliest_in_us();
+        while let Some((due, in_us)) = next
+            && turn.left.reaches(in_us)
+        {
+            turn.left.spend(in_us);
+            let wakes = self.sessions.wakes();
+            next = self.fire_instant(turn, due, in_us);
+            if turn.settles() && self.sessions.wakes() != wakes {
+                // Firing may have taken long.
+                let now_us = self.system_now().monotonic_us;
+                turn.tell(now_us);
+                if let Some(wait_us) = turn.wait_us(now_us, 0) {
+                    return TurnProgress::WaitUs(wait_us);
+                }
+            }
+        }
+        TurnProgress::Done
+    }
+
+    /// Goes to an instant and fires all that is due there, `due` first. What is due after that, and in how many
+    /// microseconds.
+    fn fire_instant(&mut self, turn: &mut ClockTurn, mut due: Due, in_us: u64) -> Option<(Due, u64)> {
+        self.turn(in_us);
+        loop {
+            self.fire(due, Over::Reached, |fired| turn.see(fired));
+            match self.earliest_in_us() {
+                Some((next, 0)) => due = next,
+                later => return later,
+            }
+        }
+    }
+
+    /// The timeout of a client's wait has come; whether that was a turn of the clock, which has been continued.
+    pub(super) fn continue_turn(&mut self, slot: Slot) -> bool {
+        let Some(mut turn) = self.take_turn(slot) else { return false };
+        let progress = self.continue_turning(&mut turn);
+        // The turn may have disconnected the client itself.
+        let id = self.sessions.get(slot).id;
+        let order = self.keyspace.next_order();
+        let Some(blocked) = self.parked.get_mut(id) else { return true };
+        if let TurnProgress::WaitUs(us) = progress {
+            let timer = Timer { kind: TimerKind::RealWait, client: id, order };
+            let wait_ms = us.div_ceil(1000);
+            let at_ms = self.time.system.monotonic_ms().saturating_add_unsigned(wait_ms);
+            blocked.timeout = Some(self.time.timers.insert(timer, at_ms));
+            blocked.retry = Retry::Turn(turn);
+        } else if self.unblock(slot).is_some() {
+            let now = self.time.now;
+            self.answer(slot, |reply| turn.write(now, reply));
+        }
+        true
+    }
+
+    /// Takes a client's turn of the clock to its end at once. Whether the client waits for one.
+    pub(super) fn finish_turn(&mut self, slot: Slot) -> bool {
+        let Some(mut turn) = self.take_turn(slot) else { return false };
+        turn.cut();
+        let id = self.sessions.get(slot).id;
+        if let Some(blocked) = self.parked.get_mut(id) {
+            blocked.retry = Retry::Turn(turn);
+        }
+        self.continue_turn(slot)
+    }
+
+    /// The turn of the clock that a client waits for, which continues without it meanwhile.
+    fn take_turn(&mut self, slot: Slot) -> Option<Box<ClockTurn>> {
+        let id = self.sessions.get(slot).id;
+        match &mut self.parked.get_mut(id)?.retry {
+            Retry::Turn(turn) => Some(std::mem::take(turn)),
+            Retry::OnKeys(_) | Retry::Always(_) | Retry::Never => None,
+        }
+    }
+
+    /// Turns both clocks by `ms` without letting clients react on the way. How many deadlines fired.
     ///
     /// # Errors
     /// When a clock would leave its range; then nothing has moved.
     pub fn advance(&mut self, ms: u64, waiters: RedissonWaiters) -> Result<u64, ClockError> {
-        let target = self.time.clock.after(self.time.system, ms)?;
-        self.keyspace.turn_quietly(waiters == RedissonWaiters::LeftAsleep);
-        let mut fired = 0;
-        while let Some(due) = self.earliest_until(target) {
-            fired += self.go_to_and_fire(due);
-        }
-        self.turn(target.monotonic_us - self.time.now.monotonic_us);
-        self.keyspace.set_expiry_backlog(None);
-        self.keyspace.turn_quietly(false);
-        Ok(fired)
+        let mut turn = self.turn_by(ms)?.waking(waiters);
+        self.continue_turning(&mut turn);
+        Ok(turn.fired())
     }
 
-    /// Moves both clocks to the next deadline and fires all that is due there. How many fired; `None` when none is
-    /// pending within the reach of both clocks.
-    pub fn advance_to_next(&mut self, waiters: RedissonWaiters) -> Option<u64> {
-        let (first, in_us) = self.earliest_in_us()?;
-        self.keyspace.turn_quietly(waiters == RedissonWaiters::LeftAsleep);
-        let mut fired = self.go_to_and_fire((first, in_us));
-        while let Some((due, 0)) = self.earliest_in_us() {
-            fired += self.go_to_and_fire((due, 0));
-        }
-        self.keyspace.set_expiry_backlog(None);
-        self.keyspace.turn_quietly(false);
-        Some(fired)
+    /// Turns the clock later: see [`Engine::turn_as_planned`].
+    ///
+    /// # Errors
+    /// When a clock would leave its range, after the turns that are planned already.
+    pub(crate) fn plan_turn(&mut self, turn: PlannedTurn) -> Result<(), ClockError> {
+        self.time.planned.plan(turn, &self.time.clock, self.time.system)
     }
 
-    fn go_to_and_fire(&mut self, (due, in_us): (Due, u64)) -> u64 {
-        self.turn(in_us);
-        self.fire(due, Over::Reached);
-        1
+    /// A client's script or transaction has ended: turns the clock as it has asked for, once what it did has had its
+    /// effects at its own instant.
+    #[inline]
+    pub(crate) fn turn_as_planned(&mut self, slot: Slot) {
+        if !self.time.planned.is_empty() {
+            self.turn_all_planned(slot);
+        }
+    }
+
+    #[cold]
+    fn turn_all_planned(&mut self, slot: Slot) {
+        self.commit();
+        for turn in self.time.planned.take() {
+            // The range was checked when they were planned.
+            let _in_range = self.keep_active(slot, |engine| match turn {
+                PlannedTurn::Advance { ms, waiters } => engine.advance(ms, waiters).map(drop),
+                PlannedTurn::Step(ms) => engine.step_wall(ms).map(drop),
+            });
+        }
     }
 
     /// What is due first, and how far it is from now in microseconds; `None` when a clock cannot be turned so far.
@@ -62,11 +166,6 @@ impl Engine {
         };
         let in_us = self.time.now.us_until(deadlines, Over::Reached)?;
         self.time.clock.reaches_us(self.time.system, in_us).then_some((due, in_us))
-    }
-
-    fn earliest_until(&mut self, target: Now) -> Option<(Due, u64)> {
-        let left = target.monotonic_us - self.time.now.monotonic_us;
-        self.earliest_in_us().filter(|&(_, in_us)| in_us <= left)
     }
 
     fn turn(&mut self, us: u64) {

@@ -107,6 +107,14 @@ pub struct Event {
     pub name: &'static str,
 }
 
+impl Event {
+    /// Whether those who wait for the key look at it again. With entries less, or another deadline, it serves nobody
+    /// whom it did not serve before; a group of a stream that was set back waits for the next entry, as in Redis.
+    pub(super) fn wakes_waiters(self) -> bool {
+        ![events::EXPIRE, events::PERSIST, events::XDEL, events::XTRIM].contains(&self)
+    }
+}
+
 /// The events, as Redis names them.
 pub mod events {
     use super::{Event, EventClasses as Class};

@@ -44,12 +44,18 @@ impl Keyspace {
 
     /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is. O(1).
     pub fn expire_next(&mut self, now: Now, over: Over) -> bool {
+        self.expire_next_with(now, over, |_| ())
+    }
+
+    /// The same; `see` is called with the key before it goes.
+    pub fn expire_next_with(&mut self, now: Now, over: Over, see: impl FnOnce(&[u8])) -> bool {
         let Some((_, db)) = self.first_to_expire() else { return false };
         let Keyspace { databases, hasher, .. } = self;
         let until = over.until_ms(now.wall_ms());
         let Some(removed) = databases[db].remove_due(until, |key| hash_of(hasher, key)) else {
             return false;
         };
+        see(removed.entry.key());
         self.expired(db, removed, now);
         true
     }

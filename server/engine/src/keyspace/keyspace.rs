@@ -111,6 +111,16 @@ impl Keyspace {
         }
     }
 
+    /// Begins as [`Keyspace::new`] does: without keys, subscribers, watchers and waiters. The keys are left to be freed
+    /// later. O(databases), and what subscribers know.
+    pub fn reset(&mut self, seed: u64) {
+        let mut fresh = Keyspace::new(self.databases(), seed);
+        let mut garbage = self.replace_garbage();
+        self.databases.iter_mut().for_each(|database| garbage.add_database(database.take()));
+        fresh.garbage = garbage;
+        *self = fresh;
+    }
+
     /// The number of databases.
     pub fn databases(&self) -> usize {
         self.databases.len()

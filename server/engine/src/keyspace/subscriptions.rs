@@ -86,7 +86,9 @@ impl Keyspace {
     fn report_to_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
         let &Change { db, key, .. } = change;
         self.watches.changed(db, key);
-        self.waiters.signal(db, key);
+        if event.is_none_or(Event::wakes_waiters) {
+            self.waiters.signal(db, key);
+        }
         if let Some(event) = event.filter(|event| self.published.wants(event.class)) {
             self.effects.push_back(Effect::Notify { db, event, key: key.into() });
         }

@@ -59,6 +59,11 @@ impl MemoryAccount {
         monotonic_us >= self.next_look_us
     }
 
+    /// Forgets the highest sample.
+    pub fn reset_peak(&mut self) {
+        self.peak = 0;
+    }
+
     /// Records a sample of the engine's memory.
     pub fn look(&mut self, usage: MemoryUsage, monotonic_us: u64) {
         self.last = usage;

@@ -6,6 +6,8 @@ use crate::values::parse_integer;
 
 /// Strings up to this length are not worth compressing.
 const SHORT: usize = 20;
+/// Bytes of the length of a text and of a payload's footer, at most.
+const FOOTER: usize = 9 + 10;
 /// The longest text of an integer that is stored as one.
 const INTEGER: usize = 11;
 
@@ -76,6 +78,8 @@ impl Writer {
     pub fn string(&mut self, text: &[u8]) {
         let integer = if text.len() <= INTEGER { parse_integer(text) } else { None };
         if !integer.is_some_and(|value| self.integer(value)) && !self.compress(text) {
+            // With the footer, for which a large text would be moved else.
+            self.out.reserve(text.len() + FOOTER);
             self.length(text.len());
             self.out.extend_from_slice(text);
         }

@@ -36,10 +36,21 @@ pub(crate) struct SlowFunction {
 impl Scripts {
     /// An interpreter with these parameters.
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        let control = Arc::new(ScriptControl::new());
+        Scripts::controlled_by(Arc::new(ScriptControl::new()), config, seed)
+    }
+
+    fn controlled_by(control: Arc<ScriptControl>, config: &Config, seed: u64) -> Self {
         let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
         let runtime = Some(Box::new(Runtime::new(options, control.clone())));
         Scripts { runtime, control, libraries: Libraries::new(seed), slow: None }
+    }
+
+    /// Begins anew, with the same seed or another: no script, no library, and a fresh interpreter. Not while a script
+    /// runs.
+    pub(crate) fn reset(&mut self, config: &Config, seed: u64) {
+        debug_assert!(!self.is_running(), "who resets it is no script");
+        // Other threads know this control.
+        *self = Scripts::controlled_by(self.control.clone(), config, seed);
     }
 
     /// What other threads may see of a running script, and how they stop it.

@@ -1,19 +1,36 @@
 //! `CLOCK.*`: a test turns the two hands.
 
-use crate::core::{Call, Engine, Handler, RedissonWaiters};
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
+use crate::core::{
+    BlockingEngineHandler, Call, ClockTurn, Engine, EngineHandler, Handler, Origin, PlannedTurn,
+    RedissonWaiters, Retry, Settle, TurnProgress,
+};
+use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors};
 use crate::time::{Clock, ClockError, Mode, Over};
 use lockwheel_resp::Reply;
+use std::time::Duration;
 
-/// Moving time inside a script or a transaction would break its one instant: the clock moves when it has ended.
-const FLAGS: Flags =
-    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+/// Moving time inside a script or a transaction would break its one instant.
+const FLAGS: Flags = Flags::of(&[FROM_SCRIPTS, Flags::NOSCRIPT]);
+/// Of those that scripts may call too: the clock moves when the script has ended.
+const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range", "ERR value is not an integer or out of range"];
 
-const fn row(name: &'static str, arity: i32, handler: crate::core::EngineHandler) -> Row<Handler> {
+const TURN_ERRORS: &[&str] = &[
+    "ERR time is out of range",
+    "ERR value is not an integer or out of range",
+    "ERR value is out of range, must be positive",
+    "ERR syntax error",
+];
+const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed from script");
+
+const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
+}
+
+const fn blocking_row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::BlockingEngine(handler)).categories(&["control"])
 }
 
 /// The rows of this file.
@@ -38,37 +55,40 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall hand to the system's time and lets both run.")
         .help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
-    row("clock.advance", -2, advance)
+    blocking_row("clock.advance", -2, advance)
+        .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands, firing each deadline on the way at its own instant.")
         .help(&[
-            "CLOCK.ADVANCE <milliseconds> [NOWAKE]",
+            "CLOCK.ADVANCE <milliseconds> [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
             "    Move both hands; each deadline on the way fires at its own instant. Redisson's \
              waiters for what ends so",
-            "    are told, but with NOWAKE.",
+            "    are told, but with NOWAKE. With SETTLE, after each instant at which clients were sent something:",
+            "    go on when no command has come for so long in real time. LIMIT is for all of it; default: 5000.",
+            "    Called from a script, it happens when the script has ended.",
         ])
-        .syntax("milliseconds [NOWAKE]")
-        .errors(&[
-            "ERR time is out of range",
-            "ERR value is not an integer or out of range",
-            "ERR syntax error",
-        ]),
-    row("clock.next", -1, next)
+        .syntax("milliseconds [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
+        .errors(TURN_ERRORS),
+    blocking_row("clock.next", -1, next)
+        .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves both hands to the next deadline and fires it.")
         .help(&[
-            "CLOCK.NEXT [COUNT <count>] [NOWAKE]",
-            "    Move both hands to the next deadline and fire it.",
+            "CLOCK.NEXT [COUNT <count>] [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
+            "    Move both hands to the next deadline and fire it, with all others at that instant; tell what it was.",
         ])
-        .syntax("[COUNT count] [NOWAKE]")
+        .syntax("[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds:integer [LIMIT milliseconds]]")
         .errors(&["ERR syntax error", "ERR value is out of range, must be positive"]),
     row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves the wall hand alone, forward or backward.")
         .help(&[
             "CLOCK.STEP <milliseconds>",
-            "    Move the wall hand alone, as when a system's clock is set.",
+            "    Move the wall hand alone, as when a system's clock is set. Called from a script, it happens when \
+             the",
+            "    script has ended.",
         ])
+        .flags(&[FROM_SCRIPTS])
         .syntax("milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
     row("clock.set", 2, set)
@@ -119,15 +139,6 @@ fn reply_wall(engine: &Engine, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn reply_fired(engine: &Engine, fired: u64, reply: &mut dyn Reply) -> Outcome {
-    reply.map(2);
-    reply.bulk(b"wall");
-    reply.integer(engine.now().wall_ms());
-    reply.bulk(b"fired");
-    reply.integer(fired as i64);
-    Ok(())
-}
-
 fn freeze(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.freeze();
     reply_wall(engine, reply)
@@ -143,48 +154,98 @@ fn reset(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     reply_wall(engine, reply)
 }
 
-fn advance(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+/// The options of a turn of both hands.
+#[derive(Debug, Default)]
+struct TurnOptions {
+    count: Option<u64>,
+    waiters: RedissonWaiters,
+    settle: Option<Settle>,
+}
+
+impl TurnOptions {
+    /// Reads them from argument `at` to the end, each at most once; `counts`: whether COUNT is one.
+    fn parse(args: Args<'_>, mut at: usize, counts: bool) -> Result<Self, CommandError> {
+        let positive = |at| {
+            let number = args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
+            number.map(i64::unsigned_abs)
+        };
+        let mut options = TurnOptions::default();
+        while at < args.len() {
+            let has_value = at + 1 < args.len();
+            if args.is(at, "nowake") && options.waiters == RedissonWaiters::Woken {
+                options.waiters = RedissonWaiters::LeftAsleep;
+                at += 1;
+            } else if args.is(at, "count") && counts && options.count.is_none() && has_value {
+                options.count = Some(positive(at + 1)?);
+                at += 2;
+            } else if args.is(at, "settle") && options.settle.is_none() && has_value {
+                let quiet = Duration::from_millis(positive(at + 1)?);
+                let has_limit = args.is(at + 2, "limit") && at + 3 < args.len();
+                let limit =
+                    if has_limit { Duration::from_millis(positive(at + 3)?) } else { Settle::DEFAULT_LIMIT };
+                options.settle = Some(Settle::new(quiet, limit));
+                at += if has_limit { 4 } else { 2 };
+            } else {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn advance(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
     let ms = u64::try_from(args.int(1)?).map_err(|_| errors::NOT_AN_INTEGER)?;
-    let wake = match args.from(2) {
-        [] => RedissonWaiters::Woken,
-        [word] if word.eq_ignore_ascii_case(b"nowake") => RedissonWaiters::LeftAsleep,
-        _ => return Err(errors::SYNTAX),
-    };
-    let fired = engine.keep_active(call.slot, |engine| engine.advance(ms, wake))?;
-    reply_fired(engine, fired, reply)
+    let TurnOptions { waiters, settle, .. } = TurnOptions::parse(args, 2, false)?;
+    if call.origin() == Origin::Script {
+        if settle.is_some() {
+            return Err(SETTLES_IN_SCRIPT);
+        }
+        engine.plan_turn(PlannedTurn::Advance { ms, waiters })?;
+        reply.ok();
+        return Ok(Flow::Done);
+    }
+    let turn = engine.turn_by(ms)?.waking(waiters).settling(settle);
+    Ok(begin(engine, call, turn, reply))
 }
 
-fn next(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (mut count, mut wake) = (None, RedissonWaiters::Woken);
-    let mut at = 1;
-    while at < args.len() {
-        if args.is(at, "nowake") && wake == RedissonWaiters::Woken {
-            wake = RedissonWaiters::LeftAsleep;
-            at += 1;
-        } else if args.is(at, "count") && count.is_none() && at + 1 < args.len() {
-            count = Some(args.int_in(at + 1, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?);
-            at += 2;
-        } else {
-            return Err(errors::SYNTAX);
+fn next(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let TurnOptions { count, waiters, settle } = TurnOptions::parse(args, 1, true)?;
+    let turn = ClockTurn::to_next(count.unwrap_or(1)).waking(waiters).settling(settle);
+    Ok(begin(engine, call, turn, reply))
+}
+
+/// Turns the clock. The client waits while others react to that.
+fn begin(engine: &mut Engine, call: Call<'_>, mut turn: ClockTurn, reply: &mut dyn Reply) -> Flow<Retry> {
+    match engine.keep_active(call.slot, |engine| engine.continue_turning(&mut turn)) {
+        TurnProgress::Done => {
+            turn.write(engine.now(), reply);
+            Flow::Done
         }
-    }
-    let mut fired = None;
-    for _ in 0..count.unwrap_or(1) {
-        let more = engine.keep_active(call.slot, |engine| engine.advance_to_next(wake));
-        let Some(more) = more else { break };
-        fired = Some(fired.unwrap_or(0) + more);
-    }
-    match fired {
-        Some(fired) => reply_fired(engine, fired, reply),
-        None => {
-            reply.null();
-            Ok(())
+        TurnProgress::WaitUs(us) => {
+            let retry = Retry::Turn(Box::new(turn));
+            Wait { real_time: true, ..Wait::new(retry, Some(us.div_ceil(1000)), Null::Bulk) }.into()
         }
     }
 }
 
-fn step(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.step_wall(args.int(1)?)?;
+fn step(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let ms = args.int(1)?;
+    if call.origin() == Origin::Script {
+        engine.plan_turn(PlannedTurn::Step(ms))?;
+        reply.ok();
+        return Ok(());
+    }
+    engine.step_wall(ms)?;
     reply_wall(engine, reply)
 }
 

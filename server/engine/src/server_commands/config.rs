@@ -1,6 +1,6 @@
 //! CONFIG: the parameters of the server.
 
-use crate::config::Config;
+use crate::config::{Config, HostChanges, HostRefusal};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Counters;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
@@ -68,14 +68,15 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let local = engine.session(call.slot).peer.is_local();
     let host = engine.environment.host.clone();
-    let listen =
-        |changed: &Config| host.is_some_and(|host| host.listen(&changed.bind_addresses(), changed.port));
+    let follow = |parameters: &Config, changes: HostChanges| {
+        host.map_or(Err(HostRefusal::Listening), |host| host.follow(parameters, changes))
+    };
     let before = engine.config.clone();
-    let set = engine.config.set_and_listen(&pairs, local, listen);
+    let set = engine.config.set_with_host(&pairs, local, follow);
     set.map_err(|error| CommandError::new(error.as_bytes()))?;
     engine.apply_config(&before);
-    if engine.config.port != before.port {
-        engine.environment.identity.process.port = engine.config.port;
+    if engine.config.shown_port() != before.shown_port() {
+        engine.environment.identity.process.port = engine.config.shown_port();
     }
     reply.ok();
     Ok(())

@@ -270,7 +270,8 @@ fn list(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
             let missing = CommandError::text("ERR library name argument was not given");
             pattern = Some(args.get(at).ok_or(missing)?);
         } else {
-            return Err(unknown("ERR Unknown argument ", &args[at]));
+            // Redis leaves the line ends at the end of this one, which all become spaces.
+            return Err(CommandError::new([b"ERR Unknown argument ", quotable(&args[at])].concat()));
         }
         at += 1;
     }

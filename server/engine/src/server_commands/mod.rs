@@ -10,16 +10,19 @@ mod command_docs;
 mod command_info;
 mod config;
 mod connection;
+mod control;
 mod debug;
 mod fcall;
 mod function_payload;
 mod functions;
 mod info;
 mod lolwut;
+mod migrate;
 mod modules;
 mod persistence;
 mod pubsub;
 mod replication;
+mod script_rows;
 mod script_run;
 mod scripting;
 mod shutdown;
@@ -40,6 +43,7 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     connection::ROWS,
     info::ROWS,
     lolwut::ROWS,
+    migrate::ROWS,
     modules::ROWS,
     persistence::ROWS,
     pubsub::ROWS,
@@ -55,4 +59,5 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     transactions::ROWS,
     clock::ROWS,
     awaits::ROWS,
+    control::ROWS,
 ];

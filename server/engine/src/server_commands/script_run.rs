@@ -1,5 +1,6 @@
 //! How scripts and functions are run: the engine is the host that they call.
 
+use super::script_rows::{NEGATIVE_KEYS, TOO_MANY_KEYS};
 use crate::core::permit::{Caller, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
@@ -8,20 +9,15 @@ use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryId, EntryKind, Host, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The error of a read-only call of what may write.
-pub(super) const WRITES: CommandError =
-    CommandError::text("ERR Can not execute a script with write flag using *_ro command.");
-
 /// The keys and arguments behind their number.
 ///
 /// # Errors
 /// The number is negative, or there are fewer words.
 pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, CommandError> {
     if keys > args.len() as i64 - 3 {
-        return Err(CommandError::text("ERR Number of keys can't be greater than number of args"));
+        return Err(CommandError::text(TOO_MANY_KEYS));
     }
-    let keys =
-        usize::try_from(keys).map_err(|_| CommandError::text("ERR Number of keys can't be negative"))?;
+    let keys = usize::try_from(keys).map_err(|_| CommandError::text(NEGATIVE_KEYS))?;
     let (keys, arguments) = args.from(3).split_at(keys);
     Ok(ScriptInputs { keys, arguments })
 }
@@ -59,6 +55,9 @@ pub(super) fn run(
     }
     // SELECT in a script affects only the script.
     engine.sessions.get_mut(call.slot).db = call.db;
+    if call.origin() == Origin::Client {
+        engine.turn_as_planned(call.slot);
+    }
     Ok(())
 }
 
@@ -89,6 +88,7 @@ pub(super) fn log(level: u8, message: &[u8]) {
 struct Script {
     read_only: bool,
     restricted: bool,
+    has_control: bool,
 }
 
 impl Caller for Script {
@@ -100,6 +100,10 @@ impl Caller for Script {
 
     fn is_restricted(&self) -> bool {
         self.restricted
+    }
+
+    fn has_control(&self) -> bool {
+        self.has_control
     }
 }
 
@@ -133,7 +137,8 @@ impl Host for ScriptHost<'_> {
     fn call(&mut self, argv: &[&[u8]], reply: &mut dyn Reply) {
         let args = Args::new(argv);
         let restricted = self.engine.switches.restricts_scripts;
-        let script = Script { read_only: self.read_only, restricted };
+        let has_control = self.engine.config.control;
+        let script = Script { read_only: self.read_only, restricted, has_control };
         let (id, writes) = match decide(&script, &self.engine.commands, args) {
             Ok(command) => (command.id, command.has(Flags::WRITE)),
             Err(refusal) => return self.engine.refuse_call(refusal, args, reply),

@@ -1,69 +1,38 @@
 //! Scripts: EVAL and its relatives, SCRIPT.
 
-use super::script_run::{self, WRITES, inputs};
+use super::script_rows::{KEYS, KEYS_READ, NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
+use super::script_run;
 use crate::core::{Call, Engine, Handler};
 use crate::scripts::{Scripts, kill_error};
-use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryKind, Runtime, ScriptId};
 
-const EVAL_FLAGS: Flags = Flags::of(&[
-    Flags::NOSCRIPT,
-    Flags::STALE,
-    Flags::SKIP_MONITOR,
-    Flags::MAY_REPLICATE,
-    Flags::NO_MANDATORY_KEYS,
-    Flags::MOVABLEKEYS,
-]);
-const EVAL_RO_FLAGS: Flags = Flags::of(&[
-    Flags::NOSCRIPT,
-    Flags::STALE,
-    Flags::SKIP_MONITOR,
-    Flags::READONLY,
-    Flags::NO_MANDATORY_KEYS,
-    Flags::MOVABLEKEYS,
-]);
-const EVAL_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE]);
-const EVAL_RO_KEYS: KeySpec = KeySpec::counted(2, &[KeyFlags::RO, KeyFlags::ACCESS]);
-const EVAL_ERRORS: &[&str] = &[
-    "ERR value is not an integer or out of range",
-    "ERR Number of keys can't be greater than number of args",
-    "ERR Number of keys can't be negative",
-];
+const EVAL_FLAGS: &[Flags] = &[RUNS, Flags::MAY_REPLICATE];
+const EVAL_ERRORS: &[&str] = &["ERR value is not an integer or out of range", TOO_MANY_KEYS, NEGATIVE_KEYS];
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("eval", -3, Handler::Engine(eval))
-        .flags(&[EVAL_FLAGS])
-        .categories(&["scripting"])
-        .keys(&[
-            EVAL_KEYS.notes("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")
-        ])
+    writing("eval", Handler::Engine(eval))
+        .flags(EVAL_FLAGS)
         .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
-    Row::new("eval_ro", -3, Handler::Engine(eval_ro))
-        .flags(&[EVAL_RO_FLAGS])
-        .categories(&["scripting"])
-        .keys(&[EVAL_RO_KEYS
-            .notes("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")])
+    reading("eval_ro", Handler::Engine(eval_ro))
         .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script that may not write.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
-    Row::new("evalsha", -3, Handler::Engine(evalsha))
-        .flags(&[EVAL_FLAGS])
-        .categories(&["scripting"])
-        .keys(&[EVAL_KEYS])
+    writing("evalsha", Handler::Engine(evalsha))
+        .flags(EVAL_FLAGS)
+        .keys(KEYS)
         .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
         .errors(EVAL_ERRORS),
-    Row::new("evalsha_ro", -3, Handler::Engine(evalsha_ro))
-        .flags(&[EVAL_RO_FLAGS])
-        .categories(&["scripting"])
-        .keys(&[EVAL_RO_KEYS])
+    reading("evalsha_ro", Handler::Engine(evalsha_ro))
+        .keys(KEYS_READ)
         .about("scripting", "7.0.0", "Depends on the script that is executed.")
         .summary("Runs a script by its SHA-1 digest; it may not write.")
         .syntax("sha1 numkeys [key [key ...]] [arg [arg ...]]")
@@ -174,12 +143,12 @@ fn run(
     lookup: Lookup,
     read_only: bool,
 ) -> Outcome {
-    let inputs = inputs(args, args.int(2)?)?;
+    let inputs = script_run::inputs(args, args.int(2)?)?;
     let runtime = engine.scripts.idle()?;
     let id = lookup(runtime, &args[1])?;
     let flags = runtime.flags(id);
     if flags.shebang && read_only && !flags.no_writes {
-        return Err(WRITES);
+        return Err(CommandError::text(WRITES));
     }
     script_run::run(engine, call, args, id.into(), inputs, read_only || flags.no_writes, reply)
 }

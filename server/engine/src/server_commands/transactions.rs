@@ -74,6 +74,7 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
             break;
         }
     }
+    engine.turn_as_planned(call.slot);
     Ok(())
 }
 

@@ -60,7 +60,7 @@ fn is_key(spec: &KeySpec) -> bool {
 }
 
 /// The number that C's `atoi` reads: what stands in front of the first byte that is no digit, in 32 bits.
-fn atoi(text: &[u8]) -> i32 {
+pub(crate) fn atoi(text: &[u8]) -> i32 {
     let text = match text.iter().position(|byte| !byte.is_ascii_whitespace() && *byte != 0x0b) {
         Some(start) => &text[start..],
         None => return 0,

@@ -21,6 +21,7 @@ mod wait;
 
 pub use args::{Args, parse_timeout_ms};
 pub use error::{CommandError, errors, quotable};
+pub(crate) use find_keys::atoi;
 pub use flags::{Flags, KeyFlags};
 pub use flow::{BlockingOutcome, Flow, Outcome};
 pub use id::CommandId;

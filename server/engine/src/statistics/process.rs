@@ -80,6 +80,11 @@ impl Identity {
         Identity { process: Process::default(), run_id: hex_id(rng), replication_id: hex_id(rng) }
     }
 
+    /// Takes the ids that a server with this source of random choices begins with.
+    pub(crate) fn reset(&mut self, rng: &mut Rng) {
+        (self.run_id, self.replication_id) = (hex_id(rng), hex_id(rng));
+    }
+
     /// Takes another id for replication, chosen at random.
     pub(crate) fn renew_replication_id(&mut self, rng: &mut Rng) {
         self.replication_id = hex_id(rng);

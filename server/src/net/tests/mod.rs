@@ -6,7 +6,7 @@ mod panics;
 mod slow;
 
 use super::hooks::Point;
-use super::{AcceptRuntime, Endpoints, Listeners, Shared, Threads};
+use super::{AcceptRuntime, Listeners, Shared, Threads};
 use client::Client;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::Config;
@@ -41,12 +41,12 @@ fn server(threads: usize) -> Server {
     config.busy_reply_threshold = 1;
     let mut listeners = Listeners::bind(&config).expect("loopback has a free port");
     listeners.take_file();
-    let (endpoints, port) = (Endpoints::of(&config), listeners.port());
-    let threads = Threads::new(threads, endpoints, listeners, |now| Engine::new(config, 7, now));
+    let port = listeners.port();
+    let threads = Threads::new(threads, listeners, |now| Engine::new(config, 7, now));
     let threads = threads.expect("the system has threads and sockets");
     let shared = threads.shared().clone();
     threads
-        .start(AcceptRuntime::new(false).expect("the system has a runtime"))
+        .start(AcceptRuntime::new(false).expect("the system has a runtime"), None)
         .expect("the system has threads");
     Server { shared, port }
 }

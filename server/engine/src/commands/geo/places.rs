@@ -3,7 +3,8 @@
 use super::cell::{Cell, MERCATOR, STEPS_MAX};
 use super::earth::{Place, Point};
 use super::request::{point, unit};
-use crate::commands::sorted_sets::change::{Policy, add};
+use crate::commands::sorted_sets::change::add;
+use crate::commands::sorted_sets::policy::AddOptions;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::ZSet;
@@ -57,19 +58,11 @@ const fn read_row(name: &'static str, arity: i32, handler: DataHandler) -> Row<D
 }
 
 fn geoadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (mut policy, mut ch, mut at) = (Policy::default(), false, 2);
-    loop {
-        if args.is(at, "nx") {
-            policy.nx = true;
-        } else if args.is(at, "xx") {
-            policy.xx = true;
-        } else if args.is(at, "ch") {
-            ch = true;
-        } else {
-            break;
-        }
+    let (mut options, mut at) = (AddOptions::default(), 2);
+    while options.read_common(args, at) {
         at += 1;
     }
+    let AddOptions { policy, ch } = options;
     let words = args.len() - at;
     if words == 0 || !words.is_multiple_of(3) || (policy.nx && policy.xx) {
         return Err(errors::SYNTAX);

@@ -13,6 +13,7 @@ use crate::values::{Encodings, ZSet, zset};
 use lockwheel_resp::Reply;
 
 const SOURCE: &[KeyFlags] = &[KeyFlags::RO, KeyFlags::ACCESS];
+const READS: &[KeySpec] = &[KeySpec::one(1, SOURCE)];
 const DESTINATION: &[KeyFlags] = &[KeyFlags::OW, KeyFlags::UPDATE];
 
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
@@ -33,9 +34,7 @@ const OF_RADIUS: &str = "O(N+log(M)) where N is the number of elements inside th
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
-    row("geosearch", -7, geosearch)
-        .flags(&[Flags::READONLY])
-        .keys(&[KeySpec::one(1, SOURCE)])
+    reads("geosearch", -7, geosearch)
         .about("geo", "6.2.0", OF_AREA)
         .summary("Returns the places within a circle or a box.")
         .history(&[("7.0.0", "Added support for uppercase unit names.")])
@@ -69,18 +68,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "key longitude latitude radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY@6.2.0]] [order: ASC | DESC] [STORE key] [STOREDIST key]",
         )
-        .errors(&[
-            "ERR syntax error",
-            NOT_AN_INTEGER,
-            NOT_A_FLOAT,
-            INVALID_PAIR,
-            NO_RADIUS,
-            NEGATIVE_RADIUS,
-            UNKNOWN_UNIT,
-            COUNT,
-            ANY,
-            STORES_AND_TELLS,
-        ]),
+        .errors(STORED_RADIUS_ERRORS),
     stores("georadiusbymember", -5, georadiusbymember, BY_MEMBER_KEYS)
         .about("geo", "3.2.0", OF_RADIUS)
         .summary("Returns or stores the places within a circle around a member.")
@@ -93,20 +81,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "key member radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY]] [order: ASC | DESC] [STORE key] [STOREDIST key]",
         )
-        .errors(&[
-            "ERR syntax error",
-            NOT_AN_INTEGER,
-            NO_SUCH_PLACE,
-            NO_RADIUS,
-            NEGATIVE_RADIUS,
-            UNKNOWN_UNIT,
-            COUNT,
-            ANY,
-            STORES_AND_TELLS,
-        ]),
-    row("georadius_ro", -6, georadius_ro)
-        .flags(&[Flags::READONLY])
-        .keys(&[KeySpec::one(1, SOURCE)])
+        .errors(STORED_BY_MEMBER_ERRORS),
+    reads("georadius_ro", -6, georadius_ro)
         .about("geo", "3.2.10", OF_RADIUS)
         .summary("Returns the places within a circle around a point.")
         .history(&[("6.2.0", "Added the `ANY` option for `COUNT`.")])
@@ -115,20 +91,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "key longitude latitude radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY@6.2.0]] [order: ASC | DESC]",
         )
-        .errors(&[
-            "ERR syntax error",
-            NOT_AN_INTEGER,
-            NOT_A_FLOAT,
-            INVALID_PAIR,
-            NO_RADIUS,
-            NEGATIVE_RADIUS,
-            UNKNOWN_UNIT,
-            COUNT,
-            ANY,
-        ]),
-    row("georadiusbymember_ro", -5, georadiusbymember_ro)
-        .flags(&[Flags::READONLY])
-        .keys(&[KeySpec::one(1, SOURCE)])
+        .errors(RADIUS_ERRORS),
+    reads("georadiusbymember_ro", -5, georadiusbymember_ro)
         .about("geo", "3.2.10", OF_RADIUS)
         .summary("Returns the places within a circle around a member.")
         .deprecated("6.2.0", "`GEOSEARCH` with the `BYRADIUS` and `FROMMEMBER` arguments")
@@ -136,38 +100,43 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "key member radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY]] [order: ASC | DESC]",
         )
-        .errors(&[
-            "ERR syntax error",
-            NOT_AN_INTEGER,
-            NO_SUCH_PLACE,
-            NO_RADIUS,
-            NEGATIVE_RADIUS,
-            UNKNOWN_UNIT,
-            COUNT,
-            ANY,
-        ]),
+        .errors(BY_MEMBER_ERRORS),
 ];
 
-macro_rules! area_errors {
+/// The errors of every search, and more.
+macro_rules! search_errors {
     ($($more:expr),*) => {
         &[
             "ERR syntax error",
             NOT_AN_INTEGER,
-            NOT_A_FLOAT,
-            INVALID_PAIR,
-            NO_SUCH_PLACE,
             NO_RADIUS,
             NEGATIVE_RADIUS,
-            "ERR need numeric width",
-            "ERR need numeric height",
-            "ERR height or width cannot be negative",
             UNKNOWN_UNIT,
             COUNT,
             ANY,
-            "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for *",
-            "ERR exactly one of BYRADIUS and BYBOX can be specified for *",
             $($more),*
         ]
+    };
+}
+
+const RADIUS_ERRORS: &[&str] = search_errors!(NOT_A_FLOAT, INVALID_PAIR);
+const STORED_RADIUS_ERRORS: &[&str] = search_errors!(NOT_A_FLOAT, INVALID_PAIR, STORES_AND_TELLS);
+const BY_MEMBER_ERRORS: &[&str] = search_errors!(NO_SUCH_PLACE);
+const STORED_BY_MEMBER_ERRORS: &[&str] = search_errors!(NO_SUCH_PLACE, STORES_AND_TELLS);
+
+macro_rules! area_errors {
+    ($($more:expr),*) => {
+        search_errors!(
+            NOT_A_FLOAT,
+            INVALID_PAIR,
+            NO_SUCH_PLACE,
+            "ERR need numeric width",
+            "ERR need numeric height",
+            "ERR height or width cannot be negative",
+            "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for *",
+            "ERR exactly one of BYRADIUS and BYBOX can be specified for *"
+            $(, $more)*
+        )
     };
 }
 
@@ -188,6 +157,10 @@ const BY_MEMBER_KEYS: &[KeySpec] = &[
 
 const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, arity, handler).categories(&["geo"])
+}
+
+const fn reads(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
+    row(name, arity, handler).flags(&[Flags::READONLY]).keys(READS)
 }
 
 const fn stores(

@@ -1,11 +1,11 @@
 //! The commands that read hashes.
 
-use crate::commands::sample::{self, Draw};
+use crate::commands::sample::{Sampled, pair_row, sample};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
-use crate::keyspace::{Rng, Tx};
-use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::Hash;
-use lockwheel_resp::{Protocol, Reply};
+use lockwheel_resp::Reply;
 
 const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
@@ -72,20 +72,11 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .summary("All fields of a hash with their values.")
         .syntax("key")
         .tips(&["nondeterministic_output_order"]),
-    Row::new("hrandfield", -2, hrandfield as DataHandler)
-        .flags(&[Flags::READONLY])
+    pair_row("hrandfield", hrandfield)
         .categories(&["hash"])
-        .keys(READS)
         .about("hash", "6.2.0", "O(N) where N is the number of fields returned")
         .summary("Random fields of a hash; a negative count draws with repetition.")
-        .syntax("key [options: count [WITHVALUES]]")
-        .tips(&["nondeterministic_output"])
-        .errors(&[
-            "ERR syntax error",
-            "ERR value is not an integer or out of range",
-            "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
-            "ERR value is out of range",
-        ]),
+        .syntax("key [options: count [WITHVALUES]]"),
     Row::new("hscan", -3, hscan as DataHandler)
         .flags(&[Flags::READONLY])
         .categories(&["hash"])
@@ -168,39 +159,19 @@ fn hgetall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    // Drawn before the hash is borrowed.
-    let mut rng = Rng::new(tx.rng().next_u64());
-    if args.len() == 2 {
-        let field = tx.read::<Hash>(&args[1])?.and_then(|hash| sample::one(hash, &mut rng));
-        bulk_or_null(field.map(|(field, _)| field), reply);
-        return Ok(());
-    }
-    let draw = Draw::parse(args, 2)?;
-    let with_values = args.is(3, "withvalues");
-    if args.len() > 4 || (args.len() == 4 && !with_values) {
-        return Err(errors::SYNTAX);
-    }
-    if with_values && draw.count() > i64::MAX as u64 / 2 {
-        return Err(errors::OUT_OF_RANGE);
-    }
-    let Some(hash) = tx.read::<Hash>(&args[1])? else {
-        reply.array(0);
-        return Ok(());
-    };
-    let len = draw.len(hash.len())?;
-    let nested = with_values && reply.protocol() == Protocol::Resp3;
-    reply.array(if with_values && !nested { len * 2 } else { len });
-    sample::draw(hash, draw, len, &mut rng, |(field, value)| {
-        if nested {
-            reply.array(2);
-        }
+impl Sampled for Hash {
+    const WITH_SECOND: Option<&'static str> = Some("withvalues");
+
+    fn write((field, value): (&[u8], &[u8]), with_value: bool, reply: &mut dyn Reply) {
         reply.bulk(field);
-        if with_values {
+        if with_value {
             reply.bulk(value);
         }
-    });
-    Ok(())
+    }
+}
+
+fn hrandfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    sample::<Hash>(tx, args, reply)
 }
 
 fn hscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -1,10 +1,10 @@
 //! The commands that read one set.
 
-use crate::commands::sample::{self, Draw};
+use crate::commands::sample::{Sampled, sample};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
-use crate::keyspace::{Rng, Tx};
-use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::Set;
+use crate::keyspace::Tx;
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::values::{Set, Text};
 use lockwheel_resp::Reply;
 
 const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
@@ -42,7 +42,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("set", "1.0.0", "O(1)")
         .summary("The number of members of a set.")
         .syntax("key"),
-    // Its count has a bound of its own (`sample::REPEATED_MAX`): an error that Redis has no text for.
+    // Its count has a bound of its own (`REPEATED_MAX` of `sample/`): an error that Redis has no text for.
     Row::new("srandmember", -2, srandmember as DataHandler)
         .flags(&[Flags::READONLY])
         .categories(&["set"])
@@ -106,28 +106,16 @@ fn scard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
+impl Sampled for Set {
+    const WITH_SECOND: Option<&'static str> = None;
+
+    fn write(member: Text<'_>, _: bool, reply: &mut dyn Reply) {
+        reply.bulk(&member);
+    }
+}
+
 fn srandmember(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    // Drawn before the set is borrowed.
-    let mut rng = Rng::new(tx.rng().next_u64());
-    if args.len() == 2 {
-        match tx.read::<Set>(&args[1])?.and_then(|set| sample::one(set, &mut rng)) {
-            Some(member) => reply.bulk(&member),
-            None => reply.null(),
-        }
-        return Ok(());
-    }
-    if args.len() > 3 {
-        return Err(errors::SYNTAX);
-    }
-    let draw = Draw::parse(args, 2)?;
-    let Some(set) = tx.read::<Set>(&args[1])? else {
-        reply.array(0);
-        return Ok(());
-    };
-    let len = draw.len(set.len())?;
-    reply.array(len);
-    sample::draw(set, draw, len, &mut rng, |member| reply.bulk(&member));
-    Ok(())
+    sample::<Set>(tx, args, reply)
 }
 
 fn sscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -3,6 +3,9 @@
 use crate::values::{List, Set, Value, ZSet};
 use std::ops::Range;
 
+/// Bytes of an element for which there is room from the start.
+const USUAL: usize = 8;
+
 /// Texts by number.
 #[derive(Debug, Default)]
 pub(super) struct Elements {
@@ -38,8 +41,11 @@ impl Elements {
 
 impl<T: AsRef<[u8]>> FromIterator<T> for Elements {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
-        let mut elements = Elements::default();
-        texts.into_iter().for_each(|text| elements.push(text.as_ref()));
+        let texts = texts.into_iter();
+        let (count, _) = texts.size_hint();
+        let mut elements =
+            Elements { bytes: Vec::with_capacity(count * USUAL), places: Vec::with_capacity(count) };
+        texts.for_each(|text| elements.push(text.as_ref()));
         elements
     }
 }

@@ -1,6 +1,7 @@
 //! The commands that add, score and remove members of one sorted set.
 
 use super::bounds::{Members, Scores};
+use super::policy::{AddOptions, Fate, Policy};
 use crate::commands::ranges::index_range;
 use crate::keyspace::{Edit, Event, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -88,101 +89,27 @@ const fn remove_row(name: &'static str, handler: DataHandler) -> Row<DataHandler
     Row::new(name, 4, handler).flags(&[Flags::WRITE]).categories(&["sortedset"]).keys(DELETES)
 }
 
-/// What ZADD may do to a member.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::commands) struct Policy {
-    /// Add, but never change an existing one.
-    pub(in crate::commands) nx: bool,
-    /// Change, but add none.
-    pub(in crate::commands) xx: bool,
-    /// Change to a greater score only.
-    gt: bool,
-    /// Change to a lower score only.
-    lt: bool,
-    /// Add the score to the existing one.
-    incr: bool,
-}
-
-/// What ZADD did to a member.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
-    /// The policy left it as it was.
-    Refused,
-    /// It is new.
-    Added(f64),
-    /// It has another score.
-    Updated(f64),
-    /// It already had this score.
-    Same(f64),
-}
-
-impl Policy {
-    fn put(self, set: &mut Edit<'_, ZSet>, member: &[u8], score: f64) -> Result<Fate, CommandError> {
-        let Policy { nx, xx, gt, lt, incr } = self;
-        let mut score = score;
-        if nx || xx || gt || lt || incr {
-            match set.value.score(member) {
-                None if xx => return Ok(Fate::Refused),
-                None => {}
-                Some(_) if nx => return Ok(Fate::Refused),
-                Some(old) => {
-                    score += if incr { old } else { 0.0 };
-                    if score.is_nan() {
-                        return Err(errors::SCORE_IS_NAN);
-                    }
-                    if (gt && score <= old) || (lt && score >= old) {
-                        return Ok(Fate::Refused);
-                    }
-                }
-            }
-        }
-        Ok(match set.value.insert(member, score, set.encodings) {
-            None => Fate::Added(score),
-            Some(old) if old == score => Fate::Same(score),
-            Some(_) => Fate::Updated(score),
-        })
-    }
-}
-
-/// Where ZADD's pairs begin, its policy, and whether it counts what changed.
-fn parse_zadd(args: Args<'_>) -> Result<(usize, Policy, bool), CommandError> {
-    let (mut policy, mut ch, mut at) = (Policy::default(), false, 2);
-    loop {
-        if args.is(at, "nx") {
-            policy.nx = true;
-        } else if args.is(at, "xx") {
-            policy.xx = true;
-        } else if args.is(at, "gt") {
-            policy.gt = true;
-        } else if args.is(at, "lt") {
-            policy.lt = true;
-        } else if args.is(at, "incr") {
-            policy.incr = true;
-        } else if args.is(at, "ch") {
-            ch = true;
-        } else {
-            break;
-        }
+/// Where ZADD's pairs begin, and its options.
+fn parse_zadd(args: Args<'_>) -> Result<(usize, AddOptions), CommandError> {
+    let (mut options, mut at) = (AddOptions::default(), 2);
+    // A score begins with a digit or a sign, but for the infinite ones.
+    let is_word = |at| args.get(at).is_some_and(|word| word.first().is_some_and(u8::is_ascii_alphabetic));
+    while is_word(at) && (options.read_common(args, at) || options.read_zadd(args, at)) {
         at += 1;
     }
     let words = args.len() - at;
     if words == 0 || !words.is_multiple_of(2) {
         return Err(errors::SYNTAX);
     }
-    if policy.nx && policy.xx {
-        return Err(errors::XX_AND_NX);
-    }
-    if (policy.nx && (policy.gt || policy.lt)) || (policy.gt && policy.lt) {
-        return Err(errors::GT_LT_OR_NX);
-    }
-    if policy.incr && words > 2 {
+    options.policy.check()?;
+    if options.policy.incr && words > 2 {
         return Err(errors::INCR_OF_MANY);
     }
-    Ok((at, policy, ch))
+    Ok((at, options))
 }
 
 fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (first, policy, ch) = parse_zadd(args)?;
+    let (first, AddOptions { policy, ch }) = parse_zadd(args)?;
     if policy.incr {
         let score = args.float(first)?;
         return add_to_score(tx, &args[1], score, &args[first + 1], policy, reply);
@@ -225,7 +152,9 @@ pub(in crate::commands) fn add<'a>(
         return Ok(changed);
     }
     let mut set = tx.write_or_new::<ZSet>(key)?;
-    let longest = pairs.clone().map(|(_, member)| member.len()).max();
+    // A set that is there becomes a large one only with a long member that is added.
+    let longest =
+        if set.value.is_empty() { pairs.clone().map(|(_, member)| member.len()).max() } else { None };
     set.value.expect(pairs.len(), longest.unwrap_or(0), set.encodings);
     for (score, member) in pairs {
         match policy.put(&mut set, member, score)? {
@@ -242,8 +171,8 @@ pub(in crate::commands) fn add<'a>(
 
 fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     // Redis parses it like ZADD: an increment that is the name of an option is that option.
-    let (first, policy, _) = parse_zadd(args)?;
-    let policy = Policy { incr: true, ..policy };
+    let (first, AddOptions { mut policy, .. }) = parse_zadd(args)?;
+    policy.incr = true;
     let increment = args.float(first)?;
     add_to_score(tx, &args[1], increment, &args[first + 1], policy, reply)
 }
@@ -261,7 +190,8 @@ fn add_to_score(
         return Ok(());
     }
     let mut set = tx.write_or_new::<ZSet>(key)?;
-    set.value.expect(1, member.len(), set.encodings);
+    let longest = if set.value.is_empty() { member.len() } else { 0 };
+    set.value.expect(1, longest, set.encodings);
     match policy.put(&mut set, member, increment)? {
         Fate::Refused => reply.null(),
         Fate::Same(score) => reply.double(score),

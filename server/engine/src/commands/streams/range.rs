@@ -7,30 +7,18 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Out
 use crate::values::Stream;
 use lockwheel_resp::Reply;
 
-const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
-
-const ERRORS: &[&str] = &[
-    "ERR Invalid stream ID specified as stream command argument",
-    "ERR invalid start ID for the interval",
-    "ERR invalid end ID for the interval",
-    "ERR value is not an integer or out of range",
-    "ERR syntax error",
-];
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("xlen", 2, xlen as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["stream"])
-        .keys(LOOKS)
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("stream", "5.0.0", "O(1)")
         .summary("The number of entries of a stream.")
         .syntax("key"),
-    Row::new("xrange", -4, xrange as DataHandler)
-        .flags(&[Flags::READONLY])
-        .categories(&["stream"])
-        .keys(READS)
+    range_row("xrange", xrange)
         .about(
             "stream",
             "5.0.0",
@@ -38,13 +26,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              first 10 elements with COUNT), you can consider it O(1).",
         )
         .summary("Gives the entries of a stream with ids in a range.")
-        .history(&[("6.2.0", "Added exclusive ranges.")])
-        .syntax("key start:string end:string [COUNT count]")
-        .errors(ERRORS),
-    Row::new("xrevrange", -4, xrevrange as DataHandler)
-        .flags(&[Flags::READONLY])
-        .categories(&["stream"])
-        .keys(READS)
+        .syntax("key start:string end:string [COUNT count]"),
+    range_row("xrevrange", xrevrange)
         .about(
             "stream",
             "5.0.0",
@@ -52,10 +35,23 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              10 elements with COUNT), you can consider it O(1).",
         )
         .summary("Gives the entries of a stream with ids in a range, the last one first.")
-        .history(&[("6.2.0", "Added exclusive ranges.")])
-        .syntax("key end:string start:string [COUNT count]")
-        .errors(ERRORS),
+        .syntax("key end:string start:string [COUNT count]"),
 ];
+
+const fn range_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -4, handler)
+        .flags(&[Flags::READONLY])
+        .categories(&["stream"])
+        .keys(READS)
+        .history(&[("6.2.0", "Added exclusive ranges.")])
+        .errors(&[
+            "ERR Invalid stream ID specified as stream command argument",
+            "ERR invalid start ID for the interval",
+            "ERR invalid end ID for the interval",
+            "ERR value is not an integer or out of range",
+            "ERR syntax error",
+        ])
+}
 
 fn xlen(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.integer(tx.read::<Stream>(&args[1])?.map_or(0, Stream::len) as i64);

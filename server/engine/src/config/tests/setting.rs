@@ -105,7 +105,7 @@ fn set_takes_several_parameters_and_both_names_of_one() {
     assert_eq!(get(&config, "rdbcompression"), "no");
     let both = ["hash-max-listpack-entries", "1", "hash-max-ziplist-entries", "2"];
     assert_eq!(set(&mut config, &both), "OK");
-    assert_eq!(config.hash_max_listpack_entries, 2);
+    assert_eq!(config.encodings.hash_max_listpack_entries, 2);
     assert_eq!(get(&config, "hash-max-ziplist-entries"), "2");
     assert_eq!(set(&mut config, &["lua-time-limit", "7"]), "OK");
     assert_eq!((config.busy_reply_threshold, get(&config, "busy-reply-threshold").as_str()), (7, "7"));
@@ -233,7 +233,9 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("cluster-announce-human-nodename", "a b", "!Announced human node name contained invalid character"),
     ("locale-collate", "C", "C"),
     ("locale-collate", "xx", "!Invalid locale name"),
-    ("tls-port", "6380", "!TLS is not supported"),
+    ("tls-auth-clients", "OPTIONAL", "optional"),
+    ("tls-protocols", "TLSv1.2 TLSv1.3", "TLSv1.2 TLSv1.3"),
+    ("tls-session-cache-size", "0", "0"),
     (
         "client-output-buffer-limit",
         "normal 1 2 3 pubsub 4kb 5 6",
@@ -343,7 +345,10 @@ proptest! {
 #[test]
 fn what_is_ours_can_be_written_back_as_it_is_and_not_changed() {
     let mut config = Config::default();
-    for name in ["control", "lua-memory-limit", "port-file", "seed", "threads", "time"] {
+    let on_the_command_line = ["exit-with-parent", "idle-exit", "port-file", "ready-fd"];
+    for name in
+        [&["control", "lua-memory-limit", "seed", "threads", "time"][..], &on_the_command_line].concat()
+    {
         let value = String::from_utf8(config.get(&[name.as_bytes()]).remove(0).1).unwrap();
         assert_eq!(set(&mut config, &[name, &value]), "OK");
         let refused = set(&mut config, &[name, "1"]);

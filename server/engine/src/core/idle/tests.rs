@@ -35,7 +35,7 @@ fn frozen() -> (Engine, Slot) {
 /// Turns the clock. How many deadlines fired.
 fn advance(engine: &mut Engine, main: Slot, ms: u64) -> u64 {
     let reply = ask(engine, main, &format!("CLOCK.ADVANCE {ms}"));
-    let fired = reply.rsplit(':').next().map(str::trim);
+    let fired = reply.split("fired\r\n:").nth(1).and_then(|rest| rest.lines().next());
     fired.and_then(|fired| fired.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
 }
 

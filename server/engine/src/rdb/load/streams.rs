@@ -25,14 +25,12 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>) -> Result<Stream, Corrupt>
     if last.is_some_and(|last| last > last_id) {
         return Err(Corrupt);
     }
-    let (max_deleted_id, entries_added) = if form == types::STREAM {
-        (StreamId::MIN, len as u64)
+    let (first_id, max_deleted_id, entries_added) = if form == types::STREAM {
+        (None, StreamId::MIN, len as u64)
     } else {
-        // The first entry is known already.
-        read_id(reader)?;
-        (read_id(reader)?, reader.number()?)
+        (Some(read_id(reader)?), read_id(reader)?, reader.number()?)
     };
-    stream.log.finish_restored(last_id, entries_added, max_deleted_id);
+    stream.log.finish_restored(first_id, last_id, entries_added, max_deleted_id);
     if stream.len() != len {
         return Err(Corrupt);
     }

@@ -14,7 +14,7 @@ const NO_DATABASE: &str = "ERR Out of range database";
 
 /// How a value is kept, in Redis' form. Where it is does not show: the same requests give the same answers.
 pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let list_max = engine.config.list_max_listpack_size;
+    let list_max = engine.config.encodings.list_max_listpack_size;
     let text = peek(engine, call, &args[2], |value| {
         let mut writer = Writer::new();
         rdb::write_value(value, &mut writer);

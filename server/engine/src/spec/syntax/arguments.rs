@@ -91,7 +91,9 @@ impl<'a> Argument<'a> {
         let named = word.name.map(Cow::Borrowed).or(sign);
         let name = named.unwrap_or_else(|| Cow::Owned(word.text.to_ascii_lowercase()));
         let display = Some(name.replace('_', "-").into());
-        Argument { display, token: Some(word.text), ..Argument::new(Kind::PureToken, name, Some(word)) }
+        // The empty token is written as it is typed.
+        let token = Some(if word.text == "\"\"" { "" } else { word.text });
+        Argument { display, token, ..Argument::new(Kind::PureToken, name, Some(word)) }
     }
 
     /// A group; its name, where it has none of its own, is made of those in it.

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 
+use super::links::ROOT;
+use super::ring::{Content, LIST_MAX, Position, digit};
 use super::*;
 
 /// Walks the whole wheel and checks what every operation must keep.

@@ -62,6 +62,13 @@ impl BitField {
 
     /// What a field of this kind holds after it was given `value`.
     pub fn fit_value(self, value: i64, overflow: Overflow) -> Fit {
+        if self.is_signed && self.bits < i64::BITS && overflow == Overflow::Saturate {
+            let most = (1_i64 << (self.bits - 1)) - 1;
+            // As redis-server 7.0.15 answers: what is so far below that the distance overflows counts as above.
+            if most.wrapping_sub(value) < 0 {
+                return Fit::Value(most);
+            }
+        }
         // An unsigned field takes a negative number for the large one of the same bits.
         self.fit(if self.is_signed { value.into() } else { i128::from(value as u64) }, overflow)
     }
@@ -151,6 +158,23 @@ mod tests {
             prop_assert_eq!(fits, wrapped == Fit::Value(exact as i64) && i128::from(exact as i64) == exact);
             let failed = kind.fit_sum(value, increment, Overflow::Fail);
             prop_assert_eq!(failed, if fits { wrapped } else { Fit::Failed });
+        }
+    }
+
+    #[test]
+    fn the_least_values_saturate_as_they_do_in_redis() {
+        for (bits, value, saturated) in [
+            (1, i64::MIN, 0),
+            (1, i64::MIN + 1, -1),
+            (2, i64::MIN + 1, 1),
+            (8, i64::MIN + 127, 127),
+            (8, i64::MIN + 128, -128),
+            (8, i64::MAX, 127),
+            (63, i64::MIN, i64::MAX / 2),
+            (64, i64::MIN, i64::MIN),
+        ] {
+            let field = BitField::new(true, bits).unwrap();
+            assert_eq!(field.fit_value(value, Overflow::Saturate), Fit::Value(saturated), "i{bits} {value}");
         }
     }
 

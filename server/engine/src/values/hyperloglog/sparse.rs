@@ -86,12 +86,10 @@ impl<'a> Runs<'a> {
     ///
     /// # Errors
     /// When they do not make up all registers.
-    pub(super) fn each(mut self, mut look: impl FnMut(Run, usize)) -> Result<(), Corrupted> {
-        let (mut first, mut left) = (0, self.0.len());
-        while let Some(run) = self.next() {
-            let is_cut = run.bytes() > left;
-            left = self.0.len();
-            if is_cut || run.registers() > REGISTERS - first {
+    pub(super) fn each(self, mut look: impl FnMut(Run, usize)) -> Result<(), Corrupted> {
+        let mut first = 0;
+        for run in self {
+            if run.registers() > REGISTERS - first {
                 return Err(Corrupted);
             }
             look(run, first);
@@ -151,11 +149,11 @@ pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
                 is_cut = at + 1 == bytes.len();
                 bytes.get(at + 1).copied().unwrap_or(0)
             });
-            if is_cut {
-                return Err(Corrupted);
-            }
             if register < first + run.registers() {
                 return Ok(Place { before, at, first, run });
+            }
+            if is_cut {
+                return Err(Corrupted);
             }
             before = Some(at);
             at += run.bytes();

@@ -46,8 +46,11 @@ proptest! {
         let mut one_by_one = Err(Corrupted);
         for run in Runs::new(&bytes) {
             let is_cut = at + run.bytes() > bytes.len();
-            if register < first + run.registers() && !is_cut {
+            if register < first + run.registers() {
                 one_by_one = Ok(sparse::Place { before, at, first, run });
+                break;
+            }
+            if is_cut {
                 break;
             }
             (before, at, first) = (Some(at), at + run.bytes(), first + run.registers());
@@ -65,6 +68,8 @@ proptest! {
         bytes.truncate(16);
         bytes.extend(tail);
         let is_whole = registers(&bytes).is_ok();
+        // Half of such a run's successors is lost.
+        let is_cut = Runs::new(&bytes[16..]).map(Run::bytes).sum::<usize>() > bytes.len() - 16;
         for element in elements {
             let before = bytes.clone();
             let mut sketch = SketchMut::of(&mut bytes, SPARSE_MAX).unwrap();
@@ -73,7 +78,7 @@ proptest! {
                 Err(Corrupted) => prop_assert!(!is_whole && bytes == before),
             }
         }
-        prop_assert_eq!(registers(&bytes).is_ok(), is_whole);
+        prop_assert!(is_cut || registers(&bytes).is_ok() == is_whole);
     }
 }
 

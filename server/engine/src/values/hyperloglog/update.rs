@@ -170,8 +170,15 @@ fn split(place: &Place, register: usize, value: u8) -> SmallVec<[u8; 8]> {
 }
 
 /// Puts bytes in the place of `old_len` others. O(bytes behind them).
+///
+/// An edited string may end in the first byte of a run of two, whose second one is then the 0 behind the end. It is
+/// replaced there too, as in Redis: the last of the new bytes comes to stand behind the end, and is lost.
 fn replace(bytes: &mut Vec<u8>, at: usize, old_len: usize, new: &[u8]) {
     let (len, end) = (bytes.len(), at + old_len);
+    if end > len {
+        bytes.truncate(at);
+        return bytes.extend(&new[..new.len() - (end - len)]);
+    }
     if new.len() > old_len {
         bytes.resize(len + new.len() - old_len, 0);
     }

@@ -37,7 +37,7 @@ pub struct TooLarge;
 pub struct Log {
     pub(super) nodes: Nodes,
     len: usize,
-    /// The id of the first entry that is not deleted; 0-0: there is none.
+    /// The id of the first entry that is not deleted, 0-0 when there is none; or what a file has recorded as such.
     first_id: StreamId,
     last_id: StreamId,
     max_deleted_id: StreamId,
@@ -57,7 +57,7 @@ impl Log {
         self.len == 0
     }
 
-    /// The id of the first entry; 0-0 when there is none. O(1).
+    /// The id of the first entry, 0-0 when there is none; or what a file has recorded as such. O(1).
     #[must_use]
     pub fn first_id(&self) -> StreamId {
         self.first_id
@@ -147,6 +147,11 @@ impl Log {
     /// Finds the first entry anew.
     pub(super) fn find_first(&mut self) {
         self.first_id = self.range(StreamId::MIN, StreamId::MAX).next().map_or(StreamId::MIN, |one| one.id());
+    }
+
+    /// What a file has recorded as the id of the first entry, true or not.
+    pub(super) fn record_first(&mut self, id: StreamId) {
+        self.first_id = id;
     }
 
     /// The id of the last entry that is not deleted; 0-0 when there is none.

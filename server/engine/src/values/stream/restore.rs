@@ -69,8 +69,18 @@ impl Log {
     }
 
     /// Counts what has been added by [`Log::push_restored`], and sets what is known of all entries there ever were.
-    pub fn finish_restored(&mut self, last_id: StreamId, entries_added: u64, max_deleted_id: StreamId) {
+    ///
+    /// `first_id`: what is recorded as the id of the first entry, which is taken as it is; `None` where nothing is: it
+    /// is looked for, and a log without entries has the greatest id there is, as in Redis.
+    pub fn finish_restored(
+        &mut self,
+        first_id: Option<StreamId>,
+        last_id: StreamId,
+        entries_added: u64,
+        max_deleted_id: StreamId,
+    ) {
         self.recount();
+        self.record_first(first_id.unwrap_or(if self.is_empty() { StreamId::MAX } else { self.first_id() }));
         self.set_counters(last_id, entries_added, max_deleted_id);
     }
 }

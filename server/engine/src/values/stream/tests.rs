@@ -158,7 +158,7 @@ fn restored(stream: &Stream) -> Stream {
             copy.log.push_restored(entry.id(), entry.is_deleted(), own_fields, &texts);
         }
     }
-    copy.log.finish_restored(log.last_id(), log.entries_added(), log.max_deleted_id());
+    copy.log.finish_restored(Some(log.first_id()), log.last_id(), log.entries_added(), log.max_deleted_id());
     copy
 }
 

@@ -1,7 +1,8 @@
 //! Making a sorted set of all its members at once.
 
 use super::ranked::Ranked;
-use super::{Form, ZSet, order};
+use super::small::{order, stored};
+use super::{Form, ZSet};
 use crate::values::encodings::Encodings;
 use crate::values::packed::{Builder, Packed, size};
 
@@ -39,7 +40,7 @@ fn packed<M: AsRef<[u8]>>(pairs: &[(M, f64)], bytes: usize) -> Packed {
     let mut builder = Builder::new(pairs.len() * 2, bytes);
     for (member, score) in pairs {
         builder.push(member.as_ref());
-        builder.push(&super::stored(*score));
+        builder.push(&stored(*score));
     }
     builder.finish()
 }

@@ -1,7 +1,7 @@
 //! Walking a sorted set from both ends.
 
 use super::ranked::Ranked;
-use super::read_score;
+use super::small::read_score;
 use super::tree::Item;
 use crate::values::packed::{self, Packed};
 use smallvec::SmallVec;

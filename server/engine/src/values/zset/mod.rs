@@ -4,6 +4,9 @@ mod accumulator;
 mod bulk;
 mod iter;
 mod ranked;
+mod small;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use super::encodings::{Encoding, Encodings};
@@ -14,6 +17,7 @@ pub use accumulator::Accumulator;
 pub use bulk::sort;
 pub use iter::Iter;
 use ranked::Ranked;
+use small::{Word, find, insert_sorted, order};
 use std::cmp::Ordering;
 use std::ops::{Bound, Deref, Range};
 
@@ -324,80 +328,6 @@ impl ZSet {
     }
 }
 
-/// A member, or the bytes of its score, as a small set has them one after the other.
-enum Word<T> {
-    Member(T),
-    Score([u8; 8]),
-}
-
-impl<T> Word<T> {
-    fn of(score: f64) -> Self {
-        Self::Score(stored(score))
-    }
-}
-
-impl<T: Deref<Target = [u8]>> Deref for Word<T> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Member(member) => member,
-            Self::Score(bytes) => bytes,
-        }
-    }
-}
-
-/// The order of a sorted set: by score, then by the bytes of the member.
-fn order(a: (&[u8], f64), b: (&[u8], f64)) -> Ordering {
-    // There is no NaN to compare.
-    a.1.partial_cmp(&b.1).unwrap_or(Ordering::Equal).then_with(|| a.0.cmp(b.0))
-}
-
-/// A member of a small set.
-#[derive(Clone, Copy)]
-struct Found {
-    place: usize,
-    rank: usize,
-    score: f64,
-}
-
-fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
-    let mut iter = packed.iter();
-    for rank in 0.. {
-        let place = iter.place();
-        let there = iter.next()?;
-        let score = iter.next()?;
-        if there == member {
-            return Some(Found { place, rank, score: read_score(score) });
-        }
-    }
-    None
-}
-
-fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
-    let bytes = stored(score);
-    let mut iter = packed.iter();
-    loop {
-        let place = iter.place();
-        let (Some(there), Some(its)) = (iter.next(), iter.next()) else { break };
-        if order((there, read_score(its)), (member, score)) == Ordering::Greater {
-            return packed.replace(place, 0, &[member, &bytes]);
-        }
-    }
-    packed.push(&[member, &bytes]);
-}
-
-/// How a small set stores a score.
-fn stored(score: f64) -> [u8; 8] {
-    // Redis' listpack stores a whole score as an integer, which has no minus zero.
-    (if score == 0.0 { 0.0 } else { score }).to_le_bytes()
-}
-
-/// A score as it is stored.
-fn read_score(bytes: &[u8]) -> f64 {
-    bytes.try_into().map(f64::from_le_bytes).unwrap_or_default()
-}
-
 impl<'a> IntoIterator for &'a ZSet {
     type Item = (&'a [u8], f64);
     type IntoIter = Iter<'a>;
@@ -406,6 +336,3 @@ impl<'a> IntoIterator for &'a ZSet {
         self.iter()
     }
 }
-
-#[cfg(test)]
-mod tests;

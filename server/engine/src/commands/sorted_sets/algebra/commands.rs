@@ -21,6 +21,11 @@ const NOT_A_WEIGHT: &str = "ERR weight value is not a float";
 const WEIGHTED: &[&str] = &["ERR syntax error", NOT_AN_INTEGER, NO_KEY, NOT_A_WEIGHT];
 const UNWEIGHTED: &[&str] = &["ERR syntax error", NOT_AN_INTEGER, NO_KEY];
 
+const WEIGHTED_SYNTAX: &str = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | MIN | \
+                               MAX)] [WITHSCORES]";
+const WEIGHTED_STORE_SYNTAX: &str = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE \
+                                     (aggregate: SUM | MIN | MAX)]";
+
 const OF_UNION: &str = "O(N)+O(M*log(M)) with N being the sum of the sizes of the input sorted sets, and M being the \
                         number of elements in the resulting sorted set.";
 const OF_UNION_STORED: &str = "O(N)+O(M log(M)) with N being the sum of the sizes of the input sorted sets, and M \
@@ -36,18 +41,12 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("zunion", zunion)
         .about("sorted-set", "6.2.0", OF_UNION)
         .summary("Returns the members that any of several sorted sets has, their scores put together.")
-        .syntax(
-            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | MIN | MAX)] \
-             [WITHSCORES]",
-        )
+        .syntax(WEIGHTED_SYNTAX)
         .errors(WEIGHTED),
     reads("zinter", zinter)
         .about("sorted-set", "6.2.0", OF_INTERSECTION)
         .summary("Returns the members that all of several sorted sets have, their scores put together.")
-        .syntax(
-            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | MIN | MAX)] \
-             [WITHSCORES]",
-        )
+        .syntax(WEIGHTED_SYNTAX)
         .errors(WEIGHTED),
     reads("zdiff", zdiff)
         .about("sorted-set", "6.2.0", OF_DIFFERENCE)
@@ -57,18 +56,12 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     stores("zunionstore", zunionstore)
         .about("sorted-set", "2.0.0", OF_UNION_STORED)
         .summary("Stores the members that any of several sorted sets has, and tells how many.")
-        .syntax(
-            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | \
-             MIN | MAX)]",
-        )
+        .syntax(WEIGHTED_STORE_SYNTAX)
         .errors(WEIGHTED),
     stores("zinterstore", zinterstore)
         .about("sorted-set", "2.0.0", OF_INTERSECTION)
         .summary("Stores the members that all of several sorted sets have, and tells how many.")
-        .syntax(
-            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE (aggregate: SUM | \
-             MIN | MAX)]",
-        )
+        .syntax(WEIGHTED_STORE_SYNTAX)
         .errors(WEIGHTED),
     stores("zdiffstore", zdiffstore)
         .about("sorted-set", "6.2.0", OF_DIFFERENCE)

@@ -1,4 +1,4 @@
-//! Random elements of a collection: what HRANDFIELD, SRANDMEMBER and ZRANDMEMBER share.
+//! Which elements of a collection are drawn.
 
 use crate::keyspace::Rng;
 use crate::spec::{Args, CommandError, errors};
@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 /// The most elements drawn with repetition. Redis accepts any number, and answers for hours or until its memory is
 /// exhausted; here larger ones are refused.
-pub(super) const REPEATED_MAX: u64 = 1 << 22;
+const REPEATED_MAX: u64 = 1 << 22;
 
 /// How many elements are drawn, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Draw {
 }
 
 /// A collection that elements are drawn from.
-pub(super) trait Pool {
+pub(in crate::commands) trait Pool {
     /// What is drawn.
     type Item<'a>: Copy
     where
@@ -68,6 +68,10 @@ pub(super) trait Pool {
     fn is_indexed(&self) -> bool;
     /// All elements.
     fn walk(&self) -> impl Iterator<Item = Self::Item<'_>>;
+    /// All elements, in the order in which Redis answers a draw of all.
+    fn all(&self) -> impl Iterator<Item = Self::Item<'_>> {
+        self.walk()
+    }
 }
 
 impl Pool for Hash {
@@ -128,6 +132,11 @@ impl Pool for ZSet {
     fn walk(&self) -> impl Iterator<Item = Self::Item<'_>> {
         self.iter()
     }
+
+    /// From the highest score down.
+    fn all(&self) -> impl Iterator<Item = Self::Item<'_>> {
+        self.iter().rev()
+    }
 }
 
 /// One element of a pool that is not empty.
@@ -137,8 +146,8 @@ pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>
 
 /// Draws `len` elements, as many as [`Draw::len`] says, each with the same chance.
 ///
-/// As in Redis, a draw of all elements returns them in their own order, and so does a distinct one from a pool without
-/// an index. O(len), and O(elements) more without an index.
+/// As in Redis, a draw of all elements returns them as [`Pool::all`] does, and a distinct one from a pool without an
+/// index in their own order. O(len), and O(elements) more without an index.
 pub(super) fn draw<'a, P: Pool>(
     pool: &'a P,
     draw: Draw,
@@ -148,7 +157,7 @@ pub(super) fn draw<'a, P: Pool>(
 ) {
     let size = pool.size();
     match draw {
-        Draw::Distinct(_) if len >= size => pool.walk().for_each(visit),
+        Draw::Distinct(_) if len >= size => pool.all().for_each(visit),
         Draw::Distinct(_) => {
             let mut picks = distinct(rng, size, len);
             if pool.is_indexed() {

@@ -1,0 +1,111 @@
+package lockwheel
+
+import (
+	"time"
+)
+
+// Clock turns the two hands of a server's clock: the wall hand, on which keys expire, and the monotonic one, on which
+// blocked clients wait. Times are whole milliseconds.
+type Clock struct{ server *Server }
+
+// Turned says what a turn of the clock did.
+type Turned struct {
+	Wall    time.Time // where the wall hand stands
+	Fired   int64     // how many deadlines have fired
+	Settled bool      // whether the clients fell silent after each instant, where [Settle] asked for it
+}
+
+// Option of a turn: [Settle], [NoWake].
+type Option func([]any) []any
+
+// Settle goes on after each instant only when no command has come for so long (at most limit in all, 0: five seconds),
+// so that asynchronous clients react at the instant they were told at.
+func Settle(quiet, limit time.Duration) Option {
+	return func(arguments []any) []any {
+		arguments = append(arguments, "SETTLE", quiet.Milliseconds())
+		if limit > 0 {
+			arguments = append(arguments, "LIMIT", limit.Milliseconds())
+		}
+		return arguments
+	}
+}
+
+// NoWake does not tell Redisson's waiters of leases that the turn ends.
+func NoWake() Option {
+	return func(arguments []any) []any { return append(arguments, "NOWAKE") }
+}
+
+// Info is where the clock stands.
+type Info struct {
+	Manual    bool
+	Wall      time.Time
+	Monotonic time.Duration
+	Offset    time.Duration  // the wall hand minus the system's time
+	Next      *time.Duration // until the next deadline on either hand; nil: there is none
+	Timers    int64
+}
+
+// Freeze lets both hands stand still from this instant.
+func (c *Clock) Freeze() time.Time { return c.wall("FREEZE") }
+
+// Resume lets both hands run from where they stand.
+func (c *Clock) Resume() time.Time { return c.wall("RESUME") }
+
+// Reset makes the wall hand the system's time again; both hands run.
+func (c *Clock) Reset() time.Time { return c.wall("RESET") }
+
+// Step moves the wall hand alone, back too: a clock that jumps.
+func (c *Clock) Step(by time.Duration) time.Time { return c.wall("STEP", by.Milliseconds()) }
+
+// Set moves the wall hand alone to an instant.
+func (c *Clock) Set(to time.Time) time.Time { return c.wall("SET", to.UnixMilli()) }
+
+// Advance moves both hands. Every deadline on the way fires at its own instant before Advance returns.
+func (c *Clock) Advance(by time.Duration, options ...Option) Turned {
+	return c.turn([]any{"CLOCK.ADVANCE", by.Milliseconds()}, options)
+}
+
+// Next moves both hands to the next deadline, count times, and fires what is due there.
+func (c *Clock) Next(count int, options ...Option) Turned {
+	return c.turn([]any{"CLOCK.NEXT", "COUNT", count}, options)
+}
+
+// Info tells where the clock stands.
+func (c *Clock) Info() Info {
+	told := fields(c.server.must("CLOCK.INFO"))
+	info := Info{
+		Manual:    told["mode"] == "manual",
+		Wall:      instant(told["wall"]),
+		Monotonic: milliseconds(told["monotonic"]),
+		Offset:    milliseconds(told["offset"]),
+	}
+	info.Timers, _ = told["timers"].(int64)
+	if told["next"] != nil {
+		next := milliseconds(told["next"])
+		info.Next = &next
+	}
+	return info
+}
+
+func (c *Clock) wall(verb string, arguments ...any) time.Time {
+	return instant(c.server.must(append([]any{"CLOCK." + verb}, arguments...)...))
+}
+
+func (c *Clock) turn(arguments []any, options []Option) Turned {
+	for _, option := range options {
+		arguments = option(arguments)
+	}
+	told := fields(c.server.must(arguments...))
+	fired, _ := told["fired"].(int64)
+	return Turned{Wall: instant(told["wall"]), Fired: fired, Settled: told["settled"] == int64(1)}
+}
+
+func instant(reply any) time.Time {
+	number, _ := reply.(int64)
+	return time.UnixMilli(number)
+}
+
+func milliseconds(reply any) time.Duration {
+	number, _ := reply.(int64)
+	return time.Duration(number) * time.Millisecond
+}

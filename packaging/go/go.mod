@@ -1,0 +1,3 @@
+module github.com/lockwheel/lockwheel/packaging/go
+
+go 1.21

@@ -1,0 +1,140 @@
+package lockwheel
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Options of a server. The zero value is right: a free port, the system's time, seed 0.
+type Options struct {
+	Binary string   // the program; empty: as the package's documentation says
+	Time   string   // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the hands stand
+	Seed   int64    // what decides every random choice of the server
+	Args   []string // more parameters, as on the server's command line
+}
+
+// TB is what of [testing.TB] the package needs.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, arguments ...any)
+	Fatalf(format string, arguments ...any)
+}
+
+// Server is a running server.
+type Server struct {
+	// Clock turns the server's clock.
+	Clock *Clock
+	// Await waits for states instead of sleeping.
+	Await *Await
+
+	port    string
+	seed    int64
+	process *exec.Cmd
+	control *connection
+	log     *serverLog
+	ended   chan struct{}
+	test    TB
+}
+
+// Start starts a server that ends with [Server.Stop], or with this process.
+func Start(options Options) (*Server, error) {
+	program, err := binary(options.Binary)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{seed: options.Seed, log: &serverLog{}, ended: make(chan struct{})}
+	s.Clock, s.Await = &Clock{s}, &Await{server: s}
+	s.process = exec.Command(program, arguments(options)...)
+	output, err := s.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.process.Stderr = s.process.Stdout
+	if err := s.process.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan string, 1)
+	go func() {
+		s.log.read(output, ready)
+		s.process.Wait()
+		close(s.ended)
+	}()
+	port, ok := <-ready
+	if !ok {
+		<-s.ended
+		return nil, fmt.Errorf("%s has ended (%v): %q", program, s.process.ProcessState, s.log.lines())
+	}
+	s.port, s.control = port, &connection{address: net.JoinHostPort("127.0.0.1", port)}
+	return s, nil
+}
+
+func arguments(options Options) []string {
+	clock := options.Time
+	if clock == "" {
+		clock = "real"
+	}
+	return append([]string{
+		"--port", "0", "--bind", "127.0.0.1", "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
+		// What a report shows as the last commands.
+		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
+	}, options.Args...)
+}
+
+// Addr is the server's address, 127.0.0.1:port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", s.port) }
+
+// Host is 127.0.0.1.
+func (s *Server) Host() string { return "127.0.0.1" }
+
+// Port is the port on which the server listens.
+func (s *Server) Port() string { return s.port }
+
+// URL is redis://127.0.0.1:port.
+func (s *Server) URL() string { return "redis://" + s.Addr() }
+
+// Command sends any command on the server's own connection: nil, int64, string or []any. What the server refuses is an
+// [Error].
+func (s *Server) Command(arguments ...any) (any, error) { return s.control.do(arguments...) }
+
+// Reset makes the server as it was at its start: no keys, no scripts, its configuration, its clock. Connections of
+// other clients are cut.
+func (s *Server) Reset() error {
+	_, err := s.control.do("CONTROL.RESET")
+	return err
+}
+
+// Stop ends the server and waits for that. A second call does nothing.
+func (s *Server) Stop() {
+	s.control.close()
+	s.process.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(5 * time.Second):
+		s.process.Process.Signal(os.Kill)
+		<-s.ended
+	}
+}
+
+// must is Command for what only fails when the server does, or the test is wrong.
+func (s *Server) must(arguments ...any) any {
+	reply, err := s.Command(arguments...)
+	if err != nil {
+		s.fail("%v: %v", arguments, err)
+	}
+	return reply
+}
+
+// fail ends the test; without a test it panics.
+func (s *Server) fail(format string, arguments ...any) {
+	if s.test != nil {
+		s.test.Helper()
+		s.test.Fatalf(format, arguments...)
+	}
+	panic(fmt.Sprintf(format, arguments...) + "\n" + s.Report())
+}

@@ -1,0 +1,64 @@
+package lockwheel
+
+import (
+	"sync"
+)
+
+// Run starts a server for one test. It ends with the test; when the test has failed, its report is in the test's log.
+func Run(t TB) *Server {
+	t.Helper()
+	return RunWith(t, Options{})
+}
+
+// RunWith is [Run] with options.
+func RunWith(t TB, options Options) *Server {
+	t.Helper()
+	server, err := Start(options)
+	if err != nil {
+		t.Fatalf("lockwheel: %v", err)
+	}
+	server.test = t
+	t.Cleanup(func() {
+		server.tell(t)
+		server.Stop()
+	})
+	return server
+}
+
+// shared is the server of all tests of this binary that ask for it, and of one at a time.
+var shared struct {
+	turn   sync.Mutex
+	server *Server
+}
+
+// Shared gives the tests of a binary one server, which is reset before each. Parallel tests wait for each other here,
+// because there is one clock; for tests that run side by side there is [Run].
+func Shared(t TB) *Server {
+	t.Helper()
+	shared.turn.Lock()
+	t.Cleanup(shared.turn.Unlock)
+	if shared.server == nil {
+		server, err := Start(Options{})
+		if err != nil {
+			t.Fatalf("lockwheel: %v", err)
+		}
+		shared.server = server
+	}
+	server := shared.server
+	if err := server.Reset(); err != nil {
+		shared.server = nil
+		server.Stop()
+		t.Fatalf("lockwheel: %v", err)
+	}
+	server.test = t
+	t.Cleanup(func() { server.tell(t); server.test = nil })
+	return server
+}
+
+// tell puts the report into the log of a test that has failed.
+func (s *Server) tell(t TB) {
+	t.Helper()
+	if t.Failed() {
+		t.Logf("%s", s.Report())
+	}
+}

@@ -1,0 +1,71 @@
+'use strict';
+// The clock that a test turns.
+
+const { fields } = require('./resp.js');
+
+/** Whole milliseconds, as the server counts them. */
+function milliseconds(duration) {
+  if (Number.isSafeInteger(duration)) return duration;
+  throw new RangeError(`a duration is a whole number of milliseconds, not ${duration}`);
+}
+
+/** The two hands of the server's clock: the wall hand, on which keys expire, and the monotonic one, for waits. */
+class Clock {
+  #command;
+
+  constructor(command) {
+    this.#command = command;
+  }
+
+  freeze() {
+    return this.#wall('CLOCK.FREEZE');
+  }
+
+  resume() {
+    return this.#wall('CLOCK.RESUME');
+  }
+
+  reset() {
+    return this.#wall('CLOCK.RESET');
+  }
+
+  step(duration) {
+    return this.#wall('CLOCK.STEP', milliseconds(duration));
+  }
+
+  set(instant) {
+    return this.#wall('CLOCK.SET', milliseconds(Number(instant)));
+  }
+
+  async advance(duration, options) {
+    return turned(await this.#command('CLOCK.ADVANCE', milliseconds(duration), ...turnOptions(options)));
+  }
+
+  async next(count = 1, options = undefined) {
+    const told = await this.#command('CLOCK.NEXT', 'COUNT', count, ...turnOptions(options));
+    return told === null ? null : turned(told);
+  }
+
+  async info() {
+    const { mode, wall, monotonic, offset, next, timers } = fields(await this.#command('CLOCK.INFO'));
+    return { mode, wall: new Date(wall), monotonic, offset, next, timers };
+  }
+
+  async #wall(...args) {
+    return new Date(await this.#command(...args));
+  }
+}
+
+function turnOptions({ settle, limit, nowake = false } = {}) {
+  const words = nowake ? ['NOWAKE'] : [];
+  if (settle !== undefined) words.push('SETTLE', milliseconds(settle));
+  if (limit !== undefined) words.push('LIMIT', milliseconds(limit));
+  return words;
+}
+
+function turned(reply) {
+  const { wall, fired, settled } = fields(reply);
+  return { wall: new Date(wall), fired, settled: settled === 1 };
+}
+
+module.exports = { Clock, milliseconds };

@@ -1,0 +1,72 @@
+'use strict';
+// A connection to the server, opened by its first request and again after it was cut.
+
+const net = require('node:net');
+const { Push, ReplyError, Source, encode, reply } = require('./resp.js');
+
+/** Requests are answered in order. It keeps the process alive only while an answer is awaited. */
+class Connection {
+  #address;
+  #socket = null;
+  #waiting = [];
+
+  constructor(host, port) {
+    this.#address = { host, port };
+  }
+
+  /** Sends a request; resolves to its reply, rejects with a ReplyError when the server refuses it. */
+  send(args) {
+    const request = encode(args);
+    return new Promise((resolve, reject) => {
+      this.#socket ??= this.#open();
+      this.#waiting.push({ resolve, reject });
+      this.#socket.ref();
+      this.#socket.write(request);
+    });
+  }
+
+  /** Ends it. What is still awaited is rejected. */
+  close() {
+    this.#socket?.destroy();
+  }
+
+  #open() {
+    const socket = net.connect(this.#address).setNoDelay();
+    const source = new Source();
+    const reader = this.#read(source);
+    let reason = new Error('the connection to the server was closed');
+    socket.on('data', (piece) => {
+      source.push(piece);
+      try {
+        reader.next();
+      } catch (error) {
+        socket.destroy(error);
+      }
+    });
+    socket.on('error', (error) => (reason = error));
+    socket.on('end', () => this.#drop(socket, reason));
+    socket.on('close', () => this.#drop(socket, reason));
+    return socket;
+  }
+
+  *#read(source) {
+    for (;;) {
+      const value = yield* reply(source);
+      if (value instanceof Push) continue;
+      const { resolve, reject } = this.#waiting.shift();
+      if (this.#waiting.length === 0) this.#socket.unref();
+      if (value instanceof ReplyError) reject(value);
+      else resolve(value);
+    }
+  }
+
+  #drop(socket, reason) {
+    if (this.#socket !== socket) return;
+    this.#socket = null;
+    const left = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of left) reject(reason);
+  }
+}
+
+module.exports = { Connection };

@@ -1,0 +1,41 @@
+'use strict';
+// Jest's environment for Node, with a server in it. Jest loads this once in each worker, outside of the tests' realm.
+
+const { TestEnvironment } = require('jest-environment-node');
+const { attach } = require('./failure.js');
+const { workerServer } = require('./worker.js');
+
+/** Where a test file finds its server. */
+const SERVER = Symbol.for('lockwheel.server');
+
+/** The server is there before a test file is loaded, so a client may be made from REDIS_URL at its top. */
+class LockwheelEnvironment extends TestEnvironment {
+  #options;
+  #reports = new WeakMap();
+
+  constructor(config, context) {
+    super(config, context);
+    this.#options = config.projectConfig.testEnvironmentOptions.lockwheel;
+  }
+
+  async setup() {
+    await super.setup();
+    const server = await workerServer(this.#options);
+    await server.reset();
+    this.global[SERVER] = server;
+    this.global.process.env.REDIS_URL = server.url;
+  }
+
+  async handleTestEvent({ name, test }) {
+    if (name === 'test_start') await this.global[SERVER].reset();
+    // At the moment of the failure: later hooks may have closed the clients that wait.
+    if ((name === 'test_fn_failure' || name === 'hook_failure') && test && !this.#reports.has(test)) {
+      this.#reports.set(test, await this.global[SERVER].report());
+    }
+    if (name === 'test_done' && test.errors.length > 0) {
+      attach([test.errors[0]].flat()[0], this.#reports.get(test) ?? (await this.global[SERVER].report()));
+    }
+  }
+}
+
+module.exports = LockwheelEnvironment;

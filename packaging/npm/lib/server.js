@@ -1,0 +1,111 @@
+'use strict';
+// A server of one's own: a process that this one starts and ends.
+
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const { Await } = require('./await.js');
+const { findBinary } = require('./binary.js');
+const { Clock } = require('./clock.js');
+const { Connection } = require('./connection.js');
+const { Log } = require('./log.js');
+const { report } = require('./report.js');
+
+const HOST = '127.0.0.1';
+/** How long, in milliseconds, a server may take to end before it is killed. */
+const GRACE = 5000;
+
+/** What `await server.await.…` rejects with: its message has the server's report. */
+class AwaitError extends Error {
+  name = 'AwaitError';
+}
+
+/** A running server. */
+class Server {
+  host = HOST;
+  #process;
+  #ended;
+  #log;
+  #seed;
+  #control;
+
+  constructor({ process, ended, log, port, seed }) {
+    this.port = port;
+    this.url = `redis://${HOST}:${port}`;
+    this.clock = new Clock((...args) => this.command(...args));
+    this.await = new Await((...args) => this.#until(args));
+    this.#process = process;
+    this.#ended = ended;
+    this.#log = log;
+    this.#seed = seed;
+    this.#control = new Connection(HOST, port);
+  }
+
+  command(...args) {
+    return this.#control.send(args);
+  }
+
+  async reset() {
+    await this.command('CONTROL.RESET');
+  }
+
+  report() {
+    const title = `lockwheel on ${HOST}:${this.port}, seed ${this.#seed}`;
+    return report(title, (...args) => this.command(...args), this.#log.lines);
+  }
+
+  async stop() {
+    this.#control.close();
+    this.#process.ref();
+    this.#process.kill('SIGTERM');
+    const impatience = setTimeout(() => this.#process.kill('SIGKILL'), GRACE);
+    await this.#ended;
+    clearTimeout(impatience);
+  }
+
+  // Older Nodes have no such symbol; what is compiled for them asks for this one.
+  async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
+    await this.stop();
+  }
+
+  /** Waits on a connection of its own, so that the test goes on meanwhile on the other. */
+  async #until(args) {
+    const connection = new Connection(HOST, this.port);
+    try {
+      if ((await connection.send(args)) === 1) return;
+    } finally {
+      connection.close();
+    }
+    throw new AwaitError(`${args.join(' ')}: not within the limit\n${await this.report()}`);
+  }
+}
+
+/** Starts a server and resolves when it accepts connections. */
+async function startServer({ time = 'real', seed = 0, args = [], binary = undefined } = {}) {
+  const program = findBinary(binary);
+  const child = spawn(program, programArguments(time, seed, args), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const log = new Log();
+  log.read(child.stdout);
+  log.read(child.stderr);
+  // 'close', not 'exit': then all that it printed has been read.
+  const ended = once(child, 'close');
+  const failed = ended.then(
+    ([code, signal]) => Promise.reject(new Error(`${program} has ended (${signal ?? code}):\n${log.lines.join('\n')}`)),
+    (error) => Promise.reject(new Error(`${program} does not start: ${error.message}`)),
+  );
+  const port = await Promise.race([log.port(), failed]);
+  // A server that nobody has stopped does not keep the process alive; it ends with it.
+  for (const handle of [child, child.stdout, child.stderr]) handle.unref();
+  return new Server({ process: child, ended, log, port, seed });
+}
+
+function programArguments(time, seed, more) {
+  return [
+    ...['--port', '0', '--bind', HOST, '--exit-with-parent'],
+    ...['--time', typeof time === 'string' ? time : time.toISOString(), '--seed', String(seed)],
+    // What a report shows as the last commands.
+    ...['--slowlog-log-slower-than', '0', '--slowlog-max-len', '64'],
+    ...more.map(String),
+  ];
+}
+
+module.exports = { AwaitError, Server, startServer };

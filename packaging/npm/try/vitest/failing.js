@@ -1,0 +1,16 @@
+// A test that fails on purpose: run by name, to see what is told of it.
+import Redis from 'ioredis';
+import { server } from 'lockwheel/vitest';
+import { afterEach, expect, test } from 'vitest';
+
+const clients = [];
+afterEach(() => clients.forEach((client) => client.disconnect()));
+
+test('fails', async () => {
+  const waiting = new Redis(process.env.REDIS_URL, { connectionName: 'who-waits' });
+  clients.push(waiting);
+  waiting.blpop('list', 0).catch(() => {});
+  await server.await.blocked(1);
+  await server.command('SET', 'order:42', 'paid');
+  expect('paid').toBe('cancelled');
+});

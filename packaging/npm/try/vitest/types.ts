@@ -1,0 +1,22 @@
+// What a user writes, as the types of an ECMAScript module see it; checked, not run.
+import { AwaitError, ReplyError, startServer, type Reply, type Server, type ServerOptions } from 'lockwheel';
+
+export async function everything(): Promise<void> {
+  const options: ServerOptions = { time: new Date(0), seed: 1n, args: ['--maxclients', 10], binary: 'b' };
+  await using server: Server = await startServer(options);
+  const where: string = `${server.url} ${server.host} ${server.port.toFixed()}`;
+  const { fired, settled, wall } = await server.clock.advance(30_000, { settle: 5, limit: 100, nowake: true });
+  const next: number | null = (await server.clock.info()).next;
+  const turned: number | undefined = (await server.clock.next(2))?.fired;
+  await server.await.blocked(1, { key: 'list', limit: 10 });
+  await server.await.key('list', 'GONE');
+  const reply: Reply = await server.command('SET', where, 1, new Uint8Array(1));
+  if (reply instanceof ReplyError) throw new AwaitError(reply.code);
+  // @ts-expect-error: a duration is a number of milliseconds
+  await server.clock.advance('30s');
+  // @ts-expect-error: no such option
+  await startServer({ tme: 'manual' });
+  console.log(fired.toFixed(), settled === true, wall.getTime(), next, turned, await server.report());
+}
+
+declare const console: { log(...words: unknown[]): void };

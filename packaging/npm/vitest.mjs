@@ -1,0 +1,40 @@
+// Vitest's set-up file, `setupFiles: ['lockwheel/vitest']`, and what a test imports to have the worker's server.
+
+import { isMainThread } from 'node:worker_threads';
+import { afterAll, beforeEach, inject } from 'vitest';
+import failure from './lib/failure.js';
+import worker from './lib/worker.js';
+
+/** The worker's server, reset before each test. */
+export const server = await worker.workerServer(inject('lockwheel'));
+
+process.env.REDIS_URL = server.url;
+
+// What runs a test can be wrapped in Vitest 2 to 4, so that the report is of the moment of the failure; in Vitest 5 it
+// is of the end of the test's hooks. The module is named by a variable because Vite looks for what a literal names.
+const suite = 'vitest/suite';
+const { getFn, setFn } = await import(/* @vite-ignore */ suite).catch(() => ({}));
+const wrapped = new WeakSet();
+
+beforeEach(async ({ onTestFailed, task }) => {
+  await server.reset();
+  let report;
+  if (setFn !== undefined && !wrapped.has(task)) {
+    wrapped.add(task);
+    const test = getFn(task);
+    setFn(task, async () => {
+      try {
+        await test();
+      } catch (error) {
+        report = await server.report();
+        throw error;
+      }
+    });
+  }
+  onTestFailed(async () => {
+    failure.attach(task.result.errors.at(-1), report ?? (await server.report()));
+  });
+});
+
+// A thread can end while its process, on which the server depends, goes on.
+if (!isMainThread) afterAll(worker.endWorkerServers);

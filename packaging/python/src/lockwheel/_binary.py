@@ -1,0 +1,42 @@
+"""Where the server's program is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib import metadata
+from typing import Optional
+
+from ._errors import LockwheelError
+
+NAME = "lockwheel"
+VARIABLE = "LOCKWHEEL_BINARY"
+
+
+class NoBinaryError(LockwheelError):
+    """There is no program to start."""
+
+
+def find(wanted: Optional[str] = None) -> str:
+    """The path of the program: what is asked for, the environment's, the package's, the one on PATH."""
+    found = wanted or os.environ.get(VARIABLE) or installed() or shutil.which(NAME)
+    if found:
+        return found
+    raise NoBinaryError(
+        f"no lockwheel program: this package has one for linux x86_64 (glibc or musl); set {VARIABLE}, "
+        "or put one that `cargo install lockwheel` has built on PATH"
+    )
+
+
+def installed() -> Optional[str]:
+    """The program that was installed with this package, wherever the installer has put it."""
+    try:
+        files = metadata.files(NAME) or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name == NAME:
+            path = os.path.abspath(str(file.locate()))
+            if os.access(path, os.X_OK):
+                return path
+    return None

@@ -1,0 +1,112 @@
+"""The server's process: how it is started, when it is ready, what it says, how it ends."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from collections import deque
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import IO, Deque, List, Optional, Sequence, Tuple, Union
+
+from ._binary import find
+from ._errors import StartError
+
+HOST = "127.0.0.1"
+READY = re.compile(r"Ready to accept connections.*\bport=(\d+)")
+LINES_KEPT = 20
+GRACE = 5.0
+"""How many seconds a server has to end by itself."""
+
+COMMANDS_KEPT = 64
+"""How many of the last commands a report knows: all, as if each were slow."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a server is started with."""
+
+    time: Union[str, datetime] = "real"
+    seed: int = 0
+    args: Tuple[str, ...] = ()
+    binary: Optional[str] = None
+
+    def command(self) -> List[str]:
+        """The command line."""
+        fixed = ["--port", "0", "--bind", HOST, "--time", clock(self.time), "--seed", str(self.seed)]
+        report = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", str(COMMANDS_KEPT)]
+        return [find(self.binary), *fixed, "--exit-with-parent", *report, *self.args]
+
+
+def options(time: Union[str, datetime], seed: int, args: Sequence[str], binary: Optional[str]) -> Options:
+    """Options as they are given: `args` may be a list."""
+    return Options(time, seed, tuple(args), binary)
+
+
+def clock(time: Union[str, datetime]) -> str:
+    """`real`, `manual`, or an instant, as the command line has it."""
+    if isinstance(time, str):
+        return time
+    if time.tzinfo is None:
+        raise ValueError(f"{time!r}: without a time zone this is no instant")
+    return time.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Process:
+    """A server that runs and is ready."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._log: Deque[str] = deque(maxlen=LINES_KEPT)
+        command = options.command()
+        self._child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        output = self._child.stdout
+        assert output is not None
+        try:
+            self.port = self._wait_for_port(output)
+        except BaseException:
+            self._child.kill()
+            self._child.wait()
+            output.close()
+            raise
+        # A pipe that nobody empties would stop the server.
+        self._reader = threading.Thread(target=self._read, args=(output,), name="lockwheel-log", daemon=True)
+        self._reader.start()
+
+    def _wait_for_port(self, output: IO[bytes]) -> int:
+        for line in output:
+            self._keep(line)
+            if ready := READY.search(self._log[-1]):
+                return int(ready[1])
+        said = "\n".join(self._log) or "it said nothing"
+        raise StartError(f"the server has ended with code {self._child.wait()}: {said}")
+
+    def _read(self, output: IO[bytes]) -> None:
+        with output:
+            for line in output:
+                self._keep(line)
+
+    def _keep(self, line: bytes) -> None:
+        self._log.append(line.decode("utf-8", "replace").rstrip())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._child.poll() is None
+
+    def log(self) -> List[str]:
+        """The last lines that it has printed."""
+        return list(self._log.copy())
+
+    def stop(self) -> None:
+        """Ends it: by SIGTERM, and after a grace by SIGKILL. A second call does nothing."""
+        self._child.terminate()
+        try:
+            self._child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        self._reader.join(GRACE)

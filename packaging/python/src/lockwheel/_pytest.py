@@ -1,0 +1,112 @@
+"""The pytest plugin: a server for each worker, reset before each test; its report where a test fails.
+
+The options are in the ini file (`lockwheel_time`, `lockwheel_seed`, `lockwheel_args`); a test has its
+own by the marker `lockwheel(time=…, seed=…, args=[…])`.
+"""
+
+from __future__ import annotations
+
+from typing import Generator, Iterator, Optional, Set
+
+import pytest
+
+from . import aio
+from ._process import Options, options
+from ._server import Server
+
+MARKER = "lockwheel(time='real', seed=0, args=[]): what this test's server is started with, instead of the ini file's"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The ini file's."""
+    parser.addini("lockwheel_time", "the server's clock: real, manual, or an instant", default="real")
+    parser.addini("lockwheel_seed", "what decides all that is random in the server", default="0")
+    parser.addini("lockwheel_args", "more parameters of the server", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker is a known one."""
+    config.addinivalue_line("markers", MARKER)
+
+
+class Worker:
+    """The server of one worker: it starts with the first test that asks for it."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._server: Optional[Server] = None
+
+    def fresh(self) -> Server:
+        """The server as at its start; another, when a test has ended it."""
+        if self._server is not None and self._server.is_running:
+            self._server.reset()
+        else:
+            self._server = started(self.options)
+        return self._server
+
+    def stop(self) -> None:
+        """Ends the server, if there is one."""
+        if self._server is not None:
+            self._server.stop()
+
+
+def started(options: Options) -> Server:
+    """A server with these options."""
+    return Server(time=options.time, seed=options.seed, args=options.args, binary=options.binary)
+
+
+@pytest.fixture(scope="session")
+def _lockwheel_worker(pytestconfig: pytest.Config) -> Iterator[Worker]:
+    ini = pytestconfig.getini
+    worker = Worker(options(ini("lockwheel_time"), int(ini("lockwheel_seed")), ini("lockwheel_args"), None))
+    yield worker
+    worker.stop()
+
+
+@pytest.fixture
+def lockwheel(request: pytest.FixtureRequest, _lockwheel_worker: Worker) -> Iterator[Server]:
+    """A Lockwheel server as at its start; this worker's, or one with the options of the test's marker."""
+    mark = request.node.get_closest_marker("lockwheel")
+    wanted = _lockwheel_worker.options if mark is None else marked(mark, _lockwheel_worker.options)
+    if wanted == _lockwheel_worker.options:
+        yield _lockwheel_worker.fresh()
+        return
+    own = started(wanted)
+    yield own
+    own.stop()
+
+
+@pytest.fixture
+def lockwheel_aio(lockwheel: Server) -> aio.Server:
+    """The server of the fixture `lockwheel`, for asyncio."""
+    return aio.Server.of(lockwheel)
+
+
+def marked(mark: pytest.Mark, beside: Options) -> Options:
+    """The options of a marker; what it does not say is as it is beside it."""
+    unknown = set(mark.kwargs) - {"time", "seed", "args"}
+    if unknown or mark.args:
+        raise pytest.UsageError(f"the marker is {MARKER}")
+    said = mark.kwargs
+    return options(
+        said.get("time", beside.time), said.get("seed", beside.seed), said.get("args", beside.args), beside.binary
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that has failed tells what its servers know."""
+    report = yield
+    if report.failed:
+        for server in servers(item):
+            report.sections.append(("lockwheel", server.report()))
+    return report
+
+
+def servers(item: pytest.Item) -> Set[Server]:
+    """The servers among the fixtures of a test, each once."""
+    values = getattr(item, "funcargs", {}).values()
+    blocking = {value for value in values if isinstance(value, Server)}
+    return blocking | {value.blocking for value in values if isinstance(value, aio.Server) and value.is_running}

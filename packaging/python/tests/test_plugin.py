@@ -1,0 +1,133 @@
+"""The pytest plugin, tried on projects of its own."""
+
+import pytest
+
+LEAVES_THINGS = """
+    import pytest
+
+    @pytest.mark.parametrize("n", range(20))
+    def test_it(lockwheel, n):
+        assert lockwheel.command("DBSIZE") == 0
+        assert lockwheel.clock.info().mode == "real"
+        lockwheel.command("SET", "k", n)
+        lockwheel.clock.freeze()
+        assert lockwheel.command("GET", "k") == str(n)
+"""
+
+
+def test_each_test_finds_the_server_as_at_its_start(pytester):
+    pytester.makepyfile(LEAVES_THINGS)
+    pytester.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=20)
+
+
+def test_workers_do_not_disturb_each_other(pytester):
+    pytester.makepyfile(LEAVES_THINGS)
+    pytester.runpytest_subprocess("-n", "3").assert_outcomes(passed=20)
+
+
+def test_one_server_serves_all_tests_of_a_worker(pytester):
+    pytester.makepyfile("""
+        ports = set()
+
+        def test_one(lockwheel):
+            ports.add(lockwheel.port)
+
+        def test_other(lockwheel):
+            ports.add(lockwheel.port)
+            assert len(ports) == 1
+    """)
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_a_server_that_a_test_has_ended_is_another(pytester):
+    pytester.makepyfile("""
+        def test_one(lockwheel):
+            lockwheel.stop()
+
+        def test_other(lockwheel):
+            assert lockwheel.command("PING") == "PONG"
+    """)
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_the_ini_file_and_the_marker_have_options(pytester):
+    pytester.makeini("""
+        [pytest]
+        lockwheel_time = manual
+        lockwheel_seed = 11
+        lockwheel_args = --databases 3
+    """)
+    pytester.makepyfile("""
+        from datetime import datetime, timezone
+        import pytest
+
+        def test_ini(lockwheel):
+            assert lockwheel.clock.info().mode == "manual"
+            assert lockwheel.command("CONFIG", "GET", "databases") == ["databases", "3"]
+            assert lockwheel.options.seed == 11
+
+        @pytest.mark.lockwheel(time="2030-01-01T00:00:00Z", seed=2)
+        def test_marked(lockwheel):
+            assert lockwheel.clock.info().wall == datetime(2030, 1, 1, tzinfo=timezone.utc)
+            assert lockwheel.command("CONFIG", "GET", "databases") == ["databases", "3"]
+            assert lockwheel.options.seed == 2
+
+        @pytest.mark.lockwheel(sede=2)
+        def test_misspelt(lockwheel):
+            pass
+    """)
+    result = pytester.runpytest_subprocess("--strict-markers")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*the marker is lockwheel(time=*"])
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_test_that_fails_has_the_report(pytester, workers):
+    pytester.makepyfile("""
+        def test_passes(lockwheel):
+            lockwheel.command("SET", "quiet", "x")
+
+        def test_fails(lockwheel):
+            lockwheel.command("SET", "who", "me")
+            assert lockwheel.command("GET", "who") == "you"
+    """)
+    result = pytester.runpytest_subprocess(*workers)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*- lockwheel -*", "lockwheel on 127.0.0.1:*, seed 0", "clock:", "    real, *", "*: SET who me", "log:"]
+    )
+    result.stdout.no_fnmatch_line("*quiet*")
+
+
+def test_a_fixture_of_the_users_own_is_reported_too(pytester):
+    pytester.makepyfile("""
+        import lockwheel, pytest
+
+        @pytest.fixture
+        def mine():
+            with lockwheel.Server(seed=42) as server:
+                yield server
+
+        def test_fails(mine):
+            assert not mine.command("PING")
+    """)
+    pytester.runpytest_subprocess().stdout.fnmatch_lines(["lockwheel on 127.0.0.1:*, seed 42"])
+
+
+def test_the_same_server_is_there_for_asyncio(pytester):
+    pytester.makepyfile("""
+        import asyncio
+
+        def test_it(lockwheel, lockwheel_aio):
+            assert asyncio.run(lockwheel_aio.command("INCR", "n")) == 1
+            assert lockwheel.command("INCR", "n") == 2
+            assert lockwheel.url == lockwheel_aio.url
+    """)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_no_server_is_started_for_a_test_that_asks_for_none(pytester):
+    pytester.makepyfile("def test_it(): pass")
+    monkey = pytester._monkeypatch
+    monkey.setenv("LOCKWHEEL_BINARY", "/bin/false")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)

@@ -1,0 +1,6 @@
+//! Random elements of a collection: what HRANDFIELD, SRANDMEMBER and ZRANDMEMBER share.
+
+mod draw;
+mod request;
+
+pub(super) use request::{Sampled, pair_row, sample};

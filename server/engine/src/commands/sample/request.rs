@@ -1,0 +1,83 @@
+//! The requests for random elements, and their answers.
+
+use super::draw::{Draw, Pool, draw, one};
+use crate::keyspace::{Rng, Tx, Typed};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use lockwheel_resp::{Protocol, Reply};
+
+const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
+
+/// A collection that random elements are asked of.
+pub(in crate::commands) trait Sampled: Pool + Typed {
+    /// The option that asks for the second part of each element: a field's value, a member's score.
+    const WITH_SECOND: Option<&'static str>;
+
+    /// Replies an element: its first part, and `with_second` both.
+    fn write(item: Self::Item<'_>, with_second: bool, reply: &mut dyn Reply);
+}
+
+/// The row of HRANDFIELD and ZRANDMEMBER, without its family and texts.
+pub(in crate::commands) const fn pair_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -2, handler)
+        .flags(&[Flags::READONLY])
+        .keys(READS)
+        .tips(&["nondeterministic_output"])
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
+            "ERR value is out of range",
+        ])
+}
+
+/// How many elements a request with a count draws, and whether it asks for their second parts.
+fn parse<P: Sampled>(args: Args<'_>) -> Result<(Draw, bool), CommandError> {
+    // Where there is no option, a word too many is refused before a wrong count.
+    if P::WITH_SECOND.is_none() && args.len() > 3 {
+        return Err(errors::SYNTAX);
+    }
+    let draw = Draw::parse(args, 2)?;
+    let with_second = P::WITH_SECOND.is_some_and(|word| args.is(3, word));
+    if args.len() > 4 || (args.len() == 4 && !with_second) {
+        return Err(errors::SYNTAX);
+    }
+    if with_second && draw.count() > i64::MAX as u64 / 2 {
+        return Err(errors::OUT_OF_RANGE);
+    }
+    Ok((draw, with_second))
+}
+
+/// Answers one random element of the collection in argument 1, or as many as argument 2 asks for.
+///
+/// # Errors
+/// The key holds another type, or the words behind it are wrong.
+pub(in crate::commands) fn sample<P: Sampled>(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    // Drawn before the collection is borrowed.
+    let mut rng = Rng::new(tx.rng().next_u64());
+    if args.len() == 2 {
+        match tx.read::<P>(&args[1])?.and_then(|pool| one(pool, &mut rng)) {
+            Some(item) => P::write(item, false, reply),
+            None => reply.null(),
+        }
+        return Ok(());
+    }
+    let (kind, with_second) = parse::<P>(args)?;
+    let Some(pool) = tx.read::<P>(&args[1])? else {
+        reply.array(0);
+        return Ok(());
+    };
+    let len = kind.len(pool.size())?;
+    let nested = with_second && reply.protocol() == Protocol::Resp3;
+    reply.array(if with_second && !nested { len * 2 } else { len });
+    draw(pool, kind, len, &mut rng, |item| {
+        if nested {
+            reply.array(2);
+        }
+        P::write(item, with_second, reply);
+    });
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! A turn of both clocks on its way: how far it still goes, what has fired, and whether it lets clients react.
+
+use crate::time::Now;
+use crate::timers::{Timer, TimerKind};
+use lockwheel_resp::Reply;
+use std::time::Duration;
+
+/// Whether Redisson waiters get an unlock message when turning the clock ends the lease they wait for: they
+/// count its time on their own machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedissonWaiters {
+    /// They get the message of an unlock.
+    #[default]
+    Woken,
+    /// They get none.
+    LeftAsleep,
+}
+
+/// How a turn of the clock lets clients react: after each instant at which one was sent something, it continues only
+/// when no request has come for a while. In microseconds of real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settle {
+    quiet_us: u64,
+    limit_us: u64,
+}
+
+impl Settle {
+    /// The longest that a turn lasts by default.
+    pub const DEFAULT_LIMIT: Duration = Duration::from_secs(5);
+
+    /// Waits after each such instant until no request has come for `quiet`; when the turn has lasted for `limit` it
+    /// goes to its end without waiting.
+    pub fn new(quiet: Duration, limit: Duration) -> Self {
+        let [quiet_us, limit_us] =
+            [quiet, limit].map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        Settle { quiet_us, limit_us }
+    }
+}
+
+/// What fired at a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fired<'a> {
+    /// A key expired.
+    Expiry(&'a [u8]),
+    /// The wait of a client ended.
+    Timeout(u64),
+    /// A client had been idle for too long.
+    Idle(u64),
+}
+
+impl Fired<'_> {
+    /// What fires when a timer on the monotonic clock is due.
+    pub(super) fn of(timer: Timer) -> Self {
+        match timer.kind {
+            TimerKind::Idle => Fired::Idle(timer.client),
+            TimerKind::Wait | TimerKind::RealWait | TimerKind::Output => Fired::Timeout(timer.client),
+        }
+    }
+
+    fn own(self) -> OwnedFired {
+        match self {
+            Fired::Expiry(key) => OwnedFired::Key("expiry", key.into()),
+            Fired::Timeout(client) => OwnedFired::Client("timeout", client),
+            Fired::Idle(client) => OwnedFired::Client("idle", client),
+        }
+    }
+}
+
+/// The same as a reply shows it: its kind, and whose it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OwnedFired {
+    Key(&'static str, Box<[u8]>),
+    Client(&'static str, u64),
+}
+
+/// How far a turn still goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// So many microseconds.
+    Us(u64),
+    /// To so many instants with deadlines.
+    Instants(u64),
+}
+
+impl Left {
+    /// Whether it goes as far as a deadline in so many microseconds.
+    pub(super) fn reaches(self, in_us: u64) -> bool {
+        match self {
+            Left::Us(us) => in_us <= us,
+            Left::Instants(count) => count > 0,
+        }
+    }
+
+    /// It has gone to a deadline that was so many microseconds on.
+    pub(super) fn spend(&mut self, in_us: u64) {
+        match self {
+            Left::Us(us) => *us -= in_us,
+            Left::Instants(count) => *count -= 1,
+        }
+    }
+}
+
+/// A turn of both clocks on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.
+#[derive(Debug)]
+pub struct ClockTurn {
+    pub(super) left: Left,
+    pub(super) waiters: RedissonWaiters,
+    fired: u64,
+    /// What fired, in order; `None` when nobody wants to know.
+    what: Option<Vec<OwnedFired>>,
+    settle: Option<Settle>,
+    /// When the limit ends, and when clients were last sent something, by the system's monotonic clock.
+    limit_at_us: Option<u64>,
+    told_at_us: Option<u64>,
+    is_settled: bool,
+}
+
+impl Default for ClockTurn {
+    /// A turn that goes nowhere.
+    fn default() -> Self {
+        ClockTurn::to(Left::Us(0))
+    }
+}
+
+impl ClockTurn {
+    fn to(left: Left) -> Self {
+        ClockTurn {
+            left,
+            waiters: RedissonWaiters::default(),
+            fired: 0,
+            what: None,
+            settle: None,
+            limit_at_us: None,
+            told_at_us: None,
+            is_settled: true,
+        }
+    }
+
+    /// A turn by so many microseconds, which the clocks can be turned.
+    pub(super) fn by_us(us: u64) -> Self {
+        ClockTurn::to(Left::Us(us))
+    }
+
+    /// A turn to the next deadline, so many times; deadlines at one instant count once.
+    pub fn to_next(count: u64) -> Self {
+        ClockTurn { what: Some(Vec::new()), ..ClockTurn::to(Left::Instants(count)) }
+    }
+
+    /// Whether Redisson's waiters are woken: by default they are.
+    #[must_use]
+    pub fn waking(self, waiters: RedissonWaiters) -> Self {
+        ClockTurn { waiters, ..self }
+    }
+
+    /// Lets clients react on the way, if it says how.
+    #[must_use]
+    pub fn settling(self, settle: Option<Settle>) -> Self {
+        ClockTurn { settle, ..self }
+    }
+
+    /// How many deadlines have fired.
+    pub fn fired(&self) -> u64 {
+        self.fired
+    }
+
+    /// Whether it never went on, for its limit, before the clients were quiet.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// Something is firing.
+    pub(super) fn see(&mut self, fired: Fired<'_>) {
+        self.fired += 1;
+        if let Some(what) = &mut self.what {
+            what.push(fired.own());
+        }
+    }
+
+    /// The turn has begun, at `now_us` of the system's monotonic clock; or it had already.
+    pub(super) fn begin(&mut self, now_us: u64) {
+        if let Some(settle) = self.settle {
+            self.limit_at_us.get_or_insert(now_us.saturating_add(settle.limit_us));
+        }
+    }
+
+    /// Whether it lets clients react to what they are sent.
+    pub(super) fn settles(&self) -> bool {
+        self.settle.is_some()
+    }
+
+    /// Clients have been sent something, at `now_us` of the system's monotonic clock.
+    pub(super) fn tell(&mut self, now_us: u64) {
+        self.told_at_us = Some(now_us);
+    }
+
+    /// How long the turn has to wait from `now_us` on before it continues, in microseconds of real time, when the last
+    /// request ended at `quiet_since_us`; `None` when it can. Past its limit it does not wait any more.
+    pub(super) fn wait_us(&mut self, now_us: u64, quiet_since_us: u64) -> Option<u64> {
+        let quiet_at_us = self.told_at_us?.max(quiet_since_us).saturating_add(self.settle?.quiet_us);
+        if quiet_at_us <= now_us {
+            self.told_at_us = None;
+            return None;
+        }
+        let limit_at_us = self.limit_at_us.unwrap_or(u64::MAX);
+        if limit_at_us <= now_us {
+            self.cut();
+            return None;
+        }
+        Some(quiet_at_us.min(limit_at_us) - now_us)
+    }
+
+    /// It goes to its end without letting clients react any more.
+    pub(super) fn cut(&mut self) {
+        self.settle = None;
+        self.is_settled = false;
+    }
+
+    /// Answers whoever has asked for the turn, at its end.
+    pub(crate) fn write(&self, now: Now, reply: &mut dyn Reply) {
+        let Some(what) = &self.what else { return self.write_counts(3, now, reply) };
+        if self.fired == 0 {
+            return reply.null();
+        }
+        self.write_counts(4, now, reply);
+        reply.bulk(b"what");
+        reply.array(what.len());
+        for fired in what {
+            reply.array(2);
+            match fired {
+                OwnedFired::Key(kind, key) => {
+                    reply.bulk(kind.as_bytes());
+                    reply.bulk(key);
+                }
+                OwnedFired::Client(kind, client) => {
+                    reply.bulk(kind.as_bytes());
+                    reply.integer(*client as i64);
+                }
+            }
+        }
+    }
+
+    fn write_counts(&self, fields: usize, now: Now, reply: &mut dyn Reply) {
+        reply.map(fields);
+        reply.bulk(b"wall");
+        reply.integer(now.wall_ms());
+        reply.bulk(b"fired");
+        reply.integer(self.fired as i64);
+        reply.bulk(b"settled");
+        reply.integer(i64::from(self.is_settled));
+    }
+}

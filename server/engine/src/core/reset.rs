@@ -1,0 +1,75 @@
+//! Begins anew between two tests: every part of the engine is as at the start.
+
+use super::engine::Engine;
+use super::planned_turns::PlannedTurns;
+use super::switches::Switches;
+use crate::clients::{Closing, Slot};
+use crate::config::HostChanges;
+use crate::locks::LockLedger;
+
+/// What becomes of the other clients when an engine begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherClients {
+    /// They are disconnected.
+    Disconnected,
+    /// They stay connected and subscribed. Their waits end as if they had timed out, and their WATCH as if a key had
+    /// changed; what they have queued since MULTI stays.
+    Kept,
+}
+
+impl Engine {
+    /// Makes everything as at the start: keys, scripts, functions, what is known of locks, statistics, the slow log,
+    /// random choices, parameters, the wall clock and its mode. The monotonic clock and the numbers of clients go on.
+    /// `caller` stays connected as it is, but for the keys that it watches.
+    ///
+    /// When the server cannot listen again where it did at the start, it keeps listening where it does.
+    pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
+        self.reset_clients(caller, others);
+        let seed = self.start.seed;
+        self.keyspace.reset(seed);
+        self.keyspace.subscribe(Box::new(LockLedger::new(seed)));
+        self.environment.identity.reset(self.keyspace.rng());
+        self.scripts.reset(&self.start.config, seed);
+        self.time.reset(&self.start.config.clock(self.time.started));
+        self.switches = Switches::default();
+        self.time.planned = PlannedTurns::default();
+        self.reset_config();
+        let clients = self.sessions.live().count() as u64;
+        self.observers.reset(&self.config, clients);
+        self.note_audience();
+        self.memory.reset_peak();
+        self.look_at_memory();
+    }
+
+    fn reset_clients(&mut self, caller: Option<Slot>, others: OtherClients) {
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            let is_caller = caller == Some(slot);
+            if !is_caller && others == OtherClients::Disconnected {
+                self.cut_off(slot);
+                continue;
+            }
+            if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) {
+                self.end_wait(slot);
+            }
+            let watches = !self.sessions.get(slot).watched.is_empty();
+            self.unwatch(slot);
+            self.sessions.get_mut(slot).watch_broken = watches;
+        }
+    }
+
+    /// The parameters of the start are in force again.
+    fn reset_config(&mut self) {
+        let at_start = self.start.config.clone();
+        let before = std::mem::replace(&mut self.config, at_start);
+        let (now, host) = (&self.config, self.environment.host.clone());
+        let moves = now.bind != before.bind || now.port != before.port || now.tls != before.tls;
+        let changes = HostChanges { tls: now.tls.port.is_some() && now.tls != before.tls };
+        if moves && host.is_none_or(|host| host.follow(now, changes).is_err()) {
+            self.config.bind = before.bind.clone();
+            (self.config.port, self.config.tls) = (before.port, before.tls.clone());
+        }
+        self.environment.identity.process.port = self.config.shown_port();
+        self.apply_config(&before);
+        self.idle_timeout_changed();
+    }
+}

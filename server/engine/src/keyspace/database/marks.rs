@@ -1,0 +1,58 @@
+//! The marks beside entries.
+
+use super::Database;
+use crate::keyspace::entry::Entry;
+use crate::keyspace::mark::Mark;
+use crate::pages::Store;
+
+impl Database {
+    /// The number of a key's entry, if it is marked.
+    pub(in crate::keyspace) fn find_marked(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.id(hash, key).filter(|&id| self.entries.get(id).is_marked())
+    }
+
+    /// The mark beside an entry.
+    #[inline]
+    pub(in crate::keyspace) fn mark(&self, id: u32) -> Option<Mark> {
+        self.entries.get(id).is_marked().then(|| *self.marks.get(id))
+    }
+
+    /// Puts a mark beside an entry, replacing any earlier one.
+    #[inline(always)]
+    pub(in crate::keyspace) fn set_mark(&mut self, id: u32, mark: Mark) {
+        let entry = self.entries.get_mut(id);
+        if entry.is_marked() {
+            *self.marks.get_mut(id) = mark;
+        } else {
+            entry.set_marked(true);
+            self.marks.insert_at(id, mark);
+        }
+    }
+
+    /// Removes the mark beside an entry.
+    #[inline]
+    pub(in crate::keyspace) fn take_mark(&mut self, id: u32) -> Option<Mark> {
+        let entry = self.entries.get_mut(id);
+        if !entry.is_marked() {
+            return None;
+        }
+        entry.set_marked(false);
+        let mark = *self.marks.get(id);
+        self.marks.remove(id);
+        Some(mark)
+    }
+
+    /// The same for an entry that is about to be freed: nothing reads its flags after that.
+    #[inline(always)]
+    pub(super) fn remove_mark(&mut self, id: u32) -> Option<Mark> {
+        let mark = self.mark(id)?;
+        self.marks.remove(id);
+        Some(mark)
+    }
+
+    /// The marked entries, with their marks, in an order that depends only on what was put in.
+    pub(in crate::keyspace) fn marked(&self) -> impl Iterator<Item = (&Entry, Mark)> {
+        let entry = |id| (self.entries.get(id), *self.marks.get(id));
+        self.marks.indices_in_used_pages().map(entry).filter(|(entry, _)| entry.is_marked())
+    }
+}

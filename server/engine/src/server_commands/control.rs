@@ -1,0 +1,43 @@
+//! `CONTROL.*`: a test begins anew on the same server.
+
+use crate::core::{Call, Engine, Handler, OtherClients};
+use crate::spec::{Args, Flags, Outcome, Row, errors};
+use lockwheel_resp::Reply;
+
+const FLAGS: Flags =
+    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    row("control.reset", -1, Handler::Engine(reset))
+        .about("control", "7.2.0", "O(N), N the clients and what scripts and locks have left behind")
+        .summary("Makes everything as at the server's start, but for client ids and the time that waits count by.")
+        .help(&[
+            "CONTROL.RESET [KEEPCLIENTS]",
+            "    Make everything as at the start: keys, scripts, functions, tokens of locks, statistics, parameters,",
+            "    the seed's choices, the wall hand and whether it runs. Other clients are disconnected. KEEPCLIENTS:",
+            "    they stay, subscribed too; their waits end as if timed out, their WATCH as if a key had changed.",
+        ])
+        .syntax("[KEEPCLIENTS]")
+        .errors(&["ERR syntax error"]),
+    Row::help_command("control.help", 1)
+        .flags(&[FLAGS])
+        .categories(&["control"])
+        .about("control", "7.2.0", "O(1)")
+        .summary("Explains these commands."),
+];
+
+const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
+    Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["control"])
+}
+
+fn reset(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let others = match args.from(1) {
+        [] => OtherClients::Disconnected,
+        [word] if word.eq_ignore_ascii_case(b"keepclients") => OtherClients::Kept,
+        _ => return Err(errors::SYNTAX),
+    };
+    engine.reset(Some(call.slot), others);
+    reply.ok();
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! The exchange with the target of MIGRATE: all requests, then all replies.
+
+use super::errors::{OF_TARGET, READING, WRITING};
+use super::migration::Migration;
+use crate::core::{Broken, Target};
+use crate::keyspace::Tx;
+use crate::rdb;
+use crate::spec::{CommandError, Outcome, quotable};
+use lockwheel_resp::{number, write_request};
+
+/// Bytes of requests that are sent together.
+const BATCH: usize = 64 * 1024;
+
+/// Sends keys that are there, each with the time that it has left, and deletes each here once the target has it.
+///
+/// # Errors
+/// The first error of the target, or that it cannot be talked to; then the keys stay here that it has not said to have.
+pub(super) fn transfer(
+    tx: &mut Tx<'_>,
+    request: &Migration<'_>,
+    keys: &[&[u8]],
+    target: &mut dyn Target,
+) -> Outcome {
+    send(tx, request, keys, target).map_err(|Broken| CommandError::text(WRITING))?;
+    receive(tx, request, keys, target)
+}
+
+fn send(tx: &Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mut dyn Target) -> Result<(), Broken> {
+    let mut out = Vec::new();
+    match (request.user, request.password) {
+        (Some(user), Some(password)) => write_request(&[b"AUTH", user, password], &mut out),
+        (None, Some(password)) => write_request(&[b"AUTH", password], &mut out),
+        _ => {}
+    }
+    write_request(&[b"SELECT", &integer(request.db)], &mut out);
+    for key in keys {
+        write_restore(tx, key, request.replace, &mut out);
+        if out.len() >= BATCH {
+            target.send(&out)?;
+            out.clear();
+        }
+    }
+    target.send(&out)
+}
+
+fn write_restore(tx: &Tx<'_>, key: &[u8], replace: bool, out: &mut Vec<u8>) {
+    let payload = tx.peek(key).map(rdb::dump).unwrap_or_default();
+    // No time left would be none at all.
+    let left_ms = tx.deadline(key).map_or(0, |deadline| deadline.saturating_sub(tx.now().wall_ms()).max(1));
+    let ttl = integer(left_ms);
+    let words: [&[u8]; 5] = [b"RESTORE", key, &ttl, &payload, b"REPLACE"];
+    write_request(&words[..if replace { 5 } else { 4 }], out);
+}
+
+fn integer(value: i64) -> Vec<u8> {
+    let mut text = Vec::new();
+    number::write_i64(value, &mut text);
+    text
+}
+
+fn receive(tx: &mut Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mut dyn Target) -> Outcome {
+    let mut next = || target.receive_line().map_err(|Broken| CommandError::text(READING));
+    let mut refused = None;
+    // To AUTH, if that was sent, and to SELECT.
+    for _ in 0..1 + usize::from(request.password.is_some()) {
+        let line = next()?;
+        refused = refused.or_else(|| error_in(&line));
+    }
+    let mut failure: Outcome = Ok(());
+    for key in keys {
+        let line = match next() {
+            Ok(line) => line,
+            Err(error) => return failure.and(Err(error)),
+        };
+        match refused.clone().or_else(|| error_in(&line)) {
+            Some(error) => failure = failure.and(Err(error)),
+            None if request.copy => {}
+            None => {
+                tx.delete(key);
+            }
+        }
+    }
+    failure
+}
+
+/// What is answered to the error in a line of the target, if it is one.
+fn error_in(line: &[u8]) -> Option<CommandError> {
+    let text = quotable(line.strip_prefix(b"-")?);
+    Some(CommandError::new([OF_TARGET.as_bytes(), text].concat()))
+}

@@ -1,0 +1,82 @@
+//! Hashes against naive ones, and where they change their form.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn small() -> Encodings {
+    Encodings { hash_max_listpack_entries: 8, hash_max_listpack_value: 20, ..Encodings::default() }
+}
+
+#[test]
+fn converts_where_redis_does() {
+    let enc = Encodings::default();
+    let mut hash = Hash::new();
+    for n in 0..512 {
+        hash.set(format!("f{n}").as_bytes(), &[b'v'; 64], &enc);
+    }
+    assert_eq!(hash.encoding(), Encoding::Listpack);
+    assert_eq!(hash.iter().next(), Some((&b"f0"[..], &[b'v'; 64][..])));
+    hash.set(b"f512", b"v", &enc);
+    assert_eq!(hash.encoding(), Encoding::Hashtable);
+    let mut hash = Hash::new();
+    hash.set(b"f", &[b'v'; 65], &enc);
+    assert_eq!(hash.encoding(), Encoding::Hashtable);
+    let mut hash = Hash::new();
+    hash.expect(512, &enc);
+    assert_eq!(hash.encoding(), Encoding::Listpack);
+    hash.expect(513, &enc);
+    assert_eq!(hash.encoding(), Encoding::Hashtable);
+}
+
+proptest! {
+    #[test]
+    fn is_a_map(steps in prop::collection::vec((0_u8..4, 0_u8..16, 0_usize..24), 0..80)) {
+        let enc = small();
+        let (mut hash, mut model) = (Hash::new(), BTreeMap::new());
+        for (op, field, len) in steps {
+            let (field, value) = (format!("field{field}").into_bytes(), vec![op; len]);
+            match op {
+                0 => {
+                    let new = hash.set(&field, &value, &enc);
+                    prop_assert_eq!(new, model.insert(field, value).is_none());
+                }
+                1 => {
+                    let before = hash.get(&field).map(<[u8]>::to_vec);
+                    let refused = hash.update(&field, &enc, |_| Err::<Vec<u8>, _>(()));
+                    prop_assert_eq!(refused, Err(()));
+                    let new = hash.update(&field, &enc, |old| {
+                        assert_eq!(old.map(<[u8]>::to_vec), before);
+                        Ok::<_, ()>(value.clone())
+                    });
+                    prop_assert_eq!(new, Ok(model.insert(field, value).is_none()));
+                }
+                2 => {
+                    let new = hash.set_new(&field, &value, &enc);
+                    prop_assert_eq!(new, !model.contains_key(&field));
+                    model.entry(field).or_insert(value);
+                }
+                _ => prop_assert_eq!(hash.remove(&field), model.remove(&field).is_some()),
+            }
+            prop_assert_eq!(hash.len(), model.len());
+            let all: BTreeMap<_, _> = hash.iter().map(|(f, v)| (f.to_vec(), v.to_vec())).collect();
+            prop_assert_eq!(&all, &model);
+            for (index, pair) in hash.iter().enumerate() {
+                prop_assert_eq!(hash.nth(index), Some(pair));
+                prop_assert_eq!(hash.get(pair.0), Some(pair.1));
+            }
+            prop_assert_eq!(hash.nth(hash.len()), None);
+            if let Form::Table(table) = &hash.0 {
+                prop_assert_eq!(table.held(), table.held_anew());
+            }
+            prop_assert_eq!(hash.heap_bytes() == 0, hash.is_empty() && hash.encoding() == Encoding::Listpack);
+            let mut scanned = BTreeMap::new();
+            let mut cursor = 0;
+            loop {
+                cursor = hash.scan(cursor, 3, |f, v| { scanned.insert(f.to_vec(), v.to_vec()); });
+                if cursor == 0 { break; }
+            }
+            prop_assert_eq!(&scanned, &model);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `idle-exit`: the end of a server that has no clients.
+
+use super::shared::Shared;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch::error::RecvError;
+
+/// Ends the server when it has had no client for so long, in the system's time.
+pub(super) async fn watch(shared: Arc<Shared>, limit: Duration) {
+    tokio::select! {
+        idle = idle_for(&shared, limit) => if idle.is_ok() {
+            tracing::info!("No client for {} seconds.", limit.as_secs());
+            shared.end();
+        },
+        () = shared.shutdown.requested() => {}
+    }
+}
+
+/// Waits until there has been no client for so long.
+async fn idle_for(shared: &Shared, limit: Duration) -> Result<(), RecvError> {
+    let mut clients = shared.client_limit.subscribe();
+    loop {
+        clients.wait_for(|&count| count == 0).await?;
+        // One that comes and leaves at once counts too.
+        match tokio::time::timeout(limit, clients.changed()).await {
+            Ok(changed) => changed?,
+            Err(_elapsed) => return Ok(()),
+        }
+    }
+}

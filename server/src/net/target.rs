@@ -1,0 +1,111 @@
+//! Connections to other servers, on which a thread waits.
+
+use lockwheel_engine::core::{Broken, NotConnected, Target, TargetAddress};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+/// Bytes that are sent within one time limit.
+const PART: usize = 64 * 1024;
+/// The most bytes of a line that are kept.
+const LINE_MAX: usize = 1023;
+/// Longer limits are as good as none; so many milliseconds are what `poll` takes.
+const TIMEOUT_MAX: Duration = Duration::from_millis(i32::MAX as u64);
+
+/// A connection over TCP.
+pub(super) struct TcpTarget {
+    stream: BufReader<TcpStream>,
+    timeout: Duration,
+}
+
+/// When the time is over.
+#[derive(Clone, Copy)]
+struct Deadline(Instant);
+
+impl Deadline {
+    fn after(timeout: Duration) -> Self {
+        Deadline(Instant::now() + timeout)
+    }
+
+    /// The time that is left.
+    fn left(self) -> io::Result<Duration> {
+        let left = self.0.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}
+
+impl TcpTarget {
+    /// Connects to the first address of the host that answers.
+    pub(super) fn connect(address: TargetAddress<'_>) -> Result<Self, NotConnected> {
+        let timeout = address.timeout.min(TIMEOUT_MAX);
+        let stream = connect(address, Deadline::after(timeout)).map_err(|error| match error.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => NotConnected::Refused,
+            _ => NotConnected::Unreachable,
+        })?;
+        Ok(TcpTarget { stream: BufReader::new(stream), timeout })
+    }
+
+    fn send_part(&mut self, mut part: &[u8]) -> io::Result<()> {
+        let deadline = Deadline::after(self.timeout);
+        let mut stream = self.stream.get_ref();
+        while !part.is_empty() {
+            stream.set_write_timeout(Some(deadline.left()?))?;
+            match stream.write(part) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(sent) => part = &part[sent..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_line(&mut self) -> io::Result<Vec<u8>> {
+        let deadline = Deadline::after(self.timeout);
+        let mut line = Vec::new();
+        loop {
+            if self.stream.buffer().is_empty() {
+                self.stream.get_ref().set_read_timeout(Some(deadline.left()?))?;
+            }
+            let received = match self.stream.fill_buf() {
+                Ok([]) => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                received => received?,
+            };
+            let end = received.iter().position(|byte| *byte == b'\n');
+            let text = &received[..end.unwrap_or(received.len())];
+            line.extend(&text[..text.len().min(LINE_MAX - line.len())]);
+            let consumed = text.len() + usize::from(end.is_some());
+            self.stream.consume(consumed);
+            if end.is_some() {
+                line.pop_if(|last| *last == b'\r');
+                return Ok(line);
+            }
+        }
+    }
+}
+
+fn connect(address: TargetAddress<'_>, deadline: Deadline) -> io::Result<TcpStream> {
+    let host = str::from_utf8(address.host).map_err(|_| ErrorKind::InvalidInput)?;
+    let mut failure = ErrorKind::NotFound.into();
+    for address in (host, address.port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, deadline.left()?) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+impl Target for TcpTarget {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        bytes.chunks(PART).try_for_each(|part| self.send_part(part)).map_err(|_| Broken)
+    }
+
+    fn receive_line(&mut self) -> Result<Vec<u8>, Broken> {
+        self.read_line().map_err(|_| Broken)
+    }
+}

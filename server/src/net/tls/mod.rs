@@ -1,0 +1,15 @@
+//! Connections over TLS: how the parameters say that they are made, and their sockets.
+//!
+//! A socket is plain or encrypted (`socket.rs`); nothing else of the server sees the difference.
+
+mod ciphers;
+mod context;
+mod files;
+mod resumption;
+mod socket;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use context::TlsContext;
+pub(super) use socket::TlsSocket;

@@ -1,0 +1,211 @@
+//! The socket of a client over TLS, read and written like a plain one.
+
+use mio::event::Source;
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use parking_lot::Mutex;
+use rustls::ServerConnection;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+
+/// Encrypted bytes that wait for room in the system's buffer: the socket takes no more while there are any.
+const UNSENT_MAX: usize = 64 * 1024;
+
+/// A connection over TLS, from its handshake on.
+///
+/// Reading performs the handshake too. Dropping it tells the client that nothing more comes. It is no larger than a
+/// plain socket's pointer would be, so that plain ones need not make room for it.
+#[derive(Debug)]
+pub(in crate::net) struct TlsSocket(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    stream: TcpStream,
+    /// Only the connection's own loop uses it, so that nobody waits.
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    connection: ServerConnection,
+    /// The last read may not have emptied the stream.
+    may_have_more: bool,
+    /// The client has said that nothing more comes.
+    ended: bool,
+    /// Why the connection has to end, once what came before has been read.
+    failed: Option<rustls::Error>,
+}
+
+impl TlsSocket {
+    /// A connection whose handshake is still to come. The stream must not block.
+    pub(super) fn new(stream: std::net::TcpStream, mut connection: ServerConnection) -> Self {
+        connection.set_buffer_limit(Some(UNSENT_MAX));
+        let state = State { connection, may_have_more: false, ended: false, failed: None };
+        TlsSocket(Box::new(Inner { stream: TcpStream::from_std(stream), state: Mutex::new(state) }))
+    }
+
+    /// Whether another read may give something though the last one has not filled the buffer, and though the stream
+    /// does not become ready again.
+    pub(in crate::net) fn may_have_more(&self) -> bool {
+        self.0.state.lock().may_have_more
+    }
+
+    /// Whether something that was written waits for room in the system's buffer.
+    pub(in crate::net) fn has_unsent(&self) -> bool {
+        self.0.state.lock().connection.wants_write()
+    }
+
+    /// Whose connection it is, for the log.
+    fn place(&self) -> String {
+        self.0.stream.peer_addr().map_or_else(|_| String::new(), |address| format!(" (addr={address})"))
+    }
+}
+
+impl Read for &TlsSocket {
+    /// Reads from the stream once; what has come for the client's requests is decrypted into `buffer`, which must have
+    /// room for four records. 0: nothing more comes.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the stream is empty, `Interrupted` when nothing has come yet but more may be there.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut state = self.0.state.lock();
+        let was_handshaking = state.connection.is_handshaking();
+        let read = state.read(&self.0.stream, buffer);
+        if let Err(error) = &read
+            && was_handshaking
+            && error.kind() == ErrorKind::InvalidData
+        {
+            tracing::warn!("Error accepting a client connection: {error}{}", self.place());
+        }
+        read
+    }
+}
+
+impl Write for &TlsSocket {
+    /// Encrypts and sends as much as there is room for.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is no room.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut state = self.0.state.lock();
+        state.send(&self.0.stream)?;
+        let written = state.connection.writer().write_vectored(slices)?;
+        match state.send(&self.0.stream) {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+            // Before the end of the handshake there is little room.
+            _ if written == 0 => Err(ErrorKind::WouldBlock.into()),
+            _ => Ok(written),
+        }
+    }
+
+    /// Sends what waits.
+    ///
+    /// # Errors
+    /// `WouldBlock` when not all of it has found room.
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.state.lock().send(&self.0.stream)
+    }
+}
+
+impl Source for TlsSocket {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.0.stream.register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.0.stream.reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        self.0.stream.deregister(registry)
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for TlsSocket {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.stream.as_fd()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        state.connection.send_close_notify();
+        let _gone_already = state.send(&self.stream);
+    }
+}
+
+impl State {
+    fn read(&mut self, mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+        self.may_have_more = false;
+        if let Some(error) = self.failed.take() {
+            return Err(broken(error));
+        }
+        if self.ended {
+            return Ok(0);
+        }
+        // What comes goes into the back half, and what it says to the front: this can be more by what there was of an
+        // unfinished record, but never reaches what is still to be decrypted.
+        let half = buffer.len() / 2;
+        let received = stream.read(&mut buffer[half..])?;
+        if received == 0 {
+            return Ok(0);
+        }
+        let decrypted = self.decrypt(buffer, half, half + received);
+        // The next write reports what is wrong.
+        let _reported = self.send(stream);
+        self.may_have_more = half + received == buffer.len() || self.ended || self.failed.is_some();
+        match (decrypted, self.failed.take()) {
+            (0, Some(error)) => Err(broken(error)),
+            (0, None) if self.ended => Ok(0),
+            (0, None) => Err(ErrorKind::Interrupted.into()),
+            (read, failed) => {
+                self.failed = failed;
+                Ok(read)
+            }
+        }
+    }
+
+    /// Decrypts `buffer[from..to]` to the front of the buffer. How much that gives.
+    fn decrypt(&mut self, buffer: &mut [u8], mut from: usize, to: usize) -> usize {
+        let mut len = 0;
+        while from < to && !self.ended && self.failed.is_none() {
+            let (front, back) = buffer.split_at_mut(from);
+            match self.connection.read_tls(&mut &back[..to - from]) {
+                Ok(taken) => from += taken,
+                // It takes some after each time that all of its output was read.
+                Err(error) => self.failed = Some(rustls::Error::General(error.to_string())),
+            }
+            match self.connection.process_new_packets() {
+                Ok(state) => self.ended = state.peer_has_closed(),
+                Err(error) => self.failed = Some(error),
+            }
+            let mut reader = self.connection.reader();
+            while let Ok(read @ 1..) = reader.read(&mut front[len..]) {
+                len += read;
+            }
+        }
+        len
+    }
+
+    /// Sends what waits.
+    fn send(&mut self, mut stream: &TcpStream) -> io::Result<()> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut stream) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn broken(error: rustls::Error) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}

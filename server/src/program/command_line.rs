@@ -1,0 +1,176 @@
+//! The program's command line as clap sees it: its help, its completions for shells, the arguments of subcommands.
+//!
+//! The options of a server are read as redis-server reads them; here they are only described.
+
+use super::exit;
+use super::options::{EXAMPLES, OPTIONS, ServerOption};
+use super::output::say;
+use super::role::{REDIS_SERVER, Subcommand, is_called};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap_complete::Shell;
+use lockwheel_engine::config::Config;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+pub(crate) const NAME: &str = "lockwheel";
+
+pub(crate) const ABOUT: &str = "An in-memory, Redis-compatible server";
+
+/// The order of a page of help.
+const TEMPLATE: &str = "{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+/// The help of the program when it was started by this name.
+pub(crate) fn help(started_as: &OsStr) -> String {
+    let command = if is_called(started_as, REDIS_SERVER) { server(REDIS_SERVER) } else { program() };
+    command.after_help(more_help(started_as)).render_help().to_string()
+}
+
+fn more_help(started_as: &OsStr) -> String {
+    let mut text = "All parameters of redis.conf are options too.\n".to_owned();
+    if !is_called(started_as, REDIS_SERVER) {
+        text += "\nExamples:\n";
+        EXAMPLES.iter().for_each(|example| text += &format!("  {example}\n"));
+    }
+    text += "\nExit codes:\n";
+    for (code, meaning) in exit::CODES {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {code:<7}{meaning}");
+    }
+    text
+}
+
+/// The program with its subcommands.
+pub(crate) fn program() -> Command {
+    server(NAME).subcommands([run(), health_check(), completions(), man()]).disable_help_subcommand(true)
+}
+
+/// A command in our layout.
+fn command(name: &'static str, usage: String) -> Command {
+    Command::new(name).override_usage(usage).help_template(TEMPLATE)
+}
+
+/// A server that was started by this name.
+fn server(name: &'static str) -> Command {
+    let usage = format!(
+        "{name} [/path/to/redis.conf] [options] [-]\n       {name} - (read the configuration from standard input)"
+    );
+    let version = Arg::new("version").short('v').long("version").action(ArgAction::SetTrue);
+    let arguments = OPTIONS.iter().map(described).chain([version.help("Print the version")]);
+    command(name, usage).about(ABOUT).args(arguments)
+}
+
+fn described(option: &ServerOption) -> Arg {
+    let argument = Arg::new(option.name).long(option.name).help(option.help);
+    match option.value {
+        "" => argument.action(ArgAction::SetTrue),
+        value => argument.value_name(value).value_hint(hint(value)).value_parser(words(option)),
+    }
+}
+
+fn hint(value: &str) -> ValueHint {
+    if value == "path" { ValueHint::FilePath } else { ValueHint::Other }
+}
+
+fn words(option: &ServerOption) -> clap::builder::ValueParser {
+    match option.words {
+        [] => value_parser!(String),
+        words => PossibleValuesParser::new(words).into(),
+    }
+}
+
+fn run() -> Command {
+    let usage = format!("{NAME} run [options of the server] -- COMMAND [ARGUMENT]...");
+    command(Subcommand::Run.name(), usage)
+        .about(
+            "Run a command with a server of its own, on a free port: see REDIS_URL, REDIS_HOST, REDIS_PORT",
+        )
+        .args(OPTIONS.iter().map(described))
+        .arg(Arg::new("COMMAND").num_args(1..).last(true).value_hint(ValueHint::CommandWithArguments))
+}
+
+fn health_check() -> Command {
+    command(Subcommand::HealthCheck.name(), format!("{NAME} healthcheck [URL]"))
+        .about("Ask a server whether it answers; exit code 0: it does, 1: it does not")
+        .arg(Arg::new("URL").value_hint(ValueHint::Url).help(
+            "redis://[user:password@]host[:port][/database] or unix://path; else REDIS_URL; else 127.0.0.1:6379",
+        ))
+}
+
+fn completions() -> Command {
+    let shells = Arg::new("SHELL").required(true).value_parser(value_parser!(Shell));
+    command(Subcommand::Completions.name(), format!("{NAME} completions SHELL"))
+        .about("Print the completions for a shell")
+        .arg(shells.help("The shell"))
+}
+
+fn man() -> Command {
+    command(Subcommand::Man.name(), format!("{NAME} man")).about("Print the man page")
+}
+
+/// The arguments of a subcommand, its name not among them. `Err`: what to say instead of doing it, and with which code.
+pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Result<ArgMatches, ExitCode> {
+    let command = match subcommand {
+        Subcommand::Run => run(),
+        Subcommand::HealthCheck => health_check(),
+        Subcommand::Completions => completions(),
+        Subcommand::Man => man(),
+    };
+    let parsed = command.no_binary_name(true).try_get_matches_from(arguments);
+    parsed.map_err(|error| {
+        // If this fails, there is no other way to report it.
+        let _unheard = error.print();
+        if error.use_stderr() { ExitCode::from(exit::FAILURE) } else { ExitCode::SUCCESS }
+    })
+}
+
+/// The help of `run`.
+pub(crate) fn help_of_run() -> String {
+    run().render_help().to_string()
+}
+
+/// `completions`: of all options, the parameters of redis.conf among them.
+pub(crate) fn print_completions(arguments: &[OsString]) -> Result<ExitCode, String> {
+    let arguments = match arguments_of(Subcommand::Completions, arguments) {
+        Ok(arguments) => arguments,
+        Err(code) => return Ok(code),
+    };
+    let shell = *arguments.get_one::<Shell>("SHELL").expect("it is required");
+    let mut command = program().args(parameters()).mut_subcommand("run", |run| run.args(parameters()));
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command, NAME, &mut text);
+    say(&text)
+}
+
+/// The parameters of Redis that are not among our own options.
+fn parameters() -> impl Iterator<Item = Arg> {
+    let all = Config::default().get(&[b"*"]).into_iter();
+    let names = all.filter_map(|(name, _)| String::from_utf8(name).ok());
+    let others = names.filter(|name| OPTIONS.iter().all(|option| option.name != name));
+    others.map(|name| Arg::new(name.clone()).long(name).value_name("value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_of_ours_is_a_parameter() {
+        for option in OPTIONS {
+            assert_eq!(Config::default().get(&[option.name.as_bytes()]).len(), 1, "{}", option.name);
+        }
+    }
+
+    #[test]
+    fn clap_finds_no_fault_with_it() {
+        program().args(parameters()).debug_assert();
+    }
+
+    #[test]
+    fn the_help_is_as_wide_as_a_terminal_can_be() {
+        for page in [help(OsStr::new(NAME)), help(OsStr::new(REDIS_SERVER)), help_of_run()] {
+            assert!(page.lines().all(|line| line.chars().count() <= 120), "{page}");
+        }
+    }
+}

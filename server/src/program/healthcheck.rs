@@ -1,0 +1,48 @@
+//! `healthcheck`: whether a server answers.
+
+use super::client::{Connection, Target};
+use super::command_line::arguments_of;
+use super::output::say;
+use super::role::Subcommand;
+use lockwheel_engine::config::system_reason;
+use lockwheel_resp::Value;
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a server may take for each answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks the server that the arguments or the environment name.
+pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+    let arguments = match arguments_of(Subcommand::HealthCheck, arguments) {
+        Ok(arguments) => arguments,
+        Err(code) => return Ok(code),
+    };
+    let url = arguments.get_one::<String>("URL").cloned().or_else(|| env::var("REDIS_URL").ok());
+    let target = match url.filter(|url| !url.is_empty()) {
+        Some(url) => Target::from_url(&url)?,
+        None => Target::default(),
+    };
+    let place = target.address.to_string();
+    match ask(&target) {
+        Ok(()) => say(format!("The server at {place} answers.\n").as_bytes()),
+        Err(reason) => Err(format!("The server at {place} does not answer as it should: {reason}")),
+    }
+}
+
+fn ask(target: &Target) -> Result<(), String> {
+    let connected = Connection::open(&target.address, Some(PATIENCE));
+    let mut connection = connected.map_err(|error| system_reason(&error))?;
+    connection.log_in(&target.login)?;
+    if let Some(database) = &target.database {
+        connection.command(&[b"SELECT", database.as_bytes()])?;
+    }
+    let answer = connection.ask(&[b"PING"], |reply| match reply {
+        Value::Simple(b"PONG") => Ok(()),
+        Value::Error(text) => Err(String::from_utf8_lossy(text).into_owned()),
+        other => Err(format!("{other:?}")),
+    });
+    answer.map_err(|error| system_reason(&error))?
+}

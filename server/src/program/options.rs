@@ -1,0 +1,48 @@
+//! The options of the program that are no parameters of Redis': the table that the help, the shells' completions and
+//! the man page are made from.
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerOption {
+    pub(crate) name: &'static str,
+    /// What its value is; empty: it needs none.
+    pub(crate) value: &'static str,
+    /// The values there are, when they are words.
+    pub(crate) words: &'static [&'static str],
+    pub(crate) help: &'static str,
+}
+
+/// All of them. `port` is Redis', but has a value of ours.
+pub(crate) const OPTIONS: &[ServerOption] = &[
+    option(
+        "port",
+        "port",
+        "Where to listen; 0: a free port; beside TLS or a unix socket: only with a port-file",
+    ),
+    option("port-file", "path", "Write the port there when the server is ready"),
+    option("tls-port-file", "path", "The same for tls-port, which is then a free one if it is 0"),
+    option("ready-fd", "n", "Write the port to this descriptor when the server is ready, and close it"),
+    option("exit-with-parent", "", "End when the parent process has ended, however that happens"),
+    option("idle-exit", "seconds", "End when no client has been connected for so long"),
+    option("threads", "n", "How many threads serve connections; 0: one a core"),
+    option("time", "instant", "'manual': start with the clock stopped; or stopped at 2030-01-01T00:00:00Z"),
+    option("seed", "n", "What decides every random choice"),
+    ServerOption {
+        words: &["yes", "no"],
+        ..option("control", "yes|no", "'no' refuses the commands that steer the server in a test")
+    },
+];
+
+const fn option(name: &'static str, value: &'static str, help: &'static str) -> ServerOption {
+    ServerOption { name, value, words: &[], help }
+}
+
+/// The help's examples.
+pub(crate) const EXAMPLES: &[&str] = &[
+    "lockwheel (listens on port 6379 of the loopback interface)",
+    "lockwheel /etc/redis/6379.conf --loglevel verbose",
+    "lockwheel --port 7777 --requirepass secret",
+    "echo 'notify-keyspace-events KEA' | lockwheel -",
+    "lockwheel run -- pytest",
+    "lockwheel run --time manual -- npm test",
+];

@@ -1,0 +1,128 @@
+//! The command line of redis-cli.
+
+use crate::program::client::{Address, Login, PORT, Target};
+use std::ffi::OsString;
+use std::{env, slice};
+
+/// What a command line asks for.
+pub(super) enum Asked {
+    Help,
+    Version,
+    Commands(Box<Options>),
+}
+
+/// Where and how commands are sent.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    pub(super) address: Address,
+    pub(super) login: Login,
+    pub(super) database: Option<String>,
+    /// `-e`.
+    pub(super) error_is_failure: bool,
+    /// `-x`.
+    pub(super) last_from_stdin: bool,
+    /// A password stands on the command line.
+    pub(super) warns_of_password: bool,
+    /// Empty: commands come from standard input.
+    pub(super) command: Vec<Vec<u8>>,
+}
+
+/// Reads it: options end where the command begins.
+///
+/// # Errors
+/// What redis-cli says to a wrong option.
+pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
+    let mut reading = Reading::default();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.as_slice().first()
+        && argument.as_encoded_bytes().starts_with(b"-")
+    {
+        rest.next();
+        if let Some(asked) = reading.option(&argument.to_string_lossy(), &mut rest)? {
+            return Ok(asked);
+        }
+    }
+    let command = rest.map(|argument| argument.clone().into_encoded_bytes()).collect();
+    Ok(Asked::Commands(Box::new(reading.options(command))))
+}
+
+/// The options so far.
+#[derive(Default)]
+struct Reading {
+    options: Options,
+    host: Option<String>,
+    port: Option<u16>,
+    socket: Option<OsString>,
+    is_quiet: bool,
+}
+
+impl Reading {
+    /// Reads one. `Some`: that is all that is asked for.
+    fn option(&mut self, name: &str, rest: &mut slice::Iter<'_, OsString>) -> Result<Option<Asked>, String> {
+        let options = &mut self.options;
+        let next = rest.as_slice().first();
+        let value = || next.cloned().ok_or_else(|| unrecognized(name));
+        let text = || value().map(|value| value.to_string_lossy().into_owned());
+        match name {
+            "--help" => return Ok(Some(Asked::Help)),
+            "-v" | "--version" => return Ok(Some(Asked::Version)),
+            "-h" if next.is_none() => return Ok(Some(Asked::Help)),
+            "-h" => self.host = Some(text()?),
+            // As redis-cli reads numbers: what is none is 0.
+            "-p" => self.port = Some(text()?.parse().unwrap_or(0)),
+            "-s" => self.socket = Some(value()?),
+            "-n" => options.database = Some(text()?),
+            "-a" | "--pass" => {
+                options.login.password = Some(value()?.into_encoded_bytes());
+                options.warns_of_password = true;
+            }
+            "--user" => options.login.user = Some(value()?.into_encoded_bytes()),
+            "-u" => self.url(&text()?)?,
+            "-e" => options.error_is_failure = true,
+            "-x" => options.last_from_stdin = true,
+            "--no-auth-warning" => self.is_quiet = true,
+            // As it is without.
+            "--raw" | "-2" => {}
+            _ => return Err(unrecognized(name)),
+        }
+        if WITH_VALUE.contains(&name) {
+            rest.next();
+        }
+        Ok(None)
+    }
+
+    fn url(&mut self, url: &str) -> Result<(), String> {
+        let target = Target::from_url(url)?;
+        match target.address {
+            Address::Tcp { host, port } => (self.host, self.port) = (Some(host), Some(port)),
+            Address::Unix(path) => self.socket = Some(path.into()),
+        }
+        self.options.warns_of_password |= target.login.password.is_some();
+        self.options.login = target.login;
+        self.options.database = target.database;
+        Ok(())
+    }
+
+    fn options(self, command: Vec<Vec<u8>>) -> Options {
+        let mut options = Options { command, ..self.options };
+        options.warns_of_password &= !self.is_quiet;
+        options.address = match self.socket {
+            Some(path) => Address::Unix(path.into()),
+            None => Address::Tcp {
+                host: self.host.unwrap_or_else(|| "127.0.0.1".to_owned()),
+                port: self.port.unwrap_or(PORT),
+            },
+        };
+        if options.login.password.is_none() {
+            options.login.password = env::var_os("REDISCLI_AUTH").map(OsString::into_encoded_bytes);
+        }
+        options
+    }
+}
+
+/// The options that the next argument belongs to.
+const WITH_VALUE: &[&str] = &["-h", "-p", "-s", "-n", "-a", "--pass", "--user", "-u"];
+
+fn unrecognized(name: &str) -> String {
+    format!("Unrecognized option or bad number of args for: '{name}'")
+}

@@ -1,0 +1,147 @@
+//! The server as a process: from its arguments to its end.
+
+use super::files::SystemFiles;
+use super::output::say;
+use super::parent::Parent;
+use super::ready::{Announcement, Failure};
+use super::supervisor::Supervisor;
+use super::{allocator, background, command_line, log, ready};
+use lockwheel::{BindError, Server, Stage, StartError};
+use lockwheel_engine::check_renames;
+use lockwheel_engine::config::{Config, Invocation, system_reason};
+use lockwheel_engine::spec::REDIS_VERSION;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{env, process};
+
+/// Serves, or prints what is asked for. The program's name is not among the arguments.
+pub(crate) fn main(started_as: &OsStr, arguments: Vec<OsString>) -> Result<ExitCode, String> {
+    let parent = Parent::now();
+    let started_in = env::current_dir().unwrap_or_default();
+    let mut files = SystemFiles::default();
+    let arguments = arguments.into_iter().map(OsString::into_encoded_bytes);
+    match Invocation::from_arguments(arguments, &mut files, check_renames) {
+        Invocation::Run(config) => start(*config, started_in, &files, parent).map(|()| ExitCode::SUCCESS),
+        Invocation::Help => say(command_line::help(started_as).as_bytes()),
+        Invocation::Print(text) => say(format!("{text}\n").as_bytes()),
+        Invocation::Fail(message) => Err(message),
+    }
+}
+
+/// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
+const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
+
+/// Makes the directory that the configuration has entered the one that it names, and tries the log file.
+pub(crate) fn prepare(config: &mut Config) -> Result<(), String> {
+    if let Ok(dir) = env::current_dir() {
+        config.dir = dir.to_string_lossy().into_owned();
+    }
+    log::open(&config.logfile).map(drop).map_err(|error| {
+        let reason = system_reason(&error);
+        format!(
+            "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\nCan't open the log file: {reason}"
+        )
+    })
+}
+
+/// Serves until a signal or SHUTDOWN ends it, or starts a background process that does so.
+fn start(
+    mut config: Config,
+    started_in: PathBuf,
+    files: &SystemFiles,
+    parent: Option<Parent>,
+) -> Result<(), String> {
+    prepare(&mut config)?;
+    let (supervisor, complaint) = Supervisor::find(config.supervised);
+    let background = config.daemonize && supervisor.is_none();
+    if background && config.exit_with_parent {
+        return Err("exit-with-parent and daemonize exclude each other".to_owned());
+    }
+    if background && !background::arrive() {
+        let sent = background::send(&started_in, files.stdin.as_deref());
+        return sent.map_err(|error| format!("Can't start in the background: {}", system_reason(&error)));
+    }
+    if background && config.pidfile.is_empty() {
+        config.pidfile = DEFAULT_PID_FILE.to_owned();
+    }
+    let announcement = Announcement::of(&config)?;
+    log::start(&config, log::Stream::Out);
+    complaint.iter().for_each(|complaint| tracing::warn!("{complaint}"));
+    let parent = parent.filter(|_| config.exit_with_parent);
+    if config.exit_with_parent && parent.is_none() {
+        tracing::warn!("exit-with-parent: there is no parent process that could be waited for");
+    }
+    serve(config, announcement, supervisor, parent)
+}
+
+fn serve(
+    config: Config,
+    mut announcement: Announcement,
+    supervisor: Option<Supervisor>,
+    parent: Option<Parent>,
+) -> Result<(), String> {
+    let unix_socket = config.unixsocket.clone();
+    let (id, has_log) = (process::id(), !config.logfile.is_empty());
+    tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
+    tracing::info!(
+        "Redis version={REDIS_VERSION}, bits={}, commit=00000000, modified=0, pid={id}, just started",
+        usize::BITS
+    );
+    tracing::info!("Configuration loaded");
+    let mut published = None;
+    let served = Server::builder().config(config).allocator(allocator::usage).serve(|stage| {
+        match stage {
+            Stage::Ready(server) => {
+                watch(parent, server)?;
+                let port = if server.port() == 0 { server.tls_port().unwrap_or(0) } else { server.port() };
+                tracing::info!("Running mode=standalone, port={port}.");
+                published = announcement.publish(server)?;
+                ready::print(server, &unix_socket, has_log);
+                supervisor.into_iter().for_each(Supervisor::ready);
+            }
+            Stage::Stopping => {
+                tracing::info!("User requested shutdown...");
+                supervisor.into_iter().for_each(Supervisor::stopping);
+            }
+        }
+        Ok(())
+    });
+    served.map_err(|failure| match failure {
+        Failure::Start(error) => cannot_start(&error, has_log),
+        Failure::Announcement(sentence) => sentence,
+    })?;
+    if let Some(file) = published {
+        tracing::info!("Removing the pid file.");
+        file.remove();
+    }
+    tracing::info!("Lockwheel is now ready to exit, bye bye...");
+    Ok(())
+}
+
+/// Ends the server when its parent process has ended.
+fn watch(parent: Option<Parent>, server: &Server) -> Result<(), StartError> {
+    let Some(parent) = parent else { return Ok(()) };
+    let handle = server.handle();
+    let gone = move || {
+        tracing::info!("The parent process has ended.");
+        handle.shutdown();
+    };
+    parent.on_end(gone).map_err(StartError::System)
+}
+
+/// Why it cannot start, in Redis' words: for standard error, and for the log if that is a file.
+pub(crate) fn cannot_start(error: &StartError, has_log: bool) -> String {
+    let lines = match error {
+        StartError::Bind(BindError::Address { port, tls, .. }) => {
+            let kind = if *tls { "TLS" } else { "TCP" };
+            vec![format!("Warning: {error}"), format!("Failed listening on port {port} ({kind}), aborting.")]
+        }
+        StartError::Bind(BindError::Tls(_)) => {
+            vec![error.to_string(), "Failed to configure TLS. Check logs for more info.".to_owned()]
+        }
+        _ => vec![error.to_string()],
+    };
+    lines.iter().filter(|_| has_log).for_each(|line| tracing::error!("{line}"));
+    lines.join("\n")
+}

@@ -1,0 +1,145 @@
+//! How it ends by itself, and how others learn that it is ready.
+
+use crate::harness::{Directory, Process, SAFETY_NET, program, refused};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Waits until a server no longer listens there.
+fn await_end(port: u16) {
+    let begin = Instant::now();
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+        assert!(begin.elapsed() < SAFETY_NET, "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn it_ends_when_no_client_has_been_there_for_long() {
+    // With a client there it goes on; when that has left, it ends.
+    let mut process = Process::start(&["--idle-exit", "1"]);
+    let mut client = process.client();
+    assert_eq!(client.ask("DEBUG SLEEP 1.2"), "+OK");
+    assert_eq!(client.ask("PING"), "+PONG");
+    assert!(process.child.try_wait().expect("it is our child").is_none());
+    drop(client);
+    let (status, _) = process.wait();
+    assert_eq!(status.code(), Some(0));
+    // One that nobody ever connects to ends as well.
+    let (status, _) = Process::start(&["--idle-exit", "1"]).wait();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn it_ends_with_its_parent_even_when_that_is_killed() {
+    let directory = Directory::new();
+    let pid_file = directory.file("pid");
+    // The shell stays, because there is more for it to do.
+    let script = "\"$0\" --port 0 --exit-with-parent --pidfile \"$1\" & wait; exit 3";
+    let mut parent = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_lockwheel"), &pid_file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut ready = String::new();
+    let mut out = BufReader::new(parent.stdout.take().expect("it is a pipe"));
+    out.read_line(&mut ready).expect("it is text");
+    let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
+    let port = port.unwrap_or_else(|| panic!("{ready}"));
+    assert!(fs::exists(&pid_file).expect("the directory can be read"));
+    // Nobody reads what it says any more.
+    drop((out, parent.stderr.take()));
+    parent.kill().expect("it is our child");
+    parent.wait().expect("it is our child");
+    await_end(port);
+    let begin = Instant::now();
+    while fs::exists(&pid_file).expect("the directory can be read") {
+        assert!(begin.elapsed() < SAFETY_NET, "it did not end in order");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_the_thread_that_started_it_is_not_the_end_of_its_parent() {
+    let start = || Process::start(&["--exit-with-parent"]);
+    let mut process = std::thread::spawn(start).join().expect("the thread ends");
+    assert_eq!(process.client().ask("DEBUG SLEEP 0.2"), "+OK");
+    assert_eq!(process.client().ask("PING"), "+PONG");
+    assert!(process.child.try_wait().expect("it is our child").is_none());
+    refused(&["--port", "0", "--exit-with-parent", "--daemonize", "yes"], &["exclude each other"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_port_is_written_to_a_descriptor_which_is_closed() {
+    let directory = Directory::new();
+    let port_file = directory.file("port");
+    // Descriptor 5 is the pipe; standard output is somewhere else. `cat` ends when the last writer has closed it.
+    let script = "{ \"$0\" --port 0 --ready-fd 5 --port-file \"$1\" --idle-exit 1 5>&1 >/dev/null & } | cat; \
+                  cat \"$1\"; wait";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_lockwheel"), &port_file])
+        .output()
+        .expect("there is a shell");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(matches!(lines[..], [a, b] if a == b && a.parse::<u16>().is_ok_and(|port| port != 0)), "{text}");
+
+    for (number, reason) in [("987", "Bad file descriptor"), ("1", "it is a standard stream")] {
+        let told = format!("Can't write to the descriptor {number}: {reason}");
+        refused(&["--port", "0", "--ready-fd", number], &[&told]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_it_at_once_with_1() {
+    let directory = Directory::new();
+    let log = directory.file("log");
+    assert!(Command::new("mkfifo").arg(&log).status().expect("there is a mkfifo").success());
+    let mut child = program().args(["--port", "0", "--logfile", &log]).spawn().expect("the program starts");
+    // It waits for a reader of its log at each line. Once nobody reads any more, it cannot end in order.
+    let mut out = BufReader::new(child.stdout.take().expect("it is a pipe"));
+    let mut ready = String::new();
+    // Killed whatever happens below.
+    let mut process = Process { child, ready: String::new(), port: 0 };
+    let reader = fs::OpenOptions::new().read(true).write(true).open(&log).expect("it can be read");
+    out.read_line(&mut ready).expect("it is text");
+    assert!(ready.contains("Ready to accept connections"), "{ready}");
+    drop(reader);
+    let begin = Instant::now();
+    let status = loop {
+        let sent = Command::new("kill").args(["-TERM", &process.child.id().to_string()]).status();
+        assert!(sent.is_ok());
+        if let Some(status) = process.child.try_wait().expect("it is our child") {
+            break status;
+        }
+        assert!(begin.elapsed() < SAFETY_NET, "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(1));
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("it is text");
+}
+
+#[test]
+fn jedis_own_configuration_starts() {
+    let directory = Directory::new();
+    let file = directory.file("redis.conf");
+    let text = format!(
+        "daemonize no\nprotected-mode no\nport 0\nrequirepass foobared\npidfile \"{}\"\nlogfile \"{}\"\nsave \"\"\n\
+         appendonly no\nenable-module-command yes\nclient-output-buffer-limit pubsub 256k 128k 5\n",
+        directory.file("pid"),
+        directory.file("log"),
+    );
+    fs::write(&file, text).expect("it can be written");
+    let process = Process::from(program().arg(&file));
+    let mut client = process.client();
+    assert_eq!(client.ask("AUTH foobared"), "+OK");
+    assert_eq!(client.ask("PING"), "+PONG");
+}

@@ -1,0 +1,224 @@
+//! `run`, `healthcheck`, `completions`, `man`, and the names of Redis' own programs.
+
+use crate::harness::{Directory, Process, program, refused, run};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The program under another name.
+fn named(directory: &Directory, name: &str) -> Command {
+    let link = directory.file(name);
+    if !fs::exists(&link).expect("the directory can be read") {
+        symlink(env!("CARGO_BIN_EXE_lockwheel"), &link).expect("the directory can be written");
+    }
+    let mut command = Command::new(link);
+    command.stdin(Stdio::null()).env_remove("REDISCLI_AUTH").env_remove("RUST_LOG");
+    command
+}
+
+#[test]
+fn a_command_runs_with_a_server_of_its_own() {
+    let script = "\"$0\" healthcheck; echo $REDIS_URL; echo redis://$REDIS_HOST:$REDIS_PORT; exit 7";
+    let output = run(&["run", "--", "sh", "-c", script, env!("CARGO_BIN_EXE_lockwheel")]);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    let text = out(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    let [answer, url, parts] = lines[..] else { panic!("{text}") };
+    assert!(answer.ends_with("answers.") && url == parts && url.starts_with("redis://127.0.0.1:"), "{text}");
+    assert_eq!(error(&output), "");
+    // The server has ended with the command.
+    let asked = run(&["healthcheck", url]);
+    assert_eq!(asked.status.code(), Some(1));
+    assert!(error(&asked).ends_with("does not answer as it should: Connection refused\n"), "{asked:?}");
+}
+
+#[test]
+fn a_commands_server_has_options_and_a_password() {
+    let directory = Directory::new();
+    let file = directory.file("redis.conf");
+    // The port of the file is somebody else's.
+    fs::write(&file, "port 6379\nrequirepass \"a b@:/%\"\n").expect("it can be written");
+    let script = "\"$0\" healthcheck; echo $REDIS_URL";
+    let command = ["--", "sh", "-c", script, env!("CARGO_BIN_EXE_lockwheel")];
+    let output = run(&[&["run", &file, "--databases", "4"][..], &command].concat());
+    let text = out(&output);
+    assert!(text.contains("answers.\nredis://:a%20b%40%3A%2F%25@127.0.0.1:"), "{output:?}");
+    assert!(!text.contains(":6379"), "{text}");
+    let socket = directory.file("s");
+    let output = run(&[&["run", "--unixsocket", &socket][..], &command].concat());
+    assert!(out(&output).contains(&format!("unix://{}", socket.replace(' ', "%20"))), "{output:?}");
+}
+
+#[test]
+fn a_commands_end_is_told_as_shells_tell_it() {
+    for (command, code) in [
+        (&["sh", "-c", "kill -KILL $$"][..], 137),
+        (&["sh", "-c", "kill -TERM $$"], 143),
+        (&["true"], 0),
+        (&["/no/such/command"], 127),
+        (&["no-such-command"], 127),
+        (&["/"], 126),
+    ] {
+        let output = run(&[&["run", "--"][..], command].concat());
+        assert_eq!(output.status.code(), Some(code), "{command:?}");
+    }
+    refused(&["run"], &["A command must follow --", "Usage: lockwheel run"]);
+    refused(&["run", "pytest"], &["A command must follow --"]);
+    refused(&["run", "--nonsense", "1", "--", "true"], &["Bad directive or wrong number of arguments"]);
+    refused(&["run", "--daemonize", "yes", "--", "true"], &["cannot go into the background"]);
+}
+
+#[test]
+fn signals_are_the_commands() {
+    for (signal, name) in [("-TERM", "TERM"), ("-INT", "INT"), ("-HUP", "HUP")] {
+        let script = format!("trap 'echo told; exit 5' {name}; echo ready; while :; do sleep 0.05; done");
+        let mut child =
+            program().args(["run", "--", "sh", "-c", &script]).spawn().expect("the program starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+        assert_eq!(lines.next().expect("it says so").expect("it is text"), "ready");
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("there is a kill").success());
+        assert_eq!(lines.next().expect("it says so").expect("it is text"), "told");
+        assert_eq!(child.wait().expect("it is our child").code(), Some(5), "{name}");
+    }
+}
+
+#[test]
+fn a_health_check_tells_whether_a_server_answers() {
+    let directory = Directory::new();
+    let process = Process::start(&["--requirepass", "pw"]);
+    let at = format!("127.0.0.1:{}", process.port);
+    for url in [format!("redis://:pw@{at}/3"), format!("redis://default:pw@{at}")] {
+        let output = run(&["healthcheck", &url]);
+        assert_eq!((output.status.code(), out(&output)), (Some(0), format!("The server at {at} answers.\n")));
+    }
+    for (url, reason) in [
+        (format!("redis://{at}"), "NOAUTH Authentication required.\n"),
+        (format!("redis://:no@{at}"), "WRONGPASS invalid username-password pair or user is disabled.\n"),
+        (format!("redis://:pw@{at}/99"), "ERR DB index is out of range\n"),
+        ("rediss://x".to_owned(), "TLS is not supported\n"),
+        (format!("unix://{}", directory.file("no").replace(' ', "%20")), "No such file or directory\n"),
+    ] {
+        refused(&["healthcheck", &url], &[reason]);
+    }
+}
+
+#[test]
+fn completions_and_the_man_page_are_printed() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = run(&["completions", shell]);
+        let text = out(&output);
+        let needed = ["exit-with-parent", "maxmemory-policy", "healthcheck"];
+        assert!(output.status.success() && needed.iter().all(|word| text.contains(word)), "{shell}: {text}");
+    }
+    refused(&["completions", "none"], &["bash, elvish, fish, powershell, zsh"]);
+    let page = out(&run(&["man"]));
+    for word in [".TH lockwheel 1", "exit\\-with\\-parent", ".SH \"EXIT STATUS\"", "128+n"] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+}
+
+#[test]
+fn by_the_name_of_redis_server_it_is_one() {
+    let directory = Directory::new();
+    let output = named(&directory, "redis-server").arg("run").output().expect("it starts");
+    assert!(error(&output).contains("can't open config file 'run'"), "{output:?}");
+    let output = named(&directory, "redis-server").arg("--help").output().expect("it starts");
+    let help = out(&output);
+    assert!(help.starts_with("Usage: redis-server") && !help.contains("healthcheck  "), "{help}");
+    let output = named(&directory, "redis-server").arg("--version").output().expect("it starts");
+    assert!(out(&output).starts_with("Redis server v=7.2."), "{output:?}");
+    let mut process =
+        Process::from(named(&directory, "redis-server").args(["--port", "0"]).stdout(Stdio::piped()));
+    assert_eq!(process.client().ask("PING"), "+PONG");
+    process.signal("-TERM");
+    assert_eq!(process.wait().0.code(), Some(0));
+}
+
+/// What a program prints with these arguments and this input: output, errors, exit code.
+fn told(command: &mut Command, input: &str) -> (String, String, Option<i32>) {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    // One that refuses its arguments reads nothing.
+    let _ended = child.stdin.take().expect("it is a pipe").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("it ends");
+    (out(&output), error(&output), output.status.code())
+}
+
+#[test]
+fn by_the_name_of_redis_cli_it_prints_what_redis_cli_prints() {
+    let real = PathBuf::from("/usr/bin/redis-cli");
+    if !real.exists() {
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "redis-cli is required");
+        return println!("skipped: redis-cli is not installed");
+    }
+    let directory = Directory::new();
+    let process = Process::start(&[]);
+    let port = process.port.to_string();
+    process.client().ask("RPUSH list a b c");
+    let nested = "return {1,{2,{3,'a'}},{},false,'x',{err='A b'},{ok='fine'}}";
+    let cases: &[(&[&str], &str)] = &[
+        (&["ping"], ""),
+        (&["-h", "localhost", "ping"], ""),
+        (&["-n", "3", "set", "a", "b c"], ""),
+        (&["-n", "3", "get", "a"], ""),
+        (&["-n", "99", "ping"], ""),
+        (&["--raw", "get", "nothing"], ""),
+        (&["llen", "list"], ""),
+        (&["lrange", "list", "0", "-1"], ""),
+        (&["lrange", "nothing", "0", "-1"], ""),
+        (&["mget", "x", "y"], ""),
+        (&["eval", nested, "0"], ""),
+        (&["hello", "3"], ""),
+        (&["nosuch", "x"], ""),
+        (&["-e", "nosuch", "x"], ""),
+        (&["-e", "ping"], ""),
+        (&["-a", "pw", "ping"], ""),
+        (&["-a", "pw", "--no-auth-warning", "ping"], ""),
+        (&["--user", "me", "--pass", "pw", "ping"], ""),
+        (&["-x", "set", "k"], "two\nlines\n"),
+        (&["get", "k"], ""),
+        (&["cluster", "info"], ""),
+        (&["latency", "doctor"], ""),
+        (&[], "ping\nset a \"b c\"\nget a\n\nnosuch\nget \"\nquit\nping\n"),
+        (&["-e"], "nosuch\nping\n"),
+        (&["-s", "/no/such/socket", "ping"], ""),
+        (&["-p", "1", "ping"], ""),
+        (&["-p", "x", "ping"], ""),
+        (&["-u", "http://x", "ping"], ""),
+        (&["--nosuch", "ping"], ""),
+        (&["-p"], ""),
+    ];
+    for (arguments, input) in cases {
+        let all = |command: &mut Command| {
+            let start = ["-p", &port].map(OsString::from);
+            told(command.args(start).args(*arguments), input)
+        };
+        let theirs = all(Command::new(&real).env_remove("REDISCLI_AUTH"));
+        let ours = all(&mut named(&directory, "redis-cli"));
+        // Client ids count on.
+        let plain = |(out, error, code): (String, String, Option<i32>)| {
+            let lines = out.split('\n').filter(|line| !line.starts_with("id "));
+            (lines.map(str::to_owned).collect::<Vec<_>>(), error, code)
+        };
+        assert_eq!(plain(ours), plain(theirs), "{arguments:?}");
+    }
+    let with_word =
+        |command: &mut Command| told(command.env("REDISCLI_AUTH", "pw").args(["-p", &port, "ping"]), "");
+    let theirs = with_word(&mut Command::new(&real));
+    assert_eq!(with_word(&mut named(&directory, "redis-cli")), theirs);
+    assert!(theirs.1.starts_with("AUTH failed: "), "{theirs:?}");
+    let ended = told(named(&directory, "redis-cli").args(["-p", &port, "shutdown", "nosave"]), "");
+    assert_eq!(ended, (String::new(), String::new(), Some(0)));
+}

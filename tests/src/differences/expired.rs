@@ -1,0 +1,45 @@
+//! Known differences of keys whose deadline is over: ours deletes a key at its deadline, Redis 7.0 when something
+//! touches it.
+
+use super::words;
+use crate::pair::{Claim, Difference};
+use crate::reply::Reply;
+
+pub(super) const COUNTED: Difference = Difference {
+    name: "what has expired is gone",
+    reason: "ours deletes a key at its deadline; Redis counts it until something touches it",
+    claim: Claim::OnPurpose,
+    example: &["SET k v EXAT 1", "DBSIZE"],
+    applies: |exchange| {
+        words(exchange, 0..1) == ["DBSIZE"] && exchange.real.reply.as_int() > exchange.ours.reply.as_int()
+    },
+};
+
+pub(super) const MEASURED: Difference = Difference {
+    name: "what has expired has no size",
+    reason: "ours deletes a key at its deadline; MEMORY USAGE of Redis measures it without touching it",
+    claim: Claim::OnPurpose,
+    example: &["SET k v EXAT 1", "MEMORY USAGE k"],
+    applies: |exchange| {
+        words(exchange, 0..2) == ["MEMORY", "USAGE"]
+            && exchange.real.reply.as_int().is_some()
+            && exchange.ours.reply == Reply::Null
+    },
+};
+
+pub(super) const SCANNED: Difference = Difference {
+    name: "what has expired has no type",
+    reason: "SCAN of Redis 7.0 deletes a key that has expired when it reads its type, and tells it as one of the type \
+             none; ours has no such key",
+    claim: Claim::OnPurpose,
+    example: &["SET k v EXAT 1", "SCAN 0 TYPE none"],
+    applies: |exchange| {
+        let is_none =
+            |pair: &[Vec<u8>]| pair[0].eq_ignore_ascii_case(b"TYPE") && pair[1].eq_ignore_ascii_case(b"none");
+        let finds_nothing = match &exchange.ours.reply {
+            Reply::Array(items) => matches!(items.get(1), Some(Reply::Array(keys)) if keys.is_empty()),
+            _ => false,
+        };
+        words(exchange, 0..1) == ["SCAN"] && exchange.arguments.windows(2).any(is_none) && finds_nothing
+    },
+};

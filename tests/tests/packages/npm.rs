@@ -1,0 +1,120 @@
+//! The npm packages: installed by npm into empty projects, with Vitest and with Jest, where the README's test is run.
+
+use crate::{copy_files, package, packaging, project, run};
+use lockwheel_tests::program;
+use lockwheel_tests::redis_server::{find_in_path, skip};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Node and npm.
+fn tools() -> Option<(PathBuf, PathBuf)> {
+    let found = find_in_path("node").zip(find_in_path("npm"));
+    if found.is_none() {
+        skip(&["node", "npm"], "node or npm is not installed (apt-get install nodejs npm)");
+    }
+    found
+}
+
+/// The files of a folder that end so, sorted.
+fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("the folder is there").flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    found.sort();
+    found
+}
+
+/// The package files, packed once for all tests.
+fn archives() -> Vec<PathBuf> {
+    static PACKED: OnceLock<PathBuf> = OnceLock::new();
+    let found = files(PACKED.get_or_init(|| package("npm")), ".tgz");
+    assert_eq!(found.len(), 2, "the package and the program's: {found:?}");
+    found
+}
+
+/// A command in a project, which sees nothing of the workspace.
+fn within(directory: &Path, tool: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(directory.join(tool));
+    command
+        .current_dir(directory)
+        .env_remove("LOCKWHEEL_BINARY")
+        .env_remove("NODE_PATH")
+        .env("NO_COLOR", "1");
+    command
+}
+
+/// A project of `packaging/npm/try` with the packages installed in it.
+fn installed(name: &str, npm: &Path) -> PathBuf {
+    let directory = project(&format!("npm-{name}"));
+    copy_files(&packaging().join("npm/try").join(name), &directory);
+    let mut install = within(&directory, npm);
+    install.args(["install", "--save-dev", "--no-audit", "--no-fund", "--loglevel", "error"]);
+    run(install.args(archives()));
+    directory
+}
+
+/// What a test runner says of a test that fails on purpose.
+fn failure(directory: &Path, runner: &[&str]) -> String {
+    fs::rename(directory.join("failing.js"), directory.join("failing.test.js")).expect("the project has it");
+    let mut command = within(directory, Path::new("node_modules/.bin").join(runner[0]));
+    let output = command.args(&runner[1..]).arg("failing.test.js").output().expect("the test runner starts");
+    assert!(!output.status.success(), "{output:?}");
+    [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
+}
+
+/// The report has the seed, the client that waited at the moment of the failure, and the last command.
+#[track_caller]
+fn tells_what_the_server_knows(said: &str) {
+    let waiting = |line: &str| line.contains("name=who-waits") && line.ends_with("cmd=blpop");
+    assert!(said.lines().any(waiting), "{said}");
+    for wanted in
+        ["Object.is equality", "seed 42", "mode=real", "SET order:42 paid", "Ready to accept connections"]
+    {
+        assert!(said.contains(wanted), "{wanted:?} is not in\n{said}");
+    }
+}
+
+#[test]
+fn the_tests_of_the_package_pass() {
+    let Some((node, _)) = tools() else { return };
+    let tests = files(&packaging().join("npm/test"), ".test.js");
+    assert!(!tests.is_empty(), "the package has tests");
+    let said = run(Command::new(node)
+        .args(["--test"])
+        .args(tests)
+        .env("LOCKWHEEL_BINARY", program::path())
+        .env("NO_COLOR", "1"));
+    assert!(said.contains("fail 0") && !said.contains("pass 0"), "{said}");
+}
+
+#[test]
+fn a_vitest_project_has_a_server_from_the_package_files() {
+    let Some((_, npm)) = tools() else { return };
+    let directory = installed("vitest", &npm);
+    run(&mut within(&directory, "node_modules/.bin/tsc"));
+    let version = run(within(&directory, "node_modules/.bin/lockwheel").arg("--version"));
+    assert_eq!(version, run(Command::new(program::path()).arg("--version")));
+    for pool in ["--pool=forks", "--pool=threads", "--no-isolate"] {
+        let said = run(within(&directory, "node_modules/.bin/vitest").args(["run", pool]));
+        assert!(said.contains("4 passed"), "{pool}: {said}");
+    }
+    tells_what_the_server_knows(&failure(&directory, &["vitest", "run"]));
+}
+
+#[test]
+fn a_jest_project_has_a_server_from_the_package_files() {
+    let Some((_, npm)) = tools() else { return };
+    let directory = installed("jest", &npm);
+    for workers in ["--maxWorkers=2", "--runInBand"] {
+        run(within(&directory, "node_modules/.bin/jest").args([
+            workers,
+            "--json",
+            "--outputFile=results.json",
+        ]));
+        let results = fs::read_to_string(directory.join("results.json")).expect("Jest writes them");
+        assert!(results.contains("\"numPassedTests\":4"), "{workers}: {results}");
+    }
+    tells_what_the_server_knows(&failure(&directory, &["jest"]));
+}

@@ -1,0 +1,47 @@
+//! The wheel: installed into a fresh environment by pip, where the package's own tests run, the README's among them.
+
+use crate::{copy_files, package, packaging, project, run};
+use lockwheel_tests::redis_server::{find_in_path, skip};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the package's tests need beside it.
+const TOOLS: &[&str] = &["pytest>=7.4", "pytest-xdist", "redis", "mypy"];
+
+/// Python, with what makes environments.
+fn python3() -> Option<PathBuf> {
+    let python = find_in_path("python3").filter(|python| {
+        let import = Command::new(python).args(["-c", "import venv, ensurepip"]).output();
+        import.is_ok_and(|it| it.status.success())
+    });
+    if python.is_none() {
+        skip(&["python3"], "python3 with venv is not installed (apt-get install python3 python3-venv)");
+    }
+    python
+}
+
+/// A command of an environment's Python, which sees nothing of the workspace.
+fn within(directory: &Path) -> Command {
+    let mut command = Command::new(directory.join("environment/bin/python"));
+    command.current_dir(directory).env_remove("LOCKWHEEL_BINARY").env_remove("PYTHONPATH").arg("-m");
+    command
+}
+
+#[test]
+fn the_wheel_is_installed_and_its_tests_pass() {
+    let Some(python) = python3() else { return };
+    let wheel = package("python");
+    let directory = project("python");
+    run(Command::new(python).args(["-m", "venv"]).arg(directory.join("environment")));
+    let mut install = within(&directory);
+    run(install.args(["pip", "install", "--quiet", "--disable-pip-version-check"]).arg(wheel).args(TOOLS));
+
+    let version = run(Command::new(directory.join("environment/bin/lockwheel")).arg("--version"));
+    assert!(!version.is_empty());
+    let typed = run(within(&directory).args(["mypy", "--strict", "--package", "lockwheel"]));
+    assert!(typed.contains("no issues found"), "{typed}");
+
+    copy_files(&packaging().join("python/tests"), &directory.join("tests"));
+    let said = run(within(&directory).args(["pytest", "-q", "-p", "pytester", "-W", "error", "tests"]));
+    assert!(said.contains(" passed") && !said.contains(" failed"), "{said}");
+}
