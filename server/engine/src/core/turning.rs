@@ -7,6 +7,10 @@ use super::planned_turns::PlannedTurn;
 use crate::clients::Slot;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
 use crate::timers::{Timer, TimerKind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+#[cfg(test)]
+mod tests;
 
 /// How long until a turn of the clock can be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +39,13 @@ impl Engine {
             return TurnProgress::WaitUs(wait_us);
         }
         self.keyspace.turn_quietly(turn.waiters == RedissonWaiters::LeftAsleep);
-        let progress = self.turn_by_instants(turn);
-        if let (TurnProgress::Done, Left::Us(us)) = (progress, turn.left) {
+        let turned = catch_unwind(AssertUnwindSafe(|| self.turn_by_instants(turn)));
+        if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
             self.turn(us);
         }
         self.keyspace.set_expiry_backlog(None);
         self.keyspace.turn_quietly(false);
-        progress
+        turned.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     fn turn_by_instants(&mut self, turn: &mut ClockTurn) -> TurnProgress {
@@ -80,7 +84,12 @@ impl Engine {
     /// The timeout of a client's wait has come; whether that was a turn of the clock, which has been continued.
     pub(super) fn continue_turn(&mut self, slot: Slot) -> bool {
         let Some(mut turn) = self.take_turn(slot) else { return false };
-        let progress = self.continue_turning(&mut turn);
+        // A panic on the way disconnects who turns the clock; he would wait for ever.
+        let turned = catch_unwind(AssertUnwindSafe(|| self.continue_turning(&mut turn)));
+        let Ok(progress) = turned else {
+            self.cut_off(slot);
+            return true;
+        };
         // The turn may have disconnected the client itself.
         let id = self.sessions.get(slot).id;
         let order = self.keyspace.next_order();
