@@ -118,6 +118,12 @@ impl RequestParser {
         *self = Self::default();
     }
 
+    /// How long the buffer is at least once the argument that is arriving is complete; none while its header is not.
+    /// O(1).
+    pub fn wanted(&self) -> Option<usize> {
+        self.bulk.map(|bulk| self.pos.saturating_add(bulk).saturating_add(2))
+    }
+
     /// Fills `batch`, cleared first, with all complete requests of `buf`.
     ///
     /// `buf` begins where the last call's consumed bytes ended, and holds everything the last call saw after them.

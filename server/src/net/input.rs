@@ -9,6 +9,10 @@ use std::sync::Arc;
 /// connection that waits after it holds little.
 const KEEP: usize = 16 * 1024;
 
+/// A large argument gets room for so many times what has come of it, until it fits: it is rarely moved, and who announces
+/// much and sends little takes no memory.
+const AHEAD: usize = 8;
+
 /// The arguments of one request.
 pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 
@@ -50,7 +54,19 @@ impl Input {
             self.bytes.drain(..self.done);
             self.done = 0;
         }
+        self.make_room(bytes.len());
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Makes room for more bytes of a large argument, and for no more than the argument has.
+    fn make_room(&mut self, more: usize) {
+        let len = self.bytes.len() + more;
+        let Some(wanted) = self.parser.wanted() else { return };
+        let room = (self.done + wanted).min(len.saturating_mul(AHEAD));
+        if len > self.bytes.capacity() && room > KEEP && room >= len {
+            // Where there is no such room, it grows as any vector does.
+            let _refused = self.bytes.try_reserve_exact(room - self.bytes.len());
+        }
     }
 
     /// Counts a read that completes no request.

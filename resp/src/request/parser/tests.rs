@@ -187,6 +187,26 @@ fn line_ends_are_skipped_unread() {
 }
 
 #[test]
+fn an_argument_that_is_arriving_says_how_much_it_wants() {
+    let whole = encode(&request(&[b"PING"]));
+    let stream = [&whole[..], b"*2\r\n$3\r\nSET\r\n$1000\r\nxx"].concat();
+    let (mut parser, mut batch) = (RequestParser::new(), Batch::new());
+    let limits = RequestLimits::default();
+    for (len, wanted) in [
+        (whole.len(), None),
+        (whole.len() + 6, None),
+        (whole.len() + 12, Some(13)),
+        (stream.len() - 3, None),
+        (stream.len() - 2, Some(stream.len() - 2 - whole.len() + 1002)),
+        (stream.len(), Some(stream.len() - 2 - whole.len() + 1002)),
+    ] {
+        parser.reset();
+        assert_eq!(parser.parse(&stream[..len], &limits, &mut batch), Ok(()));
+        assert_eq!(parser.wanted(), wanted, "of {len} bytes");
+    }
+}
+
+#[test]
 fn clients_that_have_yet_to_authenticate_send_little() {
     let limits = RequestLimits { unauthenticated: true, ..RequestLimits::default() };
     let refused = |stream: &[u8]| read_pieces([stream], &limits).error.map(error_text);
