@@ -30,9 +30,10 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether it may change keys, by its row.
+    /// Whether it may change keys, by its row; EXEC's says nothing of what was queued.
     pub fn may_write(&self) -> bool {
-        self.subject.as_ref().is_none_or(|subject| subject.command.has(Flags::WRITE))
+        let may = |subject: &Subject| subject.command.has(Flags::WRITE) || subject.name() == "exec";
+        self.subject.as_ref().is_none_or(may)
     }
 }
 
