@@ -57,6 +57,18 @@ fn what_cannot_be_is_refused_within_the_script() {
 }
 
 #[test]
+fn a_script_turns_the_clock_as_often_as_it_likes_but_not_to_and_fro_for_ever() {
+    let mut s = ours::manual_scenario();
+    s.run("CLOCK.SET 0");
+    s.check("EVAL \"for _ = 1, 100000 do redis.call('clock.advance', 1) end\" 0", "(nil)");
+    s.check("TIME", r#"["100", "0"]"#);
+    let script = "for turn = 1, 1e9 do local answer = redis.pcall('clock.step', turn % 2 == 1 and 5 or -5) \
+                  if answer.err then return {turn, answer.err} end end";
+    s.check(&format!("EVAL \"{script}\" 0"), "[:65537, \"ERR too many turns of the clock in one script\"]");
+    s.check("TIME", r#"["100", "0"]"#);
+}
+
+#[test]
 fn without_control_no_script_turns_the_clock() {
     let mut config = Config::default();
     config.control = false;

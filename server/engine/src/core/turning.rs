@@ -5,6 +5,7 @@ use super::deadlines::Due;
 use super::engine::{Engine, Retry};
 use super::planned_turns::PlannedTurn;
 use crate::clients::Slot;
+use crate::spec::CommandError;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
 use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -140,8 +141,8 @@ impl Engine {
     /// Turns the clock later: see [`Engine::turn_as_planned`].
     ///
     /// # Errors
-    /// When a clock would leave its range, after the turns that are planned already.
-    pub(crate) fn plan_turn(&mut self, turn: PlannedTurn) -> Result<(), ClockError> {
+    /// When a clock would leave its range, after the turns that are planned already, and when these are too many.
+    pub(crate) fn plan_turn(&mut self, turn: PlannedTurn) -> Result<(), CommandError> {
         self.time.planned.plan(turn, &self.time.clock, self.time.system)
     }
 
