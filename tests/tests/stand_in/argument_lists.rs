@@ -184,7 +184,8 @@ fn jedis() {
             let place = Place::new();
             let (pid_file, log) = (place.directory.file("pid"), place.directory.file("log"));
             let mut file = format!(
-                "daemonize yes\nprotected-mode no\npidfile {pid_file}\nlogfile {log}\nsave \"\"\nappendonly no\n{more}\n"
+                "daemonize yes\nprotected-mode no\npidfile {pid_file}\nlogfile {log}\nsave \"\"\nappendonly no\n\
+                 {more}\n"
             );
             for (parameter, value) in place.parameters(*opens) {
                 file += &format!("{parameter} \"{value}\"\n");

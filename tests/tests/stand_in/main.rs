@@ -57,8 +57,8 @@ impl Drop for Directory {
     }
 }
 
-/// Runs what `command` makes for a redis-server, for ours and for a real one, where there is one, and requires that both
-/// print these lines on standard output.
+/// Runs what `command` makes for a redis-server, for ours and for a real one, where there is one, and requires that
+/// both print these lines on standard output.
 #[track_caller]
 fn prints(expected: &[&str], command: impl Fn(&Path) -> Command) {
     let (_directory, ours) = Directory::with_redis_server();

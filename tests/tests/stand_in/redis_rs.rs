@@ -3,7 +3,7 @@
 
 use crate::{Directory, succeeds};
 use lockwheel_tests::client::Client;
-use lockwheel_tests::redis_server::Kind;
+use lockwheel_tests::redis_server::{Kind, skip};
 use lockwheel_tests::tls::{Certificates, stream};
 use redis::ConnectionAddr;
 use redis_test::server::RedisServer;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The longest wait for a start. A safety net, not part of a test's meaning.
 const SAFETY_NET: Duration = Duration::from_secs(30);
 
-/// The crate reads PATH and other variables of its process: that is one of its own, this test's binary again.
+/// The crate reads PATH and other variables of its process: that is one of its own, with the test below.
 #[test]
 fn its_servers_are_ours() {
     let (directory, ours) = Directory::with_redis_server();
@@ -26,17 +26,21 @@ fn its_servers_are_ours() {
     for path in [Some(directory.0.clone()), real].into_iter().flatten() {
         for kind in ["tcp", "unix", "tcp+tls"] {
             let mut test = Command::new(env::current_exe().expect("a test is a file"));
-            test.args(["--exact", "redis_rs::one_server_of_the_environments_kind", "--ignored"]);
+            test.args(["--exact", "redis_rs::one_server_of_the_environment"]);
             test.env("PATH", &path).env("REDISRS_SERVER_TYPE", kind);
-            let said = succeeds(test.env_remove("REDISRS_SERVER_BIN"));
+            let said =
+                succeeds(test.env_remove("REDISRS_SERVER_BIN").env("LOCKWHEEL_PROGRAMS", "redis-server"));
             assert!(said.contains("1 passed"), "{kind}: {said}");
         }
     }
 }
 
+/// Of the kind, and from the PATH, that the process has; by itself the real one, over TCP.
 #[test]
-#[ignore = "the test above runs it, once for each kind"]
-fn one_server_of_the_environments_kind() {
+fn one_server_of_the_environment() {
+    if Kind::Redis.find().is_none() {
+        return skip(&["redis-server"], "redis-server is not installed (apt-get install redis-server)");
+    }
     let addr = RedisServer::get_addr(redis_test::utils::get_random_available_port());
     if let ConnectionAddr::TcpTls { port, .. } = addr {
         return over_tls(addr, port);
