@@ -51,8 +51,8 @@ fn copy_files(from: &Path, to: &Path) {
 /// Where the packages' tests find certificates: see `lockwheel_tests::tls::Certificates`.
 const CERTIFICATES: &str = "LOCKWHEEL_TEST_CERTIFICATES";
 
-/// Says how long the starts of a package's servers took, which its tests have printed, past the test runner's capture of
-/// output.
+/// Says how long the starts of a package's servers took, which its tests have printed, past the test runner's capture
+/// of output.
 #[track_caller]
 fn tell_starts(package: &str, said: &str) {
     let line = said.lines().find(|line| line.contains("20 starts: median"));
