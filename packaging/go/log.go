@@ -3,12 +3,15 @@ package lockwheel
 import (
 	"bufio"
 	"io"
-	"strings"
+	"regexp"
 	"sync"
 )
 
 // kept is how many lines of the server's log a report shows.
 const kept = 20
+
+// readyLine says for which clients the server listens, and on which port; for plain ones first.
+var readyLine = regexp.MustCompile(`Ready to accept connections (tcp|tls), port=(\d+)`)
 
 // serverLog reads what the server prints and keeps the last lines of it.
 type serverLog struct {
@@ -16,15 +19,17 @@ type serverLog struct {
 	last  []string
 }
 
-// read takes lines until the server ends. The port goes to ready when the server says that it listens; ready is closed
-// at the end.
-func (l *serverLog) read(output io.Reader, ready chan<- string) {
-	defer close(ready)
+// read takes lines until the server ends. Where it listens goes to listens when the server says so; listens is closed at
+// the end.
+func (l *serverLog) read(output io.Reader, listens chan<- ready) {
+	defer close(listens)
+	told := false
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		line := lines.Text()
 		l.add(line)
-		if _, port, found := strings.Cut(line, "port="); found && strings.Contains(line, "Ready to accept connections") {
-			ready <- port
+		if found := readyLine.FindStringSubmatch(line); found != nil && !told {
+			told = true
+			listens <- ready{port: found[2], tls: found[1] == "tls"}
 		}
 	}
 }

@@ -17,23 +17,42 @@ func (e Error) Error() string { return string(e) }
 
 // connection speaks RESP2 with the server, one request after the other. It may be used by several goroutines.
 type connection struct {
-	address string
-	mutex   sync.Mutex
-	socket  net.Conn
-	reader  *bufio.Reader
+	access *access
+	mutex  sync.Mutex
+	socket net.Conn
+	reader *bufio.Reader
 }
 
 // do sends a request and reads its reply: nil, int64, string or []any. What the server refuses is an [Error].
 func (c *connection) do(arguments ...any) (any, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.socket == nil {
-		socket, err := net.Dial("tcp", c.address)
-		if err != nil {
-			return nil, err
-		}
-		c.socket, c.reader = socket, bufio.NewReader(socket)
+	if err := c.open(); err != nil {
+		return nil, err
 	}
+	return c.exchange(arguments)
+}
+
+// open connects and logs in, unless that is done.
+func (c *connection) open() error {
+	if c.socket != nil {
+		return nil
+	}
+	socket, err := c.access.dial()
+	if err != nil {
+		return err
+	}
+	c.socket, c.reader = socket, bufio.NewReader(socket)
+	if c.access.password == "" {
+		return nil
+	}
+	if _, err = c.exchange([]any{"AUTH", c.access.password}); err != nil {
+		c.drop()
+	}
+	return err
+}
+
+func (c *connection) exchange(arguments []any) (any, error) {
 	if _, err := c.socket.Write(encode(arguments)); err != nil {
 		c.drop()
 		return nil, err

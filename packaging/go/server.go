@@ -2,7 +2,6 @@ package lockwheel
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -11,10 +10,13 @@ import (
 
 // Options of a server. The zero value is right: a free port, the system's time, seed 0.
 type Options struct {
-	Binary string   // the program; empty: as the package's documentation says
-	Time   string   // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the hands stand
-	Seed   int64    // what decides every random choice of the server
-	Args   []string // more parameters, as on the server's command line
+	Binary string // the program; empty: as the package's documentation says
+	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the hands stand
+	Seed   int64  // what decides every random choice of the server
+	// Args are more parameters, as on the server's command line. Over TLS alone, on a free port: --tls-port-file with
+	// --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own connections trust the certificates that these
+	// name, and no others, and show --tls-client-cert-file, or else the server's own, where clients have to.
+	Args []string
 }
 
 // TB is what of [testing.TB] the package needs.
@@ -33,7 +35,7 @@ type Server struct {
 	// Await waits for states instead of sleeping.
 	Await *Await
 
-	port    string
+	access  *access
 	seed    int64
 	process *exec.Cmd
 	control *connection
@@ -59,18 +61,24 @@ func Start(options Options) (*Server, error) {
 	if err := s.process.Start(); err != nil {
 		return nil, err
 	}
-	ready := make(chan string, 1)
+	listens := make(chan ready, 1)
 	go func() {
-		s.log.read(output, ready)
+		s.log.read(output, listens)
 		s.process.Wait()
 		close(s.ended)
 	}()
-	port, ok := <-ready
+	listening, ok := <-listens
 	if !ok {
 		<-s.ended
 		return nil, fmt.Errorf("%s has ended (%v): %q", program, s.process.ProcessState, s.log.lines())
 	}
-	s.port, s.control = port, &connection{address: net.JoinHostPort("127.0.0.1", port)}
+	s.access, err = newAccess(listening, options.Args)
+	if err != nil {
+		s.process.Process.Kill()
+		<-s.ended
+		return nil, err
+	}
+	s.control = &connection{access: s.access}
 	return s, nil
 }
 
@@ -80,23 +88,23 @@ func arguments(options Options) []string {
 		clock = "real"
 	}
 	return append([]string{
-		"--port", "0", "--bind", "127.0.0.1", "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
+		"--port", "0", "--bind", host, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
 		// What a report shows as the last commands.
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
 	}, options.Args...)
 }
 
 // Addr is the server's address, 127.0.0.1:port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", s.port) }
+func (s *Server) Addr() string { return s.access.address() }
 
 // Host is 127.0.0.1.
-func (s *Server) Host() string { return "127.0.0.1" }
+func (s *Server) Host() string { return host }
 
 // Port is the port on which the server listens.
-func (s *Server) Port() string { return s.port }
+func (s *Server) Port() string { return s.access.port }
 
-// URL is redis://127.0.0.1:port.
-func (s *Server) URL() string { return "redis://" + s.Addr() }
+// URL is redis://127.0.0.1:port, with the password of --requirepass, and rediss:// over TLS alone.
+func (s *Server) URL() string { return s.access.url() }
 
 // Command sends any command on the server's own connection: nil, int64, string or []any. What the server refuses is an
 // [Error].

@@ -6,7 +6,11 @@ export interface ServerOptions {
   time?: 'real' | 'manual' | Date | (string & {});
   /** Decides every random choice of the server; 0 if not given. */
   seed?: number | bigint;
-  /** More parameters, as on the server's command line. */
+  /**
+   * More parameters, as on the server's command line. Over TLS alone, on a free port: `--tls-port-file` with
+   * `--tls-cert-file`, `--tls-key-file`, `--tls-ca-cert-file`. The package's own connections trust the certificates that
+   * these name, and no others, and show `--tls-client-cert-file`, or else the server's own, where clients have to.
+   */
   args?: readonly (string | number)[];
   /** The program; otherwise `LOCKWHEEL_BINARY`, the platform's package, or PATH says. */
   binary?: string;
@@ -40,7 +44,7 @@ export class AwaitError extends Error {}
 
 /** A running server. */
 export interface Server extends AsyncDisposable {
-  /** `redis://127.0.0.1:port` */
+  /** `redis://127.0.0.1:port`, with the password of `--requirepass`, and `rediss://` over TLS alone */
   readonly url: string;
   /** `127.0.0.1` */
   readonly host: string;

@@ -28,3 +28,4 @@ pub mod state;
 pub mod tcl_suite;
 pub mod tls;
 pub mod universe;
+pub mod workshop;

@@ -2,27 +2,30 @@
 // A connection to the server, opened by its first request and again after it was cut.
 
 const net = require('node:net');
+const tls = require('node:tls');
 const { Push, ReplyError, Source, encode, reply } = require('./resp.js');
 
 /** Requests are answered in order. It keeps the process alive only while an answer is awaited. */
 class Connection {
-  #address;
+  #access;
   #socket = null;
   #waiting = [];
 
-  constructor(host, port) {
-    this.#address = { host, port };
+  constructor(access) {
+    this.#access = access;
   }
 
   /** Sends a request; resolves to its reply, rejects with a ReplyError when the server refuses it. */
   send(args) {
     const request = encode(args);
-    return new Promise((resolve, reject) => {
-      this.#socket ??= this.#open();
-      this.#waiting.push({ resolve, reject });
-      this.#socket.ref();
-      this.#socket.write(request);
-    });
+    if (this.#socket !== null) return this.#ask(request);
+    this.#socket = this.#open();
+    const { password } = this.#access;
+    const login = password === '' ? Promise.resolve() : this.#ask(encode(['AUTH', password]));
+    const answer = this.#ask(request);
+    // Who is not let in is told of the password, not of the request.
+    answer.catch(() => {});
+    return login.then(() => answer);
   }
 
   /** Ends it. What is still awaited is rejected. */
@@ -30,8 +33,17 @@ class Connection {
     this.#socket?.destroy();
   }
 
+  #ask(request) {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#socket.ref();
+      this.#socket.write(request);
+    });
+  }
+
   #open() {
-    const socket = net.connect(this.#address).setNoDelay();
+    const { options } = this.#access;
+    const socket = (this.#access.tls ? tls : net).connect(options).setNoDelay();
     const source = new Source();
     const reader = this.#read(source);
     let reason = new Error('the connection to the server was closed');

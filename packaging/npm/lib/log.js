@@ -18,14 +18,15 @@ class Log {
     });
   }
 
-  /** Resolves to the port when the server says that it listens. */
-  port() {
+  /** Resolves to where the server listens when it says so: its port, and whether that is for TLS. */
+  ready() {
     return new Promise((resolve) => {
       const listener = (line) => {
-        const found = /Ready to accept connections.*\bport=(\d+)/.exec(line);
+        const found = /Ready to accept connections (tcp|tls), port=(\d+)/.exec(line);
         if (found === null) return;
         this.#listeners.delete(listener);
-        resolve(Number(found[1]));
+        // Where it listens for plain clients too, that is what it says first.
+        resolve({ port: Number(found[2]), tls: found[1] === 'tls' });
       };
       this.#listeners.add(listener);
     });

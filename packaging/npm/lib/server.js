@@ -3,6 +3,7 @@
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
+const { Access, HOST } = require('./access.js');
 const { Await } = require('./await.js');
 const { findBinary } = require('./binary.js');
 const { Clock } = require('./clock.js');
@@ -10,7 +11,6 @@ const { Connection } = require('./connection.js');
 const { Log } = require('./log.js');
 const { report } = require('./report.js');
 
-const HOST = '127.0.0.1';
 /** How long, in milliseconds, a server may take to end before it is killed. */
 const GRACE = 5000;
 
@@ -26,18 +26,20 @@ class Server {
   #ended;
   #log;
   #seed;
+  #access;
   #control;
 
-  constructor({ process, ended, log, port, seed }) {
-    this.port = port;
-    this.url = `redis://${HOST}:${port}`;
+  constructor({ process, ended, log, access, seed }) {
+    this.port = access.port;
+    this.url = access.url;
     this.clock = new Clock((...args) => this.command(...args));
     this.await = new Await((...args) => this.#until(args));
     this.#process = process;
     this.#ended = ended;
     this.#log = log;
     this.#seed = seed;
-    this.#control = new Connection(HOST, port);
+    this.#access = access;
+    this.#control = new Connection(access);
   }
 
   command(...args) {
@@ -69,7 +71,7 @@ class Server {
 
   /** Waits on a connection of its own, so that the test goes on meanwhile on the other. */
   async #until(args) {
-    const connection = new Connection(HOST, this.port);
+    const connection = new Connection(this.#access);
     try {
       if ((await connection.send(args)) === 1) return;
     } finally {
@@ -82,7 +84,8 @@ class Server {
 /** Starts a server and resolves when it accepts connections. */
 async function startServer({ time = 'real', seed = 0, args = [], binary = undefined } = {}) {
   const program = findBinary(binary);
-  const child = spawn(program, programArguments(time, seed, args), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const more = args.map(String);
+  const child = spawn(program, programArguments(time, seed, more), { stdio: ['ignore', 'pipe', 'pipe'] });
   const log = new Log();
   log.read(child.stdout);
   log.read(child.stderr);
@@ -92,10 +95,16 @@ async function startServer({ time = 'real', seed = 0, args = [], binary = undefi
     ([code, signal]) => Promise.reject(new Error(`${program} has ended (${signal ?? code}):\n${log.lines.join('\n')}`)),
     (error) => Promise.reject(new Error(`${program} does not start: ${error.message}`)),
   );
-  const port = await Promise.race([log.port(), failed]);
+  const ready = await Promise.race([log.ready(), failed]);
   // A server that nobody has stopped does not keep the process alive; it ends with it.
   for (const handle of [child, child.stdout, child.stderr]) handle.unref();
-  return new Server({ process: child, ended, log, port, seed });
+  try {
+    return new Server({ process: child, ended, log, access: new Access(ready, more), seed });
+  } catch (error) {
+    // A certificate that its arguments name cannot be read.
+    child.kill('SIGKILL');
+    throw error;
+  }
 }
 
 function programArguments(time, seed, more) {
@@ -104,7 +113,7 @@ function programArguments(time, seed, more) {
     ...['--time', typeof time === 'string' ? time : time.toISOString(), '--seed', String(seed)],
     // What a report shows as the last commands.
     ...['--slowlog-log-slower-than', '0', '--slowlog-max-len', '64'],
-    ...more.map(String),
+    ...more,
   ];
 }
 

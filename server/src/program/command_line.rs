@@ -2,6 +2,7 @@
 //!
 //! The options of a server are read as redis-server reads them; here they are only described.
 
+use super::client::Trust;
 use super::exit;
 use super::options::{EXAMPLES, OPTIONS, ServerOption};
 use super::output::say;
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 use lockwheel_engine::config::Config;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(crate) const NAME: &str = "lockwheel";
@@ -91,11 +93,38 @@ fn run() -> Command {
 }
 
 fn health_check() -> Command {
-    command(Subcommand::HealthCheck.name(), format!("{NAME} healthcheck [URL]"))
+    command(Subcommand::HealthCheck.name(), format!("{NAME} healthcheck [options] [URL]"))
         .about("Ask a server whether it answers; exit code 0: it does, 1: it does not")
         .arg(Arg::new("URL").value_hint(ValueHint::Url).help(
-            "redis://[user:password@]host[:port][/database] or unix://path; else REDIS_URL; else 127.0.0.1:6379",
+            "redis://[user:password@]host[:port][/database], rediss://… or unix://path; else REDIS_URL; else \
+             127.0.0.1:6379",
         ))
+        .args(CLIENT_TLS.iter().map(|(name, value, help)| match *value {
+            "" => Arg::new(*name).long(*name).help(*help).action(ArgAction::SetTrue),
+            value => {
+                let argument = Arg::new(*name).long(*name).help(*help).value_name(value);
+                argument.value_hint(ValueHint::FilePath).value_parser(value_parser!(PathBuf))
+            }
+        }))
+}
+
+/// What a client over TLS is told: an option, what its value is, its help.
+const CLIENT_TLS: &[(&str, &str, &str)] = &[
+    ("cacert", "path", "rediss://: trust a server that these certificates lead to"),
+    ("insecure", "", "rediss://: trust any server"),
+    ("cert", "path", "rediss://: the certificate to show"),
+    ("key", "path", "rediss://: its key"),
+];
+
+/// What the arguments of `healthcheck` say of TLS.
+pub(crate) fn trust(arguments: &ArgMatches) -> Trust {
+    let path = |name| arguments.get_one::<PathBuf>(name).cloned();
+    Trust {
+        ca_file: path("cacert"),
+        insecure: arguments.get_flag("insecure"),
+        cert_file: path("cert"),
+        key_file: path("key"),
+    }
 }
 
 fn completions() -> Command {

@@ -1,7 +1,7 @@
 //! `healthcheck`: whether a server answers.
 
-use super::client::{Connection, Target};
-use super::command_line::arguments_of;
+use super::client::{Connection, Target, Trust};
+use super::command_line::{arguments_of, trust};
 use super::output::say;
 use super::role::Subcommand;
 use lockwheel_engine::config::system_reason;
@@ -26,14 +26,14 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         None => Target::default(),
     };
     let place = target.address.to_string();
-    match ask(&target) {
+    match ask(&target, &trust(&arguments)) {
         Ok(()) => say(format!("The server at {place} answers.\n").as_bytes()),
         Err(reason) => Err(format!("The server at {place} does not answer as it should: {reason}")),
     }
 }
 
-fn ask(target: &Target) -> Result<(), String> {
-    let connected = Connection::open(&target.address, Some(PATIENCE));
+fn ask(target: &Target, trust: &Trust) -> Result<(), String> {
+    let connected = Connection::open(&target.address, trust, Some(PATIENCE));
     let mut connection = connected.map_err(|error| system_reason(&error))?;
     connection.log_in(&target.login)?;
     if let Some(database) = &target.database {

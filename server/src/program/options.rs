@@ -21,7 +21,11 @@ pub(crate) const OPTIONS: &[ServerOption] = &[
     ),
     option("port-file", "path", "Write the port there when the server is ready"),
     option("tls-port-file", "path", "The same for tls-port, which is then a free one if it is 0"),
-    option("ready-fd", "n", "Write the port to this descriptor when the server is ready, and close it"),
+    option(
+        "ready-fd",
+        "n",
+        "Write the port (without one, TLS's) to this descriptor when the server is ready, and close it",
+    ),
     option("exit-with-parent", "", "End when the parent process has ended, however that happens"),
     option("idle-exit", "seconds", "End when no client has been connected for so long"),
     option("threads", "n", "How many threads serve connections; 0: one a core"),

@@ -65,12 +65,17 @@ impl Announcement {
             })?;
         }
         if let Some(mut descriptor) = self.descriptor.take() {
-            writeln!(descriptor, "{}", server.port()).map_err(|error| {
+            writeln!(descriptor, "{}", port_of(server)).map_err(|error| {
                 Failure::Announcement(format!("Can't write to the ready-fd: {}", system_reason(&error)))
             })?;
         }
         Ok(pid_file.unwrap_or_default())
     }
+}
+
+/// The port of plain clients; without one, that of clients over TLS; 0 without either.
+pub(crate) fn port_of(server: &Server) -> u16 {
+    if server.port() == 0 { server.tls_port().unwrap_or(0) } else { server.port() }
 }
 
 /// Makes an inherited descriptor ours: it is closed when the file is, and no other process inherits it from us.

@@ -4,7 +4,7 @@ use super::client::encoded;
 use super::files::SystemFiles;
 use super::output::{say, say_error};
 use super::parent::Parent;
-use super::ready::{Announcement, Failure};
+use super::ready::{Announcement, Failure, port_of};
 use super::signals::{Signal, Signals, pass_on};
 use super::{allocator, command_line, exit, log, serve};
 use lockwheel::Server;
@@ -60,7 +60,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         Failure::Announcement(sentence) => sentence,
     })?;
     let mut command = Command::new(name);
-    command.args(rest).envs(environment(&config, server.port()));
+    command.args(rest).envs(environment(&config, &server));
     let code = match command.spawn() {
         Ok(child) => runtime.block_on(wait(child, &mut signals, &orphaned)),
         Err(error) => Ok(cannot_run(name, &error)),
@@ -80,11 +80,12 @@ fn on_free_port(options: &[OsString]) -> Vec<Vec<u8>> {
 }
 
 /// Where the server is, for the command.
-fn environment(config: &Config, port: u16) -> Vec<(&'static str, String)> {
+fn environment(config: &Config, server: &Server) -> Vec<(&'static str, String)> {
     let login = match config.requirepass.as_slice() {
         [] => String::new(),
         password => format!(":{}@", encoded(password)),
     };
+    let port = port_of(server);
     if port == 0 {
         let path = std::path::absolute(&config.unixsocket).unwrap_or_else(|_| (&config.unixsocket).into());
         let path = encoded(path.as_os_str().as_encoded_bytes()).replace("%2F", "/");
@@ -92,7 +93,8 @@ fn environment(config: &Config, port: u16) -> Vec<(&'static str, String)> {
     }
     let host = host(&config.bind_addresses());
     let in_url = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-    let url = format!("redis://{login}{in_url}:{port}");
+    let scheme = if server.port() == 0 { "rediss" } else { "redis" };
+    let url = format!("{scheme}://{login}{in_url}:{port}");
     vec![("REDIS_URL", url), ("REDIS_HOST", host), ("REDIS_PORT", port.to_string())]
 }
 

@@ -94,8 +94,7 @@ fn serve(
         match stage {
             Stage::Ready(server) => {
                 watch(parent, server)?;
-                let port = if server.port() == 0 { server.tls_port().unwrap_or(0) } else { server.port() };
-                tracing::info!("Running mode=standalone, port={port}.");
+                tracing::info!("Running mode=standalone, port={}.", ready::port_of(server));
                 published = announcement.publish(server)?;
                 ready::print(server, &unix_socket, has_log);
                 supervisor.into_iter().for_each(Supervisor::ready);

@@ -107,7 +107,7 @@ fn a_health_check_tells_whether_a_server_answers() {
         (format!("redis://{at}"), "NOAUTH Authentication required.\n"),
         (format!("redis://:no@{at}"), "WRONGPASS invalid username-password pair or user is disabled.\n"),
         (format!("redis://:pw@{at}/99"), "ERR DB index is out of range\n"),
-        ("rediss://x".to_owned(), "TLS is not supported\n"),
+        (format!("rediss://{at}"), "whom to trust over TLS, --cacert FILE or --insecure says\n"),
         (format!("unix://{}", directory.file("no").replace(' ', "%20")), "No such file or directory\n"),
     ] {
         refused(&["healthcheck", &url], &[reason]);

@@ -7,6 +7,7 @@ mod python;
 
 use lockwheel_tests::program;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -45,6 +46,18 @@ fn copy_files(from: &Path, to: &Path) {
             fs::copy(entry.path(), to.join(entry.file_name())).expect("a file can be copied");
         }
     }
+}
+
+/// Where the packages' tests find certificates: see `lockwheel_tests::tls::Certificates`.
+const CERTIFICATES: &str = "LOCKWHEEL_TEST_CERTIFICATES";
+
+/// Says how long the starts of a package's servers took, which its tests have printed, past the test runner's capture
+/// of output.
+#[track_caller]
+fn tell_starts(package: &str, said: &str) {
+    let line = said.lines().find(|line| line.contains("20 starts: median"));
+    let line = line.unwrap_or_else(|| panic!("no start is measured in\n{said}"));
+    let _ = writeln!(std::io::stderr(), "{package}: {}", line.trim_start_matches(['#', ' ']));
 }
 
 /// Runs a command that has to succeed: its standard output.

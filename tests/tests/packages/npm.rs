@@ -1,8 +1,9 @@
 //! The npm packages: installed by npm into empty projects, with Vitest and with Jest, where the README's test is run.
 
-use crate::{copy_files, package, packaging, project, run};
+use crate::{CERTIFICATES, copy_files, package, packaging, project, run, tell_starts};
 use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{find_in_path, skip};
+use lockwheel_tests::tls::Certificates;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,12 +82,15 @@ fn the_tests_of_the_package_pass() {
     let Some((node, _)) = tools() else { return };
     let tests = files(&packaging().join("npm/test"), ".test.js");
     assert!(!tests.is_empty(), "the package has tests");
+    let certificates = Certificates::new();
     let said = run(Command::new(node)
+        .env(CERTIFICATES, certificates.path(""))
         .args(["--test"])
         .args(tests)
         .env("LOCKWHEEL_BINARY", program::path())
         .env("NO_COLOR", "1"));
-    assert!(said.contains("fail 0") && !said.contains("pass 0"), "{said}");
+    assert!(said.contains("fail 0") && !said.contains("pass 0") && said.contains("skipped 0"), "{said}");
+    tell_starts("npm", &said);
 }
 
 #[test]

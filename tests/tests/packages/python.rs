@@ -1,7 +1,8 @@
 //! The wheel: installed into a fresh environment by pip, where the package's own tests run, the README's among them.
 
-use crate::{copy_files, package, packaging, project, run};
+use crate::{CERTIFICATES, copy_files, package, packaging, project, run, tell_starts};
 use lockwheel_tests::redis_server::{find_in_path, skip};
+use lockwheel_tests::tls::Certificates;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -42,6 +43,10 @@ fn the_wheel_is_installed_and_its_tests_pass() {
     assert!(typed.contains("no issues found"), "{typed}");
 
     copy_files(&packaging().join("python/tests"), &directory.join("tests"));
-    let said = run(within(&directory).args(["pytest", "-q", "-p", "pytester", "-W", "error", "tests"]));
+    let certificates = Certificates::new();
+    let mut pytest = within(&directory);
+    pytest.env(CERTIFICATES, certificates.path(""));
+    let said = run(pytest.args(["pytest", "-q", "-p", "pytester", "-W", "error", "tests"]));
     assert!(said.contains(" passed") && !said.contains(" failed"), "{said}");
+    tell_starts("python", &said);
 }

@@ -1,5 +1,6 @@
-//! Connections over TLS: requests, attacks, certificates, parameters, and real clients.
+//! Connections over TLS: requests, attacks, certificates, parameters, real clients, and the program over TLS alone.
 
+mod alone;
 mod attacks;
 mod certificates;
 mod parameters;

@@ -5,82 +5,97 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import List, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Sequence
 
+from ._access import HOST, Access
+from ._channel import CHUNK, Channel, Conversation
 from ._errors import ServerError
-from ._resp import Argument, Incoming, Parse, Reply, encode
+from ._resp import Argument, Reply
 
-CHUNK = 65536
+
+class Connection(NamedTuple):
+    """A socket and what goes over it."""
+
+    socket: socket.socket
+    channel: Channel
 
 
 class Connections:
     """The connections to one server. Threads and tasks may share it."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._address: Tuple[str, int] = (host, port)
-        self._idle: List[socket.socket] = []
+    def __init__(self, access: Access) -> None:
+        self._address = (HOST, access.port)
+        self._password = access.password
+        self._context = access.context()
+        self._idle: List[Connection] = []
 
     def ask(self, arguments: Sequence[Argument], timeout: Optional[float] = None) -> Reply:
         """One request and its reply. With a timeout in seconds no single step takes longer."""
-        connection = self._take() or socket.create_connection(self._address)
+        connection = self._take() or self._over(socket.create_connection(self._address))
         try:
-            connection.settimeout(timeout)
-            connection.sendall(encode(arguments))
-            incoming = Incoming()
-            parse = incoming.reply()
-            while (ended := step(parse)) is None:
-                incoming.add(came(connection.recv(CHUNK)))
+            connection.socket.settimeout(timeout)
+            talk = Conversation(connection.channel.ask(arguments))
+            while talk.ended is None:
+                if talk.unsent is None:
+                    talk.go_on(came(connection.socket.recv(CHUNK)))
+                else:
+                    connection.socket.sendall(talk.unsent)
+                    talk.go_on()
         except BaseException:
-            connection.close()
+            connection.socket.close()
             raise
-        return self._end(connection, incoming, ended)
+        return self._end(connection, talk.ended.reply)
 
     async def ask_async(self, arguments: Sequence[Argument]) -> Reply:
         """The same on whatever loop is running: a plain socket belongs to none."""
         loop = asyncio.get_running_loop()
         connection = self._take()
+        is_new = connection is None
+        connection = connection or self._over(socket.socket())
         try:
-            if connection is None:
-                connection = socket.socket()
-                connection.setblocking(False)
-                await loop.sock_connect(connection, self._address)
-            connection.setblocking(False)
-            await loop.sock_sendall(connection, encode(arguments))
-            incoming = Incoming()
-            parse = incoming.reply()
-            while (ended := step(parse)) is None:
-                incoming.add(came(await loop.sock_recv(connection, CHUNK)))
+            connection.socket.setblocking(False)
+            if is_new:
+                await loop.sock_connect(connection.socket, self._address)
+            talk = Conversation(connection.channel.ask(arguments))
+            while talk.ended is None:
+                if talk.unsent is None:
+                    talk.go_on(came(await loop.sock_recv(connection.socket, CHUNK)))
+                else:
+                    await loop.sock_sendall(connection.socket, talk.unsent)
+                    talk.go_on()
         except BaseException:
-            if connection is not None:
-                connection.close()
+            connection.socket.close()
             raise
-        return self._end(connection, incoming, ended)
+        return self._end(connection, talk.ended.reply)
 
     def close(self) -> None:
         """Closes what is idle. The next request opens another."""
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop().socket.close()
 
-    def _take(self) -> Optional[socket.socket]:
+    def _over(self, opened: socket.socket) -> Connection:
+        return Connection(opened, Channel(self._context, self._password))
+
+    def _take(self) -> Optional[Connection]:
         while self._idle:
             try:
                 connection = self._idle.pop()
             except IndexError:  # Another thread was faster.
                 return None
-            if is_silent(connection):
+            if is_silent(connection.socket):
                 return connection
-            connection.close()
+            connection.socket.close()
         return None
 
-    def _end(self, connection: socket.socket, incoming: Incoming, ended: Ended) -> Reply:
-        if incoming.is_empty():
+    def _end(self, connection: Connection, reply: Reply) -> Reply:
+        if connection.channel.is_silent():
             self._idle.append(connection)
         else:
             # It has become one for messages.
-            connection.close()
-        if isinstance(ended.reply, ServerError):
-            raise ended.reply
-        return ended.reply
+            connection.socket.close()
+        if isinstance(reply, ServerError):
+            raise reply
+        return reply
 
 
 def is_silent(connection: socket.socket) -> bool:
@@ -93,22 +108,6 @@ def is_silent(connection: socket.socket) -> bool:
     except OSError:
         return False
     return False
-
-
-class Ended:
-    """A reply that is whole."""
-
-    def __init__(self, reply: Reply) -> None:
-        self.reply = reply
-
-
-def step(parse: Parse[Reply]) -> Optional[Ended]:
-    """Goes on with what has come; None: more has to."""
-    try:
-        next(parse)
-    except StopIteration as stop:
-        return Ended(stop.value)
-    return None
 
 
 def came(data: bytes) -> bytes:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import IO, Deque, List, Optional, Sequence, Tuple, Union
 
+from ._access import HOST, Access
 from ._binary import find
 from ._errors import StartError
 
-HOST = "127.0.0.1"
-READY = re.compile(r"Ready to accept connections.*\bport=(\d+)")
+READY = re.compile(r"Ready to accept connections (tcp|tls), port=(\d+)")
 LINES_KEPT = 20
 GRACE = 5.0
 """How many seconds a server has to end by itself."""
@@ -66,7 +66,8 @@ class Process:
         output = self._child.stdout
         assert output is not None
         try:
-            self.port = self._wait_for_port(output)
+            self.access = self._wait_until_ready(output)
+            """How it is reached."""
         except BaseException:
             self._child.kill()
             self._child.wait()
@@ -76,11 +77,12 @@ class Process:
         self._reader = threading.Thread(target=self._read, args=(output,), name="lockwheel-log", daemon=True)
         self._reader.start()
 
-    def _wait_for_port(self, output: IO[bytes]) -> int:
+    def _wait_until_ready(self, output: IO[bytes]) -> Access:
         for line in output:
             self._keep(line)
             if ready := READY.search(self._log[-1]):
-                return int(ready[1])
+                # Where it listens for plain clients too, that is what it says first.
+                return Access(int(ready[2]), ready[1] == "tls", self.options.args)
         said = "\n".join(self._log) or "it said nothing"
         raise StartError(f"the server has ended with code {self._child.wait()}: {said}")
 

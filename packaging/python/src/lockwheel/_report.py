@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Sequence, Tuple, Union
 
-from ._process import HOST, Process
+from ._access import HOST
+from ._process import Process
 from ._requests import Info, info
 from ._resp import Argument, Reply
 
@@ -68,7 +69,7 @@ PARTS: Sequence[Tuple[str, Tuple[Argument, ...], Lines]] = (
 
 def text(process: Process, replies: Sequence[Union[Reply, Exception]]) -> str:
     """The report, of the replies to `PARTS`; an exception among them is shown."""
-    lines = [f"lockwheel on {HOST}:{process.port}, seed {process.options.seed}"]
+    lines = [f"lockwheel on {HOST}:{process.access.port}, seed {process.options.seed}"]
     if not process.is_running:
         lines.append("it has ended")
     for (title, _, show), reply in zip(PARTS, replies):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Callable, Generic, List, Optional, Tuple, TypeVar, Union
 
+from ._errors import AwaitTimeoutError
 from ._resp import Argument, Reply, pairs
 
 T = TypeVar("T")
@@ -189,6 +190,6 @@ def within(limit: Optional[Duration]) -> List[Argument]:
     return [] if limit is None else ["LIMIT", milliseconds(limit)]
 
 
-def shown(request: Request[T]) -> str:
-    """A request in a sentence for people."""
-    return " ".join(map(str, request.arguments))
+def not_in_time(request: Request[T], report: str) -> AwaitTimeoutError:
+    """What is raised when a state did not come, with the server's report."""
+    return AwaitTimeoutError(f"{' '.join(map(str, request.arguments))}: not within the limit\n{report}")

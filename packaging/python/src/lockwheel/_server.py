@@ -8,38 +8,15 @@ from typing import List, Optional, Sequence, Type, TypeVar, Union
 
 from . import _report, _requests
 from ._connections import Connections
-from ._errors import AwaitTimeoutError
-from ._process import HOST, Options, Process, options
+from ._process import Process, options
 from ._requests import Duration, Info, Request, Turn
 from ._resp import Argument, Reply
+from ._running import Running
 
 T = TypeVar("T")
 
 REPORT_TIMEOUT = 5.0
 """How many seconds a server has to answer what a report asks."""
-
-
-class Running:
-    """A process with its addresses: what the blocking and the asynchronous server share."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._connections = Connections(HOST, process.port)
-
-    @property
-    def host(self) -> str:
-        """127.0.0.1."""
-        return HOST
-
-    @property
-    def port(self) -> int:
-        """The port on which it listens."""
-        return self._process.port
-
-    @property
-    def url(self) -> str:
-        """redis://127.0.0.1:port, for any client."""
-        return f"redis://{HOST}:{self.port}"
 
 
 class Server(Running):
@@ -61,16 +38,20 @@ class Server(Running):
         args: Sequence[str] = (),
         binary: Optional[str] = None,
     ) -> None:
-        super().__init__(Process(options(time, seed, args, binary)))
+        self._child = Process(options(time, seed, args, binary))
+        try:
+            self._connections = Connections(self._child.access)
+        except BaseException:
+            self._child.stop()
+            raise
         self.clock = Clock(self)
         """Turns the server's clock."""
         self.await_ = Await(self)
         """Waits for states instead of sleeping."""
 
     @property
-    def options(self) -> Options:
-        """What it was started with."""
-        return self._process.options
+    def _process(self) -> Process:
+        return self._child
 
     @property
     def is_running(self) -> bool:
@@ -95,7 +76,7 @@ class Server(Running):
     def report(self) -> str:
         """What the server knows, for a test that has failed: its clock and seed, the clients that wait, the last
         commands and the last lines of its log."""
-        connections = Connections(HOST, self.port)
+        connections = Connections(self._process.access)
         replies: List[Union[Reply, Exception]] = []
         for _, arguments, _ in _report.PARTS:
             try:
@@ -206,4 +187,4 @@ class Await:
 
     def _until(self, request: Request[bool]) -> None:
         if not self._server._ask(request):
-            raise AwaitTimeoutError(f"{_requests.shown(request)}: not within the limit\n{self._server.report()}")
+            raise _requests.not_in_time(request, self._server.report())

@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Generator, Optional, Sequence, Type, TypeVar, Union
 
 from . import _requests
-from ._errors import AwaitTimeoutError
+from ._process import Process
 from ._requests import Duration, Info, Request, Turn
 from ._resp import Argument, Reply
+from ._running import Running
 from ._server import Server as BlockingServer
 
 __all__ = ["Await", "Clock", "Server"]
@@ -23,7 +24,7 @@ __all__ = ["Await", "Clock", "Server"]
 T = TypeVar("T")
 
 
-class Server:
+class Server(Running):
     """As `lockwheel.Server`, but it starts when it is awaited, or entered by `async with`."""
 
     def __init__(
@@ -59,19 +60,8 @@ class Server:
         return self._started
 
     @property
-    def host(self) -> str:
-        """127.0.0.1."""
-        return self.blocking.host
-
-    @property
-    def port(self) -> int:
-        """The port on which it listens."""
-        return self.blocking.port
-
-    @property
-    def url(self) -> str:
-        """redis://127.0.0.1:port, for any client."""
-        return self.blocking.url
+    def _process(self) -> Process:
+        return self.blocking._process
 
     @property
     def is_running(self) -> bool:
@@ -196,5 +186,4 @@ class Await:
 
     async def _until(self, request: Request[bool]) -> None:
         if not await self._server._ask(request):
-            report = await self._server.report()
-            raise AwaitTimeoutError(f"{_requests.shown(request)}: not within the limit\n{report}")
+            raise _requests.not_in_time(request, await self._server.report())

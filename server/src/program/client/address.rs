@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    Tcp { host: String, port: u16 },
+    Tcp { host: String, port: u16, tls: bool },
     Unix(PathBuf),
 }
 
@@ -15,14 +15,14 @@ pub(crate) const PORT: u16 = 6379;
 
 impl Default for Address {
     fn default() -> Self {
-        Address::Tcp { host: "127.0.0.1".to_owned(), port: PORT }
+        Address::Tcp { host: "127.0.0.1".to_owned(), port: PORT, tls: false }
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Address::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Address::Tcp { host, port, .. } => write!(f, "{host}:{port}"),
             Address::Unix(path) => path.display().fmt(f),
         }
     }
@@ -47,7 +47,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Reads `redis://[[user]:password@]host[:port][/database]` or `unix://[[user]:password@]path`.
+    /// Reads `redis://[[user]:password@]host[:port][/database]`, the same with `rediss` for TLS, or
+    /// `unix://[[user]:password@]path`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -55,18 +56,18 @@ impl Target {
         let (scheme, rest) = url.split_once("://").ok_or("Invalid URI scheme")?;
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
         match scheme.to_ascii_lowercase().as_str() {
-            "redis" | "valkey" => Self::network(rest),
+            "redis" | "valkey" => Self::network(rest, false),
+            "rediss" | "valkeys" => Self::network(rest, true),
             "unix" | "redis+unix" | "redis-socket" => {
                 let (login, path) = login(rest)?;
                 let path = String::from_utf8(decoded(path)?).map_err(|_| "The path is no text")?;
                 Ok(Target { address: Address::Unix(path.into()), login, database: None })
             }
-            "rediss" | "valkeys" => Err("TLS is not supported".to_owned()),
             _ => Err("Invalid URI scheme".to_owned()),
         }
     }
 
-    fn network(rest: &str) -> Result<Self, String> {
+    fn network(rest: &str, tls: bool) -> Result<Self, String> {
         let (authority, database) = match rest.split_once('/') {
             Some((authority, database)) => (authority, Some(database).filter(|number| !number.is_empty())),
             None => (rest, None),
@@ -80,7 +81,7 @@ impl Target {
         let port = if port.is_empty() { Ok(PORT) } else { port.parse() };
         let port = port.map_err(|_| format!("Invalid port in the URI: {place}"))?;
         Ok(Target {
-            address: Address::Tcp { host: host.to_owned(), port },
+            address: Address::Tcp { host: host.to_owned(), port, tls },
             login,
             database: database.map(str::to_owned),
         })
@@ -128,7 +129,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn tcp(host: &str, port: u16) -> Address {
-        Address::Tcp { host: host.to_owned(), port }
+        Address::Tcp { host: host.to_owned(), port, tls: false }
+    }
+
+    fn tls(host: &str, port: u16) -> Address {
+        Address::Tcp { host: host.to_owned(), port, tls: true }
     }
 
     fn target(address: Address, user: &str, password: &str, database: &str) -> Target {
@@ -152,6 +157,8 @@ mod tests {
             ("redis://me:pw@[::1]:7000/1", target(tcp("::1", 7000), "me", "pw", "1")),
             ("redis://[::1]", target(tcp("::1", 6379), "", "", "")),
             ("redis://me@h", target(tcp("h", 6379), "me", "", "")),
+            ("rediss://:pw@h:1/2", target(tls("h", 1), "", "pw", "2")),
+            ("valkeys://[::1]", target(tls("::1", 6379), "", "", "")),
             ("unix:///run/a%20b.sock", target(Address::Unix("/run/a b.sock".into()), "", "", "")),
             ("unix://:pw@/run/s", target(Address::Unix("/run/s".into()), "", "pw", "")),
         ] {
@@ -165,7 +172,6 @@ mod tests {
             ("", "Invalid URI scheme"),
             ("127.0.0.1:6379", "Invalid URI scheme"),
             ("http://x", "Invalid URI scheme"),
-            ("rediss://x", "TLS is not supported"),
             ("redis://x:port", "Invalid port in the URI: x:port"),
             ("redis://x:65536", "Invalid port in the URI: x:65536"),
             ("redis://:%4@x", "Incomplete escape in the URI"),

@@ -1,5 +1,6 @@
 //! A connection to a server: requests out, replies in, one after the other.
 
+use super::trust::{self, Trust};
 use super::{Address, Login};
 use lockwheel_engine::config::system_reason;
 use lockwheel_resp::{Replies, ReplyLimits, ReplyParser, Value, write_request};
@@ -23,13 +24,17 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects; with a `patience`, connecting and each read and write take no longer.
+    /// Connects; with a `patience`, connecting and each read and write take no longer. Whom it trusts matters for TLS
+    /// alone.
     ///
     /// # Errors
     /// The system's, of the last address that the host has.
-    pub(crate) fn open(address: &Address, patience: Option<Duration>) -> io::Result<Self> {
+    pub(crate) fn open(address: &Address, trust: &Trust, patience: Option<Duration>) -> io::Result<Self> {
         let stream: Box<dyn Stream> = match address {
-            Address::Tcp { host, port } => Box::new(connect(host, *port, patience)?),
+            Address::Tcp { host, port, tls: false } => Box::new(connect(host, *port, patience)?),
+            Address::Tcp { host, port, tls: true } => {
+                Box::new(trust::connect(connect(host, *port, patience)?, host, trust)?)
+            }
             #[cfg(unix)]
             Address::Unix(path) => {
                 let stream = std::os::unix::net::UnixStream::connect(path)?;

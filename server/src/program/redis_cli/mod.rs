@@ -23,7 +23,12 @@ Usage: redis-cli [options] [command [argument]...]
   -a <password>       sent before the command; also REDISCLI_AUTH
   --pass <password>   the same
   --user <name>       the user of that password
-  -u <url>            redis://user:password@host:port/database
+  -u <url>            redis://user:password@host:port/database; rediss://… for TLS
+  --tls               over TLS
+  --cacert <file>     trust a server that these certificates lead to
+  --insecure          trust any server
+  --cert <file>       the certificate to show
+  --key <file>        its key
   -n <number>         the database
   -x                  the command's last argument is standard input
   -e                  an error reply is an exit code: 1
@@ -48,7 +53,7 @@ fn send(options: Options) -> Result<ExitCode, String> {
             "Warning: Using a password with '-a' or '-u' option on the command line interface may not be safe.",
         );
     }
-    let mut connection = Connection::open(&options.address, None).map_err(|error| {
+    let mut connection = Connection::open(&options.address, &options.trust, None).map_err(|error| {
         format!("Could not connect to Redis at {}: {}", options.address, system_reason(&error))
     })?;
     prepare(&mut connection, &options.login, options.database.as_deref());

@@ -1,6 +1,6 @@
 //! The command line of redis-cli.
 
-use crate::program::client::{Address, Login, PORT, Target};
+use crate::program::client::{Address, Login, PORT, Target, Trust};
 use std::ffi::OsString;
 use std::{env, slice};
 
@@ -15,6 +15,7 @@ pub(super) enum Asked {
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) address: Address,
+    pub(super) trust: Trust,
     pub(super) login: Login,
     pub(super) database: Option<String>,
     /// `-e`.
@@ -53,6 +54,7 @@ struct Reading {
     host: Option<String>,
     port: Option<u16>,
     socket: Option<OsString>,
+    tls: bool,
     is_quiet: bool,
 }
 
@@ -78,6 +80,11 @@ impl Reading {
             }
             "--user" => options.login.user = Some(value()?.into_encoded_bytes()),
             "-u" => self.url(&text()?)?,
+            "--tls" => self.tls = true,
+            "--cacert" => options.trust.ca_file = Some(value()?.into()),
+            "--insecure" => options.trust.insecure = true,
+            "--cert" => options.trust.cert_file = Some(value()?.into()),
+            "--key" => options.trust.key_file = Some(value()?.into()),
             "-e" => options.error_is_failure = true,
             "-x" => options.last_from_stdin = true,
             "--no-auth-warning" => self.is_quiet = true,
@@ -94,7 +101,10 @@ impl Reading {
     fn url(&mut self, url: &str) -> Result<(), String> {
         let target = Target::from_url(url)?;
         match target.address {
-            Address::Tcp { host, port } => (self.host, self.port) = (Some(host), Some(port)),
+            Address::Tcp { host, port, tls } => {
+                (self.host, self.port) = (Some(host), Some(port));
+                self.tls |= tls;
+            }
             Address::Unix(path) => self.socket = Some(path.into()),
         }
         self.options.warns_of_password |= target.login.password.is_some();
@@ -111,6 +121,7 @@ impl Reading {
             None => Address::Tcp {
                 host: self.host.unwrap_or_else(|| "127.0.0.1".to_owned()),
                 port: self.port.unwrap_or(PORT),
+                tls: self.tls,
             },
         };
         if options.login.password.is_none() {
@@ -121,7 +132,8 @@ impl Reading {
 }
 
 /// The options that the next argument belongs to.
-const WITH_VALUE: &[&str] = &["-h", "-p", "-s", "-n", "-a", "--pass", "--user", "-u"];
+const WITH_VALUE: &[&str] =
+    &["-h", "-p", "-s", "-n", "-a", "--pass", "--user", "-u", "--cacert", "--cert", "--key"];
 
 fn unrecognized(name: &str) -> String {
     format!("Unrecognized option or bad number of args for: '{name}'")

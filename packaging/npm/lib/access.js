@@ -1,0 +1,48 @@
+'use strict';
+// How a server is reached: what its arguments and its ready line say of address, password and TLS.
+
+const fs = require('node:fs');
+
+const HOST = '127.0.0.1';
+
+/** Where a server listens that was started with these parameters; `tls`: for clients over TLS alone. */
+class Access {
+  constructor({ port, tls }, args) {
+    const option = (name) => valueOf(args, `--${name}`);
+    this.port = port;
+    /** The default user's; empty: none is asked for. */
+    this.password = option('requirepass');
+    const login = this.password === '' ? '' : `:${encodeURIComponent(this.password)}@`;
+    this.url = `${tls ? 'rediss' : 'redis'}://${login}${HOST}:${port}`;
+    /** What `node:net`, or `node:tls` where this has certificates, connects to. */
+    this.options = { host: HOST, port, ...(tls && overTls(option)) };
+    this.tls = tls;
+  }
+}
+
+/** Trusts the certificates that the arguments name, and no others, and shows the client's, or else the server's own. */
+function overTls(option) {
+  const read = (name) => (option(name) === '' ? undefined : fs.readFileSync(option(name)));
+  const of = option('tls-client-cert-file') === '' ? 'tls' : 'tls-client';
+  const shown = option('tls-auth-clients') !== 'no' && {
+    cert: read(`${of}-cert-file`),
+    key: read(`${of}-key-file`),
+    passphrase: option(`${of}-key-file-pass`) || undefined,
+  };
+  return {
+    ca: [read('tls-ca-cert-file'), read('tls-cert-file')].filter((file) => file !== undefined),
+    // The server's own certificate may be trusted, though it signs no others.
+    allowPartialTrustChain: true,
+    // It was started on this address, whatever names its certificate has.
+    checkServerIdentity: () => undefined,
+    ...shown,
+  };
+}
+
+/** The value of `--name value`, the last one, as the server takes it; empty without. */
+function valueOf(args, name) {
+  const values = args.filter((_, index) => index > 0 && args[index - 1].toLowerCase() === name);
+  return values.at(-1) ?? '';
+}
+
+module.exports = { Access, HOST };

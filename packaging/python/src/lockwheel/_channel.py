@@ -1,0 +1,114 @@
+"""What goes over one connection: the request and its reply, before them AUTH, around them TLS. No socket is known here.
+
+A conversation yields bytes that are to be sent, or None for bytes that have to come, which it is then sent."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Callable, Generator, Optional, Sequence, TypeVar
+
+from ._errors import ServerError
+from ._resp import Argument, Incoming, Parse, Reply, encode
+
+CHUNK = 65536
+
+T = TypeVar("T")
+Talk = Generator[Optional[bytes], Optional[bytes], T]
+
+
+class Channel:
+    """One end of a connection."""
+
+    def __init__(self, context: Optional[ssl.SSLContext], password: str) -> None:
+        self._incoming = Incoming()
+        self._password = password
+        self._is_open = False
+        self._received, self._unsent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context and context.wrap_bio(self._received, self._unsent)
+
+    def ask(self, arguments: Sequence[Argument]) -> Talk[Reply]:
+        """A request and its reply; the first comes after the handshake and AUTH."""
+        if not self._is_open:
+            if self._tls is not None:
+                yield from self._over_tls(self._tls.do_handshake)
+            if self._password:
+                refused = yield from self._exchange(("AUTH", self._password))
+                if isinstance(refused, ServerError):
+                    raise refused
+            self._is_open = True
+        return (yield from self._exchange(arguments))
+
+    def is_silent(self) -> bool:
+        """Whether all that came was of replies that are read."""
+        return self._incoming.is_empty()
+
+    def _exchange(self, arguments: Sequence[Argument]) -> Talk[Reply]:
+        yield from self._send(encode(arguments))
+        parse = self._incoming.reply()
+        while (ended := step(parse)) is None:
+            self._incoming.add((yield from self._receive()))
+        return ended.reply
+
+    def _send(self, data: bytes) -> Talk[None]:
+        if self._tls is None:
+            yield data
+            return
+        tls, rest = self._tls, memoryview(data)
+        while rest:
+            part = rest
+            rest = rest[(yield from self._over_tls(lambda: tls.write(part))) :]
+
+    def _receive(self) -> Talk[bytes]:
+        if self._tls is None:
+            return (yield None) or b""
+        tls = self._tls
+        return (yield from self._over_tls(lambda: tls.read(CHUNK)))
+
+    def _over_tls(self, act: Callable[[], T]) -> Talk[T]:
+        """Does what needs bytes to go and to come, until it is done."""
+        while True:
+            done = False
+            try:
+                result = act()
+                done = True
+            except ssl.SSLWantReadError:
+                pass
+            if unsent := self._unsent.read():
+                yield unsent
+            if done:
+                return result
+            self._received.write((yield None) or b"")
+
+
+class Ended:
+    """A reply that is whole."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+
+def step(parse: Parse[Reply]) -> Optional[Ended]:
+    """Goes on with what has come; None: more has to."""
+    try:
+        next(parse)
+    except StopIteration as stop:
+        return Ended(stop.value)
+    return None
+
+
+class Conversation:
+    """A conversation that goes on step by step."""
+
+    def __init__(self, talk: Talk[Reply]) -> None:
+        self._talk = talk
+        self.ended: Optional[Ended] = None
+        self.unsent: Optional[bytes] = None
+        """What is to be sent now; None: something has to come."""
+        self.go_on()
+
+    def go_on(self, received: Optional[bytes] = None) -> None:
+        """To the next step, with what has come."""
+        try:
+            self.unsent = self._talk.send(received)
+        except StopIteration as stop:
+            self.ended = Ended(stop.value)
