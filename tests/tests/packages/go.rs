@@ -1,7 +1,7 @@
 //! The Go module: its own tests, and README's in a project that knows the module alone. Its dependencies take minutes
 //! to come: it runs where `LOCKWHEEL_PACKAGES` names it, as `.ci/full` does.
 
-use super::{copy_files, package, packaging, project, run};
+use super::{copy_files, is_named, package, packaging, project, run};
 use lockwheel_tests::program;
 use std::fs;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn go(directory: &std::path::Path, proxy: &str) -> Command {
 
 #[test]
 fn the_module_and_its_readme_work() {
-    if !std::env::var("LOCKWHEEL_PACKAGES").is_ok_and(|names| names.split(' ').any(|name| name == "go")) {
+    if !is_named("go") {
         return eprintln!("LOCKWHEEL_PACKAGES does not name go");
     }
     let served = package("go");
