@@ -5,6 +5,17 @@ use lockwheel_tests::redis_server::{find_in_path, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+
+/// The folder with the archive and its sum, packed once for all tests. `None` where it cannot be.
+pub(crate) fn packed() -> Option<&'static Path> {
+    if find_in_path("python3").is_none() {
+        skip(&["python3"], "python3 is not installed (apt-get install python3)");
+        return None;
+    }
+    static PACKED: OnceLock<PathBuf> = OnceLock::new();
+    Some(PACKED.get_or_init(|| package("archive")))
+}
 
 /// The archive in a folder of archives.
 fn archive_in(folder: &Path) -> PathBuf {
@@ -22,15 +33,9 @@ fn unpacked(archive: &Path) -> PathBuf {
 
 #[test]
 fn the_archive_has_the_program_and_what_belongs_to_it() {
-    if find_in_path("python3").is_none() {
-        return skip(&["python3"], "python3 is not installed (apt-get install python3)");
-    }
-    let folder = package("archive");
-    let archive = archive_in(&folder);
-    run(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(&folder));
-    let first = fs::read(&archive).expect("it can be read");
-    package("archive");
-    assert!(fs::read(&archive).expect("it can be read") == first, "the same program gives the same archive");
+    let Some(folder) = packed() else { return };
+    let archive = archive_in(folder);
+    run(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(folder));
 
     let root = unpacked(&archive);
     let program = root.join("lockwheel");
@@ -62,18 +67,22 @@ fn the_archive_has_the_program_and_what_belongs_to_it() {
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         assert!(!read(licence).is_empty() && readme.contains(licence), "{licence}");
     }
+    let again = root.with_file_name("again");
+    run(Command::new(packaging().join("build.d/archive")).args([&program, &again]));
+    let bytes = |path: &Path| fs::read(path).expect("it can be read");
+    assert!(bytes(&archive_in(&again)) == bytes(&archive), "the same program makes the same archive");
 }
 
 #[test]
 fn what_is_no_program_is_not_packed() {
-    let Some(python) = find_in_path("python3") else {
-        return skip(&["python3"], "python3 is not installed (apt-get install python3)");
-    };
+    if packed().is_none() {
+        return;
+    }
     let directory = project("refused");
     let (script, out) = (packaging().join("build"), directory.join("out"));
     for package in ["archive", "image"] {
-        let mut command = Command::new(&python);
-        command.arg(packaging().join("build.d").join(package)).args([&script, &out]);
+        let mut command = Command::new(packaging().join("build.d").join(package));
+        command.args([&script, &out]);
         let output = command.output().expect("python starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(

