@@ -190,6 +190,7 @@ fn the_action_says_why_it_fails() {
             "v9.9.9/lockwheel-9.9.9-x86_64-unknown-linux-gnu.tar.gz cannot be fetched",
         ),
         (with("sha256", &zeros), "X64", &format!("instead of {zeros}")),
+        (with("args", "--requirepass 'a b"), "X64", "args have an open quote: --requirepass 'a b"),
         (
             with("args", "--nonsense 1"),
             "X64",
