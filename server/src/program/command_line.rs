@@ -20,6 +20,9 @@ pub(crate) const NAME: &str = "lockwheel";
 
 pub(crate) const ABOUT: &str = "An in-memory, Redis-compatible server";
 
+/// An option of `healthcheck`.
+pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
+
 /// The order of a page of help.
 const TEMPLATE: &str = "{usage-heading} {usage}\n\n{all-args}{after-help}";
 
@@ -45,7 +48,9 @@ fn more_help(started_as: &OsStr) -> String {
 
 /// The program with its subcommands.
 pub(crate) fn program() -> Command {
-    server(NAME).subcommands([run(), health_check(), completions(), man()]).disable_help_subcommand(true)
+    server(NAME)
+        .subcommands([run(), entrypoint(), health_check(), completions(), man()])
+        .disable_help_subcommand(true)
 }
 
 /// A command in our layout.
@@ -92,9 +97,24 @@ fn run() -> Command {
         .arg(Arg::new("COMMAND").num_args(1..).last(true).value_hint(ValueHint::CommandWithArguments))
 }
 
+fn entrypoint() -> Command {
+    let usage =
+        format!("{NAME} entrypoint [options of the server]\n       {NAME} entrypoint COMMAND [ARGUMENT]...");
+    command(Subcommand::Entrypoint.name(), usage)
+        .about("Start a container: a server that listens on all addresses, or another command")
+        .arg(
+            Arg::new("COMMAND")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .value_hint(ValueHint::CommandWithArguments),
+        )
+}
+
 fn health_check() -> Command {
+    let unauthenticated = Arg::new(UNAUTHENTICATED).long(UNAUTHENTICATED).action(ArgAction::SetTrue);
     command(Subcommand::HealthCheck.name(), format!("{NAME} healthcheck [options] [URL]"))
         .about("Ask a server whether it answers; exit code 0: it does, 1: it does not")
+        .arg(unauthenticated.help("That it asks for a password is an answer too"))
         .arg(Arg::new("URL").value_hint(ValueHint::Url).help(
             "redis://[user:password@]host[:port][/database], rediss://… or unix://path; else REDIS_URL; else \
              127.0.0.1:6379",
@@ -142,6 +162,7 @@ fn man() -> Command {
 pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Result<ArgMatches, ExitCode> {
     let command = match subcommand {
         Subcommand::Run => run(),
+        Subcommand::Entrypoint => entrypoint(),
         Subcommand::HealthCheck => health_check(),
         Subcommand::Completions => completions(),
         Subcommand::Man => man(),

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 /// Wrong arguments, or what was asked for is not possible.
 pub(crate) const FAILURE: u8 = 1;
-/// `run`: the command cannot be executed.
+/// `run`, `entrypoint`: the command cannot be executed.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
-/// `run`: there is no such command.
+/// `run`, `entrypoint`: there is no such command.
 pub(crate) const NOT_FOUND: u8 = 127;
 /// `run`: what is added to the number of the signal that ended the command.
 pub(crate) const SIGNAL: u8 = 128;
@@ -17,8 +17,8 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("0", "ended as asked: SIGTERM, SIGINT, SHUTDOWN, idle-exit, exit-with-parent; healthcheck: it answers"),
     ("1", "wrong arguments, a port in use, a second signal while it ends; healthcheck: no answer"),
     ("101", "a panic: a defect of the program"),
-    ("126", "run: the command cannot be executed"),
-    ("127", "run: there is no such command"),
+    ("126", "run, entrypoint: the command cannot be executed"),
+    ("127", "run, entrypoint: there is no such command"),
     ("128+n", "run: signal n ended the command; when it ended by itself, the code is its own"),
 ];
 

@@ -1,7 +1,7 @@
 //! `healthcheck`: whether a server answers.
 
 use super::client::{Connection, Target, Trust};
-use super::command_line::{arguments_of, trust};
+use super::command_line::{UNAUTHENTICATED, arguments_of, trust};
 use super::output::say;
 use super::role::Subcommand;
 use lockwheel_engine::config::system_reason;
@@ -26,7 +26,11 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         None => Target::default(),
     };
     let place = target.address.to_string();
+    let without_login = arguments.get_flag(UNAUTHENTICATED);
     match ask(&target, &trust(&arguments)) {
+        Err(reason) if without_login && reason.starts_with("NOAUTH ") => {
+            say(format!("The server at {place} answers, and asks for a password.\n").as_bytes())
+        }
         Ok(()) => say(format!("The server at {place} answers.\n").as_bytes()),
         Err(reason) => Err(format!("The server at {place} does not answer as it should: {reason}")),
     }

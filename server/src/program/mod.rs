@@ -4,6 +4,7 @@ mod allocator;
 mod background;
 mod client;
 mod command_line;
+mod entrypoint;
 mod exit;
 mod files;
 mod healthcheck;
@@ -20,6 +21,7 @@ mod serve;
 mod signals;
 mod supervisor;
 
+use lockwheel_engine::config::Config;
 use role::{Role, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -31,9 +33,10 @@ pub(crate) fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let rest = || arguments.get(1..).unwrap_or_default();
     let done = match Role::of(&started_as, arguments.first().map(OsString::as_os_str)) {
-        Role::Server => serve::main(&started_as, arguments),
+        Role::Server => serve::main(&started_as, Config::default(), arguments),
         Role::RedisCli => redis_cli::main(&arguments),
         Role::Subcommand(Subcommand::Run) => run::main(rest()),
+        Role::Subcommand(Subcommand::Entrypoint) => entrypoint::main(rest()),
         Role::Subcommand(Subcommand::HealthCheck) => healthcheck::main(rest()),
         Role::Subcommand(Subcommand::Completions) => command_line::print_completions(rest()),
         Role::Subcommand(Subcommand::Man) => man::main(rest()),

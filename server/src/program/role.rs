@@ -18,6 +18,7 @@ pub(crate) enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subcommand {
     Run,
+    Entrypoint,
     HealthCheck,
     Completions,
     Man,
@@ -27,6 +28,7 @@ impl Subcommand {
     /// All of them, by name.
     const NAMES: &[(&str, Subcommand)] = &[
         ("run", Subcommand::Run),
+        ("entrypoint", Subcommand::Entrypoint),
         ("healthcheck", Subcommand::HealthCheck),
         ("completions", Subcommand::Completions),
         ("man", Subcommand::Man),

@@ -119,7 +119,7 @@ fn orphaned(parent: Option<Parent>) -> io::Result<Arc<Notify>> {
 }
 
 /// Why the command cannot be run, and the exit code that shells have for that.
-fn cannot_run(name: &OsStr, error: &io::Error) -> u8 {
+pub(crate) fn cannot_run(name: &OsStr, error: &io::Error) -> u8 {
     say_error(&format!("{}: {}: {}", command_line::NAME, name.to_string_lossy(), system_reason(error)));
     if error.kind() == io::ErrorKind::NotFound { exit::NOT_FOUND } else { exit::NOT_EXECUTABLE }
 }
@@ -136,7 +136,7 @@ async fn wait(mut child: Child, signals: &mut Signals, orphaned: &Notify) -> io:
 }
 
 /// The exit code of a command, as a shell gives it.
-fn code(status: ExitStatus) -> u8 {
+pub(crate) fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return exit::SIGNAL.saturating_add(u8::try_from(signal).unwrap_or(u8::MAX));

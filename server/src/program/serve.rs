@@ -15,13 +15,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{env, process};
 
-/// Serves, or prints what is asked for. The program's name is not among the arguments.
-pub(crate) fn main(started_as: &OsStr, arguments: Vec<OsString>) -> Result<ExitCode, String> {
+/// Serves, or prints what is asked for. The program's name is not among the arguments; what they do not set is as in
+/// `defaults`.
+pub(crate) fn main(
+    started_as: &OsStr,
+    defaults: Config,
+    arguments: Vec<OsString>,
+) -> Result<ExitCode, String> {
     let parent = Parent::now();
     let started_in = env::current_dir().unwrap_or_default();
     let mut files = SystemFiles::default();
     let arguments = arguments.into_iter().map(OsString::into_encoded_bytes);
-    match Invocation::from_arguments(arguments, &mut files, check_renames) {
+    match Invocation::with_defaults(defaults, arguments, &mut files, check_renames) {
         Invocation::Run(config) => start(*config, started_in, &files, parent).map(|()| ExitCode::SUCCESS),
         Invocation::Help => say(command_line::help(started_as).as_bytes()),
         Invocation::Print(text) => say(format!("{text}\n").as_bytes()),

@@ -115,6 +115,43 @@ fn a_health_check_tells_whether_a_server_answers() {
 }
 
 #[test]
+fn a_password_is_an_answer_where_that_is_enough() {
+    let process = Process::start(&["--requirepass", "pw"]);
+    let at = format!("127.0.0.1:{}", process.port);
+    let output = run(&["healthcheck", "--unauthenticated", &format!("redis://{at}/3")]);
+    let said = format!("The server at {at} answers, and asks for a password.\n");
+    assert_eq!((output.status.code(), out(&output)), (Some(0), said));
+    let output = run(&["healthcheck", "--unauthenticated", &format!("redis://:pw@{at}")]);
+    assert_eq!(out(&output), format!("The server at {at} answers.\n"));
+    refused(&["healthcheck", "--unauthenticated", &format!("redis://:no@{at}")], &["WRONGPASS"]);
+}
+
+#[test]
+fn a_container_starts_as_that_of_redis_does() {
+    let directory = Directory::new();
+    let file = directory.file("redis.conf");
+    fs::write(&file, "bind 127.0.0.1\nprotected-mode yes\ndatabases 3\n").expect("it can be written");
+    for (arguments, mode, databases) in [
+        (&["entrypoint", "--bind", "127.0.0.1"][..], "no", "16"),
+        (&["entrypoint", "redis-server", "--bind", "127.0.0.1", "--databases", "5"], "no", "5"),
+        (&["entrypoint", "lockwheel", "--bind", "127.0.0.1", "--protected-mode", "yes"], "yes", "16"),
+        (&["entrypoint", &file], "yes", "3"),
+    ] {
+        let mut process = Process::from(program().args(arguments).args(["--port", "0"]));
+        let mut client = process.client();
+        assert_eq!(client.parameter("protected-mode"), mode, "{arguments:?}");
+        assert_eq!(client.parameter("databases"), databases, "{arguments:?}");
+        process.signal("-TERM");
+        assert_eq!(process.wait().0.code(), Some(0), "{arguments:?}");
+    }
+    let output = run(&["entrypoint", "sh", "-c", "echo $0 $1; exit 7", "a", "b"]);
+    assert_eq!((output.status.code(), out(&output)), (Some(7), "a b\n".to_owned()));
+    let output = run(&["entrypoint", "no-such-command"]);
+    assert_eq!(output.status.code(), Some(127));
+    assert_eq!(error(&output), "lockwheel: no-such-command: No such file or directory\n");
+}
+
+#[test]
 fn completions_and_the_man_page_are_printed() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let output = run(&["completions", shell]);

@@ -1,7 +1,7 @@
 //! The Go module: its own tests, and README's in a project that knows the module alone. What that one depends on takes
 //! minutes to come: it runs where `LOCKWHEEL_PACKAGES` names it, as `.ci/full` does.
 
-use super::{CERTIFICATES, copy_files, package, packaging, project, run};
+use super::{CERTIFICATES, copy_files, is_named, package, packaging, project, run};
 use lockwheel_tests::program;
 use lockwheel_tests::tls::Certificates;
 use lockwheel_tests::workshop::find_tool;
@@ -29,7 +29,7 @@ fn the_tests_of_the_module_pass() {
 
 #[test]
 fn its_readme_works_in_a_project() {
-    if !std::env::var("LOCKWHEEL_PACKAGES").is_ok_and(|names| names.split(' ').any(|name| name == "go")) {
+    if !is_named("go") {
         return eprintln!("LOCKWHEEL_PACKAGES does not name go");
     }
     let served = package("go");

@@ -1,7 +1,11 @@
-//! The packages for other languages, tried as their users have them: packed, installed beside an empty project from the
-//! package file, and run there.
+//! The packages, tried as their users have them: packed, installed beside an empty project from the package file, and
+//! run there. `LOCKWHEEL_PACKAGES` names what takes long and is done all the same: `go`; `static`, to pack the static
+//! release build instead of the program that other tests run with.
 
+mod archive;
+mod ci;
 mod go;
+mod image;
 mod npm;
 mod python;
 
@@ -10,17 +14,38 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
-/// What `packaging/build` makes of the program that these tests run with; the path that it says last.
+/// What `packaging/build` makes of the program; the path that it says last.
 fn package(name: &str) -> PathBuf {
     let mut build = Command::new(packaging().join("build"));
-    // The build directory that these tests are in; it may be another than the workspace's.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the build directory");
-    build.arg("--binary").arg(program::path()).arg(name).env("CARGO_TARGET_DIR", target);
-    let said = run(&mut build);
+    if !is_named("static") {
+        build.arg("--binary").arg(stripped());
+    }
+    let said = run(build.arg(name).env("CARGO_TARGET_DIR", target()));
     let path = PathBuf::from(said.lines().last().expect("it says where the package is"));
     assert!(path.exists(), "{said}");
     path
+}
+
+/// Whether `LOCKWHEEL_PACKAGES` names this.
+fn is_named(name: &str) -> bool {
+    std::env::var("LOCKWHEEL_PACKAGES").is_ok_and(|names| names.split(' ').any(|named| named == name))
+}
+
+/// The program that these tests run with, without its symbols, as releases are.
+fn stripped() -> &'static Path {
+    static STRIPPED: OnceLock<PathBuf> = OnceLock::new();
+    STRIPPED.get_or_init(|| {
+        let path = project("program").join("lockwheel");
+        run(Command::new("strip").arg("-o").args([&path, &program::path()]));
+        path
+    })
+}
+
+/// The build directory that these tests are in; it may be another than the workspace's.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the build directory")
 }
 
 /// The sources of the packages.

@@ -26,6 +26,16 @@ impl Invocation {
         files: &mut dyn Files,
         check_renames: CheckRenames,
     ) -> Self {
+        Self::with_defaults(Config::default(), arguments, files, check_renames)
+    }
+
+    /// The same, where parameters that are not set have the values of `defaults`.
+    pub fn with_defaults(
+        defaults: Config,
+        arguments: impl IntoIterator<Item = Vec<u8>>,
+        files: &mut dyn Files,
+        check_renames: CheckRenames,
+    ) -> Self {
         let arguments: Vec<Vec<u8>> = arguments.into_iter().collect();
         match arguments.first().map(Vec::as_slice) {
             Some(b"-v" | b"--version") => return Invocation::Print(version()),
@@ -41,7 +51,7 @@ impl Invocation {
         if arguments.iter().any(|argument| argument == b"--sentinel") {
             return Invocation::Fail("Sentinel mode is not supported".to_owned());
         }
-        match load(&arguments, files, check_renames) {
+        match load(defaults, &arguments, files, check_renames) {
             Ok(config) => Invocation::Run(Box::new(config)),
             Err(error) => Invocation::Fail(error.to_string()),
         }
@@ -58,12 +68,13 @@ fn version() -> String {
 }
 
 fn load(
+    defaults: Config,
     arguments: &[Vec<u8>],
     files: &mut dyn Files,
     check_renames: CheckRenames,
 ) -> Result<Config, LoadError> {
     let line = CommandLine::read(arguments);
-    let mut loader = Loader::new(files, check_renames);
+    let mut loader = Loader::new(defaults, files, check_renames);
     let mut text = Vec::new();
     if let Some(path) = line.file {
         text = loader.read(Source::File(&String::from_utf8_lossy(path)))?;

@@ -92,8 +92,8 @@ pub(super) struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    pub(super) fn new(files: &'a mut dyn Files, check_renames: CheckRenames) -> Self {
-        Loader { config: Config::default(), files, check_renames, seen: BTreeSet::new(), depth: 0 }
+    pub(super) fn new(config: Config, files: &'a mut dyn Files, check_renames: CheckRenames) -> Self {
+        Loader { config, files, check_renames, seen: BTreeSet::new(), depth: 0 }
     }
 
     pub(super) fn read(&mut self, source: Source<'_>) -> Result<Vec<u8>, LoadError> {
