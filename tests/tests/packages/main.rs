@@ -2,6 +2,7 @@
 //! package file, and run there.
 
 mod go;
+mod java;
 mod npm;
 mod python;
 

@@ -1,0 +1,112 @@
+package io.lockwheel;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/** The server's process: how it is started, when it is ready, what it says, how it ends. */
+final class ServerProcess {
+    static final String HOST = "127.0.0.1";
+    private static final Pattern READY = Pattern.compile("Ready to accept connections.*\\bport=(\\d+)");
+    /** How many seconds a server has to end by itself. */
+    private static final int GRACE = 5;
+
+    private final Process process;
+    private final Log log = new Log();
+    private final Path program;
+    final int port;
+
+    /** Starts it and returns when it accepts connections. */
+    ServerProcess(ServerOptions options) {
+        program = Program.find(options.binary());
+        process = launch(options);
+        BufferedReader output = new BufferedReader(process.inputReader(UTF_8));
+        try {
+            port = awaitPort(output);
+        } catch (IOException | RuntimeException error) {
+            process.destroyForcibly();
+            throw error instanceof RuntimeException known ? known : new StartException(program + ": " + error, error);
+        }
+        // A pipe that nobody empties would stop the server.
+        Thread reader = new Thread(() -> read(output), "lockwheel-log");
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private Process launch(ServerOptions options) {
+        ProcessBuilder builder = new ProcessBuilder(command(options)).redirectErrorStream(true);
+        try {
+            Process started = builder.start();
+            started.getOutputStream().close();
+            return started;
+        } catch (IOException error) {
+            throw new StartException(program + " does not start: " + error.getMessage(), error);
+        }
+    }
+
+    private List<String> command(ServerOptions options) {
+        List<String> command = new ArrayList<>(List.of(program.toString()));
+        command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent"));
+        command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
+        // What a report shows as the last commands.
+        command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
+        command.addAll(options.args());
+        return command;
+    }
+
+    private int awaitPort(BufferedReader output) throws IOException {
+        for (String line = output.readLine(); line != null; line = output.readLine()) {
+            log.add(line);
+            Matcher ready = READY.matcher(line);
+            if (ready.find()) {
+                return Integer.parseInt(ready.group(1));
+            }
+        }
+        process.onExit().join();
+        String said = String.join("\n", log.lines());
+        throw new StartException(program + " has ended (" + process.exitValue() + "):\n" + said);
+    }
+
+    private void read(BufferedReader output) {
+        try (output) {
+            for (String line = output.readLine(); line != null; line = output.readLine()) {
+                log.add(line);
+            }
+        } catch (IOException ended) {
+            // What it printed until then is kept.
+        }
+    }
+
+    boolean isRunning() {
+        return process.isAlive();
+    }
+
+    List<String> log() {
+        return log.lines();
+    }
+
+    /** Ends it: asked first, and after a grace not asked any more. A second call does nothing. */
+    void stop() {
+        process.destroy();
+        boolean interrupted = Thread.interrupted();
+        try {
+            if (!process.waitFor(GRACE, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException hurry) {
+            interrupted = true;
+            process.destroyForcibly();
+        }
+        process.onExit().join();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
