@@ -4,6 +4,7 @@
 use super::{copy_files, package, packaging, project, run};
 use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{find_in_path, skip};
+use lockwheel_tests::tls::Certificates;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,17 +32,6 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// The only folder or file in a folder whose name begins so.
-fn only(directory: &Path, beginning: &str) -> PathBuf {
-    let entries = fs::read_dir(directory).expect("the folder is there").flatten();
-    let found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
-        .map(|entry| entry.path())
-        .collect();
-    assert_eq!(found.len(), 1, "{directory:?}: {found:?}");
-    found[0].clone()
-}
-
 /// Maven's repository for these tests: what it has from the net is kept from run to run, but not the package.
 fn local_repository() -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages/maven-repository");
@@ -52,29 +42,54 @@ fn local_repository() -> PathBuf {
     path
 }
 
+/// Certificates for the projects whose tests use TLS.
+fn give_certificates(directory: &Path) {
+    let certificates = Certificates::new();
+    for project in ["package", "redisson", "spring-boot-3", "spring-boot-4"] {
+        let folder = directory.join(project).join("certificates");
+        fs::create_dir_all(&folder).expect("the build directory can be written");
+        for file in ["ca.crt", "server.crt", "server.key"] {
+            fs::copy(certificates.path(file), folder.join(file)).expect("a file can be copied");
+        }
+    }
+}
+
 /// Runs all projects; what Maven says.
 fn tests_of_all_projects(maven: &Path, directory: &Path, packages: &Path) -> String {
-    let version = run(Command::new(program::path()).arg("--version"));
-    let jars = only(&packages.join("io/lockwheel/lockwheel"), "0");
-    assert!(version.contains(&*jars.file_name().expect("a version").to_string_lossy()), "{version}");
     let mut command = Command::new(maven);
     command.current_dir(directory).env_remove("LOCKWHEEL_BINARY").args(["-B", "test"]);
     command.arg(format!("-Dmaven.repo.local={}", local_repository().display()));
     command.arg(format!("-Dlockwheel.repository={}", packages.display()));
-    command.arg(format!("-Dlockwheel.version={}", jars.file_name().expect("a version").to_string_lossy()));
+    command.arg(format!("-Dlockwheel.version={}", env!("CARGO_PKG_VERSION")));
     // Where the package unpacks its program.
     run(command.env("XDG_CACHE_HOME", directory.join("cache")))
 }
 
-/// Each project has run its tests; one of them fails on purpose.
+/// Each test class has run all of its tests, in as many projects as there are numbers; one test fails on purpose.
 #[track_caller]
 fn all_tests_were_run(said: &str) {
-    for (tests, project) in
-        [("Tests run: 4, ", "jedis"), ("Tests run: 1, ", "redisson"), ("Tests run: 3, ", "spring-boot")]
-    {
-        assert!(said.contains(&format!("{tests}Failures: 0, Errors: 0, Skipped: 0")), "{project}: {said}");
+    for (class, wanted) in [
+        ("LeaseTest", vec![1]),
+        ("TlsTest", vec![1]),
+        ("FirstForkTest", vec![2]),
+        ("SecondForkTest", vec![2]),
+        ("shop.ReservationTest", vec![2, 2]),
+        ("shop.PasswordTest", vec![1, 1]),
+        ("shop.TlsTest", vec![1, 1]),
+    ] {
+        let ending = format!("-- in {class}");
+        let lines = said.lines().filter(|line| line.ends_with(&ending));
+        let passed: Vec<u32> = lines.filter_map(tests_passed).collect();
+        assert_eq!(passed, wanted, "{class}: {said}");
     }
-    assert!(said.contains("Tests run: 2, Failures: 1, Errors: 0, Skipped: 0"), "lettuce: {said}");
+    let one_failed = |line: &str| line.contains("Tests run: 2, Failures: 1, Errors: 0, Skipped: 0");
+    assert!(said.lines().any(one_failed), "{said}");
+}
+
+/// How many tests a line of Surefire says have run, where none failed and none was skipped.
+fn tests_passed(line: &str) -> Option<u32> {
+    let (count, rest) = line.split_once("Tests run: ")?.1.split_once(", ")?;
+    rest.starts_with("Failures: 0, Errors: 0, Skipped: 0").then(|| count.parse().ok())?
 }
 
 /// The report has the seed, the client that waited at the moment of the failure, and the last command.
@@ -113,11 +128,14 @@ fn projects_take_the_package_from_its_repository_and_their_tests_pass() {
     let directory = project("maven");
     copy_folder(&packaging().join("java/try"), &directory);
     copy_folder(&packaging().join("java/src/test"), &directory.join("package/src/test"));
+    give_certificates(&directory);
     let said = tests_of_all_projects(&maven, &directory, &packages);
     all_tests_were_run(&said);
     the_failure_tells_what_the_server_knows(&said);
     two_forks_had_two_servers(&directory);
-    only(&directory.join("cache/lockwheel"), "");
+    let unpacked =
+        fs::read_dir(directory.join("cache/lockwheel")).expect("the package unpacks its program there");
+    assert_eq!(unpacked.count(), 1, "one file for all processes");
     if let Some(line) = said.lines().find(|line| line.starts_with("from LockwheelServer.start()")) {
         println!("{line}");
     }

@@ -2,6 +2,7 @@ package io.lockwheel;
 
 import java.net.InetSocketAddress;
 import java.net.URLEncoder;
+import java.security.KeyStore;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.redisson.config.Config;
@@ -28,7 +29,7 @@ public final class LockwheelServer implements AutoCloseable {
         commands = new Connection(address, password);
         steering = new Connection(address, password);
         clock = new Clock(steering);
-        tlsPort = Tls.port(options, steering);
+        tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
     }
 
     /** Starts a server in real time, and returns when it accepts connections. */
@@ -46,7 +47,7 @@ public final class LockwheelServer implements AutoCloseable {
 
     /**
      * For any client: {@code redis://127.0.0.1:port}, with the password of {@code --requirepass}; {@code rediss://} with
-     * the port for TLS where {@code args} ask for one.
+     * the port for TLS where {@code args} have {@code --tls-port}, which is a free one if it is 0.
      */
     public String url() {
         String secret = password == null ? "" : ":" + URLEncoder.encode(password, UTF_8).replace("+", "%20") + "@";
@@ -73,15 +74,20 @@ public final class LockwheelServer implements AutoCloseable {
         return tlsPort != 0;
     }
 
+    /** With TLS, what a client trusts: {@code --tls-ca-cert-file}, or else the server's own certificate. */
+    public KeyStore trustStore() {
+        return Tls.trustStore(options);
+    }
+
     /**
-     * A configuration for Redisson, which the project has to have. With TLS it trusts the server's certificate, or what
-     * {@code --tls-ca-cert-file} names; for that it needs Redisson 4.
+     * A configuration for Redisson, which the project has to have. With TLS it has the {@link #trustStore}; for that it
+     * needs Redisson 4.
      */
     public Config redissonConfig() {
         Config config = new Config();
         config.useSingleServer().setAddress(url());
         if (usesTls()) {
-            config.setSslTrustManagerFactory(Tls.trust(options));
+            config.setSslTrustManagerFactory(Tls.trustManagers(trustStore()));
         }
         return config;
     }

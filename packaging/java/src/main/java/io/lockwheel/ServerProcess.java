@@ -2,6 +2,7 @@ package io.lockwheel;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,18 +22,22 @@ final class ServerProcess {
     private final Process process;
     private final Log log = new Log();
     private final Path program;
+    /** The port without TLS. */
     final int port;
 
     /** Starts it and returns when it accepts connections. */
     ServerProcess(ServerOptions options) {
         program = Program.find(options.binary());
-        process = launch(options);
+        Path ports = Tls.isWanted(options) ? temporaryFolder() : null;
+        process = launch(command(options, ports));
         BufferedReader output = new BufferedReader(process.inputReader(UTF_8));
         try {
             port = awaitPort(output);
         } catch (IOException | RuntimeException error) {
             process.destroyForcibly();
             throw error instanceof RuntimeException known ? known : new StartException(program + ": " + error, error);
+        } finally {
+            remove(ports);
         }
         // A pipe that nobody empties would stop the server.
         Thread reader = new Thread(() -> read(output), "lockwheel-log");
@@ -40,8 +45,8 @@ final class ServerProcess {
         reader.start();
     }
 
-    private Process launch(ServerOptions options) {
-        ProcessBuilder builder = new ProcessBuilder(command(options)).redirectErrorStream(true);
+    private Process launch(List<String> command) {
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         try {
             Process started = builder.start();
             started.getOutputStream().close();
@@ -51,14 +56,37 @@ final class ServerProcess {
         }
     }
 
-    private List<String> command(ServerOptions options) {
+    /** The command line; {@code ports} is a folder, or null where there is no TLS. */
+    private List<String> command(ServerOptions options, Path ports) {
         List<String> command = new ArrayList<>(List.of(program.toString()));
         command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent"));
         command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
         // What a report shows as the last commands.
         command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
+        if (ports != null) {
+            // Where there is TLS, 0 is no port unless a file waits for its number. The one without TLS is for steering.
+            command.addAll(List.of("--port-file", ports.resolve("port").toString()));
+            command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
+        }
         command.addAll(options.args());
         return command;
+    }
+
+    private static Path temporaryFolder() {
+        try {
+            return Files.createTempDirectory("lockwheel");
+        } catch (IOException error) {
+            throw new StartException("no temporary folder: " + error, error);
+        }
+    }
+
+    /** Removes a folder with the files that the server has written there, if there is one. */
+    private static void remove(Path ports) {
+        if (ports != null) {
+            for (String name : List.of("port", "tls-port", "")) {
+                ports.resolve(name).toFile().delete();
+            }
+        }
     }
 
     private int awaitPort(BufferedReader output) throws IOException {

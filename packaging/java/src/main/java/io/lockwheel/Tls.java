@@ -9,7 +9,6 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
-import java.util.List;
 import java.util.Map;
 import javax.net.ssl.TrustManagerFactory;
 
@@ -17,44 +16,46 @@ import javax.net.ssl.TrustManagerFactory;
 final class Tls {
     private Tls() {}
 
-    /** The port for TLS; 0 where the options ask for none. */
-    static int port(ServerOptions options, Connection connection) {
-        if (options.parameter("tls-port") == null && options.parameter("tls-port-file") == null) {
-            return 0;
-        }
+    /** Whether the options ask for a port for TLS. */
+    static boolean isWanted(ServerOptions options) {
+        return options.parameter("tls-port") != null || options.parameter("tls-port-file") != null;
+    }
+
+    /** The port for TLS of a server that has one. */
+    static int port(Connection connection) {
         Map<String, Object> told = Resp.fields(connection.send("CONFIG", "GET", "tls-port"));
         return Integer.parseInt((String) told.get("tls-port"));
     }
 
-    /** The file, in PEM, of the certificates to trust; null where the options name none. */
-    static Path certificates(ServerOptions options) {
+    /** The certificates to trust, and no others: {@code --tls-ca-cert-file}, or else {@code --tls-cert-file}. */
+    static KeyStore trustStore(ServerOptions options) {
         String authority = options.parameter("tls-ca-cert-file");
-        String own = options.parameter("tls-cert-file");
-        String file = authority == null ? own : authority;
-        return file == null ? null : Path.of(file).toAbsolutePath();
-    }
-
-    /** Trust in these certificates, and in no others. */
-    static TrustManagerFactory trust(ServerOptions options) {
-        Path file = certificates(options);
-        if (file == null) {
+        String named = authority == null ? options.parameter("tls-cert-file") : authority;
+        if (named == null) {
             throw new IllegalStateException("neither --tls-ca-cert-file nor --tls-cert-file is among the args");
         }
+        Path file = Path.of(named);
         try (InputStream pem = Files.newInputStream(file)) {
             KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
             store.load(null, null);
-            List<? extends Certificate> found =
-                    List.copyOf(CertificateFactory.getInstance("X.509").generateCertificates(pem));
-            for (int index = 0; index < found.size(); index++) {
-                store.setCertificateEntry("lockwheel-" + index, found.get(index));
+            for (Certificate certificate : CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
+                store.setCertificateEntry("lockwheel-" + store.size(), certificate);
             }
-            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(store);
-            return trust;
+            return store;
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         } catch (GeneralSecurityException error) {
             throw new IllegalStateException(file + ": " + error.getMessage(), error);
+        }
+    }
+
+    static TrustManagerFactory trustManagers(KeyStore store) {
+        try {
+            TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trust.init(store);
+            return trust;
+        } catch (GeneralSecurityException error) {
+            throw new IllegalStateException(error);
         }
     }
 }

@@ -3,22 +3,36 @@ package io.lockwheel.spring;
 import io.lockwheel.LockwheelServer;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.data.redis.RedisConnectionDetails;
+import org.springframework.boot.ssl.SslBundle;
 
 /** Where the server is, as Spring Boot 3 wants to be told. */
-record Boot3Details(String password, Standalone standalone) implements RedisConnectionDetails {
+record Boot3Details(LockwheelServer server) implements RedisConnectionDetails, RedisConnectionDetails.Standalone {
     static RootBeanDefinition definition(LockwheelServer server) {
-        Standalone standalone = Standalone.of(server.host(), server.port());
-        Boot3Details details = new Boot3Details(server.password(), standalone);
-        return new RootBeanDefinition(RedisConnectionDetails.class, () -> details);
+        return new RootBeanDefinition(RedisConnectionDetails.class, () -> new Boot3Details(server));
     }
 
     @Override
     public String getPassword() {
-        return password;
+        return server.password();
+    }
+
+    @Override
+    public SslBundle getSslBundle() {
+        return Trust.bundle(server);
     }
 
     @Override
     public Standalone getStandalone() {
-        return standalone;
+        return this;
+    }
+
+    @Override
+    public String getHost() {
+        return server.host();
+    }
+
+    @Override
+    public int getPort() {
+        return server.port();
     }
 }

@@ -3,22 +3,36 @@ package io.lockwheel.spring;
 import io.lockwheel.LockwheelServer;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.ssl.SslBundle;
 
 /** Where the server is, as Spring Boot 4 wants to be told. */
-record Boot4Details(String password, Standalone standalone) implements DataRedisConnectionDetails {
+record Boot4Details(LockwheelServer server) implements DataRedisConnectionDetails, DataRedisConnectionDetails.Standalone {
     static RootBeanDefinition definition(LockwheelServer server) {
-        Standalone standalone = Standalone.of(server.host(), server.port());
-        Boot4Details details = new Boot4Details(server.password(), standalone);
-        return new RootBeanDefinition(DataRedisConnectionDetails.class, () -> details);
+        return new RootBeanDefinition(DataRedisConnectionDetails.class, () -> new Boot4Details(server));
     }
 
     @Override
     public String getPassword() {
-        return password;
+        return server.password();
+    }
+
+    @Override
+    public SslBundle getSslBundle() {
+        return Trust.bundle(server);
     }
 
     @Override
     public Standalone getStandalone() {
-        return standalone;
+        return this;
+    }
+
+    @Override
+    public String getHost() {
+        return server.host();
+    }
+
+    @Override
+    public int getPort() {
+        return server.port();
     }
 }
