@@ -2,7 +2,6 @@
 //! which takes it from the repository that it is packed as.
 
 use super::{copy_files, package, packaging, project, run};
-use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{find_in_path, skip};
 use lockwheel_tests::tls::Certificates;
 use std::collections::BTreeSet;
@@ -61,7 +60,8 @@ fn tests_of_all_projects(maven: &Path, directory: &Path, packages: &Path) -> Str
     command.arg(format!("-Dmaven.repo.local={}", local_repository().display()));
     command.arg(format!("-Dlockwheel.repository={}", packages.display()));
     command.arg(format!("-Dlockwheel.version={}", env!("CARGO_PKG_VERSION")));
-    // Where the package unpacks its program.
+    // A short run, and where the package unpacks its program.
+    command.env("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
     run(command.env("XDG_CACHE_HOME", directory.join("cache")))
 }
 
@@ -145,7 +145,9 @@ fn projects_take_the_package_from_its_repository_and_their_tests_pass() {
 fn the_readme_shows_the_test_that_runs() {
     let read =
         |path: &str| fs::read_to_string(packaging().join("java").join(path)).expect("the file is there");
+    let readme = read("README.md");
     let test = read("try/redisson/src/test/java/LeaseTest.java");
-    let shown = format!("```java\n{test}```\n");
-    assert!(read("README.md").contains(&shown), "README has another test than try/redisson");
+    assert!(readme.contains(&format!("```java\n{test}```\n")), "README has another test than try/redisson");
+    let version = format!("<version>{}</version>", env!("CARGO_PKG_VERSION"));
+    assert!(readme.contains(&version), "README has another version than {version}");
 }

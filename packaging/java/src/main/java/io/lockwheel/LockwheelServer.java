@@ -46,8 +46,8 @@ public final class LockwheelServer implements AutoCloseable {
     }
 
     /**
-     * For any client: {@code redis://127.0.0.1:port}, with the password of {@code --requirepass}; {@code rediss://} with
-     * the port for TLS where {@code args} have {@code --tls-port}, which is a free one if it is 0.
+     * For any client: {@code redis://127.0.0.1:port}, with the password of {@code --requirepass}; {@code rediss://}
+     * with the port for TLS where {@code args} have {@code --tls-port}, which is a free one if it is 0.
      */
     public String url() {
         String secret = password == null ? "" : ":" + URLEncoder.encode(password, UTF_8).replace("+", "%20") + "@";
@@ -103,9 +103,10 @@ public final class LockwheelServer implements AutoCloseable {
     }
 
     /**
-     * Sends any command on the server's own connection; a {@link ReplyException} when the server refuses it. Arguments
-     * are strings, numbers, booleans or {@code byte[]}. A reply is a String ({@code byte[]} where it is no UTF-8), Long,
-     * List or null; a ReplyException within a list; after {@code HELLO 3} also Double, Boolean, BigInteger, Map or Set.
+     * Sends any command on the server's own connection; a {@link ReplyException} when the server refuses it.
+     * Arguments are strings, numbers, booleans or {@code byte[]}. A reply is a String ({@code byte[]} where it is no
+     * UTF-8), Long, List or null; a ReplyException within a list; after {@code HELLO 3} also Double, Boolean,
+     * BigInteger, Map or Set.
      */
     public Object command(Object... args) {
         return commands.send(args);

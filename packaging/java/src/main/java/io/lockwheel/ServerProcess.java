@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -18,6 +19,9 @@ final class ServerProcess {
     private static final Pattern READY = Pattern.compile("Ready to accept connections.*\\bport=(\\d+)");
     /** How many seconds a server has to end by itself. */
     private static final int GRACE = 5;
+    /** What Java says of {@code ETXTBSY}. */
+    private static final String TEXT_FILE_BUSY = "error=26";
+    private static final int ATTEMPTS_MAX = 50;
 
     private final Process process;
     private final Log log = new Log();
@@ -48,11 +52,28 @@ final class ServerProcess {
     private Process launch(List<String> command) {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         try {
-            Process started = builder.start();
+            Process started = launch(builder);
             started.getOutputStream().close();
             return started;
         } catch (IOException error) {
             throw new StartException(program + " does not start: " + error.getMessage(), error);
+        }
+    }
+
+    /**
+     * Starts it, also where it was unpacked only now: a process that another thread starts at that moment has the file
+     * open, as if to write it, until it has become another program.
+     */
+    private static Process launch(ProcessBuilder builder) throws IOException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return builder.start();
+            } catch (IOException error) {
+                if (attempt == ATTEMPTS_MAX || !error.getMessage().contains(TEXT_FILE_BUSY)) {
+                    throw error;
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(attempt));
+            }
         }
     }
 

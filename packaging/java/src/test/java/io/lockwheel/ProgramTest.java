@@ -44,8 +44,8 @@ class ProgramTest {
     void withoutAProgramThePlatformsAreNamed() {
         String told = assertThrows(StartException.class, () -> Program.find(null, Map.of(), OTHER)).getMessage();
         assertEquals(
-                "no lockwheel program: this is mac os x aarch64 and the package has one for linux x86_64 (glibc or musl);"
-                        + " elsewhere put one on PATH or name it in LOCKWHEEL_BINARY",
+                "no lockwheel program: this is mac os x aarch64 and the package has one for linux x86_64 (glibc or musl)"
+                        + "; elsewhere put one on PATH or name it in LOCKWHEEL_BINARY",
                 told);
     }
 

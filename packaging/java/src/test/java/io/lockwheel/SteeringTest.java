@@ -123,7 +123,8 @@ class SteeringTest {
             for (String wanted : new String[] {
                 "^AWAIT.KEY never EXISTS LIMIT 1: not within the limit\n",
                 "seed 42\nclock:\n {4}mode=manual wall=1893456000000 \\(2030-01-01T00:00:00Z\\) monotonic=\\d+",
-                " next=- timers=0\nwaiting:\n {4}id=\\d+ name= addr=127.0.0.1:" + client.getLocalPort() + " cmd=blpop\n",
+                " next=- timers=0\nwaiting:\n",
+                "waiting:\n {4}id=\\d+ name= addr=127.0.0.1:" + client.getLocalPort() + " cmd=blpop\n",
                 "cmd=blpop\nlast commands:\n",
                 "127.0.0.1:\\d+: SET order:42 paid\nlog:\n.*Ready to accept connections",
             }) {

@@ -12,9 +12,9 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 /**
  * Gives tests a {@link io.lockwheel.LockwheelServer}, as a parameter or in a field, and adds its report to a failure.
  *
- * <p>A JVM has one server for each choice of options, which is reset before each test. On a method it is a server of
- * that test alone, which ends with it. Where JUnit runs tests in parallel, those with this annotation take turns: there
- * is one clock.
+ * <p>A JVM has one server for each choice of options, which is reset before each test. Fields get it that are neither
+ * final nor set by the test. On a method the annotation means a server of that test alone, which ends with it. Where
+ * JUnit runs tests in parallel, those with this annotation take turns: there is one clock.
  *
  * <p>On a class with Spring's test context, the application's {@code spring.data.redis.*} and its connection details
  * name the server, and a reset keeps the application's connections.

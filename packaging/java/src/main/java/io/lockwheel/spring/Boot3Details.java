@@ -6,7 +6,8 @@ import org.springframework.boot.autoconfigure.data.redis.RedisConnectionDetails;
 import org.springframework.boot.ssl.SslBundle;
 
 /** Where the server is, as Spring Boot 3 wants to be told. */
-record Boot3Details(LockwheelServer server) implements RedisConnectionDetails, RedisConnectionDetails.Standalone {
+record Boot3Details(LockwheelServer server)
+        implements RedisConnectionDetails, RedisConnectionDetails.Standalone {
     static RootBeanDefinition definition(LockwheelServer server) {
         return new RootBeanDefinition(RedisConnectionDetails.class, () -> new Boot3Details(server));
     }

@@ -6,7 +6,8 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDeta
 import org.springframework.boot.ssl.SslBundle;
 
 /** Where the server is, as Spring Boot 4 wants to be told. */
-record Boot4Details(LockwheelServer server) implements DataRedisConnectionDetails, DataRedisConnectionDetails.Standalone {
+record Boot4Details(LockwheelServer server)
+        implements DataRedisConnectionDetails, DataRedisConnectionDetails.Standalone {
     static RootBeanDefinition definition(LockwheelServer server) {
         return new RootBeanDefinition(DataRedisConnectionDetails.class, () -> new Boot4Details(server));
     }
