@@ -19,7 +19,7 @@ class TakingTurnsTest {
 
     static void onlyThisTestUses(LockwheelServer server) {
         assertEquals(1, RUNNING.incrementAndGet(), "another test uses the server");
-        for (int turn = 1; turn <= 100; turn++) {
+        for (int turn = 1; turn <= 1000; turn++) {
             assertEquals((long) turn, server.command("INCR", "turns"));
         }
         RUNNING.decrementAndGet();
