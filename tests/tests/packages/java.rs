@@ -56,7 +56,7 @@ fn give_certificates(directory: &Path) {
 /// Runs all projects; what Maven says.
 fn tests_of_all_projects(maven: &Path, directory: &Path, packages: &Path) -> String {
     let mut command = Command::new(maven);
-    command.current_dir(directory).env_remove("LOCKWHEEL_BINARY").args(["-B", "test"]);
+    command.current_dir(directory).env_remove("LOCKWHEEL_BINARY").args(["-B", "-T", "2", "test"]);
     command.arg(format!("-Dmaven.repo.local={}", local_repository().display()));
     command.arg(format!("-Dlockwheel.repository={}", packages.display()));
     command.arg(format!("-Dlockwheel.version={}", env!("CARGO_PKG_VERSION")));
