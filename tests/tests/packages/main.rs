@@ -6,6 +6,7 @@ mod archive;
 mod ci;
 mod go;
 mod image;
+mod java;
 mod npm;
 mod python;
 

@@ -1,0 +1,105 @@
+package io.lockwheel;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The two hands of the server's clock: the wall hand, on which keys expire, and the monotonic one, on which blocked
+ * clients wait. Durations and instants are whole milliseconds; others are an {@link IllegalArgumentException}.
+ */
+public final class Clock {
+    private final Connection connection;
+
+    Clock(Connection connection) {
+        this.connection = connection;
+    }
+
+    /** Lets both hands stand still. Where the wall hand stands. */
+    public Instant freeze() {
+        return wall("CLOCK.FREEZE");
+    }
+
+    /** Lets both hands run from where they stand. */
+    public Instant resume() {
+        return wall("CLOCK.RESUME");
+    }
+
+    /** Makes the wall hand the system's time again; both hands run. */
+    public Instant reset() {
+        return wall("CLOCK.RESET");
+    }
+
+    /** Moves the wall hand alone, back too: a clock that jumps. */
+    public Instant step(Duration duration) {
+        return wall("CLOCK.STEP", Milliseconds.of(duration));
+    }
+
+    /** Moves the wall hand alone to an instant. */
+    public Instant set(Instant instant) {
+        return wall("CLOCK.SET", Milliseconds.of(instant));
+    }
+
+    /** Moves both hands. Every deadline on the way fires at its own instant before this returns. */
+    public Turned advance(Duration duration) {
+        return advance(duration, new TurnOptions());
+    }
+
+    /** Moves both hands. Every deadline on the way fires at its own instant before this returns. */
+    public Turned advance(Duration duration, TurnOptions options) {
+        return turn(List.of("CLOCK.ADVANCE", Milliseconds.of(duration)), options);
+    }
+
+    /** Moves both hands to the next deadline and fires it; null: there is none. */
+    public Turned next() {
+        return next(1);
+    }
+
+    /** Moves both hands to the next deadline, so often, and fires it; null: there is none. */
+    public Turned next(int count) {
+        return next(count, new TurnOptions());
+    }
+
+    /** Moves both hands to the next deadline, so often, and fires it; null: there is none. */
+    public Turned next(int count, TurnOptions options) {
+        return turn(List.of("CLOCK.NEXT", "COUNT", count), options);
+    }
+
+    /** Where it stands. */
+    public ClockInfo info() {
+        Map<String, Object> told = Resp.fields(connection.send("CLOCK.INFO"));
+        Object next = told.get("next");
+        return new ClockInfo(
+                (String) told.get("mode"),
+                instant(told.get("wall")),
+                duration(told.get("monotonic")),
+                duration(told.get("offset")),
+                next == null ? null : duration(next),
+                (Long) told.get("timers"));
+    }
+
+    private Instant wall(Object... command) {
+        return instant(connection.send(command));
+    }
+
+    private Turned turn(List<Object> command, TurnOptions options) {
+        List<Object> words = new ArrayList<>(command);
+        words.addAll(options.words());
+        Object reply = connection.send(words.toArray());
+        if (reply == null) {
+            return null;
+        }
+        Map<String, Object> told = Resp.fields(reply);
+        return new Turned(instant(told.get("wall")), (Long) told.get("fired"), told.get("settled").equals(1L));
+    }
+
+    private static Instant instant(Object milliseconds) {
+        return Instant.ofEpochMilli((Long) milliseconds);
+    }
+
+    private static Duration duration(Object milliseconds) {
+        return Duration.ofMillis((Long) milliseconds);
+    }
+}

@@ -1,0 +1,168 @@
+package io.lockwheel;
+
+import java.net.InetSocketAddress;
+import java.net.URLEncoder;
+import java.security.KeyStore;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.redisson.config.Config;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/** A server of one's own: a process that this one starts, and that ends by {@link #stop} or with this process. */
+public final class LockwheelServer implements AutoCloseable {
+    private final ServerOptions options;
+    private final ServerProcess process;
+    private final InetSocketAddress address;
+    private final String password;
+    /** What a test asks and what steers the server go by connections of their own: neither waits for the other. */
+    private final Connection commands;
+    private final Connection steering;
+    private final Clock clock;
+    private final int tlsPort;
+
+    private LockwheelServer(ServerOptions options) {
+        this.options = options;
+        password = options.parameter("requirepass");
+        process = new ServerProcess(options);
+        address = new InetSocketAddress(ServerProcess.HOST, process.port);
+        commands = new Connection(address, password);
+        steering = new Connection(address, password);
+        clock = new Clock(steering);
+        tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
+    }
+
+    /** Starts a server in real time, and returns when it accepts connections. */
+    public static LockwheelServer start() {
+        return start(new ServerOptions());
+    }
+
+    /**
+     * Starts a server on a free port of 127.0.0.1 and returns when it accepts connections; a {@link StartException}
+     * with what the program said when it does not start.
+     */
+    public static LockwheelServer start(ServerOptions options) {
+        return new LockwheelServer(options);
+    }
+
+    /**
+     * For any client: {@code redis://127.0.0.1:port}, with the password of {@code --requirepass}; {@code rediss://}
+     * with the port for TLS where {@code args} have {@code --tls-port}, which is a free one if it is 0.
+     */
+    public String url() {
+        String secret = password == null ? "" : ":" + URLEncoder.encode(password, UTF_8).replace("+", "%20") + "@";
+        return (usesTls() ? "rediss://" : "redis://") + secret + host() + ":" + port();
+    }
+
+    /** {@code 127.0.0.1}. */
+    public String host() {
+        return ServerProcess.HOST;
+    }
+
+    /** The port that {@link #url} names. */
+    public int port() {
+        return usesTls() ? tlsPort : address.getPort();
+    }
+
+    /** The password of {@code --requirepass}; null where there is none. */
+    public String password() {
+        return password;
+    }
+
+    /** Whether {@link #url} is one for TLS. */
+    public boolean usesTls() {
+        return tlsPort != 0;
+    }
+
+    /** With TLS, what a client trusts: {@code --tls-ca-cert-file}, or else the server's own certificate. */
+    public KeyStore trustStore() {
+        return Tls.trustStore(options);
+    }
+
+    /**
+     * A configuration for Redisson, which the project has to have. With TLS it has the {@link #trustStore}; for that it
+     * needs Redisson 4.
+     */
+    public Config redissonConfig() {
+        Config config = new Config();
+        config.useSingleServer().setAddress(url());
+        if (usesTls()) {
+            config.setSslTrustManagerFactory(Tls.trustManagers(trustStore()));
+        }
+        return config;
+    }
+
+    /** Its clock. */
+    public Clock clock() {
+        return clock;
+    }
+
+    /** Waits for states of the server. */
+    public Await await() {
+        return new Await(this::until, null);
+    }
+
+    /**
+     * Sends any command on the server's own connection; a {@link ReplyException} when the server refuses it.
+     * Arguments are strings, numbers, booleans or {@code byte[]}. A reply is a String ({@code byte[]} where it is no
+     * UTF-8), Long, List or null; a ReplyException within a list; after {@code HELLO 3} also Double, Boolean,
+     * BigInteger, Map or Set.
+     */
+    public Object command(Object... args) {
+        return commands.send(args);
+    }
+
+    /** Makes it as it was at its start: keys, scripts, configuration, clock. Other connections are cut. */
+    public void reset() {
+        commands.close();
+        steering.send("CONTROL.RESET");
+    }
+
+    /** {@link #reset}, but the connections of its clients stay. */
+    public void resetKeepingClients() {
+        steering.send("CONTROL.RESET", "KEEPCLIENTS");
+    }
+
+    /** What it knows, also after its end: clock and seed, who waits, the last commands, the last lines of its log. */
+    public String report() {
+        String title = "lockwheel on " + host() + ":" + address.getPort() + ", seed " + options.seed();
+        // An interrupt would cut the connection; a test that was interrupted has the most need of a report.
+        boolean interrupted = Thread.interrupted();
+        try (Connection connection = new Connection(address, password)) {
+            return Report.of(title, connection, process.log());
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Whether it has not ended. */
+    public boolean isRunning() {
+        return process.isRunning();
+    }
+
+    /** Ends it and returns when it has ended. A second call does nothing. */
+    public void stop() {
+        commands.close();
+        steering.close();
+        process.stop();
+    }
+
+    /** {@link #stop}. */
+    @Override
+    public void close() {
+        stop();
+    }
+
+    /** Waits on a connection of its own, so that other threads go on meanwhile. */
+    private void until(List<Object> command) {
+        try (Connection connection = new Connection(address, password)) {
+            if (Long.valueOf(1).equals(connection.send(command.toArray()))) {
+                return;
+            }
+        }
+        String words = command.stream().map(Object::toString).collect(Collectors.joining(" "));
+        throw new AwaitException(words + ": not within the limit\n" + report());
+    }
+}

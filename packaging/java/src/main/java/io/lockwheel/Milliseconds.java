@@ -1,0 +1,27 @@
+package io.lockwheel;
+
+import java.time.Duration;
+import java.time.Instant;
+
+/** Whole milliseconds, as the server counts time. */
+final class Milliseconds {
+    private static final int NANOS = 1_000_000;
+
+    private Milliseconds() {}
+
+    /** A duration; an {@link IllegalArgumentException} where it is no whole number of milliseconds. */
+    static long of(Duration duration) {
+        if (duration.getNano() % NANOS != 0) {
+            throw new IllegalArgumentException("a duration is a whole number of milliseconds, not " + duration);
+        }
+        return duration.toMillis();
+    }
+
+    /** An instant, since 1970; an {@link IllegalArgumentException} where it is no whole number of milliseconds. */
+    static long of(Instant instant) {
+        if (instant.getNano() % NANOS != 0) {
+            throw new IllegalArgumentException("an instant is a whole number of milliseconds, not " + instant);
+        }
+        return instant.toEpochMilli();
+    }
+}

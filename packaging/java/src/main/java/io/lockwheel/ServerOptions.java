@@ -1,0 +1,67 @@
+package io.lockwheel;
+
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * How a server is started.
+ *
+ * @param time where its clock begins: {@code real} time, {@code manual} (now), or an instant as ISO 8601 has it; the
+ *     last two stand still
+ * @param seed decides every random choice of the server
+ * @param args more parameters, as on the server's command line
+ * @param binary the program; if null, {@code LOCKWHEEL_BINARY}, this package or PATH says
+ */
+public record ServerOptions(String time, long seed, List<String> args, Path binary) {
+    /** Checks them and makes them unchangeable. */
+    public ServerOptions {
+        Objects.requireNonNull(time, "time");
+        args = List.copyOf(args);
+    }
+
+    /** Real time, seed 0, and no more parameters. */
+    public ServerOptions() {
+        this("real", 0, List.of(), null);
+    }
+
+    /** These, with the clock {@code real}, {@code manual}, or at an instant as ISO 8601 has it. */
+    public ServerOptions time(String time) {
+        return new ServerOptions(time, seed, args, binary);
+    }
+
+    /** These, with the clock standing still at an instant. */
+    public ServerOptions time(Instant instant) {
+        return time(instant.toString());
+    }
+
+    /** These, with another seed. */
+    public ServerOptions seed(long seed) {
+        return new ServerOptions(time, seed, args, binary);
+    }
+
+    /** These, with these parameters, as on the server's command line. */
+    public ServerOptions args(String... args) {
+        return new ServerOptions(time, seed, List.of(args), binary);
+    }
+
+    /** These, with this program. */
+    public ServerOptions binary(Path binary) {
+        return new ServerOptions(time, seed, args, binary);
+    }
+
+    /** The value of a parameter among {@code args}, the last one; null if it is not there. */
+    String parameter(String name) {
+        String value = null;
+        for (int index = 0; index < args.size(); index++) {
+            String word = args.get(index);
+            if (word.equalsIgnoreCase("--" + name) && index + 1 < args.size()) {
+                value = args.get(index + 1);
+            } else if (word.regionMatches(true, 0, "--" + name + " ", 0, name.length() + 3)) {
+                value = word.substring(name.length() + 3).strip();
+            }
+        }
+        return value;
+    }
+}

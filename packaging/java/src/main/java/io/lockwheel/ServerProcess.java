@@ -1,0 +1,161 @@
+package io.lockwheel;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/** The server's process: how it is started, when it is ready, what it says, how it ends. */
+final class ServerProcess {
+    static final String HOST = "127.0.0.1";
+    private static final Pattern READY = Pattern.compile("Ready to accept connections.*\\bport=(\\d+)");
+    /** How many seconds a server has to end by itself. */
+    private static final int GRACE = 5;
+    /** What Java says of {@code ETXTBSY}. */
+    private static final String TEXT_FILE_BUSY = "error=26";
+    private static final int ATTEMPTS_MAX = 50;
+
+    private final Process process;
+    private final Log log = new Log();
+    private final Path program;
+    /** The port without TLS. */
+    final int port;
+
+    /** Starts it and returns when it accepts connections. */
+    ServerProcess(ServerOptions options) {
+        program = Program.find(options.binary());
+        Path ports = Tls.isWanted(options) ? temporaryFolder() : null;
+        process = launch(command(options, ports));
+        BufferedReader output = new BufferedReader(process.inputReader(UTF_8));
+        try {
+            port = awaitPort(output);
+        } catch (IOException | RuntimeException error) {
+            process.destroyForcibly();
+            throw error instanceof RuntimeException known ? known : new StartException(program + ": " + error, error);
+        } finally {
+            remove(ports);
+        }
+        // A pipe that nobody empties would stop the server.
+        Thread reader = new Thread(() -> read(output), "lockwheel-log");
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private Process launch(List<String> command) {
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        try {
+            Process started = launch(builder);
+            started.getOutputStream().close();
+            return started;
+        } catch (IOException error) {
+            throw new StartException(program + " does not start: " + error.getMessage(), error);
+        }
+    }
+
+    /**
+     * Starts it, also where it was unpacked only now: a process that another thread starts at that moment has the file
+     * open, as if to write it, until it has become another program.
+     */
+    private static Process launch(ProcessBuilder builder) throws IOException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return builder.start();
+            } catch (IOException error) {
+                if (attempt == ATTEMPTS_MAX || !error.getMessage().contains(TEXT_FILE_BUSY)) {
+                    throw error;
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(attempt));
+            }
+        }
+    }
+
+    /** The command line; {@code ports} is a folder, or null where there is no TLS. */
+    private List<String> command(ServerOptions options, Path ports) {
+        List<String> command = new ArrayList<>(List.of(program.toString()));
+        command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent"));
+        command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
+        // What a report shows as the last commands.
+        command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
+        if (ports != null) {
+            // Where there is TLS, 0 is no port unless a file waits for its number. The one without TLS is for steering.
+            command.addAll(List.of("--port-file", ports.resolve("port").toString()));
+            command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
+        }
+        command.addAll(options.args());
+        return command;
+    }
+
+    private static Path temporaryFolder() {
+        try {
+            return Files.createTempDirectory("lockwheel");
+        } catch (IOException error) {
+            throw new StartException("no temporary folder: " + error, error);
+        }
+    }
+
+    /** Removes a folder with the files that the server has written there, if there is one. */
+    private static void remove(Path ports) {
+        if (ports != null) {
+            for (String name : List.of("port", "tls-port", "")) {
+                ports.resolve(name).toFile().delete();
+            }
+        }
+    }
+
+    private int awaitPort(BufferedReader output) throws IOException {
+        for (String line = output.readLine(); line != null; line = output.readLine()) {
+            log.add(line);
+            Matcher ready = READY.matcher(line);
+            if (ready.find()) {
+                return Integer.parseInt(ready.group(1));
+            }
+        }
+        process.onExit().join();
+        String said = String.join("\n", log.lines());
+        throw new StartException(program + " has ended (" + process.exitValue() + "):\n" + said);
+    }
+
+    private void read(BufferedReader output) {
+        try (output) {
+            for (String line = output.readLine(); line != null; line = output.readLine()) {
+                log.add(line);
+            }
+        } catch (IOException ended) {
+            // What it printed until then is kept.
+        }
+    }
+
+    boolean isRunning() {
+        return process.isAlive();
+    }
+
+    List<String> log() {
+        return log.lines();
+    }
+
+    /** Ends it: asked first, and after a grace not asked any more. A second call does nothing. */
+    void stop() {
+        process.destroy();
+        boolean interrupted = Thread.interrupted();
+        try {
+            if (!process.waitFor(GRACE, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException hurry) {
+            interrupted = true;
+            process.destroyForcibly();
+        }
+        process.onExit().join();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

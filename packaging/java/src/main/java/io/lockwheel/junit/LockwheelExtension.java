@@ -1,0 +1,176 @@
+package io.lockwheel.junit;
+
+import io.lockwheel.AwaitException;
+import io.lockwheel.LockwheelServer;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Optional;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.junit.platform.commons.support.AnnotationSupport;
+import org.junit.platform.commons.support.HierarchyTraversalMode;
+import org.junit.platform.commons.support.ReflectionSupport;
+
+/** What {@link Lockwheel} does. */
+final class LockwheelExtension
+        implements BeforeAllCallback,
+                BeforeEachCallback,
+                AfterEachCallback,
+                ParameterResolver,
+                TestExecutionExceptionHandler,
+                LifecycleMethodExecutionExceptionHandler {
+    private static final Namespace NAMESPACE = Namespace.create(LockwheelExtension.class);
+
+    /** The servers that fields were set to. */
+    private static final Set<Object> GIVEN =
+            Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+
+    LockwheelExtension() {}
+
+    @Override
+    public void beforeAll(ExtensionContext context) {
+        inject(context.getRequiredTestClass(), null, server(context));
+    }
+
+    @Override
+    public void beforeEach(ExtensionContext context) {
+        LockwheelServer server = server(context);
+        // A server of the test's own has only just begun.
+        if (ownAnnotation(context).isEmpty()) {
+            reset(context, server);
+        }
+        for (Object instance : context.getRequiredTestInstances().getAllInstances()) {
+            inject(instance.getClass(), instance, server);
+        }
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) {
+        LockwheelServer own = context.getStore(NAMESPACE).remove(key(context), LockwheelServer.class);
+        if (own != null) {
+            own.stop();
+        }
+    }
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+        return parameter.getParameter().getType() == LockwheelServer.class;
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        return server(context);
+    }
+
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw reported(context, failure);
+    }
+
+    @Override
+    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw reported(context, failure);
+    }
+
+    @Override
+    public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable failure)
+            throws Throwable {
+        throw reported(context, failure);
+    }
+
+    @Override
+    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw reported(context, failure);
+    }
+
+    /** The failure, with the report of this moment: what runs after the test may end the clients that wait. */
+    private static Throwable reported(ExtensionContext context, Throwable failure) {
+        boolean isTold = failure instanceof AwaitException
+                || Arrays.stream(failure.getSuppressed()).anyMatch(ServerReport.class::isInstance);
+        if (!isTold) {
+            String report = server(context).report();
+            failure.addSuppressed(new ServerReport(report));
+            context.publishReportEntry("lockwheel", report);
+        }
+        return failure;
+    }
+
+    /** The test's own server, if its method asks for one; else that of its class' options. */
+    private static LockwheelServer server(ExtensionContext context) {
+        Optional<Lockwheel> own = ownAnnotation(context);
+        if (own.isEmpty()) {
+            return SharedServers.with(classAnnotation(context));
+        }
+        return context.getStore(NAMESPACE)
+                .getOrComputeIfAbsent(
+                        key(context),
+                        key -> LockwheelServer.start(SharedServers.options(own.get())),
+                        LockwheelServer.class);
+    }
+
+    /** One for each test: a store also answers with what the contexts around it have. */
+    private static String key(ExtensionContext context) {
+        return context.getUniqueId();
+    }
+
+    private static Optional<Lockwheel> ownAnnotation(ExtensionContext context) {
+        return context.getTestMethod().flatMap(LockwheelExtension::annotation);
+    }
+
+    private static Lockwheel classAnnotation(ExtensionContext context) {
+        Class<?> at = context.getRequiredTestClass();
+        while (annotation(at).isEmpty() && at.getEnclosingClass() != null) {
+            at = at.getEnclosingClass();
+        }
+        return annotation(at).orElseThrow(() -> new IllegalStateException("@Lockwheel is not there"));
+    }
+
+    private static Optional<Lockwheel> annotation(AnnotatedElement element) {
+        return AnnotationSupport.findAnnotation(element, Lockwheel.class);
+    }
+
+    private static void reset(ExtensionContext context, LockwheelServer server) {
+        if (SpringContexts.isUsedBy(context.getRequiredTestClass())) {
+            server.resetKeepingClients();
+        } else {
+            server.reset();
+        }
+    }
+
+    /** Sets the fields that hold a server: an instance's, and the static ones. */
+    private static void inject(Class<?> declaring, Object instance, LockwheelServer server) {
+        ReflectionSupport.findFields(
+                        declaring,
+                        field -> field.getType() == LockwheelServer.class
+                                && !Modifier.isFinal(field.getModifiers())
+                                && (instance != null || Modifier.isStatic(field.getModifiers())),
+                        HierarchyTraversalMode.TOP_DOWN)
+                .forEach(field -> set(field, instance, server));
+    }
+
+    /** Sets one, unless the test has put a server of its own there. */
+    private static void set(Field field, Object instance, LockwheelServer server) {
+        try {
+            field.setAccessible(true);
+            Object held = field.get(instance);
+            if (held == null || GIVEN.contains(held)) {
+                field.set(instance, server);
+                GIVEN.add(server);
+            }
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(field + " cannot hold a server", error);
+        }
+    }
+}
