@@ -11,8 +11,7 @@ const PROMPT: &str = "127.0.0.1:6379> ";
 /// Between the outputs of two commands.
 const MARK: &str = "-- next --";
 /// What a line begins with whose number is another each time; all other lines are the same to the letter.
-const VARYING: [&str; 3] =
-    ["\"ttl\" => (integer) ", "\"wall\" => (integer) ", "\"monotonic\" => (integer) "];
+const VARYING: [&str; 3] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) ", "\"monotonic\" => (integer) "];
 /// An instant, when it has so many digits and is a reply by itself.
 const INSTANT: (&str, usize) = ("(integer) ", 13);
 
@@ -104,7 +103,9 @@ fn only_the_numbers_that_vary_may_differ() {
     let settled = |line| settled(line).trim_end().to_owned();
     assert_eq!(settled("3# \"ttl\" => (integer) 29988"), "3# \"ttl\" => (integer) 0");
     assert_eq!(settled("(integer) 1795366314051"), "(integer) 0");
-    for line in ["(integer) 2", "2# \"holds\" => (integer) 1", "\"ttl\" => (nil)", "3# \"ttl\" => (integer) -1"] {
+    for line in
+        ["(integer) 2", "2# \"holds\" => (integer) 1", "\"ttl\" => (nil)", "3# \"ttl\" => (integer) -1"]
+    {
         assert_eq!(settled(line), line);
     }
 }

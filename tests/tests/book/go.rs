@@ -1,5 +1,5 @@
-//! Blocks in Go, in one module with go-redis and the package: files as they stand, and parts of a file in a test of
-//! their own, with the imports that they use.
+//! Blocks in Go, in one module with go-redis and the package, each in a folder of its own: files as they stand, and parts
+//! of a file in a test with the imports that they use.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
@@ -39,7 +39,7 @@ fn the_blocks_in_go_run() {
     let module = Scratch::new("go");
     let blocks = blocks("go");
     for block in &blocks {
-        module.write(&format!("{}_test.go", name(block)), &source(block));
+        module.write(&format!("{}/block_test.go", name(block)), &source(block));
     }
     // The same go-redis that the tests of clients have: it is got once.
     let clients = fs::read_to_string(file("tests/clients/go/go.mod")).expect("the clients have a module");
@@ -50,12 +50,10 @@ fn the_blocks_in_go_run() {
         &format!("{clients}\nrequire {package} v0.0.0\n\nreplace {package} => {}\n", path.display()),
     );
     fs::copy(file("tests/clients/go/go.sum"), module.path("go.sum")).expect("the clients have sums");
-    let said = run(Command::new(go).current_dir(module.path("")).env("GOFLAGS", "-mod=mod").args([
-        "test",
-        "-count=1",
-        "-v",
-        ".",
-    ]));
+    let said = run(Command::new(go)
+        .current_dir(module.path(""))
+        .env("GOFLAGS", "-mod=mod")
+        .args(["test", "-count=1", "-v", "./..."]));
     let passed = said.lines().filter(|line| line.starts_with("--- PASS: ")).count();
     assert!(passed >= blocks.len(), "{} blocks: {said}", blocks.len());
 }

@@ -28,7 +28,13 @@ fn project() -> Option<Scratch> {
     }
     project.write("package.json", MANIFEST);
     let mut npm = Command::new("npm");
-    run(npm.current_dir(project.path("")).args(["install", "--no-audit", "--no-fund", "--loglevel", "error"]));
+    run(npm.current_dir(project.path("")).args([
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel",
+        "error",
+    ]));
     project.write("installed", MANIFEST);
     Some(project)
 }

@@ -5,10 +5,18 @@ use std::io::Write;
 
 /// A block: its page, how it begins, and why it is not run.
 const NOT_RUN: &[(&str, &str, &str)] = &[
-    ("README.md", "cargo run --release        #", "the server would not end, and the other command runs this test"),
+    (
+        "README.md",
+        "cargo run --release        #",
+        "the server would not end, and the other command runs this test",
+    ),
     ("README.md", "cargo run --release -p lockwheel-bench", "the measurements take half an hour"),
     ("docs/performance.md", "cargo run --release -p lockwheel-bench", "the measurements take half an hour"),
-    ("packaging/go/README.md", "func TestALease", "needs redsync: the tests of packages run the file it is from"),
+    (
+        "packaging/go/README.md",
+        "func TestALease",
+        "needs redsync: the tests of packages run the file it is from",
+    ),
 ];
 
 /// Whether a block is declared here.
