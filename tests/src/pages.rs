@@ -12,6 +12,9 @@ pub const SUMMARY: &str = "docs/SUMMARY.md";
 /// The pages of the packages, which their registries show.
 const OF_PACKAGES: &str = "packaging";
 
+/// Packages whose pages the tests of packages run, since they show what needs a tool, a jar or an image of their own.
+const RUN_ELSEWHERE: &[&str] = &["action", "archive", "image", "java"];
+
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -69,14 +72,16 @@ impl Page {
         summary.links().iter().map(|link| Page::read(&format!("docs/{}", link.target))).collect()
     }
 
-    /// The pages of the packages.
+    /// The pages of the packages whose examples need nothing but the program and the package's sources.
     ///
     /// # Panics
     /// When the folder cannot be read.
     pub fn of_packages() -> Vec<Page> {
         let entries = fs::read_dir(file(OF_PACKAGES)).expect("the packages have a folder").flatten();
-        let mut paths: Vec<String> = entries
-            .map(|entry| format!("{OF_PACKAGES}/{}/README.md", entry.file_name().to_string_lossy()))
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut paths: Vec<String> = names
+            .filter(|name| !RUN_ELSEWHERE.contains(&name.as_str()))
+            .map(|name| format!("{OF_PACKAGES}/{name}/README.md"))
             .filter(|path| file(path).is_file())
             .collect();
         paths.sort();
