@@ -167,12 +167,12 @@ impl Redisson {
         self.command(class, arguments).output().expect("the JVM starts")
     }
 
-    /// The command that compiles a test of JUnit's and runs it, with a directory for its classes.
+    /// The command that compiles tests of JUnit's and runs them, with a directory for their classes.
     ///
     /// # Panics
-    /// When it does not compile.
-    pub fn junit(&self, source: &Path, classes: &Path) -> Command {
-        self.tools.compile(&[source.to_path_buf()], &self.classpath, classes);
+    /// When they do not compile.
+    pub fn junit(&self, sources: &[PathBuf], classes: &Path) -> Command {
+        self.tools.compile(sources, &self.classpath, classes);
         let parts = [classes.to_path_buf()].into_iter().chain(std::env::split_paths(&self.classpath));
         let mut command = Command::new(&self.tools.java);
         command

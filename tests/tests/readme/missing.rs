@@ -1,7 +1,8 @@
 //! The list of the commands that are not there yet.
 
+use lockwheel_tests::pages::{self, Page};
+use lockwheel_tests::redis_commands;
 use lockwheel_tests::redis_server::{Kind, RealServer};
-use lockwheel_tests::{readme, redis_commands};
 use std::collections::BTreeMap;
 use std::{env, fs};
 
@@ -12,12 +13,12 @@ const RENEW: &str = "RENEW_README";
 /// With `RENEW_README=1` it writes what it wants.
 #[test]
 fn the_list_of_missing_commands_is_that_of_the_table() {
-    let text = readme::text();
+    let Page { path, text } = Page::readme();
     let (before, rest) = text.split_once(BEGIN).expect("the list has a beginning");
     let (list, after) = rest.split_once(END).expect("the list has an end");
     let wanted = format!("\n{}\n", redis_commands::missing());
     if env::var_os(RENEW).is_some() {
-        fs::write(readme::path(), [before, BEGIN, &wanted, END, after].concat()).unwrap();
+        fs::write(pages::file(&path), [before, BEGIN, &wanted, END, after].concat()).unwrap();
         return;
     }
     assert!(

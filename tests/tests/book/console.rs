@@ -1,7 +1,8 @@
-//! What README.md shows of redis-cli.
+//! Blocks of redis-cli, each replayed in a session of its own: `console` shows what is answered, `redis` is to be pasted.
 
+use crate::blocks;
+use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{find_in_path, is_wanted, skip};
-use lockwheel_tests::{ours, readme};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,7 +11,9 @@ const PROMPT: &str = "127.0.0.1:6379> ";
 /// Between the outputs of two commands.
 const MARK: &str = "-- next --";
 /// What a line begins with whose number is another each time; all other lines are the same to the letter.
-const VARYING: [&str; 2] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) "];
+const VARYING: [&str; 3] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) ", "\"monotonic\" => (integer) "];
+/// An instant, when it has so many digits and is a reply by itself.
+const INSTANT: (&str, usize) = ("(integer) ", 13);
 
 fn redis_cli() -> Option<PathBuf> {
     let found = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli"));
@@ -61,6 +64,9 @@ fn exchanges(text: &str) -> Vec<(&str, String)> {
 /// An output with a 0 for each number that varies, and no space at the end of a line.
 fn settled(shown: &str) -> String {
     let settle = |line: &str| {
+        if line.strip_prefix(INSTANT.0).is_some_and(|number| number.len() == INSTANT.1) {
+            return Some(format!("{}0", INSTANT.0));
+        }
         let number = |start: &str| line.split_once(start).filter(|(_, number)| number.parse::<u64>().is_ok());
         VARYING.iter().find_map(|start| number(start).map(|(before, _)| format!("{before}{start}0")))
     };
@@ -70,13 +76,13 @@ fn settled(shown: &str) -> String {
 #[test]
 fn a_console_shows_what_a_reader_will_see() {
     let Some(program) = redis_cli() else { return };
-    let blocks = readme::blocks("console");
-    assert!(!blocks.is_empty(), "README.md shows a console");
+    let blocks = blocks("console");
+    assert!(!blocks.is_empty(), "the pages show a console");
     for block in blocks {
         let exchanges = exchanges(&block.text);
         let commands: Vec<&str> = exchanges.iter().map(|(command, _)| *command).collect();
         for ((command, wanted), shown) in exchanges.iter().zip(session(&program, &commands)) {
-            assert_eq!(settled(&shown), settled(wanted), "README.md:{}: {command}", block.line);
+            assert_eq!(settled(&shown), settled(wanted), "{}:{}: {command}", block.page, block.line);
         }
     }
 }
@@ -84,10 +90,10 @@ fn a_console_shows_what_a_reader_will_see() {
 #[test]
 fn what_is_to_be_pasted_runs_as_it_stands() {
     let Some(program) = redis_cli() else { return };
-    for block in readme::blocks("redis") {
+    for block in blocks("redis") {
         let lines: Vec<&str> = block.text.lines().collect();
         for (line, shown) in lines.iter().zip(session(&program, &lines)) {
-            assert!(!shown.contains("(error)"), "README.md:{}: {line}: {shown}", block.line);
+            assert!(!shown.contains("(error)"), "{}:{}: {line}: {shown}", block.page, block.line);
         }
     }
 }
@@ -96,7 +102,10 @@ fn what_is_to_be_pasted_runs_as_it_stands() {
 fn only_the_numbers_that_vary_may_differ() {
     let settled = |line| settled(line).trim_end().to_owned();
     assert_eq!(settled("3# \"ttl\" => (integer) 29988"), "3# \"ttl\" => (integer) 0");
-    for line in ["2# \"holds\" => (integer) 1", "\"ttl\" => (nil)", "3# \"ttl\" => (integer) -1"] {
+    assert_eq!(settled("(integer) 1795366314051"), "(integer) 0");
+    for line in
+        ["(integer) 2", "2# \"holds\" => (integer) 1", "\"ttl\" => (nil)", "3# \"ttl\" => (integer) -1"]
+    {
         assert_eq!(settled(line), line);
     }
 }

@@ -1,0 +1,200 @@
+//! The pages that users read, and their fenced blocks, as the tests see them that keep them true.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// Where the addresses of files begin that pages of the book name outside of it.
+pub const REPOSITORY: &str = "https://github.com/lockwheel/lockwheel/blob/main/";
+
+/// The book's table of contents.
+pub const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// The pages of the packages, which their registries show.
+const OF_PACKAGES: &str = "packaging";
+
+/// Packages whose pages the tests of packages run, since they show what needs a tool, a jar or an image of their own.
+const RUN_ELSEWHERE: &[&str] = &["action", "archive", "image", "java"];
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Where it is, from the root of the repository.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// A fenced block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The path of its page.
+    pub page: String,
+    /// The word behind the fence.
+    pub language: String,
+    /// The lines between the fences.
+    pub text: String,
+    /// Where the first of them stands, counted from 1.
+    pub line: usize,
+}
+
+/// A link of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where it leads.
+    pub target: String,
+    /// Where it stands, counted from 1.
+    pub line: usize,
+}
+
+/// A file of the repository, which need not be there.
+pub fn file(path: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
+}
+
+impl Page {
+    /// Reads a page.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    pub fn read(path: &str) -> Page {
+        let text = fs::read_to_string(file(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Page { path: path.to_owned(), text }
+    }
+
+    /// README.md of the repository.
+    pub fn readme() -> Page {
+        Page::read("README.md")
+    }
+
+    /// The pages of the book, in the order of its table of contents.
+    pub fn of_the_book() -> Vec<Page> {
+        let summary = Page::read(SUMMARY);
+        summary.links().iter().map(|link| Page::read(&format!("docs/{}", link.target))).collect()
+    }
+
+    /// The pages of the packages whose examples need nothing but the program and the package's sources.
+    ///
+    /// # Panics
+    /// When the folder cannot be read.
+    pub fn of_packages() -> Vec<Page> {
+        let entries = fs::read_dir(file(OF_PACKAGES)).expect("the packages have a folder").flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut paths: Vec<String> = names
+            .filter(|name| !RUN_ELSEWHERE.contains(&name.as_str()))
+            .map(|name| format!("{OF_PACKAGES}/{name}/README.md"))
+            .filter(|path| file(path).is_file())
+            .collect();
+        paths.sort();
+        paths.iter().map(|path| Page::read(path)).collect()
+    }
+
+    /// All pages that users read.
+    pub fn all() -> Vec<Page> {
+        [vec![Page::readme()], Page::of_the_book(), Page::of_packages()].concat()
+    }
+
+    /// Its fenced blocks, in order.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        let mut open: Option<Block> = None;
+        for (index, line) in self.text.lines().enumerate() {
+            match (line.strip_prefix("```"), open.take()) {
+                (Some(language), None) => {
+                    let (page, language) = (self.path.clone(), language.to_owned());
+                    open = Some(Block { page, language, text: String::new(), line: index + 2 });
+                }
+                (Some(_), Some(block)) => blocks.push(block),
+                (None, Some(mut block)) => {
+                    block.text.push_str(line);
+                    block.text.push('\n');
+                    open = Some(block);
+                }
+                (None, None) => {}
+            }
+        }
+        blocks
+    }
+
+    /// Its lines outside of fenced blocks, without the code that they quote, each with its number.
+    fn prose(&self) -> Vec<(usize, String)> {
+        let mut prose = Vec::new();
+        let mut fenced = false;
+        for (index, line) in self.text.lines().enumerate() {
+            if line.starts_with("```") {
+                fenced = !fenced;
+            } else if !fenced {
+                prose.push((index + 1, line.split('`').step_by(2).collect::<Vec<_>>().join("`")));
+            }
+        }
+        prose
+    }
+
+    /// Its links, in order.
+    pub fn links(&self) -> Vec<Link> {
+        let targets = |(line, text): (usize, String)| {
+            let ends: Vec<Link> = text
+                .split("](")
+                .skip(1)
+                .filter_map(|rest| rest.split_once(')'))
+                .map(|(target, _)| Link { target: target.to_owned(), line })
+                .collect();
+            ends
+        };
+        self.prose().into_iter().flat_map(targets).collect()
+    }
+
+    /// What a link to one of its headings ends with, as renderers of Markdown make it.
+    pub fn anchors(&self) -> Vec<String> {
+        let mut fenced = false;
+        let mut anchors = Vec::new();
+        for line in self.text.lines() {
+            fenced ^= line.starts_with("```");
+            let heading = line.trim_start_matches('#');
+            if !fenced && heading.len() < line.len() && heading.starts_with(' ') {
+                anchors.push(anchor(heading.trim()));
+            }
+        }
+        anchors
+    }
+}
+
+/// A heading as an anchor.
+fn anchor(heading: &str) -> String {
+    let lower = heading.to_lowercase();
+    let kept = lower.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str) -> Page {
+        Page { path: "p.md".into(), text: text.into() }
+    }
+
+    #[test]
+    fn blocks_have_their_language_and_their_place() {
+        let blocks = page("a\n```sh\nb\n\nc\n```\nd\n```\n```\n").blocks();
+        let block = |language: &str, text: &str, line| Block {
+            page: "p.md".into(),
+            language: language.into(),
+            text: text.into(),
+            line,
+        };
+        assert_eq!(blocks, [block("sh", "b\n\nc\n", 3), block("", "", 9)]);
+    }
+
+    #[test]
+    fn links_are_those_outside_of_code() {
+        let links = page("[a](b.md) `[c](d)` [e](f#g)\n```\n[h](i)\n```\n[j](k)\n").links();
+        let link = |target: &str, line| Link { target: target.into(), line };
+        assert_eq!(links, [link("b.md", 1), link("f#g", 1), link("k", 5)]);
+    }
+
+    #[test]
+    fn anchors_are_made_of_headings() {
+        let anchors = page("# `LOCK.INFO`, and more\n```\n# no heading\n```\n## A b-c\n#no\n").anchors();
+        assert_eq!(anchors, ["lockinfo-and-more", "a-b-c"]);
+    }
+}

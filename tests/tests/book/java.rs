@@ -1,0 +1,65 @@
+//! Blocks in Java, with Redisson: classes of tests, and parts of one in a test of their own, with the imports that they
+//! use; compiled together and run by JUnit in one JVM.
+
+use crate::scratch::Scratch;
+use crate::{blocks, name, run};
+use lockwheel_tests::pages::Block;
+use lockwheel_tests::program;
+use lockwheel_tests::redisson::{Redisson, Version};
+use std::path::Path;
+use std::process::Command;
+
+/// What a part of a class may name, and where it is from.
+const IMPORTS: &[(&str, &str)] = &[
+    ("Config(", "org.redisson.config.Config"),
+    ("Mode.", "org.redisson.api.RScript.Mode"),
+    ("Redisson.", "org.redisson.Redisson"),
+    ("ReturnType.", "org.redisson.api.RScript.ReturnType"),
+    ("TimeUnit.", "java.util.concurrent.TimeUnit"),
+];
+
+/// The name of the class in a block that has one.
+fn class(block: &Block) -> Option<&str> {
+    let declared = block.text.lines().find_map(|line| line.split_once("class "))?.1;
+    declared.split(' ').next()
+}
+
+/// The name of a block's class, and the file that the block is: one as it stands, or a part with what makes it one. Each
+/// is in a package of its own.
+fn source(block: &Block) -> (String, String) {
+    let package = name(block);
+    if let Some(class) = class(block) {
+        return (class.to_owned(), format!("package {package};\n\n{}", block.text));
+    }
+    let used = IMPORTS.iter().filter(|(name, _)| block.text.contains(name));
+    let imports: String = used.map(|(_, class)| format!("import {class};\n")).collect();
+    let text = format!(
+        "package {package};\n\n{imports}\nclass PartTest {{\n    @org.junit.jupiter.api.Test\n    \
+         void itRuns() throws Exception {{\n{}    }}\n}}\n",
+        block.text
+    );
+    ("PartTest".into(), text)
+}
+
+#[test]
+fn the_blocks_in_java_run() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let Some(redisson) = Redisson::prepare(Version::new(4, 7, 0), directory) else { return };
+    let scratch = Scratch::new("java");
+    let mut files = Vec::new();
+    let mut tests = 0;
+    for block in &blocks("java") {
+        let (class, text) = source(block);
+        let file = format!("{}/{class}.java", name(block));
+        scratch.write(&file, &text);
+        files.push(scratch.path(file));
+        tests += text.lines().filter(|line| line.ends_with("@Test") || line.ends_with("api.Test")).count();
+    }
+    assert!(tests >= files.len() && tests > 0, "each block has a test");
+    let junit = redisson.junit(&files, &scratch.path("classes"));
+    // Around the build, as the page shows it.
+    let mut around = Command::new(program::path());
+    around.args(["run", "--time", "manual", "--"]).arg(junit.get_program()).args(junit.get_args());
+    let said = run(&mut around);
+    assert!(said.contains(&format!("{tests} tests successful")), "{tests} tests: {said}");
+}
