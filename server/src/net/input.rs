@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// connection that waits after it holds little.
 const KEEP: usize = 16 * 1024;
 
-/// A large argument gets room for so many times what has come of it, until it fits: it is rarely moved, and who announces
-/// much and sends little takes no memory.
+/// A large argument gets room for so many times what has come of it, until it fits: it is rarely moved, and who
+/// announces much and sends little takes no memory.
 const AHEAD: usize = 8;
 
 /// The arguments of one request.
