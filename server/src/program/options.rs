@@ -24,7 +24,7 @@ pub(crate) const OPTIONS: &[ServerOption] = &[
     option(
         "ready-fd",
         "n",
-        "Write the port (without one, TLS's) to this descriptor when the server is ready, and close it",
+        "Write the port (or TLS's) to this descriptor when the server is ready, and close it",
     ),
     option("exit-with-parent", "", "End when the parent process has ended, however that happens"),
     option("idle-exit", "seconds", "End when no client has been connected for so long"),

@@ -24,7 +24,7 @@ class Channel:
         self._password = password
         self._is_open = False
         self._received, self._unsent = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = context and context.wrap_bio(self._received, self._unsent)
+        self._tls = None if context is None else context.wrap_bio(self._received, self._unsent)
 
     def ask(self, arguments: Sequence[Argument]) -> Talk[Reply]:
         """A request and its reply; the first comes after the handshake and AUTH."""
