@@ -1,4 +1,5 @@
-//! Blocks of redis-cli, each replayed in a session of its own: `console` shows what is answered, `redis` is to be pasted.
+//! Blocks of redis-cli, each replayed in a session of its own: `console` shows what is answered, `redis` is to be
+//! pasted.
 
 use crate::blocks;
 use lockwheel_tests::ours;

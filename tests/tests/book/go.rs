@@ -1,5 +1,5 @@
-//! Blocks in Go, in one module with go-redis and the package, each in a folder of its own: files as they stand, and parts
-//! of a file in a test with the imports that they use.
+//! Blocks in Go, in one module with go-redis and the package, each in a folder of its own: files as they stand, and
+//! parts of a file in a test with the imports that they use.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};

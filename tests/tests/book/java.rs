@@ -24,8 +24,8 @@ fn class(block: &Block) -> Option<&str> {
     declared.split(' ').next()
 }
 
-/// The name of a block's class, and the file that the block is: one as it stands, or a part with what makes it one. Each
-/// is in a package of its own.
+/// The name of a block's class, and the file that the block is: one as it stands, or a part with what makes it one.
+/// Each is in a package of its own.
 fn source(block: &Block) -> (String, String) {
     let package = name(block);
     if let Some(class) = class(block) {

@@ -1,5 +1,5 @@
-//! Blocks in JavaScript, in one project with ioredis, Vitest and the package: tests by Vitest, in one run, programs, and
-//! files that the first line names.
+//! Blocks in JavaScript, in one project with ioredis, Vitest and the package: tests by Vitest, in one run, programs,
+//! and files that the first line names.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
