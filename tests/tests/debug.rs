@@ -163,8 +163,9 @@ fn keys_are_made_that_are_not_there() {
 
 #[test]
 fn a_value_is_described() {
-    let mut s = ours::scenario();
-    let described = |of: &str| format!("+Value at:0x0 refcount:1 encoding:{of} lru:0 lru_seconds_idle:0");
+    let mut s = ours::manual_scenario();
+    let described = |of: &str| format!("+Value at:0x0 refcount:1 encoding:{of} lru:100 lru_seconds_idle:0");
+    s.run("CLOCK.SET 100000");
     s.run("SET s hello");
     s.check("DEBUG OBJECT s", &described("embstr serializedlength:6"));
     s.check(

@@ -96,6 +96,24 @@ fn bigkeys_finds_the_biggest() {
 }
 
 #[test]
+fn hotkeys_finds_what_is_used_most() {
+    let Some(program) = redis_cli() else { return };
+    for server in servers() {
+        let mut client = Client::connect(server.addr());
+        client.line("CONFIG SET maxmemory-policy allkeys-lfu lfu-log-factor 0");
+        client.line("FLUSHALL");
+        client.line("MSET rare a often b sometimes c");
+        (0..20).for_each(|_| drop(client.line("GET often")));
+        (0..10).for_each(|_| drop(client.line("GET sometimes")));
+        let text = output(&program, server.as_ref(), &["--hotkeys"], b"");
+        let found: Vec<&str> = text.lines().filter(|line| line.starts_with("hot key found")).collect();
+        let expected = [(25, "often"), (15, "sometimes"), (5, "rare")]
+            .map(|(count, key)| format!("hot key found with counter: {count}\tkeyname: \"{key}\""));
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
 fn pipe_sends_everything_and_counts_the_replies() {
     let Some(program) = redis_cli() else { return };
     for server in servers() {

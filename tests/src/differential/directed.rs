@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 const A_LIBRARY: &str = "FUNCTION LOAD REPLACE \"#!lua name=a\\nredis.register_function{function_name='a', \
                          callback=function() end, flags={'no-writes'}}\"";
 
+const COUNT_ACCESSES: &str = "CONFIG SET maxmemory-policy allkeys-lfu";
+const MEASURE_IDLE_TIME: &str = "CONFIG SET maxmemory-policy noeviction";
+
 /// Lines on empty servers, by the command that they are for.
 const LINES: &[(&str, &[&str])] = &[
     ("set", &["MULTI", "SET s v PXAT 1", "GET s", "SET t v EXAT 1 GET", "RENAMENX t u", "EXEC"]),
@@ -97,6 +100,7 @@ const LINES: &[(&str, &[&str])] = &[
             "PFDEBUG TODENSE q",
         ],
     ),
+    ("object|idletime", &["SET k v", COUNT_ACCESSES, "OBJECT IDLETIME k", MEASURE_IDLE_TIME]),
     (
         "restore",
         &[

@@ -32,7 +32,7 @@ fn object_has_encodings_and_says_so() {
     s.check("OBJECT ENCODING", "-ERR wrong number of arguments for 'object|encoding' command");
     s.check("OBJECT", "-ERR wrong number of arguments for 'object' command");
     s.check("OBJECT FOO n", "-ERR unknown subcommand 'FOO'. Try OBJECT HELP.");
-    s.check_that("OBJECT HELP", |reply| reply.clone().into_elements().is_some_and(|lines| lines.len() == 9));
+    s.check_that("OBJECT HELP", |reply| reply.clone().into_elements().is_some_and(|lines| lines.len() == 15));
 }
 
 #[test]

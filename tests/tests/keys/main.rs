@@ -1,5 +1,6 @@
 //! Strings, keys, deadlines, SCAN and whole databases: line by line in both protocols, and beside a real redis-server.
 
+mod accesses;
 mod beside;
 mod databases;
 mod expiry;

@@ -204,11 +204,14 @@ fn give_deadline(
     // Without conditions the key is looked up once, when it is changed.
     let wanted = conditions == Conditions::default()
         || (tx.exists(key) && conditions.hold(tx.deadline(key), deadline));
-    let done = wanted
-        && match deadline <= tx.now().wall_ms() {
-            true => tx.delete(key),
-            false => tx.set_deadline(key, deadline),
-        };
+    let done = match deadline <= tx.now().wall_ms() {
+        _ if !wanted => {
+            tx.access(key);
+            false
+        }
+        true => tx.delete(key),
+        false => tx.expire_at(key, deadline),
+    };
     if done && deadline > tx.now().wall_ms() {
         tx.changed(key, events::EXPIRE);
     }
@@ -222,7 +225,7 @@ const NO_DEADLINE: i64 = -1;
 
 /// The deadline of the key that a request names, in wall milliseconds, or the answer when there is none.
 fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
-    match tx.get(&args[1]) {
+    match tx.inspect(&args[1]) {
         None => Err(NO_KEY),
         Some(_) => tx.deadline(&args[1]).ok_or(NO_DEADLINE),
     }
@@ -261,7 +264,7 @@ fn pttl(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn persist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let had = tx.clear_deadline(key);
+    let had = tx.access(key) && tx.clear_deadline(key);
     if had {
         tx.changed(key, events::PERSIST);
     }

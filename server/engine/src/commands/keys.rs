@@ -1,8 +1,7 @@
-//! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, RENAME, COPY, MOVE, OBJECT.
+//! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, TOUCH, RENAME, COPY, MOVE.
 
 use crate::keyspace::{Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Encoding, Value};
 use lockwheel_resp::Reply;
 
 const FAST_READ: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
@@ -52,12 +51,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .history(&[("3.0.3", "Accepts multiple `key` arguments.")])
         .syntax("key [key ...]")
         .tips(SUMMED),
-    Row::new("touch", -2, count as DataHandler)
+    Row::new("touch", -2, touch as DataHandler)
         .flags(&[FAST_READ])
         .categories(&["keyspace"])
         .keys(EACH_READ)
         .about("generic", "3.2.1", "O(N) where N is the number of keys that will be touched.")
-        .summary("Looks keys up as a read would; how many of them there are.")
+        .summary("Counts as an access of keys, even by a client that has said CLIENT NO-TOUCH; how many there are.")
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("type", 2, type_of as DataHandler)
@@ -139,43 +138,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR value is out of range, value must between -2147483648 and 2147483647",
             "ERR DB index is out of range",
         ]),
-    Row::container("object", -2, OBJECT)
-        .about("generic", "2.2.3", "Depends on subcommand.")
-        .summary("Looks at how a key is held."),
-];
-
-const OBJECT: &[Row<DataHandler>] = &[
-    Row::new("encoding", 3, object_encoding as DataHandler)
-        .flags(&[Flags::READONLY])
-        .categories(&["keyspace"])
-        .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
-        .about("generic", "2.2.3", "O(1)")
-        .summary("The representation of what a key holds.")
-        .help(&[
-            "ENCODING <key>",
-            "    Return the kind of internal representation used in order to store the value",
-            "    associated with a <key>.",
-        ])
-        .syntax("key")
-        .tips(&["nondeterministic_output"]),
-    Row::new("refcount", 3, object_refcount as DataHandler)
-        .flags(&[Flags::READONLY])
-        .categories(&["keyspace"])
-        .keys(&[KeySpec::one(2, &[KeyFlags::RO])])
-        .about("generic", "2.2.3", "O(1)")
-        .summary("How many references there are to what a key holds: a small integer is shared by all.")
-        .help(&[
-            "REFCOUNT <key>",
-            "    Return the number of references of the value associated with the specified",
-            "    <key>.",
-        ])
-        .syntax("key")
-        .tips(&["nondeterministic_output"]),
-    Row::help_command("help", 2)
-        .flags(&[Flags::LOADING, Flags::STALE])
-        .categories(&["keyspace"])
-        .about("generic", "6.2.0", "O(1)")
-        .summary("The subcommands of OBJECT."),
 ];
 
 fn delete(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -185,13 +147,19 @@ fn delete(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn count(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let found = args.from(1).iter().filter(|key| tx.get(key).is_some()).count();
+    let found = args.from(1).iter().filter(|key| tx.inspect(key).is_some()).count();
+    reply.integer(found as i64);
+    Ok(())
+}
+
+fn touch(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let found = args.from(1).iter().filter(|key| tx.touch(key)).count();
     reply.integer(found as i64);
     Ok(())
 }
 
 fn type_of(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let name = tx.get(&args[1]).map_or("none", |value| value.type_name());
+    let name = tx.inspect(&args[1]).map_or("none", |value| value.type_name());
     reply.status(name.as_bytes());
     Ok(())
 }
@@ -216,7 +184,7 @@ fn random_key(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (from, to) = (&args[1], &args[2]);
-    if !tx.exists(from) {
+    if !tx.access(from) {
         return Err(errors::NO_SUCH_KEY);
     }
     if from != to {
@@ -228,10 +196,10 @@ fn rename(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn renamenx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (from, to) = (&args[1], &args[2]);
-    if !tx.exists(from) {
+    if !tx.access(from) {
         return Err(errors::NO_SUCH_KEY);
     }
-    let free = !tx.exists(to);
+    let free = from != to && !tx.access(to);
     if free {
         tx.rename(from, to);
     }
@@ -251,8 +219,9 @@ fn move_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if db == home {
         return Err(errors::SAME_OBJECT);
     }
+    let there = tx.access(&args[1]);
     tx.select(db);
-    let free = !tx.exists(&args[1]);
+    let free = there && !tx.access(&args[1]);
     tx.select(home);
     let moved = free && tx.move_to(db, &args[1]);
     reply.integer(i64::from(moved));
@@ -286,35 +255,10 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let there = tx.get(from).is_some();
     tx.select(db);
-    let free = replace || !tx.exists(to);
+    let free = there && (replace || !tx.access(to));
     tx.select(home);
-    let done = there && free && tx.copy(from, db, to);
+    let done = free && tx.copy(from, db, to);
     reply.integer(i64::from(done));
-    Ok(())
-}
-
-/// Redis shares the integers up to this one, without.
-const SHARED_INTEGERS: i64 = 10_000;
-
-fn object_refcount(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let is_shared = |value: &Value| match value {
-        Value::Str(text) if text.encoding() == Encoding::Int => {
-            text.to_i64().is_some_and(|number| (0..SHARED_INTEGERS).contains(&number))
-        }
-        _ => false,
-    };
-    match tx.peek(&args[2]) {
-        Some(value) => reply.integer(if is_shared(value) { i32::MAX.into() } else { 1 }),
-        None => reply.null(),
-    }
-    Ok(())
-}
-
-fn object_encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    match tx.peek(&args[2]) {
-        Some(value) => reply.bulk(value.encoding().name().as_bytes()),
-        None => reply.null(),
-    }
     Ok(())
 }
 

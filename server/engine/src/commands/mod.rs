@@ -12,6 +12,7 @@ mod keys;
 mod lcs;
 mod lists;
 mod memory;
+mod object;
 mod pop_first;
 mod ranges;
 mod sample;
@@ -53,6 +54,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     lists::read::ROWS,
     lists::transfer::ROWS,
     memory::ROWS,
+    object::ROWS,
     scan::ROWS,
     sets::algebra::ROWS,
     sets::change::ROWS,

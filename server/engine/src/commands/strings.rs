@@ -165,7 +165,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let wanted = match options.condition {
         None => true,
-        Some(Condition::Absent) => !tx.exists(key),
+        Some(Condition::Absent) => !tx.access(key),
         Some(Condition::Present) => tx.exists(key),
     };
     if wanted && options.ttl == Ttl::Keep {
@@ -186,7 +186,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let wanted = !tx.exists(&args[1]);
+    let wanted = !tx.access(&args[1]);
     if wanted {
         store(tx, &args[1], &args[2], None);
     }
@@ -279,7 +279,7 @@ fn mset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn msetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pairs = pairs(args, "msetnx")?;
-    let wanted = !pairs.iter().any(|[key, _]| tx.exists(key));
+    let wanted = !pairs.iter().any(|[key, _]| tx.access(key));
     if wanted {
         for [key, value] in pairs {
             store(tx, key, value, None);

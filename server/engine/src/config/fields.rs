@@ -1,7 +1,7 @@
 //! Typed fields of the configuration, each convertible to and from a [`Value`].
 
 use super::{AuthClients, OutputLimits, TimeMode, Value};
-use crate::keyspace::EventClasses;
+use crate::keyspace::{EventClasses, Measure};
 
 /// How much is logged, each level including those after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,59 @@ impl Permission {
             Permission::No => false,
             Permission::Yes => true,
             Permission::Local => local,
+        }
+    }
+}
+
+/// Which keys would go when there are more bytes of data than `maxmemory`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MaxmemoryPolicy {
+    /// With a deadline, not accessed for long.
+    VolatileLru,
+    /// With a deadline, rarely accessed.
+    VolatileLfu,
+    /// With a deadline, at random.
+    VolatileRandom,
+    /// With the nearest deadline.
+    VolatileTtl,
+    /// Not accessed for long.
+    AllkeysLru,
+    /// Rarely accessed.
+    AllkeysLfu,
+    /// At random.
+    AllkeysRandom,
+    /// None.
+    #[default]
+    NoEviction,
+}
+
+impl MaxmemoryPolicy {
+    pub(super) const NAMES: &[&str] = &[
+        "volatile-lru",
+        "volatile-lfu",
+        "volatile-random",
+        "volatile-ttl",
+        "allkeys-lru",
+        "allkeys-lfu",
+        "allkeys-random",
+        "noeviction",
+    ];
+    const ALL: [Self; 8] = [
+        MaxmemoryPolicy::VolatileLru,
+        MaxmemoryPolicy::VolatileLfu,
+        MaxmemoryPolicy::VolatileRandom,
+        MaxmemoryPolicy::VolatileTtl,
+        MaxmemoryPolicy::AllkeysLru,
+        MaxmemoryPolicy::AllkeysLfu,
+        MaxmemoryPolicy::AllkeysRandom,
+        MaxmemoryPolicy::NoEviction,
+    ];
+
+    /// What is measured of the accesses of keys.
+    pub fn measure(self) -> Measure {
+        match self {
+            MaxmemoryPolicy::VolatileLfu | MaxmemoryPolicy::AllkeysLfu => Measure::Frequency,
+            _ => Measure::IdleTime,
         }
     }
 }
@@ -187,4 +240,4 @@ macro_rules! choices {
     };
 }
 
-choices!(AuthClients, LogLevel, Permission, Supervision);
+choices!(AuthClients, LogLevel, MaxmemoryPolicy, Permission, Supervision);

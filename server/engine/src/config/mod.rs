@@ -19,7 +19,7 @@ mod values;
 
 pub use access::{HostChanges, HostRefusal, Pair, SetError};
 pub use arguments::Invocation;
-pub use fields::{LogLevel, Permission, Supervision};
+pub use fields::{LogLevel, MaxmemoryPolicy, Permission, Supervision};
 pub use file::{CheckRenames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
@@ -27,7 +27,7 @@ pub use source::{Files, Source};
 pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
 
-use crate::keyspace::{EventClasses, Keyspace};
+use crate::keyspace::{AccessRules, EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
 use std::collections::BTreeMap;
@@ -112,6 +112,12 @@ pub struct Config {
     pub encodings: Encodings,
     /// The most bytes of data; 0: no limit.
     pub maxmemory: u64,
+    /// Which keys would go when there are more bytes of data: what is measured of accesses depends on it.
+    pub maxmemory_policy: MaxmemoryPolicy,
+    /// How much rarer each access that counts is than the one before; 0: each counts.
+    pub lfu_log_factor: u32,
+    /// Minutes without an access after which the count of a key's accesses goes down by one; 0: it stays.
+    pub lfu_decay_time: u32,
     /// How much is logged.
     pub loglevel: LogLevel,
     /// The file that logs go to; empty: standard output.
@@ -170,6 +176,9 @@ impl Default for Config {
             lua_memory_limit: 2 << 30,
             encodings: Encodings::default(),
             maxmemory: 0,
+            maxmemory_policy: MaxmemoryPolicy::NoEviction,
+            lfu_log_factor: 10,
+            lfu_decay_time: 1,
             loglevel: LogLevel::Notice,
             logfile: String::new(),
             dir: ".".to_owned(),
@@ -240,6 +249,11 @@ impl Config {
         keyspace.encodings = Encodings { seed: keyspace.encodings.seed, ..self.encodings.clone() };
         keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
+        keyspace.set_access_rules(AccessRules {
+            measure: self.maxmemory_policy.measure(),
+            log_factor: self.lfu_log_factor,
+            decay_minutes: self.lfu_decay_time,
+        });
     }
 
     /// The addresses of `bind`; `*` and `::*` are every interface.

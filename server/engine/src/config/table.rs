@@ -3,7 +3,7 @@
 //! `seed`, `threads`, `time` and `tls-port-file` are our own.
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
-use super::{AuthClients, Config, LogLevel, Permission, Supervision, special};
+use super::{AuthClients, Config, LogLevel, MaxmemoryPolicy, Permission, Supervision, special};
 
 const INT: i64 = i32::MAX as i64;
 const UINT: i64 = u32::MAX as i64;
@@ -151,8 +151,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("lazyfree-lazy-server-del", "no"),
     flag("lazyfree-lazy-user-del", "no"),
     flag("lazyfree-lazy-user-flush", "no"),
-    integer("lfu-decay-time", 0, INT, "1"),
-    integer("lfu-log-factor", 0, INT, "10"),
+    integer("lfu-decay-time", 0, INT, "1").field(field!(lfu_decay_time)),
+    integer("lfu-log-factor", 0, INT, "10").field(field!(lfu_log_factor)),
     integer("list-compress-depth", 0, INT, "0"),
     integer("list-max-listpack-size", -INT - 1, INT, "-2")
         .alias("list-max-ziplist-size")
@@ -168,20 +168,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     size("maxmemory", 0, u64::MAX, "0").field(field!(maxmemory)),
     Parameter::new("maxmemory-clients", Kind::SizeOrPercent, "0"),
     integer("maxmemory-eviction-tenacity", 0, 100, "10"),
-    choice(
-        "maxmemory-policy",
-        &[
-            "volatile-lru",
-            "volatile-lfu",
-            "volatile-random",
-            "volatile-ttl",
-            "allkeys-lru",
-            "allkeys-lfu",
-            "allkeys-random",
-            "noeviction",
-        ],
-        "noeviction",
-    ),
+    choice("maxmemory-policy", MaxmemoryPolicy::NAMES, "noeviction").field(field!(maxmemory_policy)),
     integer("maxmemory-samples", 1, INT, "5"),
     integer("min-replicas-max-lag", 0, INT, "10").alias("min-slaves-max-lag"),
     integer("min-replicas-to-write", 0, INT, "0").alias("min-slaves-to-write"),

@@ -184,7 +184,9 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => {
                 let waited_ms = (self.time.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-                let actor = Call::by(self.sessions.get(slot)).actor(args);
+                let session = self.sessions.get(slot);
+                self.keyspace.ignore_accesses(session.no_touch);
+                let actor = Call::by(session).actor(args);
                 let mut tx = self.keyspace.tx_by(&actor, blocked.db, self.time.now);
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }

@@ -103,6 +103,7 @@ impl Engine {
             return Progress::Continue;
         }
         session.last_command = Some(command);
+        self.keyspace.ignore_accesses(session.no_touch);
         let call = Call::by(session);
         match self.run(call, command, args, reply) {
             None if self.stop.is_some() => Progress::Stop,

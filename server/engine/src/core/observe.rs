@@ -37,7 +37,7 @@ impl Engine {
             Origin::Script => (SCRIPT_ADDR, &b""[..]),
             _ => (session.peer.addr.as_str(), &*session.name),
         };
-        let unix_time = self.system_now().wall_us.div_euclid(1_000_000);
+        let unix_time = self.system_now().wall_second();
         self.observers.slow_log.add(unix_time, took_ns, &argv, addr, name);
     }
 }

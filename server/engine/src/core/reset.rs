@@ -31,6 +31,7 @@ impl Engine {
         self.environment.identity.reset(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));
+        self.keyspace.go_on_at(self.time.now);
         self.switches = Switches::default();
         self.time.planned = PlannedTurns::default();
         self.reset_config();

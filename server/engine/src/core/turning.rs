@@ -182,6 +182,7 @@ impl Engine {
         // The target was within the range, and so is everything on the way to it.
         if us > 0 && self.time.clock.advance_us(self.time.system, us).is_ok() {
             self.time.now = self.time.clock.read(self.time.system);
+            self.keyspace.go_on_at(self.time.now);
             self.keyspace.note_turn();
         }
     }
@@ -191,6 +192,7 @@ impl Engine {
         let before = self.time.now;
         let result = verb(&mut self.time.clock, self.time.system);
         self.time.now = self.time.clock.read(self.time.system);
+        self.keyspace.go_on_at(self.time.now);
         if self.time.now.wall_us > before.wall_us {
             self.keyspace.note_turn();
         }

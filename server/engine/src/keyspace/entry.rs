@@ -1,10 +1,12 @@
 //! What the table holds for a key.
 
+use super::access_clock::AccessClock;
 use crate::memory::block;
 use crate::values::{Str, Value};
+use std::cell::Cell;
 
 /// Keys up to this length live inside the entry, without an allocation.
-const SHORT: usize = 21;
+const SHORT: usize = 19;
 
 /// A key and its value.
 #[derive(Debug)]
@@ -13,17 +15,31 @@ pub(super) struct Entry {
     pub(super) value: Value,
 }
 
-/// The bytes of a key, and what the entry has beside it: here, where there is room for it.
+/// The bytes of a key, and what the entry has beside it: here, where there is room for it. Who only reads a key moves
+/// its clock too.
 #[derive(Debug)]
 enum Name {
-    Short { flags: u8, len: u8, bytes: [u8; SHORT] },
-    Long { flags: u8, bytes: Box<[u8]> },
+    /// The flags stand above the length.
+    Short {
+        flags: u8,
+        clock: Cell<AccessClock>,
+        bytes: [u8; SHORT],
+    },
+    Long {
+        flags: u8,
+        clock: Cell<AccessClock>,
+        bytes: Box<[u8]>,
+    },
 }
 
+/// The bits of the flags that are the length of a short key.
+const LEN: u8 = 0x1f;
 /// The wheel has a timer at the entry's index.
-const DEADLINE: u8 = 1;
+const DEADLINE: u8 = 0x20;
 /// A subscriber's mark stands at the entry's index.
-const MARKED: u8 = 2;
+const MARKED: u8 = 0x40;
+
+const _: () = assert!(SHORT <= LEN as usize);
 
 // Pages hold these by the million.
 const _: () = assert!(size_of::<Entry>() <= 48);
@@ -32,19 +48,20 @@ const _: () = assert!(size_of::<Entry>() <= 48);
 impl Default for Entry {
     #[inline]
     fn default() -> Self {
-        let name = Name::Short { flags: 0, len: 0, bytes: [0; SHORT] };
+        let name = Name::Short { flags: 0, clock: Cell::default(), bytes: [0; SHORT] };
         Entry { name, value: Value::Str(Str::from_i64(0)) }
     }
 }
 
 impl Entry {
-    pub(super) fn new(key: &[u8], value: Value) -> Self {
+    pub(super) fn new(key: &[u8], value: Value, clock: AccessClock) -> Self {
+        let clock = Cell::new(clock);
         let name = if key.len() <= SHORT {
             let mut bytes = [0; SHORT];
             bytes[..key.len()].copy_from_slice(key);
-            Name::Short { flags: 0, len: key.len() as u8, bytes }
+            Name::Short { flags: key.len() as u8, clock, bytes }
         } else {
-            Name::Long { flags: 0, bytes: key.into() }
+            Name::Long { flags: 0, clock, bytes: key.into() }
         };
         Entry { name, value }
     }
@@ -52,7 +69,7 @@ impl Entry {
     #[inline]
     pub(super) fn key(&self) -> &[u8] {
         match &self.name {
-            Name::Short { len, bytes, .. } => &bytes[..usize::from(*len)],
+            Name::Short { flags, bytes, .. } => &bytes[..usize::from(flags & LEN)],
             Name::Long { bytes, .. } => bytes,
         }
     }
@@ -64,6 +81,13 @@ impl Entry {
             Name::Short { .. } => 0,
             Name::Long { bytes, .. } => block(bytes.len()),
         }
+    }
+
+    /// When the key was last accessed, or how often.
+    #[inline]
+    pub(super) fn clock(&self) -> &Cell<AccessClock> {
+        let (Name::Short { clock, .. } | Name::Long { clock, .. }) = &self.name;
+        clock
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! All databases of an engine, and what they share.
 
+use super::accesses::{AccessRules, Accesses};
 use super::database::{Database, DatabaseBytes};
 use super::db_key::hash_of;
 use super::effects::Effect;
@@ -12,6 +13,7 @@ use super::rng::Rng;
 use super::subscriber::Subscription;
 use super::waiters::Waiters;
 use super::watches::Watches;
+use crate::time::Now;
 use crate::values::Encodings;
 use foldhash::quality::FixedState;
 use std::collections::VecDeque;
@@ -52,6 +54,8 @@ pub struct Keyspace {
     prefetch: Prefetch,
     pub(super) hasher: FixedState,
     pub(super) rng: Rng,
+    /// What an access of a key does to its clock.
+    pub(super) accesses: Accesses,
     /// What is wanted of changes: by watches, waiters, notifications and subscribers together.
     pub(super) interests: Interests,
     /// The waiters on keys.
@@ -93,6 +97,7 @@ impl Keyspace {
             prefetch: Prefetch::default(),
             hasher: FixedState::with_seed(seed),
             rng: Rng::new(seed),
+            accesses: Accesses::new(seed),
             interests: Interests::NONE,
             waiters: Waiters::new(seed),
             watches: Watches::new(seed),
@@ -131,6 +136,24 @@ impl Keyspace {
         let database = &self.databases[db];
         let due = database.count_due(self.expiry_backlog);
         (database.len() - due, database.with_deadline() - due)
+    }
+
+    /// Sets how accesses of keys are measured from now on.
+    pub fn set_access_rules(&mut self, rules: AccessRules) {
+        self.accesses.set_rules(rules);
+    }
+
+    /// Goes on at an instant: the access clocks of keys follow the wall clock.
+    #[inline]
+    pub fn go_on_at(&mut self, now: Now) {
+        self.accesses.go_on_at(now);
+    }
+
+    /// Whether the commands that run from now on leave the access clocks of existing keys as they are; whether those
+    /// before did.
+    #[inline]
+    pub fn ignore_accesses(&mut self, ignored: bool) -> bool {
+        self.accesses.ignore(ignored)
     }
 
     /// The order of a deadline that is made now.

@@ -4,6 +4,8 @@
 //! changes cause (notifications, messages, woken waiters, broken transactions) is collected here and taken by the
 //! engine when the command, script or transaction ends. A [`Subscriber`] learns of changes at once.
 
+mod access_clock;
+mod accesses;
 mod actor;
 mod change;
 mod changes;
@@ -31,6 +33,8 @@ mod waiters;
 mod watches;
 mod write;
 
+pub use access_clock::AccessClock;
+pub use accesses::{AccessRules, Accesses, Measure};
 pub use actor::{Actor, CalledBy, ScriptInputs};
 pub use change::{Cause, Change, EntryId, Flushed, Removal, What};
 pub use database::DatabaseBytes;

@@ -1,5 +1,6 @@
 //! How a transaction reads keys.
 
+use super::access_clock::AccessClock;
 use super::db_key::hash_of;
 use super::effects;
 use super::entry::Entry;
@@ -15,12 +16,12 @@ impl Tx<'_> {
         self.database().find_live(self.hash(key), key, self.keyspace.expiry_backlog)
     }
 
-    /// Whether the key exists. O(1).
+    /// Whether the key exists, without accessing it. O(1).
     pub fn exists(&self, key: &[u8]) -> bool {
         self.entry(key).is_some()
     }
 
-    /// The value, without counting a hit or a miss. O(1).
+    /// The value, without accessing the key, nor counting a hit or a miss. O(1).
     pub fn peek(&self, key: &[u8]) -> Option<&Value> {
         self.entry(key).map(|entry| &entry.value)
     }
@@ -31,8 +32,47 @@ impl Tx<'_> {
         Some(size_of::<Entry>() + entry.key_bytes() + entry.value.heap_bytes())
     }
 
-    /// The value of a key that a command reads; a miss emits `keymiss`. O(1).
+    /// Accesses a key, as a command does that looks it up to change it; whether it exists. O(1).
+    pub fn access(&mut self, key: &[u8]) -> bool {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, accesses, .. } = &mut *self.keyspace;
+        let found = databases[self.db].find(hash, key);
+        found.is_some_and(|entry| {
+            accesses.note(entry.clock());
+            true
+        })
+    }
+
+    /// Accesses a key whoever does it, as TOUCH does; whether it exists. O(1).
+    pub fn touch(&mut self, key: &[u8]) -> bool {
+        let ignored = self.keyspace.ignore_accesses(false);
+        let found = self.get(key).is_some();
+        self.keyspace.ignore_accesses(ignored);
+        found
+    }
+
+    /// The access clock of a key. O(1).
+    pub fn access_clock(&self, key: &[u8]) -> Option<AccessClock> {
+        self.entry(key).map(|entry| entry.clock().get())
+    }
+
+    /// The value of a key that a command reads, which is an access; a miss emits `keymiss`. O(1).
     pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
+        let hash = self.expire_then_hash(key);
+        let Keyspace { databases, counters, effects, interests, accesses, .. } = &mut *self.keyspace;
+        let found = databases[self.db].find_and(hash, key, |entry| accesses.note(entry.clock()));
+        match found {
+            Some(_) => counters.keyspace_hits += 1,
+            None => {
+                counters.keyspace_misses += 1;
+                effects::notify(effects, *interests, self.db, key, events::KEYMISS);
+            }
+        }
+        found.map(|entry| &entry.value)
+    }
+
+    /// The value of a key of which a command reads something without accessing it; a miss emits `keymiss`. O(1).
+    pub fn inspect(&mut self, key: &[u8]) -> Option<&Value> {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, counters, effects, interests, .. } = &mut *self.keyspace;
         let found = databases[self.db].find(hash, key);
@@ -69,7 +109,7 @@ impl Tx<'_> {
         if self.keyspace.expiry_backlog.is_some() {
             keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
         }
-        let Keyspace { databases, hasher, counters, effects, interests, .. } = &mut *self.keyspace;
+        let Keyspace { databases, hasher, counters, effects, interests, accesses, .. } = &mut *self.keyspace;
         let (database, db) = (&databases[self.db], self.db);
         let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
             None => {
@@ -79,6 +119,7 @@ impl Tx<'_> {
             }
             Some(entry) => {
                 counters.keyspace_hits += 1;
+                accesses.note(entry.clock());
                 of(&entry.value).map(Some).ok_or(WrongType)
             }
         };

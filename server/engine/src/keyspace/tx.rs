@@ -1,5 +1,6 @@
 //! The transaction: the only way to keys.
 
+use super::accesses::Accesses;
 use super::actor::{Actor, CalledBy};
 use super::database::Database;
 use super::db_key::hash_of;
@@ -75,6 +76,11 @@ impl Tx<'_> {
     /// The longest string value, in bytes.
     pub fn max_string(&self) -> usize {
         self.keyspace.max_string
+    }
+
+    /// How accesses of keys are measured.
+    pub fn accesses(&self) -> &Accesses {
+        &self.keyspace.accesses
     }
 
     /// Random choices, from the engine's seed.

@@ -1,5 +1,7 @@
 //! How a transaction changes keys.
 
+use super::access_clock::AccessClock;
+use super::accesses::Accesses;
 use super::change::{Cause, EntryId};
 use super::database::Removed;
 use super::db_key::hash_of;
@@ -11,6 +13,7 @@ use super::rng::Rng;
 use super::tx::{Tx, WrongType};
 use super::typed::Typed;
 use crate::values::{Encodings, Value};
+use std::cell::Cell;
 
 /// A value to be changed, and what changing it needs.
 #[derive(Debug)]
@@ -31,10 +34,11 @@ impl Tx<'_> {
     /// The value to be changed as a `T`; `None` when there is no such key. O(1).
     pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
         let hash = self.expire_then_hash(key);
-        let Keyspace { databases, encodings, rng, .. } = &mut *self.keyspace;
+        let Keyspace { databases, encodings, rng, accesses, .. } = &mut *self.keyspace;
         match databases[self.db].find_mut(hash, key) {
             None => Ok(None),
             Some((id, entry)) => {
+                accesses.note(entry.clock());
                 let (at, is_marked) = (EntryId(id), entry.is_marked());
                 match T::of_mut(&mut entry.value) {
                     None => Err(WrongType),
@@ -49,13 +53,15 @@ impl Tx<'_> {
     /// The caller puts something in, or removes the key again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
         let hash = self.expire_then_hash(key);
-        let Keyspace { databases, encodings, rng, hasher, effects, interests, .. } = &mut *self.keyspace;
+        let Keyspace { databases, encodings, rng, hasher, effects, interests, accesses, .. } =
+            &mut *self.keyspace;
         let mut new = false;
         let make = || {
             new = true;
             T::empty()
         };
-        let (id, entry) = databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), make);
+        let (id, entry) =
+            databases[self.db].find_or_insert(hash, key, |key| hash_of(hasher, key), make, accesses);
         if new {
             effects::notify(effects, *interests, self.db, key, events::NEW);
         }
@@ -69,9 +75,9 @@ impl Tx<'_> {
     /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
     pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) -> EntryId {
         let hash = self.expire_then_hash(key);
-        let Keyspace { databases, hasher, interests, .. } = &mut *self.keyspace;
-        let (id, before) =
-            databases[self.db].set(hash, key, |key| hash_of(hasher, key), value, keep_deadline);
+        let Keyspace { databases, hasher, interests, accesses, .. } = &mut *self.keyspace;
+        let rehash = |key: &[u8]| hash_of(hasher, key);
+        let (id, before) = databases[self.db].set(hash, key, rehash, value, keep_deadline, accesses);
         let at = EntryId(id);
         match before {
             Some((before, is_marked)) => {
@@ -113,14 +119,16 @@ impl Tx<'_> {
         }
     }
 
-    /// Gives the value and deadline of one key to another, whatever that held, with its events; whether the first was
-    /// there. O(1).
+    /// Gives the value, deadline and access clock of one key to another, whatever that held, with its events; whether
+    /// the first was there. O(1).
     ///
     /// In Redis the other counts as a new key, even if it existed.
     pub fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(from) else { return false };
         self.make_room(to);
+        let clock = entry.clock().get();
         let at = self.set(to, entry.value, false);
+        self.set_access_clock(at, clock);
         self.copied((at, to), (self.db, from), mark, true);
         if let Some((deadline, _)) = deadline {
             self.set_deadline(to, deadline);
@@ -150,7 +158,7 @@ impl Tx<'_> {
     /// Makes a key with a value that another server has written, in place of what it held, with its event. O(1).
     ///
     /// In Redis it counts as a new key, even if it existed.
-    pub fn restore(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) {
+    pub fn restore(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
         self.make_room(key);
         let at = self.set(key, value, false);
         if let Some(deadline_ms) = deadline_ms {
@@ -158,6 +166,12 @@ impl Tx<'_> {
         }
         self.restored(at, key);
         self.changed(key, events::RESTORE);
+        at
+    }
+
+    /// Sets the access clock of an entry.
+    pub fn set_access_clock(&mut self, at: EntryId, clock: AccessClock) {
+        self.database().entry(at.0).clock().set(clock);
     }
 
     /// Puts in the place of a value what `build` makes of it, which is to be the same: nobody is told. Whether there is
@@ -174,12 +188,14 @@ impl Tx<'_> {
         is_built
     }
 
-    /// Moves a key with its value and deadline to another database, where there must be no such key, with its events;
-    /// whether it was there. O(1).
+    /// Moves a key with its value, deadline and access clock to another database, where there must be no such key, with
+    /// its events; whether it was there. O(1).
     pub fn move_to(&mut self, to_db: usize, key: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(key) else { return false };
         let from_db = std::mem::replace(&mut self.db, to_db);
+        let clock = entry.clock().get();
         let at = self.set(key, entry.value, false);
+        self.set_access_clock(at, clock);
         self.copied((at, key), (from_db, key), mark, true);
         if let Some((deadline, _)) = deadline {
             self.set_deadline(key, deadline);
@@ -222,15 +238,31 @@ impl Tx<'_> {
     /// Sets the deadline of a key, in wall milliseconds; in the past it is due at once, when the command ends (a
     /// command that wants it gone now deletes it). Whether there is such a key. O(1).
     pub fn set_deadline(&mut self, key: &[u8], deadline_ms: i64) -> bool {
+        self.put_deadline(key, deadline_ms, |_, _| ())
+    }
+
+    /// The same for a command that accesses the key by that alone. O(1).
+    pub fn expire_at(&mut self, key: &[u8], deadline_ms: i64) -> bool {
+        self.put_deadline(key, deadline_ms, Accesses::note)
+    }
+
+    #[inline(always)]
+    fn put_deadline(
+        &mut self,
+        key: &[u8],
+        deadline_ms: i64,
+        note: impl FnOnce(&mut Accesses, &Cell<AccessClock>),
+    ) -> bool {
         let hash = self.expire_then_hash(key);
         let order = self.keyspace.next_order();
-        let Keyspace { databases, overdue, timed, .. } = &mut *self.keyspace;
+        let Keyspace { databases, overdue, timed, accesses, .. } = &mut *self.keyspace;
         let found = databases[self.db].set_deadline(hash, key, deadline_ms, order);
-        if found {
+        found.is_some_and(|entry| {
+            note(accesses, entry.clock());
             *overdue |= deadline_ms <= self.now.wall_ms();
             *timed = (*timed).max(self.db + 1);
-        }
-        found
+            true
+        })
     }
 
     /// Removes the deadline of a key; whether it had one. O(1).

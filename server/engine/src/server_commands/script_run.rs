@@ -163,6 +163,8 @@ impl Host for ScriptHost<'_> {
         }
         if let Some(host) = self.engine.environment.host.clone() {
             host.serve_while_slow(self.engine);
+            let no_touch = self.engine.session(self.call.slot).no_touch;
+            self.engine.keyspace.ignore_accesses(no_touch);
         }
     }
 

@@ -16,7 +16,7 @@ fn time(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     let goes_on = call.origin() == Origin::Script && engine.scripts.control().is_slow();
     let now = if goes_on { engine.time.clock.read(engine.system_now()) } else { engine.time.now };
     reply.array(2);
-    for part in [now.wall_us.div_euclid(1_000_000), now.wall_us.rem_euclid(1_000_000)] {
+    for part in [now.wall_second(), now.wall_us.rem_euclid(1_000_000)] {
         let mut digits = Vec::with_capacity(20);
         number::write_i64(part, &mut digits);
         reply.bulk(&digits);

@@ -26,6 +26,11 @@ impl Now {
         self.wall_us.div_euclid(US_PER_MS)
     }
 
+    /// The wall clock in whole seconds since the Unix epoch, rounded down.
+    pub fn wall_second(self) -> i64 {
+        self.wall_us.div_euclid(1000 * US_PER_MS)
+    }
+
     /// The monotonic clock in whole ms since the start, rounded down. Signed, as a [`Wheel`] takes it; never negative.
     pub fn monotonic_ms(self) -> i64 {
         (self.monotonic_us / US_PER_MS as u64) as i64
@@ -94,6 +99,7 @@ mod tests {
         assert_eq!(Now { wall_us: 1999, monotonic_us: 1999 }.wall_ms(), 1);
         assert_eq!(Now { wall_us: 1999, monotonic_us: 1999 }.monotonic_ms(), 1);
         assert_eq!(Now { wall_us: -1, monotonic_us: 0 }.wall_ms(), -1);
+        assert_eq!([1_999_999, -1].map(|wall_us| Now { wall_us, monotonic_us: 0 }.wall_second()), [1, -1]);
         assert_eq!(Now { wall_us: 0, monotonic_us: u64::MAX }.monotonic_ms(), (u64::MAX / 1000) as i64);
     }
 

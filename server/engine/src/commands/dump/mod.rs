@@ -1,6 +1,6 @@
 //! Values as bytes: DUMP, RESTORE.
 
-use crate::keyspace::Tx;
+use crate::keyspace::{AccessClock, Accesses, Measure, Tx};
 use crate::rdb::{self, Reader, payload};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::Value;
@@ -88,7 +88,7 @@ struct RestoreOptions {
     absolute: bool,
     /// Only one of these two may be given.
     idle_seconds: Option<i64>,
-    frequency: Option<i64>,
+    frequency: Option<u8>,
 }
 
 impl RestoreOptions {
@@ -107,7 +107,9 @@ impl RestoreOptions {
                 options.idle_seconds = Some(args.int_in(at, 0, i64::MAX, range)?);
             } else if args.is(at, "freq") && has_value && options.idle_seconds.is_none() {
                 at += 1;
-                options.frequency = Some(args.int_in(at, 0, 255, CommandError::text(INVALID_FREQ))?);
+                let range = CommandError::text(INVALID_FREQ);
+                // The range is that of the type.
+                options.frequency = Some(args.int_in(at, 0, 255, range)? as u8);
             } else {
                 return Err(errors::SYNTAX);
             }
@@ -115,13 +117,21 @@ impl RestoreOptions {
         }
         Ok(options)
     }
+
+    /// The access clock of the key, if one is given of the kind that is measured now; the other kind means nothing.
+    fn access_clock(self, accesses: &Accesses) -> Option<AccessClock> {
+        match accesses.measure() {
+            Measure::IdleTime => self.idle_seconds.map(|seconds| accesses.clock_of_idle(seconds)),
+            Measure::Frequency => self.frequency.map(|frequency| accesses.clock_of_frequency(frequency)),
+        }
+    }
 }
 
 /// Everything is checked, and the value made, before the keyspace changes.
 fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options = RestoreOptions::parse(args)?;
     let key = &args[1];
-    if !options.replace && tx.exists(key) {
+    if !options.replace && tx.access(key) {
         return Err(errors::BUSY_KEY);
     }
     let ttl = args.int_in(2, 0, i64::MAX, CommandError::text(INVALID_TTL))?;
@@ -133,7 +143,12 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         Some(deadline) if deadline <= now_ms => {
             tx.delete(key);
         }
-        deadline => tx.restore(key, value, deadline),
+        deadline => {
+            let at = tx.restore(key, value, deadline);
+            if let Some(clock) = options.access_clock(tx.accesses()) {
+                tx.set_access_clock(at, clock);
+            }
+        }
     }
     reply.ok();
     Ok(())

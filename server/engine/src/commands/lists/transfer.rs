@@ -68,6 +68,9 @@ pub(super) fn transfer(
         return Ok(false);
     }
     if tx.peek(destination).is_some_and(|value| List::of(value).is_none()) {
+        // Redis has looked both up by then.
+        tx.access(source);
+        tx.access(destination);
         return Err(errors::WRONG_TYPE);
     }
     let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(source)? else { return Ok(false) };

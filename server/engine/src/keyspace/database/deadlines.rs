@@ -1,6 +1,7 @@
 //! The deadlines beside entries.
 
 use super::Database;
+use crate::keyspace::entry::Entry;
 use crate::keyspace::order::Order;
 use crate::pages::Store;
 use crate::time::TimerId;
@@ -12,15 +13,15 @@ impl Database {
         Some(self.deadlines.deadline(TimerId::at(id)))
     }
 
-    /// Gives a key a deadline, made at `order`; false when there is no such key.
+    /// Gives a key a deadline, made at `order`; its entry, if there is such a key.
     pub(in crate::keyspace) fn set_deadline(
         &mut self,
         hash: u64,
         key: &[u8],
         deadline_ms: i64,
         order: Order,
-    ) -> bool {
-        let Some(id) = self.id(hash, key) else { return false };
+    ) -> Option<&Entry> {
+        let id = self.id(hash, key)?;
         let entry = self.entries.get_mut(id);
         if entry.has_deadline() {
             self.deadlines.move_to(TimerId::at(id), deadline_ms);
@@ -29,7 +30,7 @@ impl Database {
             entry.set_has_deadline(true);
             self.deadlines.insert_at(id, deadline_ms, order);
         }
-        true
+        Some(self.entries.get(id))
     }
 
     /// Removes the deadline of a key; whether it had one.

@@ -15,6 +15,9 @@ const NO_DATABASE: &str = "ERR Out of range database";
 /// How a value is kept, in Redis' form. Where it is does not show: the same requests give the same answers.
 pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let list_max = engine.config.encodings.list_max_listpack_size;
+    let tx = engine.keyspace.tx(call.db, engine.time.now);
+    let clock = tx.access_clock(&args[2]).unwrap_or_default();
+    let (lru, idle) = (clock.bits(), tx.accesses().idle_seconds(clock));
     let text = peek(engine, call, &args[2], |value| {
         let mut writer = Writer::new();
         rdb::write_value(value, &mut writer);
@@ -22,7 +25,8 @@ pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
         let length = writer.written().len() - 1;
         let encoding = value.encoding();
         let mut text = format!(
-            "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{length} lru:0 lru_seconds_idle:0"
+            "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{length} lru:{lru} \
+             lru_seconds_idle:{idle}"
         );
         if let (Value::List(list), Encoding::Quicklist) = (value, encoding) {
             let (nodes, bytes) = list
