@@ -1,20 +1,21 @@
-//! Blocks in Java, with Redisson: classes of tests, and parts of one in a test of their own, with the imports that they
-//! use; compiled together and run by JUnit in one JVM.
+//! Blocks in Java, with Redisson and the package's sources: classes of tests, and parts of one in a test of their own,
+//! with the imports that they use; compiled together and run by JUnit in one JVM.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
-use lockwheel_tests::pages::Block;
+use lockwheel_tests::pages::{self, Block};
 use lockwheel_tests::program;
 use lockwheel_tests::redisson::{Redisson, Version};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a part of a class may name, and where it is from.
 const IMPORTS: &[(&str, &str)] = &[
-    ("Config(", "org.redisson.config.Config"),
-    ("Mode.", "org.redisson.api.RScript.Mode"),
+    ("Duration.", "java.time.Duration"),
+    ("LockwheelServer.", "io.lockwheel.LockwheelServer"),
     ("Redisson.", "org.redisson.Redisson"),
-    ("ReturnType.", "org.redisson.api.RScript.ReturnType"),
+    ("ServerOptions(", "io.lockwheel.ServerOptions"),
     ("TimeUnit.", "java.util.concurrent.TimeUnit"),
 ];
 
@@ -41,21 +42,28 @@ fn source(block: &Block) -> (String, String) {
     ("PartTest".into(), text)
 }
 
+/// The sources of the package, without what is for JUnit and Spring.
+fn sources_of_the_package() -> Vec<PathBuf> {
+    let folder = pages::file("packaging/java/src/main/java/io/lockwheel");
+    let entries = fs::read_dir(folder).expect("the package has sources").flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
+}
+
 #[test]
 fn the_blocks_in_java_run() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let Some(redisson) = Redisson::prepare(Version::new(4, 7, 0), directory) else { return };
     let scratch = Scratch::new("java");
-    let mut files = Vec::new();
-    let mut tests = 0;
-    for block in &blocks("java") {
+    let (mut files, mut tests) = (sources_of_the_package(), 0);
+    let blocks = blocks("java");
+    for block in &blocks {
         let (class, text) = source(block);
         let file = format!("{}/{class}.java", name(block));
         scratch.write(&file, &text);
         files.push(scratch.path(file));
         tests += text.lines().filter(|line| line.ends_with("@Test") || line.ends_with("api.Test")).count();
     }
-    assert!(tests >= files.len() && tests > 0, "each block has a test");
+    assert!(tests >= blocks.len() && tests > 0, "each block has a test");
     let junit = redisson.junit(&files, &scratch.path("classes"));
     // Around the build, as the page shows it.
     let mut around = Command::new(program::path());
