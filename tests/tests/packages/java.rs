@@ -71,6 +71,7 @@ fn all_tests_were_run(said: &str) {
     for (class, wanted) in [
         ("LeaseTest", vec![1]),
         ("TlsTest", vec![1]),
+        ("SettleTest", vec![1]),
         ("FirstForkTest", vec![2]),
         ("SecondForkTest", vec![2]),
         ("shop.ReservationTest", vec![2, 2]),

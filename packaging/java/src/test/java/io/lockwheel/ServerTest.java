@@ -1,5 +1,6 @@
 package io.lockwheel;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -188,6 +189,9 @@ class ServerTest {
                 .start();
         int port = Integer.parseInt(parent.inputReader().readLine());
         try (Socket client = new Socket("127.0.0.1", port)) {
+            // A connection that the server had not accepted would be reset at its end.
+            client.getOutputStream().write("PING\r\n".getBytes(UTF_8));
+            assertEquals("+PONG\r\n", new String(client.getInputStream().readNBytes(7), UTF_8));
             parent.destroyForcibly();
             assertEquals(-1, client.getInputStream().read());
         }
