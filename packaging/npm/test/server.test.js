@@ -96,8 +96,9 @@ test('a server that nobody stops neither keeps its process alive nor outlives it
   });
   t.after(() => parent.kill('SIGKILL'));
   const [port] = await once(parent.stdout, 'data');
-  const client = net.connect(Number(port), '127.0.0.1').resume();
-  await once(client, 'connect');
+  const client = net.connect(Number(port), '127.0.0.1');
+  client.write('PING\r\n'); // a connection that the server had not accepted would be reset at its end
+  await once(client, 'data');
   const closed = once(client, 'close');
   parent.kill('SIGKILL');
   await closed;
