@@ -1,6 +1,7 @@
 //! How a transaction reads keys.
 
 use super::access_clock::AccessClock;
+use super::accesses::Accesses;
 use super::db_key::hash_of;
 use super::effects;
 use super::entry::Entry;
@@ -58,24 +59,20 @@ impl Tx<'_> {
 
     /// The value of a key that a command reads, which is an access; a miss emits `keymiss`. O(1).
     pub fn get(&mut self, key: &[u8]) -> Option<&Value> {
-        let hash = self.expire_then_hash(key);
-        let Keyspace { databases, counters, effects, interests, accesses, .. } = &mut *self.keyspace;
-        let found = databases[self.db].find_and(hash, key, |entry| accesses.note(entry.clock()));
-        match found {
-            Some(_) => counters.keyspace_hits += 1,
-            None => {
-                counters.keyspace_misses += 1;
-                effects::notify(effects, *interests, self.db, key, events::KEYMISS);
-            }
-        }
-        found.map(|entry| &entry.value)
+        self.look_up(key, |accesses, entry| accesses.note(entry.clock()))
     }
 
     /// The value of a key of which a command reads something without accessing it; a miss emits `keymiss`. O(1).
     pub fn inspect(&mut self, key: &[u8]) -> Option<&Value> {
+        self.look_up(key, |_, _| {})
+    }
+
+    /// The value of a key, counted as a hit or a miss; `see` is called with its entry on the way.
+    #[inline(always)]
+    fn look_up(&mut self, key: &[u8], see: impl Fn(&mut Accesses, &Entry)) -> Option<&Value> {
         let hash = self.expire_then_hash(key);
-        let Keyspace { databases, counters, effects, interests, .. } = &mut *self.keyspace;
-        let found = databases[self.db].find(hash, key);
+        let Keyspace { databases, counters, effects, interests, accesses, .. } = &mut *self.keyspace;
+        let found = databases[self.db].find_and(hash, key, |entry| see(accesses, entry));
         match found {
             Some(_) => counters.keyspace_hits += 1,
             None => {
