@@ -53,6 +53,35 @@ const MANY_AT_RANDOM: Difference = Difference {
     },
 };
 
+/// No example: which function comes first is random.
+const ONE_OF_SEVERAL_FUNCTIONS: Difference = Difference {
+    name: "one of several functions that exist",
+    reason: "when several functions of a library exist already, real servers name the one that comes first in a table \
+             whose order is random",
+    claim: Claim::OnPurpose,
+    example: &[],
+    applies: |exchange| {
+        let exists = |reply: &Reply| match reply {
+            Reply::Error(text) => text.starts_with("ERR Function ") && text.ends_with(" already exists"),
+            _ => false,
+        };
+        exists(&exchange.real.reply) && exists(&exchange.ours.reply)
+    },
+};
+
+/// No example: it takes seconds until they differ.
+const SHARED_IDLE_TIME: Difference = Difference {
+    name: "small integers share their idle time",
+    reason: "real servers have one object for all values that are the same small integer, and its clock is theirs",
+    claim: Claim::OnPurpose,
+    example: &[],
+    applies: |exchange| {
+        let seconds = [exchange.real, exchange.ours].map(|answer| answer.reply.as_int().unwrap_or(-1));
+        exchange.arguments.iter().any(|word| word.eq_ignore_ascii_case(b"IDLETIME"))
+            && seconds.iter().all(|seconds| *seconds >= 0)
+    },
+};
+
 /// Against redis-server 7.0.15.
 pub const REDIS_7_0: &[Difference] = &[
     streams::NO_MEMORY_BEFOREHAND,
@@ -66,6 +95,8 @@ pub const REDIS_7_0: &[Difference] = &[
     streams::TIMEOUT_BEYOND_THE_CLOCK,
     MANY_AT_RANDOM,
     LEX,
+    ONE_OF_SEVERAL_FUNCTIONS,
+    SHARED_IDLE_TIME,
     Difference {
         name: "small lists are listpacks",
         reason: "Redis 7.2 keeps a small list in one listpack; 7.0 always in a quicklist",
@@ -232,6 +263,25 @@ pub const VALKEY: &[Difference] = &[
     streams::GROUPS_AHEAD,
     LEX,
     MANY_AT_RANDOM,
+    ONE_OF_SEVERAL_FUNCTIONS,
+    SHARED_IDLE_TIME,
+    Difference {
+        name: "offsets below zero",
+        reason: "Valkey 9 counts them from behind in a large sorted set, and finds nothing in a small one; Redis finds \
+                 nothing",
+        claim: Claim::Newer,
+        example: &[
+            "ZADD z 1 a 2 long.member:123456789.123456789.123456789.123456789.123456789.123456789",
+            "ZRANGEBYSCORE z -inf +inf LIMIT -1 -1",
+        ],
+        applies: |exchange| {
+            let is_below =
+                |pair: &[Vec<u8>]| pair[0].eq_ignore_ascii_case(b"LIMIT") && pair[1].starts_with(b"-");
+            exchange.arguments.windows(2).any(is_below)
+                && exchange.ours.reply.to_string() == "[]"
+                && !exchange.real.reply.is_error()
+        },
+    },
     Difference {
         name: "more strings are embedded",
         reason: "Valkey embeds strings of more than 44 bytes, and integers that some commands set, in their key's \

@@ -89,6 +89,21 @@ fn elements_are_replaced_inserted_and_removed() {
 }
 
 #[test]
+fn a_trim_that_removes_nothing_makes_a_list_small_again() {
+    family::compare_lines(
+        Kind::Valkey,
+        "CONFIG SET list-max-listpack-size 2
+         RPUSH l a b c
+         OBJECT ENCODING l
+         CONFIG SET list-max-listpack-size 128
+         LREM l 0 x
+         OBJECT ENCODING l
+         LTRIM l 0 -1
+         OBJECT ENCODING l",
+    );
+}
+
+#[test]
 fn matches_are_found_by_rank_count_and_length() {
     family::compare_lines(
         Kind::Redis,

@@ -193,9 +193,7 @@ fn lrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn ltrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (start, stop) = (args.int(2)?, args.int(3)?);
     if let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(&args[1])? {
-        let kept = index_range(start, stop, list.len());
-        list.remove_range(kept.end..list.len(), encodings);
-        list.remove_range(0..kept.start, encodings);
+        list.trim(index_range(start, stop, list.len()), encodings);
         let empty = list.is_empty();
         // Published even when nothing was cut off.
         tx.changed(&args[1], events::LTRIM);

@@ -181,10 +181,12 @@ impl List {
         self.shrink(enc);
     }
 
-    /// Keeps the elements with these indexes alone.
+    /// Keeps the elements with these indexes alone. Whether the list is small again is looked at even when that is all
+    /// of them, as in Redis.
     pub fn trim(&mut self, keep: Range<usize>, enc: &Encodings) {
         self.remove_range(keep.end.max(keep.start)..usize::MAX, enc);
         self.remove_range(0..keep.start, enc);
+        self.shrink(enc);
     }
 
     /// Removes up to `max` elements equal to `element`, beginning at an end; returns how many.
