@@ -65,7 +65,9 @@ const ONE_OF_SEVERAL_FUNCTIONS: Difference = Difference {
             Reply::Error(text) => text.starts_with("ERR Function ") && text.ends_with(" already exists"),
             _ => false,
         };
-        exists(&exchange.real.reply) && exists(&exchange.ours.reply)
+        exchange.arguments.iter().any(|word| word.eq_ignore_ascii_case(b"FUNCTION"))
+            && exists(&exchange.real.reply)
+            && exists(&exchange.ours.reply)
     },
 };
 
@@ -76,9 +78,10 @@ const SHARED_IDLE_TIME: Difference = Difference {
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
-        let seconds = [exchange.real, exchange.ours].map(|answer| answer.reply.as_int().unwrap_or(-1));
+        // A key that is new here has a value there that nobody may have accessed for long.
+        let [real, ours] = [exchange.real, exchange.ours].map(|answer| answer.reply.as_int());
         exchange.arguments.iter().any(|word| word.eq_ignore_ascii_case(b"IDLETIME"))
-            && seconds.iter().all(|seconds| *seconds >= 0)
+            && ours.is_some_and(|ours| ours >= 0 && real > Some(ours))
     },
 };
 
