@@ -85,6 +85,15 @@ const SHARED_IDLE_TIME: Difference = Difference {
     },
 };
 
+const COPIED_INTEGER: Difference = Difference {
+    name: "a copied small integer is not shared",
+    reason: "COPY is the one command that gives a key a small integer of its own in redis-server; the next INCR or SET \
+             shares it again. Ours are shared whenever they are small",
+    claim: Claim::OnPurpose,
+    example: &["SET k 10", "COPY k copy", "OBJECT REFCOUNT copy"],
+    applies: is_shared_by_ours,
+};
+
 /// Against redis-server 7.0.15.
 pub const REDIS_7_0: &[Difference] = &[
     streams::NO_MEMORY_BEFOREHAND,
@@ -100,6 +109,7 @@ pub const REDIS_7_0: &[Difference] = &[
     LEX,
     ONE_OF_SEVERAL_FUNCTIONS,
     SHARED_IDLE_TIME,
+    COPIED_INTEGER,
     Difference {
         name: "small lists are listpacks",
         reason: "Redis 7.2 keeps a small list in one listpack; 7.0 always in a quicklist",
@@ -259,6 +269,14 @@ fn is_error(reply: &Reply, beginning: &str) -> bool {
     matches!(reply, Reply::Error(text) if text.starts_with(beginning))
 }
 
+/// An integer that has one reference in the real server, and is shared in ours.
+fn is_shared_by_ours(exchange: &Exchange<'_>) -> bool {
+    let counts = exchange.arguments.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"REFCOUNT"));
+    counts
+        && exchange.real.reply.as_int() == Some(1)
+        && exchange.ours.reply.as_int() == Some(i32::MAX.into())
+}
+
 /// Against valkey-server 9, which grew out of Redis 7.2.
 pub const VALKEY: &[Difference] = &[
     streams::NO_MEMORY_BEFOREHAND,
@@ -298,12 +316,7 @@ pub const VALKEY: &[Difference] = &[
         reason: "Valkey keeps a small integer in its key's entry, where it belongs to that key alone",
         claim: Claim::Newer,
         example: &["SET k 10", "OBJECT REFCOUNT k"],
-        applies: |exchange| {
-            let counts = exchange.arguments.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"REFCOUNT"));
-            counts
-                && exchange.real.reply.as_int() == Some(1)
-                && exchange.ours.reply.as_int() == Some(2_147_483_647)
-        },
+        applies: is_shared_by_ours,
     },
     Difference {
         name: "long members that are refused",
