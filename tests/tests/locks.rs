@@ -236,3 +236,23 @@ fn a_thousand_waiters_cost_one_wake_a_release() {
         assert_eq!(main.line(&format!("AWAIT.BLOCKED {left} KEY l")).to_string(), ":1");
     }
 }
+
+#[test]
+fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
+    let mut s = ours::manual_scenario();
+    check_granted!(s, "LOCK.ACQUIRE l a NOREENTER", 1, 1, 30000, 0, "none");
+    s.check("LOCK.ACQUIRE l a NOREENTER", "-REENTRANT this owner holds the lock already");
+    check_granted!(s, "LOCK.ACQUIRE l a MAXHOLDS 2", 1, 2, 30000, 0, "none");
+    let limit = "-HOLDLIMIT this owner holds the lock 2 times, MAXHOLDS 2";
+    s.check("LOCK.ACQUIRE l a MAXHOLDS 2 BLOCK 100", limit);
+    s.check("LOCK.ACQUIRE l b NOREENTER", "(nil)");
+    for line in [
+        "LOCK.ACQUIRE l a NOREENTER MAXHOLDS 2",
+        "LOCK.ACQUIRE l a MAXHOLDS",
+        "LOCK.ACQUIRE l a LAYOUT LIST",
+        "LOCK.ACQUIRE l a LAYOUT",
+    ] {
+        s.check(line, "-ERR syntax error");
+    }
+    s.check("LOCK.ACQUIRE l a MAXHOLDS 0", "-ERR value is out of range, must be positive");
+}

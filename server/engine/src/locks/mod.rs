@@ -10,6 +10,7 @@ mod channel_waiters;
 mod channels;
 mod held;
 mod info;
+mod layouts;
 mod ledger;
 mod options;
 mod ownership;

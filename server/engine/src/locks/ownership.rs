@@ -1,13 +1,11 @@
-//! The state of a lock for an owner, and the checks that keep Redisson's layout of a plain lock intact.
+//! What lock commands check of owners and tokens, and which waiters hold the lock that they wait for.
 
 use super::ledger;
 use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
 use crate::keyspace::{Tx, WaiterId};
-use crate::spec::{CommandError, errors};
-use crate::values::{Hash, Value};
-use lockwheel_resp::number;
+use crate::spec::CommandError;
+use crate::values::Value;
 
-pub(super) const LOCK_MODE: CommandError = CommandError::text("LOCKMODE the key holds a read-write lock");
 const OWNER: CommandError = CommandError::text("ERR invalid owner");
 
 /// Requires that the owner in this field holds the lock by the grant of this token.
@@ -30,31 +28,6 @@ pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
         Err(OWNER)
     } else {
         Ok(owner)
-    }
-}
-
-/// The state of a lock for one owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ownership {
-    /// It has no holder.
-    Free,
-    /// The owner holds it so many times.
-    Mine(i64),
-    /// Another owner holds it.
-    Others,
-}
-
-/// The state of the plain lock `key` for `owner`.
-///
-/// Errors: the key holds another type, a read-write lock, or a count that is none.
-pub(super) fn ownership(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Ownership, CommandError> {
-    let Some(hash) = tx.read::<Hash>(key)? else { return Ok(Ownership::Free) };
-    if hash.contains(MODE_FIELD) {
-        return Err(LOCK_MODE);
-    }
-    match hash.get(owner) {
-        None => Ok(Ownership::Others),
-        Some(count) => number::parse_i64(count).map(Ownership::Mine).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::channels;
 use super::held::Held;
+use super::layouts::plain;
 use super::ledger::{self, Release};
 use super::options::Tail;
-use super::ownership::{self, LOCK_MODE};
+use super::ownership;
 use super::read_write;
 use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
 use crate::keyspace::{Tx, events};
@@ -87,7 +88,7 @@ fn held<'a>(
     match found {
         Some((field, holds)) => Ok(Held { field, holds, has_mode }),
         None => {
-            let never = if has_mode { LOCK_MODE } else { NOT_HELD };
+            let never = if has_mode { plain::READ_WRITE } else { NOT_HELD };
             Err(lost(tx, key, owner, writer).unwrap_or(never))
         }
     }

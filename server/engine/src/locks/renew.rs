@@ -1,7 +1,8 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
+use super::layouts::{Standing, plain};
 use super::options::{self, Tail};
-use super::ownership::{self, Ownership};
+use super::ownership;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -35,7 +36,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
 
 /// Whether the owner holds the lock, and by the grant of this token.
 fn may_renew(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<bool, CommandError> {
-    let held = matches!(ownership::ownership(tx, key, owner)?, Ownership::Mine(_));
+    let held = matches!(plain::standing(tx, key, owner)?, Standing::Mine(_));
     if let Some(token) = token.filter(|_| held) {
         ownership::check_token(tx, key, owner, token)?;
     }

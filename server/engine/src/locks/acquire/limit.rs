@@ -1,0 +1,37 @@
+//! How often an owner may come to hold a lock: `NOREENTER` and `MAXHOLDS`.
+
+use crate::spec::{Args, CommandError, errors};
+
+const REENTRANT: CommandError = CommandError::text("REENTRANT this owner holds the lock already");
+
+/// How often an owner may come to hold a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::locks) enum Limit {
+    /// As often as it asks.
+    None,
+    /// Once: `NOREENTER`.
+    Once,
+    /// So many times: `MAXHOLDS`.
+    Most(i64),
+}
+
+impl Limit {
+    /// The number of `MAXHOLDS`, argument `at`.
+    pub(super) fn parse(args: Args<'_>, at: usize) -> Result<Self, CommandError> {
+        args.get(at).ok_or(errors::SYNTAX)?;
+        args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map(Limit::Most)
+    }
+
+    /// One hold more than the owner has.
+    ///
+    /// Errors: it may not have another.
+    pub(super) fn another(self, holds: i64) -> Result<i64, CommandError> {
+        match self {
+            Limit::Once if holds > 0 => Err(REENTRANT),
+            Limit::Most(most) if holds >= most => Err(CommandError::new(format!(
+                "HOLDLIMIT this owner holds the lock {holds} times, MAXHOLDS {most}"
+            ))),
+            _ => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The options of `LOCK.ACQUIRE`, and what they choose.
+
+use super::super::layouts::Layout;
+use super::super::options::{DEFAULT_LEASE_MS, block_ms, lease_ms};
+use super::limit::Limit;
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, errors};
+
+/// What a request for a lock asks for.
+#[derive(Debug)]
+pub(in crate::locks) struct Options {
+    /// How the lock is to stand in its key.
+    pub(in crate::locks) layout: Layout,
+    pub(in crate::locks) lease_ms: i64,
+    /// `None`: do not wait. `Some(None)`: wait for ever.
+    pub(in crate::locks) block: Option<Option<u64>>,
+    /// Who has a higher one is served before those with a lower one.
+    pub(in crate::locks) priority: i64,
+    /// How often the owner may come to hold it.
+    pub(in crate::locks) limit: Limit,
+    /// The token is Redisson's counter, and not the number of the grant.
+    pub(in crate::locks) fenced: bool,
+    /// The server renews the lease while the connection lives, and gives the lock back when it closes.
+    pub(in crate::locks) session: bool,
+    /// After a loss nobody else gets the lock for so long.
+    pub(in crate::locks) delay_ms: Option<i64>,
+    /// What the holder says of itself.
+    pub(in crate::locks) data: Option<Box<[u8]>>,
+    /// Who is refused is told who holds the lock.
+    pub(in crate::locks) get_holder: bool,
+    /// Who would wait is answered at once, and told of the grant by a push.
+    pub(in crate::locks) asynchronous: bool,
+    /// The resource whose highest token the grant raises.
+    pub(in crate::locks) fence: Option<Box<[u8]>>,
+}
+
+/// Options as they are read, each at most once.
+#[derive(Default)]
+struct Given<'a> {
+    mode: Option<Layout>,
+    lease_ms: Option<i64>,
+    block: Option<Option<u64>>,
+    priority: Option<i64>,
+    limit: Option<Limit>,
+    layout: Option<&'a [u8]>,
+    delay_ms: Option<i64>,
+    data: Option<&'a [u8]>,
+    fence: Option<&'a [u8]>,
+    fenced: Option<()>,
+    session: Option<()>,
+    get_holder: Option<()>,
+    asynchronous: Option<()>,
+}
+
+impl Options {
+    /// Reads the options of `command` from argument `at` to the end, in any order.
+    pub(in crate::locks) fn parse(
+        tx: &Tx<'_>,
+        args: Args<'_>,
+        mut at: usize,
+        command: &str,
+    ) -> Result<Self, CommandError> {
+        let mut given = Given::default();
+        while at < args.len() {
+            at = given.word(args, at)?.map_or_else(|| given.pair(tx, args, at, command), Ok)?;
+        }
+        given.options()
+    }
+}
+
+impl<'a> Given<'a> {
+    /// Reads an option of one word at argument `at`; where the next one begins, `None` when it is no such option.
+    fn word(&mut self, args: Args<'a>, at: usize) -> Result<Option<usize>, CommandError> {
+        let is = |word| args.is(at, word);
+        if is("shared") {
+            once(&mut self.mode, Layout::Shared)?;
+        } else if is("exclusive") {
+            once(&mut self.mode, Layout::Exclusive)?;
+        } else if is("fair") {
+            once(&mut self.mode, Layout::Fair)?;
+        } else if is("noreenter") {
+            once(&mut self.limit, Limit::Once)?;
+        } else if is("fenced") {
+            once(&mut self.fenced, ())?;
+        } else if is("session") {
+            once(&mut self.session, ())?;
+        } else if is("getholder") {
+            once(&mut self.get_holder, ())?;
+        } else if is("async") {
+            once(&mut self.asynchronous, ())?;
+        } else {
+            return Ok(None);
+        }
+        Ok(Some(at + 1))
+    }
+
+    /// Reads an option with a value at argument `at`; where the next one begins.
+    fn pair(&mut self, tx: &Tx<'_>, args: Args<'a>, at: usize, command: &str) -> Result<usize, CommandError> {
+        let is = |word| args.is(at, word);
+        let value = || args.get(at + 1).ok_or(errors::SYNTAX);
+        if let Some(ms) = lease_ms(tx, args, at, command)? {
+            once(&mut self.lease_ms, ms)?;
+        } else if is("block") {
+            once(&mut self.block, block_ms(args, at + 1)?)?;
+        } else if is("priority") {
+            once(&mut self.priority, value().and_then(|_| args.int(at + 1))?)?;
+        } else if is("maxholds") {
+            once(&mut self.limit, Limit::parse(args, at + 1)?)?;
+        } else if is("layout") {
+            once(&mut self.layout, value()?)?;
+        } else if is("delay") {
+            once(&mut self.delay_ms, value().and_then(|_| args.int(at + 1))?)?;
+        } else if is("data") {
+            once(&mut self.data, value()?)?;
+        } else if is("fence") {
+            once(&mut self.fence, value()?)?;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+        Ok(at + 2)
+    }
+
+    /// What they choose together.
+    fn options(self) -> Result<Options, CommandError> {
+        let layout = self.layout()?;
+        let options = Options {
+            layout,
+            lease_ms: self.lease_ms.unwrap_or(DEFAULT_LEASE_MS),
+            block: self.block,
+            priority: self.priority.unwrap_or(0),
+            limit: self.limit.unwrap_or(Limit::None),
+            fenced: self.fenced.is_some(),
+            session: self.session.is_some(),
+            delay_ms: self.delay_ms,
+            data: self.data.map(Box::from),
+            get_holder: self.get_holder.is_some(),
+            asynchronous: self.asynchronous.is_some(),
+            fence: self.fence.map(Box::from),
+        };
+        if options.is_ready() { Ok(options) } else { Err(errors::SYNTAX) }
+    }
+
+    /// A string knows no modes; a fair queue has an order of its own.
+    fn layout(&self) -> Result<Layout, CommandError> {
+        match (self.mode, self.layout) {
+            (Some(Layout::Fair), _) if self.priority.is_some() => Err(errors::SYNTAX),
+            (mode, None) => Ok(mode.unwrap_or(Layout::Plain)),
+            (mode, Some(word)) if word.eq_ignore_ascii_case(b"hash") => Ok(mode.unwrap_or(Layout::Plain)),
+            (None, Some(word)) if word.eq_ignore_ascii_case(b"string") => Ok(Layout::Text),
+            _ => Err(errors::SYNTAX),
+        }
+    }
+}
+
+impl Options {
+    /// Whether all that is asked for can be done.
+    fn is_ready(&self) -> bool {
+        let bare = !self.session && !self.get_holder && !self.asynchronous && !self.fenced;
+        let without = self.delay_ms.is_none() && self.data.is_none() && self.fence.is_none();
+        self.layout == Layout::Plain && self.priority == 0 && bare && without
+    }
+}
+
+/// Takes an option that may be given once.
+fn once<T>(option: &mut Option<T>, value: T) -> Result<(), CommandError> {
+    if option.replace(value).is_none() { Ok(()) } else { Err(errors::SYNTAX) }
+}

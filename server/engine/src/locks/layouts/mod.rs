@@ -1,0 +1,70 @@
+//! How a lock stands in its key: the layouts, each with what it takes to hold it.
+
+pub(super) mod plain;
+
+use crate::keyspace::{EntryId, Tx};
+use crate::spec::{CommandError, errors};
+use std::borrow::Cow;
+
+/// How a lock stands in its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// A hash with one owner: Redisson's RLock.
+    Plain,
+    /// A reader in Redisson's read-write lock.
+    Shared,
+    /// The writer in Redisson's read-write lock.
+    Exclusive,
+    /// A hash with one owner, beside which its waiters queue: Redisson's fair lock.
+    Fair,
+    /// A string with its owner, as `SET key owner NX` makes it.
+    Text,
+}
+
+/// The state of a lock for one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The owner can take it.
+    Free,
+    /// The owner holds it so many times.
+    Mine(i64),
+    /// Others hold it.
+    Others,
+}
+
+impl Layout {
+    /// The state of a lock in this layout for an owner.
+    ///
+    /// Errors: the key holds something else.
+    pub(super) fn standing(
+        self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+    ) -> Result<Standing, CommandError> {
+        match self {
+            Layout::Plain => plain::standing(tx, key, owner),
+            _ => Err(errors::SYNTAX),
+        }
+    }
+
+    /// Writes a lock that its owner may take: for the so many-th time, with this lease. The entry of its key.
+    pub(super) fn take(
+        self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        holds: i64,
+        lease_ms: i64,
+    ) -> Result<EntryId, CommandError> {
+        match self {
+            Layout::Plain => plain::take(tx, key, owner, holds, lease_ms),
+            _ => Err(errors::SYNTAX),
+        }
+    }
+
+    /// The field that stands for an owner.
+    pub(super) fn field<'o>(self, owner: &'o [u8]) -> Cow<'o, [u8]> {
+        Cow::Borrowed(owner)
+    }
+}

@@ -1,0 +1,48 @@
+//! Redisson's RLock: a hash that maps its owner to the number of its holds, with the lease as its deadline.
+
+use super::super::redisson::MODE_FIELD;
+use super::Standing;
+use crate::keyspace::{EntryId, Tx, events};
+use crate::spec::{CommandError, errors};
+use crate::values::{Hash, IntText};
+use lockwheel_resp::number;
+
+/// The key holds a lock of the other layout.
+pub(in crate::locks) const READ_WRITE: CommandError =
+    CommandError::text("LOCKMODE the key holds a read-write lock");
+
+/// The state of the lock for an owner.
+///
+/// Errors: the key holds another type, a read-write lock, or a count that is none.
+pub(in crate::locks) fn standing(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+) -> Result<Standing, CommandError> {
+    let Some(hash) = tx.read::<Hash>(key)? else { return Ok(Standing::Free) };
+    if hash.contains(MODE_FIELD) {
+        return Err(READ_WRITE);
+    }
+    match hash.get(owner) {
+        None => Ok(Standing::Others),
+        Some(count) => number::parse_i64(count).map(Standing::Mine).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER),
+    }
+}
+
+/// Writes the owner's holds and the lease.
+pub(super) fn take(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    holds: i64,
+    lease_ms: i64,
+) -> Result<EntryId, CommandError> {
+    let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+    let edit = tx.write_or_new::<Hash>(key)?;
+    edit.value.set(owner, &IntText::new(holds), edit.encodings);
+    let at = edit.at;
+    tx.set_deadline(key, deadline);
+    tx.changed(key, events::HINCRBY);
+    tx.changed(key, events::EXPIRE);
+    Ok(at)
+}
