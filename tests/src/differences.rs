@@ -4,6 +4,7 @@
 //! byte for byte. A difference that is claimed to be Redis 7.2's is shown by its example, which a server of the 7.2
 //! line has to answer as ours does.
 
+mod doubles;
 mod expired;
 mod streams;
 
@@ -12,6 +13,7 @@ use crate::pair::{Claim, Difference, Exchange};
 use crate::redis_server::Kind;
 use crate::reply::Reply;
 use crate::state::Snapshot;
+pub use doubles::same_but_digits;
 
 /// The differences that are known against a server of this kind.
 pub fn against(kind: Kind) -> &'static [Difference] {
@@ -124,31 +126,8 @@ pub const REDIS_7_0: &[Difference] = &[
         example: &["SADD s a", "OBJECT ENCODING s"],
         applies: |exchange| encodings(exchange) == Some(("hashtable", "listpack")),
     },
-    Difference {
-        name: "minus zero",
-        reason: "a sorted set in a listpack forgets the sign of zero; one that is made for a long member never is one \
-                 in 7.2, and in 7.0 only from that member on",
-        claim: Claim::Redis72,
-        example: &[
-            "ZADD z -0 a 0 long.member:123456789.123456789.123456789.123456789.123456789.123456789",
-            "ZSCORE z a",
-        ],
-        applies: |exchange| {
-            let has_minus_zero = exchange.ours.reply.to_string().contains("-0");
-            has_minus_zero
-                && is_about_doubles(exchange)
-                && same_doubles(&exchange.real.reply, &exchange.ours.reply)
-        },
-    },
-    Difference {
-        name: "doubles have their shortest digits",
-        reason: "Redis 7.2 writes a double with the fewest digits that read back as the same; 7.0 with seventeen",
-        claim: Claim::Redis72,
-        example: &["ZADD z 0.1 a", "ZSCORE z a"],
-        applies: |exchange| {
-            is_about_doubles(exchange) && same_doubles(&exchange.real.reply, &exchange.ours.reply)
-        },
-    },
+    doubles::MINUS_ZERO,
+    doubles::SHORTEST_DIGITS,
     Difference {
         name: "scripts may call commands that block",
         reason: "Redis 7.2 lets scripts call them, and they do not block there; 7.0 refuses",
@@ -272,9 +251,7 @@ fn is_error(reply: &Reply, beginning: &str) -> bool {
 /// An integer that has one reference in the real server, and is shared in ours.
 fn is_shared_by_ours(exchange: &Exchange<'_>) -> bool {
     let counts = exchange.arguments.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"REFCOUNT"));
-    counts
-        && exchange.real.reply.as_int() == Some(1)
-        && exchange.ours.reply.as_int() == Some(i32::MAX.into())
+    counts && exchange.real.reply.as_int() == Some(1) && exchange.ours.reply.as_int() == Some(i32::MAX.into())
 }
 
 /// Against valkey-server 9, which grew out of Redis 7.2.
@@ -553,55 +530,6 @@ fn encodings<'a>(exchange: &'a Exchange<'_>) -> Option<(&'a str, &'a str)> {
     }
     let text = |reply: &'a Reply| std::str::from_utf8(reply.as_bytes()?).ok();
     Some((text(&exchange.real.reply)?, text(&exchange.ours.reply)?))
-}
-
-/// Whether the command's answer has doubles in it.
-fn is_about_doubles(exchange: &Exchange<'_>) -> bool {
-    let name = exchange.arguments.first().map_or(Vec::new(), |name| name.to_ascii_uppercase());
-    name.starts_with(b"Z") || name.starts_with(b"BZ")
-}
-
-/// Whether two replies are the same but for the digits of their doubles.
-fn same_doubles(real: &Reply, ours: &Reply) -> bool {
-    match (real, ours) {
-        (Reply::Double(real), Reply::Double(ours)) => real == ours,
-        (Reply::Array(real), Reply::Array(ours)) => {
-            real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| same_doubles(real, ours))
-        }
-        (Reply::Bulk(real_text), Reply::Bulk(our_text)) if real_text != our_text => {
-            double(real_text).is_some_and(|real| double(our_text) == Some(real))
-        }
-        _ => real == ours,
-    }
-}
-
-/// Digits that 7.0 writes of a double that is no short decimal.
-const DIGITS_OF_7_0: usize = 17;
-
-/// Whether two replies or contents are the same but for doubles that 7.0 wrote with seventeen digits, anywhere in them.
-pub fn same_but_digits(real: &Reply, ours: &Reply) -> bool {
-    let all = |real: &[Reply], ours: &[Reply]| {
-        real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| same_but_digits(real, ours))
-    };
-    match (real, ours) {
-        (Reply::Array(real), Reply::Array(ours)) | (Reply::Set(real), Reply::Set(ours)) => all(real, ours),
-        (Reply::Map(real), Reply::Map(ours)) => {
-            let pairs = real.iter().zip(ours);
-            real.len() == ours.len()
-                && pairs.clone().all(|(real, ours)| {
-                    same_but_digits(&real.0, &ours.0) && same_but_digits(&real.1, &ours.1)
-                })
-        }
-        (Reply::Bulk(real_text), Reply::Bulk(our_text)) if real_text != our_text => {
-            let long = real_text.iter().filter(|byte| byte.is_ascii_digit()).count() >= DIGITS_OF_7_0;
-            long && double(real_text).is_some_and(|real| double(our_text) == Some(real))
-        }
-        _ => real == ours,
-    }
-}
-
-fn double(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 #[cfg(test)]
