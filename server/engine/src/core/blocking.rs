@@ -201,9 +201,29 @@ impl Engine {
         if let Some(blocked) = self.parked.get_mut(id) {
             blocked.timeout = None;
         }
-        if !self.continue_turn(slot) {
+        if !self.continue_turn(slot) && !self.continue_watch(id) {
             self.end_wait(slot);
         }
+    }
+
+    /// A state of the server may be reached by time alone: asks for it again when a timeout has passed. Whether it has
+    /// been reached, or the wait goes on.
+    fn continue_watch(&mut self, id: u64) -> bool {
+        let Some(Retry::Always(_)) = self.parked.get(id).map(|blocked| &blocked.retry) else { return false };
+        if self.retry(id) {
+            return true;
+        }
+        let Some(Retry::Always(state)) = self.parked.get(id).map(|blocked| &blocked.retry) else {
+            return false;
+        };
+        let Some(ms) = state.goes_on_for_ms(self) else { return false };
+        let timer = Timer { kind: TimerKind::RealWait, client: id, order: self.keyspace.next_order() };
+        let due_ms = self.time.system.monotonic_ms().saturating_add_unsigned(ms);
+        let timer = self.time.timers.insert(timer, due_ms);
+        if let Some(blocked) = self.parked.get_mut(id) {
+            blocked.timeout = Some(timer);
+        }
+        true
     }
 
     /// Ends a client's wait, if it waits, as its timeout would: with a null.

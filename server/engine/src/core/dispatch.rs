@@ -62,7 +62,7 @@ impl Engine {
             return Progress::Stop;
         }
         session.last_active = self.time.now;
-        self.time.note_request();
+        self.time.note_request(session.id);
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         let progress = open.write(protocol, |reply| self.dispatch(slot, args, reply));

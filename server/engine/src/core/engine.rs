@@ -46,6 +46,11 @@ pub(crate) type BlockingEngineHandler =
 pub(crate) trait EngineAttempt: Debug + Send {
     /// Answers if the state waited for has been reached; whether it has.
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
+
+    /// How much longer it waits when its timeout has passed, in milliseconds of real time; `None`: no longer.
+    fn goes_on_for_ms(&self, _: &Engine) -> Option<u64> {
+        None
+    }
 }
 
 /// What is tried again for a client that waits, and when.

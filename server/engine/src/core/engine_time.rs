@@ -33,6 +33,9 @@ pub(crate) struct EngineTime {
     has_run: bool,
     /// When the last request before this instant ended, by the system's monotonic clock in microseconds.
     quiet_since_us: u64,
+    /// How many requests have come, and the client that has sent the last.
+    requests: u64,
+    last_caller: u64,
 }
 
 impl EngineTime {
@@ -52,6 +55,8 @@ impl EngineTime {
             stale: false,
             has_run: false,
             quiet_since_us: system.monotonic_us,
+            requests: 0,
+            last_caller: 0,
         }
     }
 
@@ -68,10 +73,17 @@ impl EngineTime {
         self.stale = false;
     }
 
-    /// A request is about to run.
+    /// A request of this client is about to run.
     #[inline]
-    pub(crate) fn note_request(&mut self) {
+    pub(crate) fn note_request(&mut self, client: u64) {
         self.has_run = true;
+        self.requests += 1;
+        self.last_caller = client;
+    }
+
+    /// How many requests have come, and the client that has sent the last.
+    pub(crate) fn last_request(&self) -> (u64, u64) {
+        (self.requests, self.last_caller)
     }
 
     /// When the last request before this instant ended, by the system's monotonic clock in microseconds.

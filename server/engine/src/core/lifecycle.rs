@@ -97,6 +97,7 @@ impl Engine {
         let (now, account) = (self.time.now, &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, user, now, account));
         self.watch_idle(slot);
+        self.commit();
         slot
     }
 

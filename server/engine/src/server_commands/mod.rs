@@ -58,6 +58,9 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     slow_log::ROWS,
     transactions::ROWS,
     clock::ROWS,
-    awaits::ROWS,
+    awaits::COUNTED,
+    awaits::KEY,
+    awaits::IDLE,
+    awaits::HELP,
     control::ROWS,
 ];

@@ -1,0 +1,184 @@
+//! States of the server that are numbers: of clients that wait, listen or are connected, and of calls.
+
+use super::options::{Comparison, Known, Options, number};
+use super::{row, until};
+use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
+use crate::keyspace::glob;
+use crate::locks::channel_waiters;
+use crate::spec::{Args, CommandError, CommandId, Flow, Row};
+use lockwheel_resp::Reply;
+
+const INVALID_COMMAND: CommandError = CommandError::text("ERR Invalid command specified");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[
+    row("await.blocked", -2, blocked)
+        .about("control", "7.2.0", "O(N), N the clients")
+        .summary("Waits until so many clients wait.")
+        .help(&[
+            "AWAIT.BLOCKED <count> [EXACT|ATMOST] [KEY <key>] [LIMIT <milliseconds>]",
+            "    Wait until so many clients are blocked (on that key): at least, exactly, or at most.",
+        ])
+        .syntax("count [EXACT | ATMOST] [KEY key] [LIMIT milliseconds]"),
+    row("await.waiters", -3, waiters)
+        .about("control", "7.2.0", "O(log N), N the channels")
+        .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
+        .help(&[
+            "AWAIT.WAITERS <key> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
+            "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
+        ])
+        .syntax("key count [EXACT | ATMOST] [LIMIT milliseconds]"),
+    row("await.subscribers", -3, subscribers)
+        .about("control", "7.2.0", "O(log N), N the channels")
+        .summary("Waits until a channel has so many subscribers.")
+        .help(&[
+            "AWAIT.SUBSCRIBERS <channel> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
+            "    Wait until the channel has so many subscribers.",
+        ])
+        .syntax("channel count [EXACT | ATMOST] [LIMIT milliseconds]"),
+    row("await.clients", -2, clients)
+        .about("control", "7.2.0", "O(N), N the clients")
+        .summary("Waits until so many clients are connected.")
+        .help(&[
+            "AWAIT.CLIENTS <count> [EXACT|ATMOST] [NAME <pattern>] [LIMIT <milliseconds>]",
+            "    Wait until so many clients (with a name like that) are connected, this one among them.",
+        ])
+        .syntax("count [EXACT | ATMOST] [NAME pattern] [LIMIT milliseconds]"),
+    row("await.calls", -3, calls)
+        .about("control", "7.2.0", "O(1)")
+        .summary("Waits until a command was run so many times since the server's start or CONFIG RESETSTAT.")
+        .help(&[
+            "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
+            "    Wait until the command, as 'get' or 'config|set', was run so many times since the start or",
+            "    CONFIG RESETSTAT.",
+        ])
+        .syntax("command count [EXACT | ATMOST] [LIMIT milliseconds]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range",
+            "ERR Invalid command specified",
+        ]),
+];
+
+/// A state that is reached when a number is high enough, or low enough.
+#[derive(Debug)]
+struct Number {
+    comparison: Comparison,
+    number: u64,
+    of: Counted,
+}
+
+/// What is counted; keys with their database.
+#[derive(Debug)]
+enum Counted {
+    Blocked(Option<(usize, Box<[u8]>)>),
+    Waiters(usize, Box<[u8]>),
+    Subscribers(Box<[u8]>),
+    Clients(Option<Box<[u8]>>),
+    Calls(Vec<CommandId>),
+}
+
+impl Counted {
+    fn count(&self, engine: &Engine) -> u64 {
+        let clients = match self {
+            Counted::Blocked(key) => engine.blocked_clients(key.as_ref().map(|(db, key)| (*db, &**key))),
+            Counted::Waiters(db, key) => {
+                engine.blocked_clients(Some((*db, key))) + channel_waiters(&engine.pubsub, key).len()
+            }
+            Counted::Subscribers(channel) => engine.pubsub.subscribers(channel),
+            Counted::Clients(pattern) => {
+                let matches =
+                    |name: &[u8]| pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, name, false));
+                engine.sessions.live().filter(|session| matches(&session.name)).count()
+            }
+            Counted::Calls(commands) => {
+                return commands.iter().map(|&command| engine.observers.stats.of(command).calls).sum();
+            }
+        };
+        clients as u64
+    }
+}
+
+impl EngineAttempt for Number {
+    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
+        let is_reached = self.comparison.holds(self.of.count(engine), self.number);
+        if is_reached {
+            reply.integer(1);
+        }
+        is_reached
+    }
+}
+
+/// Waits until what is counted compares with `number` as the options say.
+fn until_number(
+    engine: &Engine,
+    of: Counted,
+    number: u64,
+    options: &Options<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    until(engine, Number { comparison: options.comparison, number, of }, options.limit_ms, reply)
+}
+
+fn blocked(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let number = number(args, 1)?;
+    let options = Known { comparison: true, key: true, ..Known::default() }.parse(args, 2)?;
+    let key = options.key.map(|key| (call.db, key.into()));
+    until_number(engine, Counted::Blocked(key), number, &options, reply)
+}
+
+fn waiters(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let number = number(args, 2)?;
+    let options = Known { comparison: true, ..Known::default() }.parse(args, 3)?;
+    until_number(engine, Counted::Waiters(call.db, args[1].into()), number, &options, reply)
+}
+
+fn subscribers(
+    engine: &mut Engine,
+    _: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let number = number(args, 2)?;
+    let options = Known { comparison: true, ..Known::default() }.parse(args, 3)?;
+    until_number(engine, Counted::Subscribers(args[1].into()), number, &options, reply)
+}
+
+fn clients(
+    engine: &mut Engine,
+    _: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let number = number(args, 1)?;
+    let options = Known { comparison: true, name: true, ..Known::default() }.parse(args, 2)?;
+    let pattern = options.name.map(Box::from);
+    until_number(engine, Counted::Clients(pattern), number, &options, reply)
+}
+
+fn calls(
+    engine: &mut Engine,
+    _: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let number = number(args, 2)?;
+    let options = Known { comparison: true, ..Known::default() }.parse(args, 3)?;
+    let Some(command) = engine.commands.find_full(&args[1]) else {
+        return Err(INVALID_COMMAND);
+    };
+    let subcommands = command.subcommands.iter().map(|subcommand| subcommand.id);
+    let commands = std::iter::once(command.id).chain(subcommands).collect();
+    until_number(engine, Counted::Calls(commands), number, &options, reply)
+}

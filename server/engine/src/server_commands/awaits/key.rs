@@ -1,0 +1,88 @@
+//! `AWAIT.KEY`: a key is there, is gone, or is of a type.
+
+use super::options::Known;
+use super::{FLAGS, in_real_time};
+use crate::core::Handler;
+use crate::keyspace::Tx;
+use crate::spec::{
+    Args, Asking, Attempt, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row, Wait,
+    WaitClass, errors,
+};
+use crate::values::Value;
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::BlockingData(await_key))
+    .flags(&[Flags::READONLY, FLAGS])
+    .categories(&["control"])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
+    .about("control", "7.2.0", "O(1)")
+    .summary("Waits until a key is there, is gone, or is of a type.")
+    .help(&[
+        "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
+        "    Wait until the key is in that state.",
+    ])
+    .syntax("key (EXISTS | GONE | TYPE type) [LIMIT milliseconds]")
+    .errors(&["ERR syntax error", "ERR value is out of range, must be positive"])];
+
+/// Tests that wait for a key's state: each for its own, without counting as waiters of a lock.
+const STATE: WaitClass =
+    WaitClass { name: "state", accepts: |_| true, asking: Asking::All, out_of_turn: None, counts: false };
+
+/// A key's state.
+#[derive(Debug)]
+enum State {
+    Exists,
+    Gone,
+    Type(Box<[u8]>),
+}
+
+impl State {
+    /// The state, and the argument after it.
+    fn parse(args: Args<'_>) -> Result<(Self, usize), CommandError> {
+        if args.is(2, "exists") {
+            Ok((State::Exists, 3))
+        } else if args.is(2, "gone") {
+            Ok((State::Gone, 3))
+        } else if args.is(2, "type") {
+            Ok((State::Type(args.get(3).ok_or(errors::SYNTAX)?.into()), 4))
+        } else {
+            Err(errors::SYNTAX)
+        }
+    }
+
+    fn holds(&self, value: Option<&Value>) -> bool {
+        match self {
+            State::Exists => value.is_some(),
+            State::Gone => value.is_none(),
+            State::Type(name) => {
+                value.is_some_and(|value| value.type_name().as_bytes().eq_ignore_ascii_case(name))
+            }
+        }
+    }
+}
+
+impl Attempt for State {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        _: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let holds = self.holds(tx.peek(&args[1]));
+        if holds {
+            reply.integer(1);
+        }
+        Ok(holds)
+    }
+}
+
+fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    let (state, rest) = State::parse(args)?;
+    let limit_ms = Known::default().parse(args, rest)?.limit_ms;
+    if state.attempt(tx, args, None, reply)? {
+        return Ok(Flow::Done);
+    }
+    Ok(in_real_time(Wait::on_keys([1], &STATE, state, Some(limit_ms), Null::Bulk)))
+}

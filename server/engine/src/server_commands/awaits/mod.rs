@@ -1,0 +1,58 @@
+//! `AWAIT.*`: a test waits for a state of the server, or of a key, instead of sleeping.
+
+mod counted;
+mod idle;
+mod key;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use crate::core::{BlockingEngineHandler, Engine, EngineAttempt, Handler, Retry};
+use crate::spec::{CommandError, Flags, Flow, Null, Row, Wait};
+use lockwheel_resp::Reply;
+
+const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::BLOCKING]);
+const ERRORS: &[&str] = &[
+    "ERR syntax error",
+    "ERR value is out of range, must be positive",
+    "ERR value is not an integer or out of range",
+];
+
+/// A row of a command that waits for a state of the server.
+const fn row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::BlockingEngine(handler))
+        .flags(&[FLAGS])
+        .categories(&["control"])
+        .errors(ERRORS)
+}
+
+/// The rows of all of them, a slice per file.
+pub(super) const COUNTED: &[Row<Handler>] = counted::ROWS;
+pub(super) const KEY: &[Row<Handler>] = key::ROWS;
+pub(super) const IDLE: &[Row<Handler>] = idle::ROWS;
+
+/// The row of their help.
+pub(super) const HELP: &[Row<Handler>] = &[Row::help_command("await.help", 1)
+    .flags(&[FLAGS])
+    .categories(&["control"])
+    .errors(ERRORS)
+    .about("control", "7.2.0", "O(1)")
+    .summary("Explains these commands.")];
+
+/// Answers at once if a state has been reached, or waits until it has.
+fn until(
+    engine: &Engine,
+    state: impl EngineAttempt + 'static,
+    limit_ms: u64,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    if state.attempt(engine, reply) {
+        return Ok(Flow::Done);
+    }
+    Ok(in_real_time(Wait::new(Retry::Always(Box::new(state)), Some(limit_ms), Null::Bulk)))
+}
+
+/// Waits that long in real time, then answers null.
+fn in_real_time<R>(wait: Wait<R>) -> Flow<R> {
+    Wait { real_time: true, ..wait }.into()
+}

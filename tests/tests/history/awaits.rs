@@ -1,0 +1,159 @@
+//! `AWAIT.*` of a simulated server: what ends a wait, and what does not.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+use std::time::Duration;
+
+const NULL: &str = "$-1\r\n";
+const DONE: &str = ":1\r\n";
+
+fn simulation() -> Simulation {
+    Simulation::new(Config::default(), 7)
+}
+
+/// A server with a client that asks, and another.
+fn two() -> (Simulation, u64, u64) {
+    let mut server = simulation();
+    let [asker, other] = [server.connect(), server.connect()];
+    (server, asker, other)
+}
+
+#[test]
+fn a_number_is_at_least_exactly_or_at_most() {
+    let (mut server, asker, other) = two();
+    for (words, expected) in [
+        ("1", DONE),
+        ("2", DONE),
+        ("3", NULL),
+        ("1 EXACT", NULL),
+        ("2 exact", DONE),
+        ("1 ATMOST", NULL),
+        ("2 ATMOST", DONE),
+        ("9 ATMOST", DONE),
+    ] {
+        server.send(asker, &format!("AWAIT.CLIENTS {words} LIMIT 10"));
+        server.pass(Duration::from_millis(11));
+        assert_eq!(server.read(asker), expected, "{words}");
+    }
+    for (words, expected) in
+        [("0 EXACT", DONE), ("1", NULL), ("1 KEY q EXACT", NULL), ("0 ATMOST KEY q", DONE)]
+    {
+        server.send(other, &format!("AWAIT.BLOCKED {words} LIMIT 0"));
+        server.pass(Duration::from_millis(1));
+        assert_eq!(server.read(other), expected, "{words}");
+    }
+}
+
+#[test]
+fn a_wait_for_fewer_ends_when_they_have_gone() {
+    let (mut server, asker, other) = two();
+    let third = server.connect();
+    server.send(other, "BLPOP q 0");
+    server.send(third, "BLPOP q 0");
+    server.send(asker, "AWAIT.BLOCKED 1 ATMOST KEY q");
+    assert_eq!(server.read(asker), "");
+    server.close(other);
+    server.notice();
+    assert_eq!(server.read(asker), DONE);
+    server.send(asker, "AWAIT.WAITERS q 0 EXACT");
+    assert_eq!(server.read(asker), "");
+    let pusher = server.connect();
+    server.send(pusher, "RPUSH q v");
+    assert_eq!(server.read(asker), DONE);
+}
+
+#[test]
+fn clients_are_counted_when_they_come_go_and_are_named() {
+    let (mut server, asker, other) = two();
+    server.send(asker, "AWAIT.CLIENTS 3");
+    let third = server.connect();
+    server.pass(Duration::ZERO);
+    assert_eq!(server.read(asker), DONE);
+    server.send(asker, "AWAIT.CLIENTS 2 NAME worker-*");
+    server.send(other, "CLIENT SETNAME worker-1");
+    assert_eq!(server.read(asker), "");
+    server.send(third, "CLIENT SETNAME worker-2");
+    assert_eq!(server.read(asker), DONE);
+    server.send(asker, "AWAIT.CLIENTS 0 EXACT NAME worker-*");
+    for worker in [other, third] {
+        assert_eq!(server.read(asker), "");
+        server.close(worker);
+        server.notice();
+    }
+    assert_eq!(server.read(asker), DONE);
+}
+
+#[test]
+fn calls_are_those_since_the_start_or_the_last_reset() {
+    let (mut server, asker, other) = two();
+    server.send(asker, "AWAIT.CALLS get 2");
+    server.send(other, "GET k");
+    assert_eq!(server.read(asker), "");
+    server.send(other, "EVAL \"return redis.call('get', 'k')\" 0");
+    assert_eq!(server.read(asker), DONE);
+    assert_eq!(server.ask(asker, "AWAIT.CALLS GET 2 EXACT"), DONE);
+    server.send(other, "CONFIG RESETSTAT");
+    assert_eq!(server.ask(asker, "AWAIT.CALLS get 0 EXACT"), DONE);
+    server.send(other, "CLIENT ID");
+    assert_eq!(server.ask(asker, "AWAIT.CALLS client|id 1 EXACT"), DONE);
+    assert_eq!(server.ask(asker, "AWAIT.CALLS client 1"), DONE);
+    assert_eq!(server.ask(asker, "AWAIT.CALLS nothing 1"), "-ERR Invalid command specified\r\n");
+}
+
+#[test]
+fn idle_is_when_nobody_has_sent_anything_for_so_long() {
+    let (mut server, asker, other) = two();
+    server.send(asker, "CLOCK.FREEZE");
+    server.read(asker);
+    server.send(asker, "AWAIT.IDLE 100");
+    for _ in 0..3 {
+        server.pass(Duration::from_millis(90));
+        server.send(other, "PING");
+        assert_eq!(server.read(asker), "");
+    }
+    server.pass(Duration::from_millis(102));
+    assert_eq!(server.read(asker), DONE);
+}
+
+#[test]
+fn idle_by_name_is_not_disturbed_by_others_and_ends_at_its_limit() {
+    let (mut server, asker, other) = two();
+    let busy = server.connect();
+    server.send(busy, "CLIENT SETNAME busy");
+    server.send(asker, "AWAIT.IDLE 100 NAME busy LIMIT 250");
+    for _ in 0..2 {
+        server.pass(Duration::from_millis(51));
+        server.send(other, "PING");
+    }
+    assert_eq!(server.read(asker), DONE);
+    server.send(asker, "AWAIT.IDLE 100 LIMIT 250 NAME busy");
+    for _ in 0..5 {
+        assert_eq!(server.read(asker), "");
+        server.pass(Duration::from_millis(51));
+        server.send(busy, "PING");
+    }
+    assert_eq!(server.read(asker), NULL);
+}
+
+#[test]
+fn bad_options_are_refused() {
+    let (mut server, asker, _) = two();
+    for request in [
+        "AWAIT.BLOCKED 1 EXACT ATMOST",
+        "AWAIT.BLOCKED 1 EXACT EXACT",
+        "AWAIT.BLOCKED 1 KEY",
+        "AWAIT.BLOCKED 1 NAME x",
+        "AWAIT.WAITERS k 1 KEY k",
+        "AWAIT.SUBSCRIBERS c 1 LIMIT 1 LIMIT 2",
+        "AWAIT.CLIENTS 1 KEY k",
+        "AWAIT.CALLS get 1 NAME x",
+        "AWAIT.KEY k EXISTS EXACT",
+        "AWAIT.IDLE 1 EXACT",
+    ] {
+        assert_eq!(server.ask(asker, request), "-ERR syntax error\r\n", "{request}");
+    }
+    for request in ["AWAIT.IDLE -1", "AWAIT.CLIENTS -1", "AWAIT.CALLS get -1", "AWAIT.CLIENTS 1 LIMIT -1"] {
+        let expected = "-ERR value is out of range, must be positive\r\n";
+        assert_eq!(server.ask(asker, request), expected, "{request}");
+    }
+}

@@ -1,0 +1,4 @@
+//! What a test waits for and what it reads afterwards: `AWAIT.*`, the history of locks, and whether their invariants
+//! held.
+
+mod awaits;
