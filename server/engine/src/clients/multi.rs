@@ -13,12 +13,14 @@ pub(crate) struct Multi {
     held: HeldState,
     /// A request could not be queued: EXEC will refuse.
     pub(crate) aborted: bool,
+    /// Some of it must succeed before the transaction runs.
+    pub(crate) has_preconditions: bool,
 }
 
 impl Multi {
     /// An empty one, of the client with these buffers.
     pub(crate) fn new(buffers: &Arc<ClientBuffers>) -> Self {
-        Multi { queue: Vec::new(), held: HeldState::new(buffers), aborted: false }
+        Multi { queue: Vec::new(), held: HeldState::new(buffers), aborted: false, has_preconditions: false }
     }
 
     /// Queues a request with its command. O(1).

@@ -6,7 +6,7 @@ use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, Request, Slot};
 use crate::keyspace::{ReadyKey, Waiter};
-use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass};
+use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
@@ -239,14 +239,20 @@ impl Engine {
         if !with_error && self.finish_turn(slot) {
             return true;
         }
-        let Some(blocked) = self.unblock(slot) else { return false };
         if with_error {
-            self.observers.stats.failed(blocked.command, crate::spec::errors::UNBLOCKED.as_bytes());
+            return self.cancel_wait(id, &errors::UNBLOCKED);
         }
-        self.answer(slot, |reply| match with_error {
-            true => reply.error(crate::spec::errors::UNBLOCKED.as_bytes()),
-            false => blocked.null.write(reply),
-        });
+        let is_blocked = self.sessions.get(slot).blocked;
+        self.end_wait(slot);
+        is_blocked
+    }
+
+    /// Ends a client's wait with an error. Whether the client was waiting.
+    pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError) -> bool {
+        let Some(slot) = self.sessions.find(id) else { return false };
+        let Some(blocked) = self.unblock(slot) else { return false };
+        self.observers.stats.failed(blocked.command, error.as_bytes());
+        self.answer(slot, |reply| reply.error(error.as_bytes()));
         true
     }
 

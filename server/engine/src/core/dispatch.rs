@@ -87,8 +87,8 @@ impl Engine {
 
     fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
         let caller = Client { engine: self, session: self.sessions.get(slot) };
-        let (command, is_queued) = match decide(&caller, &self.commands, args) {
-            Ok(command) => (command.id, !command.has(Flags::UNQUEUED)),
+        let (command, flags) = match decide(&caller, &self.commands, args) {
+            Ok(command) => (command.id, command.spec.flags),
             Err(refusal) => {
                 self.refuse(slot, args, refusal, reply);
                 return Progress::Continue;
@@ -96,8 +96,9 @@ impl Engine {
         };
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi
-            && is_queued
+            && !flags.contains(Flags::UNQUEUED)
         {
+            multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
             multi.push(command, Request::new(args.all()));
             reply.status(b"QUEUED");
             return Progress::Continue;

@@ -11,7 +11,7 @@ use super::target::{NotConnected, Target, TargetAddress};
 use crate::clients::{Session, Sessions};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
-use crate::locks::{ListeningHandler, LockLedger};
+use crate::locks::{self, ListeningHandler};
 use crate::memory::MemoryAccount;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
@@ -154,7 +154,7 @@ impl Engine {
             commands.finish(&config.renames).expect("names are checked when they are loaded");
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
-        keyspace.subscribe(Box::new(LockLedger::new(seed)));
+        locks::subscribe(&mut keyspace, seed);
         let start = Box::new(EngineStart { config: config.clone(), seed });
         let mut engine = Engine {
             environment: Environment { identity: Identity::new(keyspace.rng()), host: None },

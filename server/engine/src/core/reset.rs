@@ -5,7 +5,7 @@ use super::planned_turns::PlannedTurns;
 use super::switches::Switches;
 use crate::clients::{Closing, Slot};
 use crate::config::HostChanges;
-use crate::locks::LockLedger;
+use crate::locks;
 
 /// What becomes of the other clients when an engine begins anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Engine {
         self.reset_clients(caller, others);
         let seed = self.start.seed;
         self.keyspace.reset(seed);
-        self.keyspace.subscribe(Box::new(LockLedger::new(seed)));
+        locks::subscribe(&mut self.keyspace, seed);
         self.environment.identity.reset(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));

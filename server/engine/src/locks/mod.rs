@@ -8,10 +8,14 @@
 mod acquire;
 mod channel_waiters;
 mod channels;
+mod check;
+mod fences;
+mod force_unlock;
 mod held;
 mod info;
 mod layouts;
 mod ledger;
+mod multi_release;
 mod options;
 mod ownership;
 mod read_write;
@@ -19,19 +23,35 @@ mod redisson;
 mod release;
 mod renew;
 mod snapshot;
+mod transfer;
 
+use crate::keyspace::Keyspace;
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use info::{ListeningHandler, snapshot};
-pub(crate) use ledger::LockLedger;
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, one slice per file.
-pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[info::ROWS, release::ROWS, renew::ROWS];
+pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
+    info::ROWS,
+    release::ROWS,
+    multi_release::ROWS,
+    renew::ROWS,
+    transfer::ROWS,
+    force_unlock::ROWS,
+    check::ROWS,
+    fences::ROWS,
+];
 
 /// The rows of those that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] = &[info::LISTENING_ROWS];
 
 /// The rows of those that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[acquire::ROWS];
+
+/// Subscribes what is known of locks beyond their keys. The seed decides the hash of keys.
+pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
+    keyspace.subscribe(Box::new(ledger::LockLedger::new(seed)));
+    keyspace.subscribe(Box::new(fences::Fences::default()));
+}

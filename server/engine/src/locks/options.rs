@@ -30,6 +30,15 @@ pub(super) fn lease_ms(
         .ok_or_else(|| CommandError::new(format!("ERR invalid expire time in '{command}' command")))
 }
 
+/// How many keys follow argument `at`, which says so.
+///
+/// Errors: no number above 0, or more keys than there are arguments.
+pub(super) fn numkeys(args: Args<'_>, at: usize) -> Result<usize, CommandError> {
+    let keys = args.int_in(at, 1, i64::MAX, errors::NUMKEYS_NOT_POSITIVE)?;
+    let room = args.len().saturating_sub(at + 1);
+    usize::try_from(keys).ok().filter(|&keys| keys <= room).ok_or(errors::SYNTAX)
+}
+
 /// How long to wait, `BLOCK milliseconds`, as in XREAD: 0 waits for ever.
 pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, CommandError> {
     let ms = args
@@ -41,7 +50,7 @@ pub(super) fn block_ms(args: Args<'_>, at: usize) -> Result<Option<u64>, Command
 }
 
 /// The fencing token of the expected hold, `TOKEN token`, at argument `at`.
-fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+pub(super) fn token(args: Args<'_>, at: usize) -> Result<i64, CommandError> {
     if !args.is(at, "token") || at + 1 >= args.len() {
         return Err(errors::SYNTAX);
     }

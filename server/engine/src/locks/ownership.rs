@@ -14,7 +14,12 @@ pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> 
     if current.is_some_and(|current| i64::try_from(current) == Ok(token)) {
         return Ok(());
     }
-    Err(CommandError::new(format!("STALE token {token}, current {}", or_none(current))))
+    Err(stale(token, current))
+}
+
+/// The error for a token of another grant than the current one.
+pub(super) fn stale(token: i64, current: Option<u64>) -> CommandError {
+    CommandError::new(format!("STALE token {token}, current {}", or_none(current)))
 }
 
 /// A grant's number, as error texts show it.

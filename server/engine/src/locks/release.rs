@@ -13,7 +13,7 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Out
 use crate::values::{Hash, IntText};
 use lockwheel_resp::{Reply, number};
 
-const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
+pub(super) const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
 const BOTH_MODES: CommandError = CommandError::text("LOCKMODE this owner holds the lock in both modes");
 
 /// The rows of this file.
@@ -50,20 +50,26 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         ownership::check_token(tx, key, held.field, token)?;
     }
     let left = if options.word { 0 } else { (held.holds - 1).max(0) };
-    if held.has_mode {
-        read_write::release(tx, key, &held, left)?;
-    } else if left == 0 {
-        give_back(tx, key, owner)?;
-    } else if let Some(edit) = tx.write::<Hash>(key)? {
-        edit.value.set(owner, &IntText::new(left), edit.encodings);
-        tx.changed(key, events::HINCRBY);
-    }
+    leave(tx, key, &held, left)?;
     reply.integer(left);
     Ok(())
 }
 
+/// Leaves an owner `left` of its holds.
+pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
+    if held.has_mode {
+        read_write::release(tx, key, held, left)?;
+    } else if left == 0 {
+        give_back(tx, key, held.field)?;
+    } else if let Some(edit) = tx.write::<Hash>(key)? {
+        edit.value.set(held.field, &IntText::new(left), edit.encodings);
+        tx.changed(key, events::HINCRBY);
+    }
+    Ok(())
+}
+
 /// The field in which an owner holds a lock; `writer` is the one of its write lock.
-fn held<'a>(
+pub(super) fn held<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &'a [u8],

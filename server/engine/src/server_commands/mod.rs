@@ -16,6 +16,7 @@ mod fcall;
 mod function_payload;
 mod functions;
 mod info;
+mod locks;
 mod lolwut;
 mod migrate;
 mod modules;
@@ -63,4 +64,5 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     awaits::IDLE,
     awaits::HELP,
     control::ROWS,
+    locks::ROWS,
 ];

@@ -65,6 +65,9 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
         reply.null_array();
         return Ok(());
     }
+    if multi.has_preconditions {
+        check_preconditions(engine, call.slot, &multi)?;
+    }
     reply.array(multi.queue().len());
     for (at, (command, request)) in multi.queue().iter().enumerate() {
         run_queued(engine, call.slot, *command, request, reply);
@@ -98,6 +101,24 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
         Ok(()) => drop(engine.run(call, command, args, reply)),
         Err(refusal) => engine.refuse_call(refusal, args, reply),
     }
+}
+
+/// Runs those of the queued requests that must succeed before the transaction runs; the error of the first that fails.
+/// What they may not run at all is refused in its turn.
+#[cold]
+fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
+    for (command, request) in multi.queue() {
+        if !engine.commands.get(*command).has(Flags::PRECONDITION) {
+            continue;
+        }
+        let mut answer = Vec::new();
+        run_queued(engine, slot, *command, request, &mut Writer::new(&mut answer, Protocol::Resp2));
+        if let Some(error) = answer.strip_prefix(b"-") {
+            let reason = error.trim_ascii_end();
+            return Err(CommandError::new([b"EXECABORT Transaction discarded because of: ", reason].concat()));
+        }
+    }
+    Ok(())
 }
 
 /// The rest of a transaction in which a client has killed itself: it runs, but without replies.

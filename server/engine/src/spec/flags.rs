@@ -50,6 +50,8 @@ bitflags::bitflags! {
         const WHILE_SUBSCRIBED = 1 << 20;
         /// Is for tests that control the server, and not there where the configuration says so. Not among the names.
         const CONTROL = 1 << 21;
+        /// Inside MULTI it is also run before the transaction, which does not run when it fails. Not among the names.
+        const PRECONDITION = 1 << 23;
     }
 }
 

@@ -21,6 +21,27 @@ pub(in crate::locks) fn current_grant(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
     ledger(tx).current_grant(tx.db(), key, tx.marked(key)?.1)
 }
 
+/// Whether one of a key's holders holds it by the grant of this number. O(n), n the owners.
+pub(in crate::locks) fn has_grant(tx: &Tx<'_>, key: &[u8], number: u64) -> bool {
+    tx.marked(key).is_some_and(|(_, mark)| ledger(tx).has_grant(tx.db(), key, mark, number))
+}
+
+/// Runs `end`: the holds that it ends have ended for this cause, whoever the command names.
+pub(in crate::locks) fn ending_as<T>(
+    tx: &mut Tx<'_>,
+    cause: ReleaseCause,
+    end: impl FnOnce(&mut Tx<'_>) -> T,
+) -> T {
+    declare(tx, Some(cause));
+    let ended = end(tx);
+    declare(tx, None);
+    ended
+}
+
+fn declare(tx: &mut Tx<'_>, cause: Option<ReleaseCause>) {
+    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.declare(cause);
+}
+
 /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
 pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Release> {
     ledger(tx).last_loss(tx.db(), key, owner)

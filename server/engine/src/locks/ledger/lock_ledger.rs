@@ -20,6 +20,8 @@ pub(crate) struct LockLedger {
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
     /// remembered.
     losses: RecentReleases<Release>,
+    /// Why the present command ends holds, where it says so itself.
+    declared: Option<ReleaseCause>,
 }
 
 impl LockLedger {
@@ -30,7 +32,13 @@ impl LockLedger {
             owners: JointOwners::new(seed),
             causes: RecentReleases::new(seed),
             losses: RecentReleases::new(seed),
+            declared: None,
         }
+    }
+
+    /// From now on holds end for this cause; with `None`, for the one that is seen.
+    pub(super) fn declare(&mut self, cause: Option<ReleaseCause>) {
+        self.declared = cause;
     }
 
     /// How the last hold of a key ended, as far as it is remembered. O(1).
@@ -49,6 +57,16 @@ impl LockLedger {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
             Marked::Several => self.owners.get(db, key)?.values().map(|grant| grant.number).max(),
+        }
+    }
+
+    /// Whether the grant of this number is one of those by which a marked key is held. O(n), n the owners.
+    pub(super) fn has_grant(&self, db: usize, key: &[u8], mark: Mark, number: u64) -> bool {
+        match Marked::read(mark) {
+            Marked::One(grant) => grant.number == number,
+            Marked::Several => {
+                self.owners.get(db, key).is_some_and(|owners| owners.values().any(|grant| grant.number == number))
+            }
         }
     }
 
@@ -202,6 +220,7 @@ impl LockLedger {
         cause: ReleaseCause,
         waited_for: bool,
     ) {
+        let cause = self.declared.unwrap_or(cause);
         let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
         if !is_forgotten || !self.causes.is_empty() {
             self.remember(change, owner, grant, cause, waited_for);

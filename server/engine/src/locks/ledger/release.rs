@@ -10,8 +10,12 @@ pub(in crate::locks) enum ReleaseCause {
     Released,
     /// Its lease ran out.
     Expired,
-    /// A script removed it without naming its owner.
+    /// LOCK.FORCEUNLOCK removed it, or a script that does not name its owner.
     Forced,
+    /// The connection that it was held for has ended.
+    Disconnected,
+    /// LOCK.TRANSFER has given it to another owner.
+    Transferred,
     /// A command that deletes, renames or flushes keys removed it.
     Deleted,
     /// Its key was given another value.
@@ -25,6 +29,8 @@ impl ReleaseCause {
             ReleaseCause::Released => "released",
             ReleaseCause::Expired => "expired",
             ReleaseCause::Forced => "forced",
+            ReleaseCause::Disconnected => "disconnected",
+            ReleaseCause::Transferred => "transferred",
             ReleaseCause::Deleted => "deleted",
             ReleaseCause::Overwritten => "overwritten",
         }

@@ -1,0 +1,56 @@
+//! `LOCK.CHECK` and `LOCK.ASSERT`: whether a lock is still held by the grant of a token.
+
+use super::{ledger, ownership};
+use crate::keyspace::Tx;
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    row("lock.check", check)
+        .flags(&[Flags::READONLY, Flags::FAST])
+        .summary("Tells whether a lock is held by the grant of this token.")
+        .help(&["LOCK.CHECK <key> <token>", "    1 if the lock is held by the grant of this token, else 0."])
+        .help_after("lock.renew")
+        .errors(&["ERR value is not an integer or out of range"]),
+    row("lock.assert", assert)
+        .flags(&[Flags::READONLY, Flags::FAST, Flags::PRECONDITION])
+        .summary("Requires that a lock is held by the grant of this token; in a transaction before any of it runs.")
+        .help(&[
+            "LOCK.ASSERT <key> <token>",
+            "    Fail unless the lock is held by the grant of this token. Inside MULTI, EXEC then runs nothing;",
+            "    a script that calls it ends with the error.",
+        ])
+        .help_after("lock.check")
+        .errors(&["ERR value is not an integer or out of range", "STALE token *"]),
+];
+
+const KEYS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
+
+const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, 3, handler)
+        .categories(&["lock"])
+        .keys(KEYS)
+        .about("lock", "7.2.0", "O(N), N the holders")
+        .syntax("key token")
+}
+
+/// Whether a key is held by the grant of this token. O(n), n the holders.
+fn is_current(tx: &Tx<'_>, key: &[u8], token: i64) -> bool {
+    u64::try_from(token).is_ok_and(|token| ledger::has_grant(tx, key, token))
+}
+
+fn check(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let token = args.int(2)?;
+    reply.integer(i64::from(is_current(tx, &args[1], token)));
+    Ok(())
+}
+
+fn assert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let token = args.int(2)?;
+    if !is_current(tx, &args[1], token) {
+        return Err(ownership::stale(token, ledger::current_grant(tx, &args[1])));
+    }
+    reply.ok();
+    Ok(())
+}

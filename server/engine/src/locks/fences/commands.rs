@@ -1,0 +1,109 @@
+//! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests that have none.
+
+use super::highest::Fences;
+use super::resource::{Resource, TokenSource};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row};
+use lockwheel_resp::Reply;
+
+const TOKEN: CommandError = CommandError::text("ERR token should be greater than 0");
+
+/// The rows of this file.
+pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
+    row("lock.fence", 3, fence)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .about("lock", "7.2.0", "O(log N), N the resources")
+        .summary("Shows a resource a token, which it refuses when it has seen a higher one.")
+        .help(&[
+            "LOCK.FENCE <resource> <token>",
+            "    Show a resource a token: OK, or STALE when it has seen a higher one. What a resource has seen is",
+            "    not among the keys, and outlives FLUSHALL.",
+        ])
+        .help_after("lock.assert")
+        .syntax("resource token")
+        .errors(&[
+            "ERR value is not an integer or out of range",
+            "ERR token should be greater than 0",
+            "STALE token * below *",
+        ]),
+    row("lock.fenceinfo", -1, fence_info)
+        .flags(&[Flags::READONLY])
+        .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
+        .summary("Tells the highest token that a resource has seen, or each of them.")
+        .help(&[
+            "LOCK.FENCEINFO [<resource>]",
+            "    The highest token that a resource has seen, where its tokens come from, and how many it has",
+            "    accepted and refused; without a name, of all resources.",
+        ])
+        .help_after("lock.fence")
+        .syntax("[resource]")
+        .errors(&["ERR syntax error"]),
+    row("lock.fencereset", -1, fence_reset)
+        .flags(&[Flags::WRITE])
+        .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
+        .summary("Forgets what a resource has seen, or all of them.")
+        .help(&["LOCK.FENCERESET [<resource>]", "    Forget what a resource has seen, or all; how many there were."])
+        .help_after("lock.fenceinfo")
+        .syntax("[resource]")
+        .errors(&["ERR syntax error"]),
+];
+
+const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, arity, handler).categories(&["lock"])
+}
+
+fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let token = args.int_in(2, 1, i64::MAX, TOKEN)?;
+    Fences::of_mut(tx).show(&args[1], token)?;
+    reply.ok();
+    Ok(())
+}
+
+/// The resource that a request names, if it names one.
+fn name(args: Args<'_>) -> Result<Option<&[u8]>, CommandError> {
+    match args.from(1) {
+        [] => Ok(None),
+        [name] => Ok(Some(name)),
+        _ => Err(crate::spec::errors::SYNTAX),
+    }
+}
+
+fn fence_info(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let fences = Fences::of(tx);
+    match name(args)? {
+        Some(name) => match fences.get(name) {
+            Some(resource) => write(resource, reply),
+            None => reply.null(),
+        },
+        None => {
+            let all = fences.iter();
+            reply.map(all.len());
+            for (name, resource) in all {
+                reply.bulk(name);
+                write(resource, reply);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(resource: &Resource, reply: &mut dyn Reply) {
+    reply.map(4);
+    reply.bulk(b"highest");
+    reply.integer(resource.highest);
+    reply.bulk(b"source");
+    match resource.source.map(TokenSource::name) {
+        Some(source) => reply.bulk(source.as_bytes()),
+        None => reply.null(),
+    }
+    for (name, count) in [("accepted", resource.accepted), ("refused", resource.refused)] {
+        reply.bulk(name.as_bytes());
+        reply.integer(count as i64);
+    }
+}
+
+fn fence_reset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let name = name(args)?;
+    reply.integer(Fences::of_mut(tx).forget(name) as i64);
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! `LOCK.MRELEASE`: gives back one hold of each of several locks.
+
+use super::options;
+use super::ownership;
+use super::redisson::WRITE_SUFFIX;
+use super::release::{self, NOT_HELD};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use lockwheel_resp::Reply;
+use std::collections::BTreeMap;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, release as DataHandler)
+    .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
+    .categories(&["lock"])
+    .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::DELETE])])
+    .about("lock", "7.2.0", "O(N log N), N the keys")
+    .summary("Gives back one hold of each of several locks, or none when the owner does not hold all of them.")
+    .help(&[
+        "LOCK.MRELEASE <numkeys> <key> [<key> ...] <owner>",
+        "    Give back one hold of each lock, or none when the owner does not hold all; the holds left of each.",
+    ])
+    .help_after("lock.release")
+    .syntax("numkeys key [key ...] owner")
+    .errors(&[
+        "ERR syntax error",
+        "ERR numkeys should be greater than 0",
+        "ERR value is not an integer or out of range",
+        "ERR invalid owner",
+        "ERR hash value is not an integer",
+        "NOTHELD this owner does not hold the lock",
+        "LOCKLOST this owner's hold with grant *",
+        "LOCKMODE the key holds a read-write lock",
+        "LOCKMODE this owner holds the lock in both modes",
+    ])];
+
+fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let count = options::numkeys(args, 1)?;
+    if args.len() != count + 3 {
+        return Err(errors::SYNTAX);
+    }
+    let (keys, owner) = (&args.from(2)[..count], ownership::check_owner(&args[count + 2])?);
+    let writer = [owner, WRITE_SUFFIX].concat();
+    check_all(tx, keys, owner, &writer)?;
+    reply.array(count);
+    for key in keys {
+        let held = release::held(tx, key, owner, &writer)?;
+        let left = (held.holds - 1).max(0);
+        release::leave(tx, key, &held, left)?;
+        reply.integer(left);
+    }
+    Ok(())
+}
+
+/// Requires that the owner holds each lock as often as it is named: an error changes nothing.
+fn check_all(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], writer: &[u8]) -> Result<(), CommandError> {
+    let mut times: BTreeMap<&[u8], i64> = BTreeMap::new();
+    for key in keys {
+        let times = times.entry(key).or_default();
+        *times += 1;
+        if release::held(tx, key, owner, writer)?.holds.max(1) < *times {
+            return Err(NOT_HELD);
+        }
+    }
+    Ok(())
+}

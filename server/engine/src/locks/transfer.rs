@@ -1,0 +1,113 @@
+//! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
+
+use super::ledger::{self, ReleaseCause};
+use super::options;
+use super::ownership;
+use super::redisson::{WRITE_SUFFIX, read_lease_key};
+use super::release;
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::{Hash, IntText};
+use lockwheel_resp::{Reply, number};
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, transfer as DataHandler)
+    .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+    .about("lock", "7.2.0", "O(N), N the holds that are transferred")
+    .summary("Gives the holds of an owner to another; the token of the new grant.")
+    .help(&[
+        "LOCK.TRANSFER <key> <from> <to> [PX <milliseconds>] [TOKEN <token>]",
+        "    Give the holds of one owner to another, whose token this answers; TOKEN: only that grant's.",
+        "    The lease stays as it is, or is set by PX.",
+    ])
+    .help_after("lock.renew")
+    .syntax("key from to [PX milliseconds] [TOKEN token]")
+    .errors(&[
+        "ERR syntax error",
+        "ERR invalid owner",
+        "ERR value is not an integer or out of range",
+        "ERR invalid expire time in 'lock.transfer' command",
+        "ERR hash value is not an integer",
+        "ERR increment or decrement would overflow",
+        "NOTHELD this owner does not hold the lock",
+        "LOCKLOST this owner's hold with grant *",
+        "STALE token *",
+        "LOCKMODE the key holds a read-write lock",
+        "LOCKMODE this owner holds the lock in both modes",
+    ])];
+
+/// The options of a transfer: the lease, and the token of the expected hold.
+fn options(tx: &Tx<'_>, args: Args<'_>) -> Result<(Option<i64>, Option<i64>), CommandError> {
+    let (mut lease, mut token) = (None, None);
+    for at in (4..args.len()).step_by(2) {
+        let is_again = if args.is(at, "px") {
+            let ms = options::lease_ms(tx, args, at, "lock.transfer")?;
+            std::mem::replace(&mut lease, ms).is_some()
+        } else {
+            token.replace(options::token(args, at)?).is_some()
+        };
+        if is_again {
+            return Err(errors::SYNTAX);
+        }
+    }
+    Ok((lease, token))
+}
+
+fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let (from, to) = (ownership::check_owner(&args[2])?, ownership::check_owner(&args[3])?);
+    let (lease_ms, token) = options(tx, args)?;
+    let writer = [from, WRITE_SUFFIX].concat();
+    let held = release::held(tx, key, from, &writer)?;
+    if let Some(token) = token {
+        ownership::check_token(tx, key, held.field, token)?;
+    }
+    let is_writer = held.field != from;
+    let field = if is_writer { [to, WRITE_SUFFIX].concat() } else { to.to_vec() };
+    let already = if from == to { 0 } else { count(tx, key, &field)? };
+    let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
+    if held.has_mode && !is_writer {
+        move_read_leases(tx, key, (from, to), held.holds, already);
+    }
+    let token = put(tx, key, held.field, &field, holds)?;
+    if let Some(lease_ms) = lease_ms {
+        tx.set_deadline(key, tx.now().wall_ms().saturating_add(lease_ms));
+        tx.changed(key, events::EXPIRE);
+    }
+    reply.integer(token as i64);
+    Ok(())
+}
+
+/// The hold count of a field, 0 when it is not there.
+fn count(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) -> Result<i64, CommandError> {
+    let Some(hash) = tx.read::<Hash>(key)? else { return Ok(0) };
+    let count = hash.get(field).map(|count| number::parse_i64(count).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER));
+    Ok(count.transpose()?.unwrap_or(0))
+}
+
+/// Puts the holds of one field into another; the number of the new grant.
+fn put(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8], holds: i64) -> Result<u64, CommandError> {
+    let at = tx.write_or_new::<Hash>(key)?.at;
+    ledger::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
+    let edit = tx.write_or_new::<Hash>(key)?;
+    edit.value.remove(from);
+    edit.value.set(to, &IntText::new(holds), edit.encodings);
+    let token = ledger::acquired(tx, at, key, to, false).token;
+    tx.changed(key, events::HDEL);
+    tx.changed(key, events::HINCRBY);
+    Ok(token)
+}
+
+/// The leases of read holds stand in keys that name their owner, after those that the new owner has.
+fn move_read_leases(tx: &mut Tx<'_>, key: &[u8], (from, to): (&[u8], &[u8]), holds: i64, already: i64) {
+    if from == to {
+        return;
+    }
+    for n in 1..=holds {
+        if !tx.rename(&read_lease_key(key, from, n), &read_lease_key(key, to, already + n)) {
+            break;
+        }
+    }
+}

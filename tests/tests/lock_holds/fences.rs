@@ -1,0 +1,86 @@
+//! Tokens that are checked: by LOCK.CHECK and LOCK.ASSERT, and by resources that stand for other systems.
+
+use lockwheel_tests::ours;
+
+#[test]
+fn a_token_is_checked_against_the_grants_of_a_lock() {
+    let mut s = ours::manual_scenario();
+    s.check("LOCK.CHECK l 1", ":0").check("LOCK.ASSERT l 1", "-STALE token 1, current none");
+    s.run("LOCK.ACQUIRE l a PX 1000");
+    s.check("LOCK.CHECK l 1", ":1").check("LOCK.ASSERT l 1", "+OK");
+    for stale in ["0", "2", "-1", "9223372036854775807", "-9223372036854775808"] {
+        s.check(&format!("LOCK.CHECK l {stale}"), ":0");
+        s.check(&format!("LOCK.ASSERT l {stale}"), &format!("-STALE token {stale}, current 1"));
+    }
+    s.check("LOCK.CHECK l x", "-ERR value is not an integer or out of range");
+    s.run("CLOCK.ADVANCE 1000");
+    s.check("LOCK.CHECK l 1", ":0").check("RPUSH other x", ":1").check("LOCK.CHECK other 1", ":0");
+    s.run("HSET rw mode read a 1 b 1");
+    s.check("LOCK.CHECK rw 2", ":0");
+}
+
+#[test]
+fn a_transaction_whose_token_is_stale_runs_nothing() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a PX 1000");
+    for line in ["MULTI", "SET k 1", "LOCK.ASSERT l 1"] {
+        s.run(line);
+    }
+    s.check("EXEC", "[+OK, +OK]").run("CLOCK.ADVANCE 1000");
+    s.run("LOCK.ACQUIRE l b");
+    for line in ["WATCH k", "MULTI", "SET k 2", "LOCK.ASSERT l 1", "SET k 3"] {
+        s.run(line);
+    }
+    s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1, current 2");
+    s.check("GET k", "\"1\"").check("EXEC", "-ERR EXEC without MULTI");
+    // It holds what was so before the transaction; within, it is a command like others.
+    for line in ["MULTI", "LOCK.RELEASE l b", "LOCK.ASSERT l 2", "SET k 4"] {
+        s.run(line);
+    }
+    s.check("EXEC", "[:0, -STALE token 2, current none, +OK]").check("GET k", "\"4\"");
+}
+
+#[test]
+fn a_script_whose_token_is_stale_ends_with_the_error() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a");
+    let script = "redis.call('LOCK.ASSERT', KEYS[1], ARGV[1]) return redis.call('SET', 'k', 'v')";
+    s.check(&format!("EVAL \"{script}\" 1 l 1"), "+OK").check("DEL k", ":1");
+    s.check_that(&format!("EVAL \"{script}\" 1 l 7"), |reply| {
+        reply.to_string().starts_with("-STALE token 7, current 1")
+    });
+    s.check("EXISTS k", ":0");
+    s.check("EVAL \"return redis.pcall('LOCK.ASSERT', 'l', 7)\" 0", "-STALE token 7, current 1");
+}
+
+#[test]
+fn a_resource_takes_no_token_below_the_highest() {
+    let mut s = ours::manual_scenario();
+    s.check("LOCK.FENCE disk 5", "+OK").check("LOCK.FENCE disk 5", "+OK").check("LOCK.FENCE disk 7", "+OK");
+    s.check("LOCK.FENCE disk 6", "-STALE token 6 below 7");
+    for bad in ["0", "-1", "-9223372036854775808"] {
+        s.check(&format!("LOCK.FENCE disk {bad}"), "-ERR token should be greater than 0");
+    }
+    s.check("LOCK.FENCE disk x", "-ERR value is not an integer or out of range");
+    s.check("FLUSHALL", "+OK").check("SELECT 1", "+OK");
+    s.check("LOCK.FENCE disk 6", "-STALE token 6 below 7").check("DBSIZE", ":0");
+    s.check("LOCK.FENCE atlas 9223372036854775807", "+OK");
+    let disk = r#"["highest", :7, "source", (nil), "accepted", :3, "refused", :2]"#;
+    s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
+    s.check_that("LOCK.FENCEINFO", |all| {
+        let text = all.to_string();
+        text.find("atlas").expect("it is there") < text.find("disk").expect("it is there")
+    });
+    s.check("LOCK.FENCEINFO none", "(nil)").check("LOCK.FENCEINFO a b", "-ERR syntax error");
+    s.check("LOCK.FENCERESET none", ":0").check("LOCK.FENCERESET disk", ":1");
+    s.check("LOCK.FENCE disk 1", "+OK").check("LOCK.FENCERESET", ":2");
+    s.check3("LOCK.FENCEINFO", "[]", "{}").check("LOCK.FENCERESET a b", "-ERR syntax error");
+    s.check("LOCK.FENCE disk 2", "+OK").check("CONTROL.RESET", "+OK").check("LOCK.FENCEINFO disk", "(nil)");
+}
+
+/// A flat map as RESP3 shows it.
+fn as_map(flat: &str) -> String {
+    let words: Vec<&str> = flat[1..flat.len() - 1].split(", ").collect();
+    let pairs: Vec<String> = words.chunks(2).map(|pair| format!("{}: {}", pair[0], pair[1])).collect();
+    format!("{{{}}}", pairs.join(", "))
+}

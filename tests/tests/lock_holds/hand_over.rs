@@ -1,0 +1,136 @@
+//! A hold that ends or changes hands by another's command: LOCK.TRANSFER, FORCEUNLOCK, MRELEASE, CANCEL.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+use lockwheel_tests::ours;
+
+/// Two threads of one Redisson client.
+const T1: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+const T2: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:2";
+
+#[test]
+fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
+    let mut s = ours::manual_scenario();
+    s.run("CLOCK.SET 5000000");
+    s.run("LOCK.ACQUIRE l a PX 5000");
+    s.run("LOCK.ACQUIRE l a PX 5000");
+    s.check("LOCK.TRANSFER l b c", "-NOTHELD this owner does not hold the lock");
+    s.check("LOCK.TRANSFER l a b TOKEN 7", "-STALE token 7, current 1");
+    s.check("LOCK.TRANSFER l a b TOKEN 1", ":2").check("HGET l b", "\"2\"").check("HLEN l", ":1").check("PTTL l", ":5000");
+    s.check("LOCK.CHECK l 1", ":0").check("LOCK.CHECK l 2", ":1");
+    s.check(
+        "LOCK.RELEASE l a",
+        "-LOCKLOST this owner's hold with grant 1 transferred at 5000000, current grant 2",
+    );
+    s.check("LOCK.TRANSFER l b mode", "-ERR invalid owner").check("LOCK.TRANSFER l b c PX 0", INVALID_LEASE);
+    s.check("LOCK.TRANSFER l b c PX", "-ERR syntax error").check("LOCK.TRANSFER l b c FOO 1", "-ERR syntax error");
+    s.check("LOCK.TRANSFER l b c PX 1 PX 1", "-ERR syntax error");
+    s.check(&format!("LOCK.TRANSFER l b {T1} PX 9000"), ":3").check("PTTL l", ":9000");
+    // Redisson's own thread can now unlock it.
+    let unlock = "if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return nil end \
+                  return redis.call('hincrby', KEYS[1], ARGV[1], -1)";
+    s.check(&format!("EVAL \"{unlock}\" 1 l {T1}"), ":1");
+    s.check(&format!("LOCK.TRANSFER l {T1} {T1}"), ":4").check("LOCK.CHECK l 3", ":0");
+    s.check("RPUSH list x", ":1").check("LOCK.TRANSFER list a b", WRONG_TYPE);
+}
+
+const INVALID_LEASE: &str = "-ERR invalid expire time in 'lock.transfer' command";
+const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+
+#[test]
+fn a_read_hold_is_transferred_with_the_keys_of_its_leases() {
+    let mut s = ours::manual_scenario();
+    s.run(&format!("HSET l mode read {T1} 2 {T2} 1"));
+    for (owner, n) in [(T1, 1), (T1, 2), (T2, 1)] {
+        s.run(&format!("SET {{l}}:{owner}:rwlock_timeout:{n} 1 PX {n}000"));
+    }
+    s.check(&format!("LOCK.TRANSFER l {T1} {T2}"), ":3");
+    s.check(&format!("HMGET l mode {T2}"), "[\"read\", \"3\"]").check("HLEN l", ":2");
+    for (n, ttl) in [(1, 1000), (2, 1000), (3, 2000)] {
+        s.check(&format!("PTTL {{l}}:{T2}:rwlock_timeout:{n}"), &format!(":{ttl}"));
+    }
+    s.check("DBSIZE", ":4");
+    s.run("HSET w mode write a:write 1");
+    s.check_that("LOCK.TRANSFER w a b", |token| token.to_string().starts_with(':'));
+    s.check("HMGET w mode b:write", "[\"write\", \"1\"]").check("HLEN w", ":2");
+}
+
+#[test]
+fn who_waits_in_the_new_owners_name_is_served() {
+    let mut server = Simulation::new(Config::default(), 7);
+    let [main, waiter, other] = [0; 3].map(|_| server.connect());
+    server.ask(main, "LOCK.ACQUIRE l a");
+    server.send(other, "LOCK.ACQUIRE l c BLOCK 0");
+    server.send(waiter, "LOCK.ACQUIRE l b BLOCK 0");
+    assert_eq!(server.ask(main, "LOCK.TRANSFER l a b"), ":2\r\n");
+    assert!(server.read(waiter).contains("$5\r\nholds\r\n:2"));
+    assert_eq!(server.read(other), "");
+}
+
+#[test]
+fn a_lock_is_taken_from_its_holders() {
+    let mut s = ours::manual_scenario();
+    s.run("CLOCK.SET 5000000");
+    s.check("LOCK.FORCEUNLOCK l", ":0");
+    s.run("LOCK.ACQUIRE l a");
+    s.check("LOCK.FORCEUNLOCK l TOKEN 2", ":0").check("LOCK.FORCEUNLOCK l OWNER b", ":0");
+    s.check("LOCK.FORCEUNLOCK l OWNER", "-ERR syntax error");
+    s.check("LOCK.FORCEUNLOCK l OWNER a TOKEN 1", "-ERR syntax error");
+    s.check("LOCK.FORCEUNLOCK l TOKEN x", "-ERR value is not an integer or out of range");
+    s.on("redisson").run("SUBSCRIBE redisson_lock__channel:{l}");
+    s.check("LOCK.FORCEUNLOCK l OWNER a REASON 'by hand'", ":1").check("EXISTS l", ":0");
+    let told = "-LOCKLOST this owner's hold with grant 1 forced at 5000000, current grant none";
+    s.check("LOCK.RELEASE l a", told);
+    s.on("redisson").expect_push(r#"["message", "redisson_lock__channel:{l}", "0"]"#);
+    s.check_that("LOCK.ACQUIRE l b", |granted| granted.to_string().contains("\"forced\""));
+    s.check("LOCK.FORCEUNLOCK l TOKEN 2", ":1").check("SET text b NX PX 1000", "+OK");
+    s.check("LOCK.FORCEUNLOCK text OWNER c", ":0").check("LOCK.FORCEUNLOCK text", ":1").check("EXISTS text", ":0");
+    s.check("RPUSH list x", ":1").check("LOCK.FORCEUNLOCK list", WRONG_TYPE);
+}
+
+#[test]
+fn one_reader_is_evicted_and_the_others_stay() {
+    let mut s = ours::manual_scenario();
+    s.run(&format!("HSET l mode read {T1} 2 {T2} 1"));
+    for (owner, n) in [(T1, 1), (T1, 2), (T2, 1)] {
+        s.run(&format!("SET {{l}}:{owner}:rwlock_timeout:{n} 1 PX {n}000"));
+    }
+    s.check(&format!("LOCK.FORCEUNLOCK l OWNER {T1}"), ":1").check("DBSIZE", ":2");
+    s.check(&format!("HMGET l mode {T2}"), "[\"read\", \"1\"]").check("HLEN l", ":2");
+    s.check("LOCK.FORCEUNLOCK l", ":1").check("DBSIZE", ":0");
+    s.run("HSET both mode write a:write 1 a 2 b 1");
+    s.check("LOCK.FORCEUNLOCK both OWNER a", ":2").check("HMGET both mode b", "[\"read\", \"1\"]");
+}
+
+#[test]
+fn several_locks_are_released_together_or_not_at_all() {
+    let mut s = ours::manual_scenario();
+    for lock in ["x", "y", "y"] {
+        s.run(&format!("LOCK.ACQUIRE {lock} a"));
+    }
+    s.check("LOCK.MRELEASE 3 x y z a", "-NOTHELD this owner does not hold the lock").check("DBSIZE", ":2");
+    s.check("LOCK.MRELEASE 2 x x a", "-NOTHELD this owner does not hold the lock").check("DBSIZE", ":2");
+    s.check("LOCK.MRELEASE 2 x a", "-ERR syntax error").check("LOCK.MRELEASE 1 x y a", "-ERR syntax error");
+    s.check("LOCK.MRELEASE 0 x a", "-ERR numkeys should be greater than 0");
+    s.check("LOCK.MRELEASE 9223372036854775807 x a", "-ERR syntax error");
+    s.check("LOCK.MRELEASE 3 y x y a", "[:1, :0, :0]").check("DBSIZE", ":0");
+}
+
+#[test]
+fn a_wait_is_cancelled_by_its_owner_s_name() {
+    let mut server = Simulation::new(Config::default(), 7);
+    let [main, one, two, other, list] = [0; 5].map(|_| server.connect());
+    server.ask(main, "LOCK.ACQUIRE l a");
+    server.send(one, "LOCK.ACQUIRE l b BLOCK 0");
+    server.send(other, "LOCK.ACQUIRE l c BLOCK 0");
+    server.send(two, "LOCK.ACQUIRE l b BLOCK 0");
+    server.send(list, "BLPOP l 0");
+    assert_eq!(server.ask(main, "LOCK.CANCEL l x"), ":0\r\n");
+    assert_eq!(server.ask(main, "LOCK.CANCEL m b"), ":0\r\n");
+    assert_eq!(server.ask(main, "LOCK.CANCEL l b"), ":2\r\n");
+    for cancelled in [one, two] {
+        assert_eq!(server.read(cancelled), "-UNBLOCKED wait ended by LOCK.CANCEL\r\n");
+    }
+    assert_eq!(server.ask(main, "LOCK.RELEASE l a"), ":0\r\n");
+    assert!(server.read(other).contains("token"));
+}

@@ -1,0 +1,4 @@
+//! What a hold of a native lock is beyond its key: fences, transfer, eviction, cancelled waits.
+
+mod fences;
+mod hand_over;
