@@ -16,14 +16,18 @@ fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
     s.run("LOCK.ACQUIRE l a PX 5000");
     s.check("LOCK.TRANSFER l b c", "-NOTHELD this owner does not hold the lock");
     s.check("LOCK.TRANSFER l a b TOKEN 7", "-STALE token 7, current 1");
-    s.check("LOCK.TRANSFER l a b TOKEN 1", ":2").check("HGET l b", "\"2\"").check("HLEN l", ":1").check("PTTL l", ":5000");
+    s.check("LOCK.TRANSFER l a b TOKEN 1", ":2")
+        .check("HGET l b", "\"2\"")
+        .check("HLEN l", ":1")
+        .check("PTTL l", ":5000");
     s.check("LOCK.CHECK l 1", ":0").check("LOCK.CHECK l 2", ":1");
     s.check(
         "LOCK.RELEASE l a",
         "-LOCKLOST this owner's hold with grant 1 transferred at 5000000, current grant 2",
     );
     s.check("LOCK.TRANSFER l b mode", "-ERR invalid owner").check("LOCK.TRANSFER l b c PX 0", INVALID_LEASE);
-    s.check("LOCK.TRANSFER l b c PX", "-ERR syntax error").check("LOCK.TRANSFER l b c FOO 1", "-ERR syntax error");
+    s.check("LOCK.TRANSFER l b c PX", "-ERR syntax error")
+        .check("LOCK.TRANSFER l b c FOO 1", "-ERR syntax error");
     s.check("LOCK.TRANSFER l b c PX 1 PX 1", "-ERR syntax error");
     s.check(&format!("LOCK.TRANSFER l b {T1} PX 9000"), ":3").check("PTTL l", ":9000");
     // Redisson's own thread can now unlock it.
@@ -84,7 +88,9 @@ fn a_lock_is_taken_from_its_holders() {
     s.on("redisson").expect_push(r#"["message", "redisson_lock__channel:{l}", "0"]"#);
     s.check_that("LOCK.ACQUIRE l b", |granted| granted.to_string().contains("\"forced\""));
     s.check("LOCK.FORCEUNLOCK l TOKEN 2", ":1").check("SET text b NX PX 1000", "+OK");
-    s.check("LOCK.FORCEUNLOCK text OWNER c", ":0").check("LOCK.FORCEUNLOCK text", ":1").check("EXISTS text", ":0");
+    s.check("LOCK.FORCEUNLOCK text OWNER c", ":0")
+        .check("LOCK.FORCEUNLOCK text", ":1")
+        .check("EXISTS text", ":0");
     s.check("RPUSH list x", ":1").check("LOCK.FORCEUNLOCK list", WRONG_TYPE);
 }
 

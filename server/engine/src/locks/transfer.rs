@@ -83,7 +83,8 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 /// The hold count of a field, 0 when it is not there.
 fn count(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) -> Result<i64, CommandError> {
     let Some(hash) = tx.read::<Hash>(key)? else { return Ok(0) };
-    let count = hash.get(field).map(|count| number::parse_i64(count).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER));
+    let count =
+        hash.get(field).map(|count| number::parse_i64(count).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER));
     Ok(count.transpose()?.unwrap_or(0))
 }
 

@@ -115,7 +115,9 @@ fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcom
         run_queued(engine, slot, *command, request, &mut Writer::new(&mut answer, Protocol::Resp2));
         if let Some(error) = answer.strip_prefix(b"-") {
             let reason = error.trim_ascii_end();
-            return Err(CommandError::new([b"EXECABORT Transaction discarded because of: ", reason].concat()));
+            return Err(CommandError::new(
+                [b"EXECABORT Transaction discarded because of: ", reason].concat(),
+            ));
         }
     }
     Ok(())

@@ -64,9 +64,10 @@ impl LockLedger {
     pub(super) fn has_grant(&self, db: usize, key: &[u8], mark: Mark, number: u64) -> bool {
         match Marked::read(mark) {
             Marked::One(grant) => grant.number == number,
-            Marked::Several => {
-                self.owners.get(db, key).is_some_and(|owners| owners.values().any(|grant| grant.number == number))
-            }
+            Marked::Several => self
+                .owners
+                .get(db, key)
+                .is_some_and(|owners| owners.values().any(|grant| grant.number == number)),
         }
     }
 
