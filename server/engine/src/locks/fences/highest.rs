@@ -54,7 +54,6 @@ impl Fences {
 
     /// A lock was granted with this token, which has passed [`Fences::check`]: a lower one is refused from now on.
     /// O(log n).
-    /// now on. O(log n).
     pub(in crate::locks) fn raise(tx: &mut Tx<'_>, name: &[u8], token: i64, source: TokenSource) {
         let resource = Fences::of_mut(tx).resource(name);
         resource.source = Some(source);
