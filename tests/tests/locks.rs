@@ -256,3 +256,24 @@ fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
     }
     s.check("LOCK.ACQUIRE l a MAXHOLDS 0", "-ERR value is out of range, must be positive");
 }
+
+#[test]
+fn who_has_a_higher_priority_is_served_before_those_who_came_earlier() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a");
+    let waiters =
+        [("b", 0i64), ("c", 5), ("d", -9223372036854775808), ("e", 5), ("f", 9223372036854775807), ("g", 0)];
+    for (n, (name, priority)) in waiters.into_iter().enumerate() {
+        let said = if priority == 0 { String::new() } else { format!(" PRIORITY {priority}") };
+        s.on(name).send(&format!("LOCK.ACQUIRE l {name} BLOCK 0{said}"));
+        s.check(&format!("AWAIT.WAITERS l {}", n + 1), ":1");
+    }
+    for (n, name) in ["f", "c", "e", "b", "g", "d"].into_iter().enumerate() {
+        s.check(
+            &format!("LOCK.RELEASE l {}", if n == 0 { "a" } else { ["f", "c", "e", "b", "g"][n - 1] }),
+            ":0",
+        );
+        expect_granted!(s.on(name), n as i64 + 2, 1, 30000, 0, "released");
+    }
+    s.check("LOCK.ACQUIRE l x PRIORITY y", "-ERR value is not an integer or out of range");
+}

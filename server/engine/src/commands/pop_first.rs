@@ -38,7 +38,7 @@ pub(super) trait Pop: Typed + Debug + 'static {
 
 /// The class of waiters for a type of value, of which each takes elements for itself.
 pub(super) const fn class_of(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
-    WaitClass { name, accepts, asking: Asking::InOrder, out_of_turn: None, counts: true }
+    WaitClass { name, line: name, accepts, asking: Asking::InOrder, out_of_turn: None, counts: true }
 }
 
 /// Reports what was taken, at least one element.

@@ -5,7 +5,7 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, Request, Slot};
-use crate::keyspace::{ReadyKey, Waiter};
+use crate::keyspace::{Place, ReadyKey, Waiter};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -16,7 +16,8 @@ impl Engine {
     /// Parks a request until one of its keys is ready or its timeout passes.
     pub(crate) fn block(&mut self, slot: Slot, command: CommandId, request: Request, unfinished: Unfinished) {
         let Unfinished { wait, took_ns } = unfinished;
-        let arrival = self.keyspace.waiters.next_ticket();
+        let rank = if let Retry::OnKeys(on) = &wait.retry { on.rank } else { 0 };
+        let place = Place { rank, arrival: self.keyspace.waiters.next_ticket() };
         let session = self.sessions.get_mut(slot);
         let (id, db) = (session.id, session.db);
         let mut held = HeldState::new(session.delivery.buffers());
@@ -26,8 +27,8 @@ impl Engine {
                 let argv = request.argv();
                 for &key in &on.keys {
                     let label = on.label.map_or(&[][..], |label| argv[label]).into();
-                    let waiter = Waiter { id, class: on.class.name, label };
-                    self.keyspace.add_waiter(db, argv[key], arrival, waiter);
+                    let waiter = Waiter { id, class: on.class.name, line: on.class.line, label };
+                    self.keyspace.add_waiter(db, argv[key], place, waiter);
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
@@ -44,8 +45,7 @@ impl Engine {
         });
         let since_ms = self.time.now.monotonic_ms();
         let Wait { retry, null, .. } = *wait;
-        let blocked =
-            Blocked { command, request, held, retry, null, timeout, arrival, db, since_ms, took_ns };
+        let blocked = Blocked { command, request, held, retry, null, timeout, place, db, since_ms, took_ns };
         self.parked.insert(id, blocked);
         self.sessions.get_mut(slot).blocked = true;
         self.watch_idle(slot);
@@ -75,15 +75,16 @@ impl Engine {
     fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
         let argv = blocked.request.argv();
         for &key in &on.keys {
-            self.keyspace.remove_waiter(blocked.db, argv[key], blocked.arrival);
+            self.keyspace.remove_waiter(blocked.db, argv[key], blocked.place);
             // Waiters behind it may now be served.
             if on.class.asking == Asking::InOrder {
                 self.keyspace.waiters.signal(blocked.db, argv[key]);
             }
         }
+        on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv));
     }
 
-    /// Retries the waiters of signalled keys, in order of arrival, until none is served.
+    /// Retries the waiters of signalled keys, in the order of their places, until none is served.
     pub(crate) fn serve_ready(&mut self) {
         while let Some(ready) = self.keyspace.waiters.next_ready() {
             self.serve_key(&ready);
@@ -91,23 +92,23 @@ impl Engine {
     }
 
     fn serve_key(&mut self, ready: &ReadyKey) {
-        // The classes that are skipped: the key is not of their type, or did not serve their first waiter.
+        // The lines that are skipped: the key is not of their type, or did not serve their first waiter.
         let mut passed_over: SmallVec<[&str; 4]> = SmallVec::new();
         let mut out_of_turn = None;
-        let mut after = 0;
-        while let Some((arrival, waiter)) =
-            self.keyspace.waiters.next_after(ready, after, |class| !passed_over.contains(&class))
+        let mut after = Place::FRONT;
+        while let Some((place, waiter)) =
+            self.keyspace.waiters.next_after(ready, after, |line| !passed_over.contains(&line))
         {
-            after = arrival;
+            after = place;
             let id = waiter.id;
             let Some(class) = self.class_of(id) else { continue };
             // The key may be gone again, or of another type: it is signalled once more when that changes.
             if !(class.accepts)(self.keyspace.tx(ready.db, self.time.now).peek(&ready.key)) {
-                passed_over.push(class.name);
+                passed_over.push(class.line);
                 continue;
             }
             if self.is_still_there(id) && !self.retry(id) && class.asking == Asking::InOrder {
-                passed_over.push(class.name);
+                passed_over.push(class.line);
                 out_of_turn = out_of_turn.or(class.out_of_turn);
             }
         }

@@ -1,6 +1,7 @@
 //! The requests of blocked clients.
 
 use crate::clients::{HeldState, Request};
+use crate::keyspace::Place;
 use crate::spec::{CommandId, Null};
 use crate::timers::TimerKey;
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ pub(crate) struct Blocked<R> {
     /// The answer on timeout.
     pub(super) null: Null,
     pub(super) timeout: Option<TimerKey>,
-    /// Its place in the order of arrival.
-    pub(super) arrival: u64,
+    /// Its place in the queues of its keys.
+    pub(super) place: Place,
     /// Its database.
     pub(super) db: usize,
     /// When it began, on the monotonic clock in milliseconds.

@@ -50,7 +50,7 @@ pub use rng::Rng;
 pub use subscriber::{Context, Subscriber};
 pub use tx::{Tx, WrongType};
 pub use typed::Typed;
-pub use waiters::{ReadyKey, Waiter, WaiterId, Waiters};
+pub use waiters::{Place, ReadyKey, Waiter, WaiterId, Waiters};
 pub use watches::Watches;
 pub use write::Edit;
 

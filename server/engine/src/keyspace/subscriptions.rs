@@ -9,7 +9,7 @@ use super::event::{Event, EventClasses};
 use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::subscriber::{Context, Subscriber, Subscription};
-use super::waiters::Waiter;
+use super::waiters::{Place, Waiter};
 use std::any::Any;
 
 impl Keyspace {
@@ -32,14 +32,14 @@ impl Keyspace {
     }
 
     /// Puts a waiter at its place in the queue of a key. O(log n).
-    pub fn add_waiter(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
-        self.waiters.add(db, key, arrival, waiter);
+    pub fn add_waiter(&mut self, db: usize, key: &[u8], place: Place, waiter: Waiter) {
+        self.waiters.add(db, key, place, waiter);
         self.note_interests();
     }
 
     /// Removes it from that queue. O(log n).
-    pub fn remove_waiter(&mut self, db: usize, key: &[u8], arrival: u64) {
-        self.waiters.remove(db, key, arrival);
+    pub fn remove_waiter(&mut self, db: usize, key: &[u8], place: Place) {
+        self.waiters.remove(db, key, place);
         self.note_interests();
     }
 

@@ -5,6 +5,10 @@ use crate::time::{Now, Over};
 use crate::values::{Encodings, Hash, Str, Value};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+
+fn place(arrival: u64) -> Place {
+    Place { rank: 0, arrival }
+}
 use std::num::NonZeroU64;
 
 fn at(wall_ms: i64) -> Now {
@@ -81,9 +85,9 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     let mut keyspace = keyspace();
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
-    let arrival = keyspace.waiters.next_ticket();
-    let waiter = Waiter { id: 1, class: "list", label: Box::default() };
-    keyspace.add_waiter(0, b"other", arrival, waiter);
+    let place = place(keyspace.waiters.next_ticket());
+    let waiter = Waiter { id: 1, class: "list", line: "list", label: Box::default() };
+    keyspace.add_waiter(0, b"other", place, waiter);
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
     assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
@@ -164,8 +168,8 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     keyspace.tx(0, at(0)).copy(b"c", 1, b"d");
     keyspace.tx(0, at(0)).delete(b"c");
     assert_eq!(told(&mut keyspace), ["c true false to d by Engine None", "Command true of c by Engine None"]);
-    let arrival = keyspace.waiters.next_ticket();
-    keyspace.add_waiter(0, b"w", arrival, Waiter { id: 1, class: "list", label: Box::default() });
+    let place = place(keyspace.waiters.next_ticket());
+    keyspace.add_waiter(0, b"w", place, Waiter { id: 1, class: "list", line: "list", label: Box::default() });
     put(&mut keyspace, b"w");
     keyspace.tx(0, at(0)).delete(b"w");
     put(&mut keyspace, b"w");
@@ -175,7 +179,7 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
         told(&mut keyspace),
         ["Command false of w by Engine None", "set e by Engine None", "flushed 1 1  by Engine None"]
     );
-    keyspace.remove_waiter(0, b"w", arrival);
+    keyspace.remove_waiter(0, b"w", place);
     put(&mut keyspace, b"w");
     keyspace.tx(0, at(0)).delete(b"w");
     assert!(told(&mut keyspace).is_empty());
@@ -243,9 +247,14 @@ fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
     keyspace.watch(0, b"k", 1);
     assert_eq!(keyspace.interests, Interests::KEYS);
     keyspace.unwatch(0, b"k", 1);
-    keyspace.add_waiter(0, b"k", 1, Waiter { id: 1, class: "list", label: Box::default() });
+    keyspace.add_waiter(
+        0,
+        b"k",
+        place(1),
+        Waiter { id: 1, class: "list", line: "list", label: Box::default() },
+    );
     assert_eq!(keyspace.interests, Interests::KEYS.with(Interests::VALUES));
-    keyspace.remove_waiter(0, b"k", 1);
+    keyspace.remove_waiter(0, b"k", place(1));
     assert_eq!(keyspace.interests, Interests::NONE);
     keyspace.set_published(EventClasses::parse(b"K$").unwrap());
     assert_eq!(keyspace.interests, Interests::of_event(events::SET));
@@ -354,19 +363,19 @@ fn a_change_breaks_watches_of_that_key_in_that_database_only() {
 fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     let mut keyspace = keyspace();
     for id in 1..=3 {
-        let arrival = keyspace.waiters.next_ticket();
-        let waiter = Waiter { id, class: "list", label: Box::default() };
-        keyspace.add_waiter(0, b"k", arrival, waiter);
+        let place = place(keyspace.waiters.next_ticket());
+        let waiter = Waiter { id, class: "list", line: "list", label: Box::default() };
+        keyspace.add_waiter(0, b"k", place, waiter);
     }
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
     let ready = ready(&mut keyspace);
     assert_eq!(ready.len(), 1);
-    let first = keyspace.waiters.next_after(&ready[0], 0, |_| true).unwrap();
-    assert_eq!((first.0, first.1.id), (1, 1));
-    assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 2);
-    keyspace.remove_waiter(0, b"k", 2);
-    assert_eq!(keyspace.waiters.next_after(&ready[0], 1, |_| true).unwrap().1.id, 3);
+    let first = keyspace.waiters.next_after(&ready[0], Place::FRONT, |_| true).unwrap();
+    assert_eq!((first.0, first.1.id), (place(1), 1));
+    assert_eq!(keyspace.waiters.next_after(&ready[0], place(1), |_| true).unwrap().1.id, 2);
+    keyspace.remove_waiter(0, b"k", place(2));
+    assert_eq!(keyspace.waiters.next_after(&ready[0], place(1), |_| true).unwrap().1.id, 3);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::effects::Effect;
 use super::keyspace::Keyspace;
 use super::rng::Rng;
 use super::subscriber::{Context, Subscriber};
-use super::waiters::{Waiter, WaiterId};
+use super::waiters::{Place, Waiter, WaiterId};
 use crate::time::Now;
 use crate::values::Encodings;
 
@@ -128,9 +128,14 @@ impl Tx<'_> {
         self.keyspace.subscriber_mut(self.db)
     }
 
-    /// The clients that wait for a key, in order of arrival.
+    /// The clients that wait for a key, in the order of their places.
     pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &Waiter> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
+    }
+
+    /// The place of the first client of a class that waits for a key. O(log n).
+    pub fn first_waiting(&self, key: &[u8], class: &str) -> Option<Place> {
+        self.keyspace.waiters.first_of(self.db, key, class)
     }
 
     /// The labels of the clients that wait for a key, in no particular order, and how many there are.
@@ -138,8 +143,8 @@ impl Tx<'_> {
         self.keyspace.waiters.labels(self.db, key)
     }
 
-    /// The waiters on a key under this label, each with its arrival, in that order.
-    pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (u64, WaiterId)> {
+    /// The waiters on a key under this label, each with its place, in that order.
+    pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (Place, WaiterId)> {
         self.keyspace.waiters.labelled(self.db, key, name)
     }
 }

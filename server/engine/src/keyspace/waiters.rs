@@ -5,6 +5,7 @@ use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 
 /// A client that waits, as the engine numbers it.
 pub type WaiterId = u64;
@@ -18,6 +19,20 @@ pub struct ReadyKey {
     pub key: Box<[u8]>,
 }
 
+/// A place in the queue of a key: by rank, then in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The lower, the further ahead.
+    pub rank: i64,
+    /// Grows with each waiter that arrives.
+    pub arrival: u64,
+}
+
+impl Place {
+    /// Before all waiters: none has arrived so early.
+    pub const FRONT: Self = Place { rank: i64::MIN, arrival: 0 };
+}
+
 /// One waiter in the queue of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiter {
@@ -25,6 +40,8 @@ pub struct Waiter {
     pub id: WaiterId,
     /// The name of the kind of readiness that it waits for.
     pub class: &'static str,
+    /// The name of the line in which its class stands.
+    pub line: &'static str,
     /// The label it waits under, where waiters are looked up by label; else empty.
     pub label: Box<[u8]>,
 }
@@ -44,64 +61,75 @@ pub struct Waiters {
 }
 
 /// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
-/// long its queue is. Each queue is ordered by a number that grows with each arrival.
+/// long its queue is, and the first of a class is found at once. Classes of one line are skipped together.
 #[derive(Debug, Default)]
 struct Queue {
-    lines: Vec<(&'static str, BTreeMap<u64, Waiter>)>,
-    /// The arrivals of labelled waiters, by label.
-    labelled: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
+    classes: Vec<Class>,
+    /// The places of labelled waiters, by label.
+    labelled: BTreeMap<Box<[u8]>, BTreeSet<Place>>,
     /// Bytes of memory of the labels of all who wait.
     label_bytes: usize,
 }
 
+/// The waiters of one class.
+#[derive(Debug)]
+struct Class {
+    name: &'static str,
+    line: &'static str,
+    waiters: BTreeMap<Place, Waiter>,
+}
+
 impl Queue {
-    fn insert(&mut self, arrival: u64, waiter: Waiter) {
+    fn insert(&mut self, place: Place, waiter: Waiter) {
         if !waiter.label.is_empty() {
             self.label_bytes += block(waiter.label.len());
-            self.labelled.entry(waiter.label.clone()).or_default().insert(arrival);
+            self.labelled.entry(waiter.label.clone()).or_default().insert(place);
         }
-        match self.lines.iter_mut().find(|(class, _)| *class == waiter.class) {
-            Some((_, line)) => drop(line.insert(arrival, waiter)),
-            None => self.lines.push((waiter.class, BTreeMap::from([(arrival, waiter)]))),
+        let (name, line) = (waiter.class, waiter.line);
+        match self.classes.iter_mut().find(|class| class.name == name) {
+            Some(class) => drop(class.waiters.insert(place, waiter)),
+            None => self.classes.push(Class { name, line, waiters: BTreeMap::from([(place, waiter)]) }),
         }
     }
 
-    fn remove(&mut self, arrival: u64) {
-        let removed = self.lines.iter_mut().filter_map(|(_, line)| line.remove(&arrival));
+    fn remove(&mut self, place: Place) {
+        let removed = self.classes.iter_mut().filter_map(|class| class.waiters.remove(&place));
         for waiter in removed {
             self.label_bytes -= block(waiter.label.len());
-            if let Some(arrivals) = self.labelled.get_mut(&waiter.label) {
-                arrivals.remove(&arrival);
-                if arrivals.is_empty() {
+            if let Some(places) = self.labelled.get_mut(&waiter.label) {
+                places.remove(&place);
+                if places.is_empty() {
                     self.labelled.remove(&waiter.label);
                 }
             }
         }
-        self.lines.retain(|(_, line)| !line.is_empty());
+        self.classes.retain(|class| !class.waiters.is_empty());
     }
 
     /// Bytes of memory of all of it: of the nodes of its trees about, as if each waiter with a label had the only one
     /// like it. O(classes).
     fn memory(&self) -> usize {
-        let line =
-            |(_, line): &(_, BTreeMap<u64, Waiter>)| of_trees(1, line.len(), size_of::<(u64, Waiter)>());
+        let class = |class: &Class| of_trees(1, class.waiters.len(), size_of::<(Place, Waiter)>());
         let labels = self.labelled.len();
-        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
+        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Place>)>();
         let labelled = of_trees(usize::from(labels > 0), labels, entry_bytes)
-            + of_trees(labels, labels, size_of::<u64>());
-        of_vec(&self.lines) + self.lines.iter().map(line).sum::<usize>() + labelled + 2 * self.label_bytes
+            + of_trees(labels, labels, size_of::<Place>());
+        of_vec(&self.classes)
+            + self.classes.iter().map(class).sum::<usize>()
+            + labelled
+            + 2 * self.label_bytes
     }
 
-    /// The first after `arrival` in the lines of classes that are asked for.
-    fn next_after(&self, arrival: u64, asked: impl Fn(&str) -> bool) -> Option<(u64, &Waiter)> {
-        let lines = self.lines.iter().filter(|(class, _)| asked(class));
-        let heads = lines.filter_map(|(_, line)| line.range(arrival + 1..).next());
-        heads.map(|(&arrival, waiter)| (arrival, waiter)).min_by_key(|(arrival, _)| *arrival)
+    /// The first after a place in the lines that are asked for.
+    fn next_after(&self, place: Place, asked: impl Fn(&str) -> bool) -> Option<(Place, &Waiter)> {
+        let classes = self.classes.iter().filter(|class| asked(class.line));
+        let heads = classes.filter_map(|class| class.waiters.range((Excluded(place), Unbounded)).next());
+        heads.map(|(&place, waiter)| (place, waiter)).min_by_key(|(place, _)| *place)
     }
 
-    /// All, in order of arrival.
-    fn iter(&self) -> impl Iterator<Item = (u64, &Waiter)> {
-        let mut last = 0;
+    /// All, in their order.
+    fn iter(&self) -> impl Iterator<Item = (Place, &Waiter)> {
+        let mut last = Place::FRONT;
         std::iter::from_fn(move || {
             let next = self.next_after(last, |_| true)?;
             last = next.0;
@@ -162,19 +190,19 @@ impl Waiters {
     }
 
     /// Puts a waiter at its place in the queue of a key. O(log n).
-    pub(super) fn add(&mut self, db: usize, key: &[u8], arrival: u64, waiter: Waiter) {
+    pub(super) fn add(&mut self, db: usize, key: &[u8], place: Place, waiter: Waiter) {
         let queue = self.queues.entry((db, key.into())).or_default();
-        let before = if queue.lines.is_empty() { 0 } else { block(key.len()) + queue.memory() };
-        queue.insert(arrival, waiter);
+        let before = if queue.classes.is_empty() { 0 } else { block(key.len()) + queue.memory() };
+        queue.insert(place, waiter);
         self.queue_bytes = self.queue_bytes - before + block(key.len()) + queue.memory();
     }
 
     /// Removes it from that queue. O(log n).
-    pub(super) fn remove(&mut self, db: usize, key: &[u8], arrival: u64) {
+    pub(super) fn remove(&mut self, db: usize, key: &[u8], place: Place) {
         if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
             self.queue_bytes -= queue.memory();
-            queue.remove(arrival);
-            if queue.lines.is_empty() {
+            queue.remove(place);
+            if queue.classes.is_empty() {
                 self.queue_bytes -= block(key.len());
                 self.queues.remove(&DbKeyRef(db, key));
                 give_back(&mut self.queues);
@@ -189,20 +217,26 @@ impl Waiters {
         !self.queues.is_empty() && self.queues.contains_key(&DbKeyRef(db, key))
     }
 
-    /// The queue of a key, in order of arrival.
-    pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (u64, &Waiter)> {
+    /// The queue of a key, in its order.
+    pub fn queue(&self, db: usize, key: &[u8]) -> impl Iterator<Item = (Place, &Waiter)> {
         let queue = if self.queues.is_empty() { None } else { self.queues.get(&DbKeyRef(db, key)) };
         queue.into_iter().flat_map(Queue::iter)
     }
 
-    /// The first waiter on a key after `arrival`, if any, of the classes asked for. O(log n).
+    /// The first waiter on a key after a place, if any, in the lines asked for. O(log n).
     pub fn next_after(
         &self,
         ready: &ReadyKey,
-        arrival: u64,
+        place: Place,
         asked: impl Fn(&str) -> bool,
-    ) -> Option<(u64, &Waiter)> {
-        self.queues.get(&DbKeyRef(ready.db, &ready.key))?.next_after(arrival, asked)
+    ) -> Option<(Place, &Waiter)> {
+        self.queues.get(&DbKeyRef(ready.db, &ready.key))?.next_after(place, asked)
+    }
+
+    /// The place of the first waiter of a class on a key. O(log n).
+    pub(super) fn first_of(&self, db: usize, key: &[u8], class: &str) -> Option<Place> {
+        let classes = &self.queues.get(&DbKeyRef(db, key))?.classes;
+        classes.iter().find(|one| one.name == class)?.waiters.keys().next().copied()
     }
 
     /// The labels that a key is waited for under, in no particular order, and how many there are.
@@ -214,20 +248,20 @@ impl Waiters {
             .map(|label| &**label)
     }
 
-    /// The waiters on a key under this label, each with its arrival, in that order. O(log n) each.
+    /// The waiters on a key under this label, each with its place, in that order. O(log n) each.
     pub(super) fn labelled(
         &self,
         db: usize,
         key: &[u8],
         label: &[u8],
-    ) -> impl Iterator<Item = (u64, WaiterId)> {
+    ) -> impl Iterator<Item = (Place, WaiterId)> {
         let queue = self.queues.get(&DbKeyRef(db, key));
-        let arrivals = queue.and_then(|queue| queue.labelled.get(label)).into_iter().flatten();
-        let waiter = move |&arrival: &u64| {
-            let found = queue?.lines.iter().find_map(|(_, line)| line.get(&arrival));
-            Some((arrival, found?.id))
+        let places = queue.and_then(|queue| queue.labelled.get(label)).into_iter().flatten();
+        let waiter = move |&place: &Place| {
+            let found = queue?.classes.iter().find_map(|class| class.waiters.get(&place));
+            Some((place, found?.id))
         };
-        arrivals.filter_map(waiter)
+        places.filter_map(waiter)
     }
 
     /// The key has changed, or one of its waiters has left.
@@ -245,13 +279,13 @@ impl Waiters {
         }
     }
 
-    /// The waited-for keys of a database, in the order of their first waiters' arrival, so that it is always the same.
+    /// The waited-for keys of a database, in the order of their first waiters' places, so that it is always the same.
     pub(super) fn keys_of(&self, db: usize) -> Vec<Box<[u8]>> {
-        let mut keys: Vec<(u64, Box<[u8]>)> = self
+        let mut keys: Vec<(Place, Box<[u8]>)> = self
             .queues
             .iter()
             .filter(|((of, _), _)| *of == db)
-            .filter_map(|((_, key), queue)| Some((queue.next_after(0, |_| true)?.0, key.clone())))
+            .filter_map(|((_, key), queue)| Some((queue.next_after(Place::FRONT, |_| true)?.0, key.clone())))
             .collect();
         keys.sort_unstable();
         keys.into_iter().map(|(_, key)| key).collect()
@@ -271,53 +305,4 @@ impl Waiters {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::hash::BuildHasher;
-
-    #[test]
-    fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
-        let mut waiters = Waiters::new(7);
-        let classes = ["lock", "lock", "list", "lock", "state", "list"];
-        for (at, class) in (1..).zip(classes) {
-            let arrival = waiters.next_ticket();
-            assert_eq!(arrival, at);
-            let label = if at % 2 == 0 { &b"even"[..] } else { b"odd" };
-            waiters.add(0, b"key", arrival, Waiter { id: 100 + at, class, label: label.into() });
-        }
-        let ready = ReadyKey { db: 0, key: (*b"key").into() };
-        let next = |waiters: &Waiters, after, not: &[&str]| {
-            waiters.next_after(&ready, after, |class| !not.contains(&class)).map(|(_, waiter)| waiter.id)
-        };
-        assert_eq!(next(&waiters, 0, &[]), Some(101));
-        assert_eq!(next(&waiters, 0, &["lock"]), Some(103));
-        assert_eq!(next(&waiters, 3, &["lock"]), Some(105));
-        assert_eq!(next(&waiters, 5, &["list"]), None);
-        assert_eq!(next(&waiters, 0, &["list", "lock", "state"]), None);
-        let ids =
-            |waiters: &Waiters| waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect::<Vec<_>>();
-        assert_eq!(ids(&waiters), [101, 102, 103, 104, 105, 106]);
-        waiters.remove(0, b"key", 3);
-        waiters.remove(0, b"key", 1);
-        assert_eq!(ids(&waiters), [102, 104, 105, 106]);
-        let labelled = |label: &[u8]| waiters.labelled(0, b"key", label).collect::<Vec<_>>();
-        assert_eq!(labelled(b"odd"), [(5, 105)]);
-        assert_eq!(labelled(b"even"), [(2, 102), (4, 104), (6, 106)]);
-        assert_eq!((labelled(b""), waiters.labels(0, b"key").len()), (Vec::new(), 2));
-        for arrival in 1..=6 {
-            waiters.remove(0, b"key", arrival);
-        }
-        assert_eq!((ids(&waiters), waiters.keys(), waiters.queue_bytes), (Vec::new(), 0, 0));
-    }
-
-    #[test]
-    fn the_seed_decides_the_hash_of_keys() {
-        let hashes = [1, 1, 2].map(|seed| {
-            let waiters = Waiters::new(seed);
-            let place: DbKey = (0, (*b"key").into());
-            (waiters.queues.hasher().hash_one(&place), waiters.ready_set.hasher().hash_one(&place))
-        });
-        assert_eq!(hashes[0], hashes[1]);
-        assert!(hashes[1].0 != hashes[2].0 && hashes[1].1 != hashes[2].1);
-    }
-}
+mod tests;

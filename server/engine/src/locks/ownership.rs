@@ -2,7 +2,7 @@
 
 use super::ledger;
 use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
-use crate::keyspace::{Tx, WaiterId};
+use crate::keyspace::{Place, Tx, WaiterId};
 use crate::spec::CommandError;
 use crate::values::Value;
 
@@ -36,10 +36,10 @@ pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
     }
 }
 
-/// The waiters on a lock whose owner holds it already, in order of arrival.
+/// The waiters on a lock whose owner holds it already, in the order of their places.
 pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     let Some(value) = tx.peek(key) else { return Vec::new() };
-    let mut waiting: Vec<(u64, WaiterId)> = match value {
+    let mut waiting: Vec<(Place, WaiterId)> = match value {
         // A large hash, which may be no lock, is not walked.
         Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
             let names = tx.names_waiting(key).filter(|name| hash.contains(name));

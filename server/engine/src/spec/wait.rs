@@ -43,11 +43,14 @@ impl Null {
 pub struct WaitClass {
     /// Its name, which no other class has.
     pub name: &'static str,
+    /// The line in which its waiters stand, with those of other classes: after one that is not served, no later
+    /// one of the line is retried. Mostly the class alone, under its own name.
+    pub line: &'static str,
     /// Whether any waiter can be served when the key holds this value, or none.
     pub accepts: fn(Option<&Value>) -> bool,
     /// Which waiters are retried.
     pub asking: Asking,
-    /// The waiters to retry in any case, after one was not served: those that need not queue, in order of arrival.
+    /// The waiters to retry in any case, after one was not served: those that need not queue, in their order.
     pub out_of_turn: Option<OutOfTurn>,
     /// Whether they count as blocked clients; observers in tests do not.
     pub counts: bool,
@@ -59,8 +62,8 @@ pub type OutOfTurn = fn(&Tx<'_>, &[u8]) -> Vec<WaiterId>;
 /// Which of a class' waiters are retried when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// One after the other in order of arrival, up to the first that is not served: no later one would be. Retried when
-    /// one of them leaves the queue.
+    /// One after the other in the order of their places, up to the first that is not served: no later one would be.
+    /// Retried when one of them leaves the queue.
     InOrder,
     /// All of them: each waits for its own condition.
     All,
@@ -81,6 +84,10 @@ pub trait Attempt: Debug + Send {
         waited_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError>;
+
+    /// The wait is over, whether the request was served or not, and it is in no queue any more: takes back what it put
+    /// into keys in order to wait.
+    fn leave(&self, _tx: &mut Tx<'_>, _args: Args<'_>) {}
 }
 
 /// A request that is retried when one of its keys is signalled.
@@ -90,6 +97,8 @@ pub struct OnKeys {
     pub keys: SmallVec<[usize; 2]>,
     /// The readiness that it waits for on each.
     pub class: &'static WaitClass,
+    /// Its rank in the queues: the lower, the further ahead.
+    pub rank: i64,
     /// The argument that names the waiter for display (the owner that a native lock waits for), if any.
     pub label: Option<usize>,
     /// What is retried.
@@ -128,6 +137,6 @@ impl Wait<OnKeys> {
         null: Null,
     ) -> Self {
         let keys = keys.into_iter().collect();
-        Wait::new(OnKeys { keys, class, label: None, attempt: Box::new(attempt) }, timeout_ms, null)
+        Wait::new(OnKeys { keys, class, rank: 0, label: None, attempt: Box::new(attempt) }, timeout_ms, null)
     }
 }

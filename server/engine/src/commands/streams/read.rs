@@ -74,6 +74,7 @@ const fn streams(from: i32) -> KeySpec {
 /// Those who wait for entries of a stream.
 static OF_STREAM: WaitClass = WaitClass {
     name: "stream",
+    line: "stream",
     accepts: |value| matches!(value, Some(Value::Stream(_))),
     asking: Asking::All,
     out_of_turn: None,
@@ -83,6 +84,7 @@ static OF_STREAM: WaitClass = WaitClass {
 /// Those who wait for entries of a group: they are told when it is gone.
 static OF_GROUP: WaitClass = WaitClass {
     name: "stream group",
+    line: "stream group",
     accepts: |_| true,
     asking: Asking::All,
     out_of_turn: None,

@@ -20,15 +20,16 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N), N the waiters")
-    .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits for it, first come first served.")
+    .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
-             [NOREENTER|MAXHOLDS <count>]",
-        "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever.",
+             [PRIORITY <priority>] [NOREENTER|MAXHOLDS <count>]",
+        "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
+        "    of the waiters the one with the highest priority is served first, 0 if it names none.",
     ])
     .syntax(
-        "key owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [NOREENTER | MAXHOLDS count] \
-         [LAYOUT HASH]",
+        "key owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [PRIORITY priority] \
+         [NOREENTER | MAXHOLDS count] [LAYOUT HASH]",
     )
     .errors(&[
         "ERR syntax error",
@@ -48,6 +49,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
 /// released the lock itself.
 const LOCK: WaitClass = WaitClass {
     name: "lock",
+    line: "lock",
     accepts: |_| true,
     asking: Asking::InOrder,
     out_of_turn: Some(ownership::waiting_holders),
@@ -57,7 +59,7 @@ const LOCK: WaitClass = WaitClass {
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     ownership::check_owner(&args[2])?;
     let options = Options::parse(tx, args, 3, "lock.acquire")?;
-    let block = options.block;
+    let (block, rank) = (options.block, options.priority.saturating_neg());
     let acquire = Acquire { options };
     if acquire.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
@@ -68,6 +70,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     };
     let mut wait = Wait::on_keys([1], &LOCK, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
+    wait.retry.rank = rank;
     Ok(wait.into())
 }
 

@@ -157,7 +157,7 @@ impl Options {
     fn is_ready(&self) -> bool {
         let bare = !self.session && !self.get_holder && !self.asynchronous && !self.fenced;
         let without = self.delay_ms.is_none() && self.data.is_none() && self.fence.is_none();
-        self.layout == Layout::Plain && self.priority == 0 && bare && without
+        self.layout == Layout::Plain && bare && without
     }
 }
 

@@ -26,8 +26,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
     .errors(&["ERR syntax error", "ERR value is out of range, must be positive"])];
 
 /// Tests that wait for a key's state: each for its own, without counting as waiters of a lock.
-const STATE: WaitClass =
-    WaitClass { name: "state", accepts: |_| true, asking: Asking::All, out_of_turn: None, counts: false };
+const STATE: WaitClass = WaitClass {
+    name: "state",
+    line: "state",
+    accepts: |_| true,
+    asking: Asking::All,
+    out_of_turn: None,
+    counts: false,
+};
 
 /// A key's state.
 #[derive(Debug)]

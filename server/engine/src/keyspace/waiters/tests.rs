@@ -1,0 +1,75 @@
+//! Units of the queues of keys.
+
+use super::*;
+use std::hash::BuildHasher;
+
+fn place(arrival: u64) -> Place {
+    Place { rank: 0, arrival }
+}
+
+#[test]
+fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
+    let mut waiters = Waiters::new(7);
+    let classes = ["lock", "lock", "list", "lock", "state", "list"];
+    for (at, class) in (1..).zip(classes) {
+        assert_eq!(waiters.next_ticket(), at);
+        let label = if at % 2 == 0 { &b"even"[..] } else { b"odd" };
+        waiters.add(0, b"key", place(at), Waiter { id: 100 + at, class, line: class, label: label.into() });
+    }
+    let ready = ReadyKey { db: 0, key: (*b"key").into() };
+    let next = |waiters: &Waiters, after, not: &[&str]| {
+        waiters.next_after(&ready, place(after), |class| !not.contains(&class)).map(|(_, waiter)| waiter.id)
+    };
+    assert_eq!(next(&waiters, 0, &[]), Some(101));
+    assert_eq!(next(&waiters, 0, &["lock"]), Some(103));
+    assert_eq!(next(&waiters, 3, &["lock"]), Some(105));
+    assert_eq!(next(&waiters, 5, &["list"]), None);
+    assert_eq!(next(&waiters, 0, &["list", "lock", "state"]), None);
+    let ids = |waiters: &Waiters| waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect::<Vec<_>>();
+    assert_eq!(ids(&waiters), [101, 102, 103, 104, 105, 106]);
+    waiters.remove(0, b"key", place(3));
+    waiters.remove(0, b"key", place(1));
+    assert_eq!(ids(&waiters), [102, 104, 105, 106]);
+    let labelled = |label: &[u8]| waiters.labelled(0, b"key", label).collect::<Vec<_>>();
+    assert_eq!(labelled(b"odd"), [(place(5), 105)]);
+    assert_eq!(labelled(b"even"), [(place(2), 102), (place(4), 104), (place(6), 106)]);
+    assert_eq!((labelled(b""), waiters.labels(0, b"key").len()), (Vec::new(), 2));
+    for arrival in 1..=6 {
+        waiters.remove(0, b"key", place(arrival));
+    }
+    assert_eq!((ids(&waiters), waiters.keys(), waiters.queue_bytes), (Vec::new(), 0, 0));
+}
+
+#[test]
+fn the_seed_decides_the_hash_of_keys() {
+    let hashes = [1, 1, 2].map(|seed| {
+        let waiters = Waiters::new(seed);
+        let place: DbKey = (0, (*b"key").into());
+        (waiters.queues.hasher().hash_one(&place), waiters.ready_set.hasher().hash_one(&place))
+    });
+    assert_eq!(hashes[0], hashes[1]);
+    assert!(hashes[1].0 != hashes[2].0 && hashes[1].1 != hashes[2].1);
+}
+
+#[test]
+fn rank_comes_before_arrival_and_classes_of_one_line_are_passed_over_together() {
+    let mut waiters = Waiters::new(7);
+    let arriving = [(0, "write"), (0, "read"), (-5, "read"), (5, "write"), (0, "other")];
+    for (id, (rank, class)) in (1..).zip(arriving) {
+        let line = if class == "other" { class } else { "lock" };
+        waiters.add(
+            0,
+            b"key",
+            Place { rank, arrival: id },
+            Waiter { id, class, line, label: Box::default() },
+        );
+    }
+    let ids: Vec<WaiterId> = waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect();
+    assert_eq!(ids, [3, 1, 2, 5, 4]);
+    let ready = ReadyKey { db: 0, key: (*b"key").into() };
+    let others = waiters.next_after(&ready, Place::FRONT, |line| line != "lock");
+    assert_eq!(others.map(|(_, waiter)| waiter.id), Some(5));
+    assert_eq!(waiters.first_of(0, b"key", "write"), Some(Place { rank: 0, arrival: 1 }));
+    assert_eq!(waiters.first_of(0, b"key", "read"), Some(Place { rank: -5, arrival: 3 }));
+    assert_eq!(waiters.first_of(0, b"key", "none"), None);
+}
