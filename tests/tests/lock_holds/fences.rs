@@ -78,6 +78,20 @@ fn a_resource_takes_no_token_below_the_highest() {
     s.check("LOCK.FENCE disk 2", "+OK").check("CONTROL.RESET", "+OK").check("LOCK.FENCEINFO disk", "(nil)");
 }
 
+#[test]
+fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
+    let mut s = ours::manual_scenario();
+    s.run("LOCK.ACQUIRE l a PX 1000 FENCE disk");
+    s.check("LOCK.FENCE disk 1", "+OK").run("CLOCK.ADVANCE 1000");
+    s.run("LOCK.ACQUIRE l b FENCE disk");
+    s.check("LOCK.FENCE disk 1", "-STALE token 1 below 2");
+    let disk = r#"["highest", :2, "source", "sequence", "accepted", :1, "refused", :1]"#;
+    s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
+    // Who does not get the lock raises nothing.
+    s.check("LOCK.ACQUIRE l c FENCE other", "(nil)").check("LOCK.FENCEINFO other", "(nil)");
+    s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error");
+}
+
 /// A flat map as RESP3 shows it.
 fn as_map(flat: &str) -> String {
     let words: Vec<&str> = flat[1..flat.len() - 1].split(", ").collect();

@@ -1,4 +1,5 @@
-//! What a hold of a native lock is beyond its key: fences, transfer, eviction, cancelled waits.
+//! What a hold of a native lock is beyond its key: fences, sessions, transfer, eviction, cancelled waits.
 
 mod fences;
 mod hand_over;
+mod sessions;

@@ -67,6 +67,8 @@ pub struct Session {
     pub(crate) last_active: Now,
     /// Closes it when it has been idle for too long.
     pub(crate) idle_timer: Option<TimerKey>,
+    /// Renews its leases.
+    pub(crate) lease_timer: Option<TimerKey>,
     /// How much unread output it had at the last idle check.
     pub(crate) unread_when_idle: usize,
     /// How often it had sent a part of a request when it was last looked at for being idle.
@@ -132,6 +134,7 @@ impl Session {
             connected: now,
             last_active: now,
             idle_timer: None,
+            lease_timer: None,
             unread_when_idle: 0,
             partial_reads_when_idle: 0,
             last_command: None,

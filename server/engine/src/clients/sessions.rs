@@ -17,6 +17,8 @@ pub(crate) struct Sessions {
     woken: VecDeque<u64>,
     /// How often one was.
     wakes: u64,
+    /// Clients that are gone, whose leases have not been given back.
+    leaving: Vec<u64>,
 }
 
 impl Sessions {
@@ -92,6 +94,22 @@ impl Sessions {
     #[inline]
     pub(crate) fn next_woken(&mut self) -> Option<u64> {
         self.woken.pop_front()
+    }
+
+    /// A client is gone; what it has leased is to be given back.
+    pub(crate) fn leave(&mut self, id: u64) {
+        self.leaving.push(id);
+    }
+
+    /// Whether clients are gone whose leases have not been given back.
+    #[inline]
+    pub(crate) fn has_leaving(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// Those clients, in the order in which they went.
+    pub(crate) fn take_leaving(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.leaving)
     }
 
     /// Bytes of memory of the sessions themselves, without what [`ClientBuffers`](super::ClientBuffers) count. O(1).

@@ -46,6 +46,8 @@ pub(super) enum Fired<'a> {
     Timeout(u64),
     /// A client had been idle for too long.
     Idle(u64),
+    /// The leases of a client were renewed.
+    Renewal(u64),
 }
 
 impl Fired<'_> {
@@ -53,6 +55,7 @@ impl Fired<'_> {
     pub(super) fn of(timer: Timer) -> Self {
         match timer.kind {
             TimerKind::Idle => Fired::Idle(timer.client),
+            TimerKind::Lease => Fired::Renewal(timer.client),
             TimerKind::Wait | TimerKind::RealWait | TimerKind::Output => Fired::Timeout(timer.client),
         }
     }
@@ -62,6 +65,7 @@ impl Fired<'_> {
             Fired::Expiry(key) => OwnedFired::Key("expiry", key.into()),
             Fired::Timeout(client) => OwnedFired::Client("timeout", client),
             Fired::Idle(client) => OwnedFired::Client("idle", client),
+            Fired::Renewal(client) => OwnedFired::Client("renewal", client),
         }
     }
 }

@@ -12,7 +12,7 @@ impl Engine {
         if self.scripts.is_running() {
             return;
         }
-        if self.keyspace.has_effects() || self.keyspace.waiters.has_unkeyed() {
+        if self.keyspace.has_effects() || self.keyspace.waiters.has_unkeyed() || self.sessions.has_leaving() {
             self.commit_effects();
         }
     }
@@ -20,7 +20,8 @@ impl Engine {
     /// Out of line, so the emptiness check inlines.
     #[inline(never)]
     fn commit_effects(&mut self) {
-        while self.keyspace.has_effects() {
+        while self.keyspace.has_effects() || self.sessions.has_leaving() {
+            self.give_back_leases();
             self.deliver();
             self.serve_ready();
         }
@@ -45,6 +46,7 @@ impl Engine {
         }
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
+                Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.published();

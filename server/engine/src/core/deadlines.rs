@@ -103,6 +103,7 @@ impl Engine {
         match timer.kind {
             TimerKind::Wait | TimerKind::RealWait => self.time_out(timer.client),
             TimerKind::Idle => self.close_idle(timer.client),
+            TimerKind::Lease => self.renew_leases(timer.client),
             TimerKind::Output => self.output_due(timer.client),
         }
     }

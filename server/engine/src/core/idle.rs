@@ -151,7 +151,8 @@ impl Engine {
     /// Cancels the timers of a client that disconnects.
     pub(super) fn cancel_timers(&mut self, slot: Slot) {
         self.cancel_idle(slot);
-        if let Some(timer) = self.sessions.get_mut(slot).output_timer.take() {
+        let session = self.sessions.get_mut(slot);
+        for timer in [session.output_timer.take(), session.lease_timer.take()].into_iter().flatten() {
             self.time.timers.cancel(timer);
         }
     }

@@ -126,6 +126,7 @@ impl Engine {
     /// The client is gone: frees everything that belongs to it.
     pub fn disconnect(&mut self, slot: Slot) {
         self.unblock(slot);
+        self.leave_leases(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);
         self.cancel_timers(slot);
@@ -136,6 +137,7 @@ impl Engine {
     /// Disconnects a client at once: nothing more is done for it or sent to it.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
         self.unblock(slot);
+        self.leave_leases(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);

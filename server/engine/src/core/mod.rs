@@ -11,6 +11,7 @@ mod engine;
 mod engine_time;
 mod host;
 mod idle;
+mod leases;
 mod lifecycle;
 mod memory;
 mod observe;

@@ -28,6 +28,7 @@ impl Engine {
         let seed = self.start.seed;
         self.keyspace.reset(seed);
         locks::subscribe(&mut self.keyspace, seed);
+        self.forget_leases();
         self.environment.identity.reset(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));

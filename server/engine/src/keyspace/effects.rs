@@ -23,6 +23,11 @@ pub enum Effect {
         /// The message.
         message: Box<[u8]>,
     },
+    /// The first of a client's leases to be renewed is another than before, or there is none any more.
+    LeasesChanged {
+        /// The client.
+        session: u64,
+    },
 }
 
 /// Adds an event to the effects, if its class is published.

@@ -85,6 +85,11 @@ impl Context<'_> {
         self.audience
     }
 
+    /// The first of a client's leases to be renewed is another than before: the engine sets its timer.
+    pub fn leases_changed(&mut self, session: u64) {
+        self.effects.push_back(Effect::LeasesChanged { session });
+    }
+
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
         self.effects.push_back(Effect::Publish { channel: channel.into(), message: message.into() });

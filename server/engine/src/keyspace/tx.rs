@@ -11,6 +11,7 @@ use super::subscriber::{Context, Subscriber};
 use super::waiters::{Place, Waiter, WaiterId};
 use crate::time::Now;
 use crate::values::Encodings;
+use std::num::NonZeroU64;
 
 /// The key holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,11 @@ impl Tx<'_> {
     /// The instant, the same from the start of a command or script to its end.
     pub fn now(&self) -> Now {
         self.now
+    }
+
+    /// The client whose command it is; `None` when time acts, or the engine itself.
+    pub fn client(&self) -> Option<u64> {
+        self.actor.session.map(NonZeroU64::get)
     }
 
     /// How the command came to run.

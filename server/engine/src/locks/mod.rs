@@ -22,6 +22,7 @@ mod read_write;
 mod redisson;
 mod release;
 mod renew;
+pub(crate) mod sessions;
 mod snapshot;
 mod transfer;
 

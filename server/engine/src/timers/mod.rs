@@ -13,12 +13,14 @@ pub(crate) enum TimerKind {
     RealWait,
     /// A client that has been idle is closed, on the monotonic clock.
     Idle,
+    /// A client's leases are renewed, on the monotonic clock.
+    Lease,
     /// A client whose output has been beyond the soft limit is closed, in real time.
     Output,
 }
 
 impl TimerKind {
-    const COUNT: usize = 4;
+    const COUNT: usize = 5;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {

@@ -1,7 +1,9 @@
 //! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
+use super::super::fences::{Fences, TokenSource};
 use super::super::layouts::Standing;
 use super::super::ledger::{self, ReleaseCause};
+use super::super::sessions::{self, SessionLease};
 use super::options::Options;
 use crate::keyspace::Tx;
 use crate::spec::CommandError;
@@ -35,14 +37,32 @@ pub(in crate::locks) fn grant(
         Standing::Others => return Ok(None),
     };
     let holds = options.limit.another(holds)?;
+    let source = if options.fenced { TokenSource::Counter } else { TokenSource::Sequence };
+    if let Some(resource) = &options.fence {
+        Fences::check(tx, resource, source)?;
+    }
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
-    let acquired = ledger::acquired(tx, at, key, &layout.field(owner), holds > 1);
+    let field = layout.field(owner);
+    let acquired = ledger::acquired(tx, at, key, &field, holds > 1);
+    if options.session {
+        lease_to_session(tx, acquired.token, key, &field, options.lease_ms);
+    }
+    if let Some(resource) = &options.fence {
+        Fences::raise(tx, resource, acquired.token as i64, source);
+    }
     Ok(Some(Granted {
         token: acquired.token,
         holds,
         ttl_ms: options.lease_ms,
         predecessor: acquired.predecessor,
     }))
+}
+
+/// From now on the hold lasts as long as the connection that has asked for it.
+fn lease_to_session(tx: &mut Tx<'_>, token: u64, key: &[u8], field: &[u8], lease_ms: i64) {
+    let Some(session) = tx.client() else { return };
+    let (db, key, holder) = (tx.db(), key.into(), field.into());
+    sessions::begin(tx, token, SessionLease { session, db, key, holder, lease_ms, kind: &sessions::LOCK });
 }
 
 impl Granted {

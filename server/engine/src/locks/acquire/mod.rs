@@ -22,6 +22,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .about("lock", "7.2.0", "O(log N), N the waiters")
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
     .help(&[
+<<<<<<< HEAD
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [PRIORITY <priority>] [NOREENTER|MAXHOLDS <count>]",
         "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
@@ -30,6 +31,17 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .syntax(
         "key owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [PRIORITY priority] \
          [NOREENTER | MAXHOLDS count] [LAYOUT HASH]",
+=======
+        "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [SESSION] [BLOCK <milliseconds>] \
+             [NOREENTER|MAXHOLDS <count>] [FENCE <resource>]",
+        "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever.",
+        "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end.",
+        "    FENCE: the grant raises the highest token of that resource, see LOCK.FENCE.",
+    ])
+    .syntax(
+        "key owner [EX seconds | PX milliseconds] [SESSION] [BLOCK milliseconds] [NOREENTER | MAXHOLDS count] \
+         [LAYOUT HASH] [FENCE resource]",
+>>>>>>> 5e1089f (A lock taken with SESSION lasts as long as its connection; FENCE raises a resource's highest token with the grant)
     )
     .errors(&[
         "ERR syntax error",
@@ -39,6 +51,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "ERR timeout is not an integer or out of range",
         "ERR timeout is negative",
         "ERR invalid owner",
+        "ERR the lease of a session is at least 100 milliseconds",
         "LOCKMODE the key holds a read-write lock",
         "REENTRANT this owner holds the lock already",
         "HOLDLIMIT this owner holds the lock *",

@@ -2,6 +2,7 @@
 
 use super::super::layouts::Layout;
 use super::super::options::{DEFAULT_LEASE_MS, block_ms, lease_ms};
+use super::super::sessions;
 use super::limit::Limit;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
@@ -123,6 +124,9 @@ impl<'a> Given<'a> {
     /// What they choose together.
     fn options(self) -> Result<Options, CommandError> {
         let layout = self.layout()?;
+        if self.session.is_some() {
+            sessions::lease_ms(self.lease_ms.unwrap_or(DEFAULT_LEASE_MS))?;
+        }
         let options = Options {
             layout,
             lease_ms: self.lease_ms.unwrap_or(DEFAULT_LEASE_MS),
@@ -155,9 +159,15 @@ impl<'a> Given<'a> {
 impl Options {
     /// Whether all that is asked for can be done.
     fn is_ready(&self) -> bool {
+<<<<<<< HEAD
         let bare = !self.session && !self.get_holder && !self.asynchronous && !self.fenced;
         let without = self.delay_ms.is_none() && self.data.is_none() && self.fence.is_none();
         self.layout == Layout::Plain && bare && without
+=======
+        let bare = !self.get_holder && !self.asynchronous && !self.fenced;
+        let without = self.delay_ms.is_none() && self.data.is_none();
+        self.layout == Layout::Plain && self.priority == 0 && bare && without
+>>>>>>> 5e1089f (A lock taken with SESSION lasts as long as its connection; FENCE raises a resource's highest token with the grant)
     }
 }
 

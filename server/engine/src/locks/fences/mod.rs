@@ -8,4 +8,4 @@ mod highest;
 mod resource;
 
 pub(super) use commands::ROWS;
-pub(super) use highest::Fences;
+pub(super) use highest::{Fences, TokenSource};

@@ -1,5 +1,6 @@
 //! How native commands reach the ledger, within their transaction.
 
+use super::super::sessions::SessionLeases;
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
 use super::release::{Release, ReleaseCause};
@@ -40,6 +41,18 @@ pub(in crate::locks) fn ending_as<T>(
 
 fn declare(tx: &mut Tx<'_>, cause: Option<ReleaseCause>) {
     tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.declare(cause);
+}
+
+/// The leases of connections.
+pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
+    &ledger(tx).leases
+}
+
+/// Changes the leases of connections.
+pub(in crate::locks) fn with_leases(tx: &mut Tx<'_>, change: impl FnOnce(&mut SessionLeases)) {
+    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    change(&mut ledger.leases);
+    ledger.leases.tell(&mut context);
 }
 
 /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).

@@ -1,6 +1,7 @@
 //! Who holds locks, by which grants, and how holds ended.
 
 use super::super::redisson;
+use super::super::sessions::SessionLeases;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
 use super::recent_releases::RecentReleases;
@@ -20,6 +21,8 @@ pub(crate) struct LockLedger {
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
     /// remembered.
     losses: RecentReleases<Release>,
+    /// The holds, and what else is leased, that last as long as a connection.
+    pub(super) leases: SessionLeases,
     /// Why the present command ends holds, where it says so itself.
     declared: Option<ReleaseCause>,
 }
@@ -32,6 +35,7 @@ impl LockLedger {
             owners: JointOwners::new(seed),
             causes: RecentReleases::new(seed),
             losses: RecentReleases::new(seed),
+            leases: SessionLeases::default(),
             declared: None,
         }
     }
@@ -196,12 +200,17 @@ impl LockLedger {
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.owners.memory() + self.causes.memory() + self.losses.memory()
+        size_of::<Self>()
+            + self.owners.memory()
+            + self.causes.memory()
+            + self.losses.memory()
+            + self.leases.bytes()
     }
 
     /// All keys of a database are gone, and their owners have been seen to.
     pub(super) fn flushed(&mut self, db: usize) {
         self.owners.flushed(db);
+        self.leases.flushed(db);
     }
 
     /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
@@ -209,6 +218,7 @@ impl LockLedger {
         self.owners.swap(one, other);
         self.causes.swap(one, other);
         self.losses.swap(one, other);
+        self.leases.swapped(one, other);
     }
 
     /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
@@ -222,6 +232,9 @@ impl LockLedger {
         waited_for: bool,
     ) {
         let cause = self.declared.unwrap_or(cause);
+        if !self.leases.is_empty() {
+            self.leases.end(grant.number);
+        }
         let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
         if !is_forgotten || !self.causes.is_empty() {
             self.remember(change, owner, grant, cause, waited_for);

@@ -13,7 +13,9 @@ mod recent_releases;
 mod release;
 mod subscriber;
 
-pub(super) use handle::{acquired, current_grant, ending_as, grant, has_grant, last_loss};
+pub(super) use handle::{
+    acquired, current_grant, ending_as, grant, has_grant, last_loss, leases, with_leases,
+};
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use release::{Release, ReleaseCause};
 

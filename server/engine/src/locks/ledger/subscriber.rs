@@ -30,6 +30,7 @@ impl Subscriber for LockLedger {
             What::Swapped { one, other } => self.swapped(*one, *other),
             What::Changed { .. } => {}
         }
+        self.leases.tell(context);
     }
 }
 

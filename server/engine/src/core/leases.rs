@@ -1,0 +1,52 @@
+//! What clients lease for as long as they are connected: it is renewed in time, and given back when they are gone.
+
+use super::engine::Engine;
+use crate::clients::Slot;
+use crate::locks::sessions;
+use crate::timers::{Timer, TimerKind};
+
+impl Engine {
+    /// Sets the timer of a client anew: the first of its leases to be renewed has changed.
+    pub(super) fn set_lease_timer(&mut self, client: u64) {
+        let Some(slot) = self.sessions.find(client) else { return };
+        if let Some(timer) = self.sessions.get_mut(slot).lease_timer.take() {
+            self.time.timers.cancel(timer);
+        }
+        if let Some(due_ms) = sessions::next_renewal(&mut self.keyspace, client, self.time.now) {
+            let timer = Timer { kind: TimerKind::Lease, client, order: self.keyspace.next_order() };
+            self.sessions.get_mut(slot).lease_timer = Some(self.time.timers.insert(timer, due_ms));
+        }
+    }
+
+    /// Renews the leases of a client that are due; its timer has fired.
+    pub(super) fn renew_leases(&mut self, client: u64) {
+        if let Some(slot) = self.sessions.find(client) {
+            self.sessions.get_mut(slot).lease_timer = None;
+            sessions::renew_due(&mut self.keyspace, client, self.time.now);
+            self.set_lease_timer(client);
+        }
+    }
+
+    /// Nothing is leased any more.
+    pub(super) fn forget_leases(&mut self) {
+        self.sessions.take_leaving();
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            self.set_lease_timer(self.sessions.get(slot).id);
+        }
+    }
+
+    /// A client is gone. What it has leased is given back when no command or script runs.
+    pub(super) fn leave_leases(&mut self, slot: Slot) {
+        let client = self.sessions.get(slot).id;
+        if sessions::has_leases(&mut self.keyspace, client, self.time.now) {
+            self.sessions.leave(client);
+        }
+    }
+
+    /// Gives back what clients have leased that are gone.
+    pub(super) fn give_back_leases(&mut self) {
+        for client in self.sessions.take_leaving() {
+            sessions::give_back(&mut self.keyspace, client, self.time.now);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What the engine does about the leases of connections: it renews them in time, and gives them back at the end.
+
+use super::super::ledger::{leases, with_leases};
+use crate::keyspace::{Keyspace, Tx};
+use crate::time::Now;
+
+/// When the next lease of a connection is to be renewed, on the monotonic clock in milliseconds. O(log n).
+pub(crate) fn next_renewal(keyspace: &mut Keyspace, session: u64, now: Now) -> Option<i64> {
+    leases(&keyspace.tx(0, now)).first_of(session).map(|(due_ms, _)| due_ms)
+}
+
+/// Whether a connection has leases. O(log n).
+pub(crate) fn has_leases(keyspace: &mut Keyspace, session: u64, now: Now) -> bool {
+    leases(&keyspace.tx(0, now)).has(session)
+}
+
+/// Renews the leases of a connection that are due. O(log n) each.
+pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, now: Now) {
+    let mut tx = keyspace.tx(0, now);
+    while let Some((due_ms, id)) = leases(&tx).first_of(session)
+        && due_ms <= now.monotonic_ms()
+    {
+        renew(&mut tx, id);
+    }
+}
+
+fn renew(tx: &mut Tx<'_>, id: u64) {
+    let Some(lease) = leases(tx).get(id).cloned() else { return };
+    tx.select(lease.db);
+    let now_ms = tx.now().monotonic_ms();
+    let is_held = (lease.kind.renew)(tx, id, &lease);
+    with_leases(tx, |leases| match is_held {
+        true => leases.renewed(id, now_ms),
+        false => leases.end(id),
+    });
+}
+
+/// Gives back what a connection has leased, in the order in which it was taken. O(n log n).
+pub(crate) fn give_back(keyspace: &mut Keyspace, session: u64, now: Now) {
+    let mut tx = keyspace.tx(0, now);
+    for id in leases(&tx).of(session) {
+        let Some(lease) = leases(&tx).get(id).cloned() else { continue };
+        with_leases(&mut tx, |leases| leases.end(id));
+        tx.select(lease.db);
+        (lease.kind.give_back)(&mut tx, id, &lease);
+    }
+}

@@ -1,0 +1,45 @@
+//! One lease of a connection.
+
+use crate::keyspace::Tx;
+use crate::spec::CommandError;
+
+/// The shortest lease: renewals cost work, and a shorter one would run out before it is renewed.
+const LEAST_MS: i64 = 100;
+
+const TOO_SHORT: CommandError = CommandError::text("ERR the lease of a session is at least 100 milliseconds");
+
+/// Checks the lease of a session, in milliseconds.
+pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
+    if ms < LEAST_MS { Err(TOO_SHORT) } else { Ok(ms) }
+}
+
+/// What is leased, and how: one constant for each family of commands.
+#[derive(Debug)]
+pub(in crate::locks) struct LeaseKind {
+    /// Makes the lease last for so many milliseconds from now, unless it lasts longer already; whether it is still
+    /// held. `id` is that of the lease.
+    pub(in crate::locks) renew: fn(&mut Tx<'_>, id: u64, lease: &SessionLease) -> bool,
+    /// Gives back what is leased, because the connection has ended.
+    pub(in crate::locks) give_back: fn(&mut Tx<'_>, id: u64, lease: &SessionLease),
+}
+
+/// One lease of a connection.
+#[derive(Clone, Debug)]
+pub(in crate::locks) struct SessionLease {
+    /// The connection.
+    pub(in crate::locks) session: u64,
+    pub(in crate::locks) db: usize,
+    pub(in crate::locks) key: Box<[u8]>,
+    /// Who holds it: the field of a lock's owner, or the name of a semaphore's.
+    pub(in crate::locks) holder: Box<[u8]>,
+    /// How long it lasts after each renewal.
+    pub(in crate::locks) lease_ms: i64,
+    pub(in crate::locks) kind: &'static LeaseKind,
+}
+
+impl SessionLease {
+    /// How long after a renewal the next one comes, on the monotonic clock.
+    pub(super) fn renewal_ms(&self) -> i64 {
+        self.lease_ms / 3
+    }
+}

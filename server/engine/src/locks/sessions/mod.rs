@@ -1,0 +1,17 @@
+//! Leases that last as long as a connection.
+//!
+//! The server renews such a lease when a third of it has passed, on the monotonic clock, and gives back what was leased
+//! when the connection ends. What that is, a lock's hold or permits, the kind of the lease knows. The ledger keeps the
+//! leases, so that they end with the holds; the engine sets the timers and says when a connection has ended.
+
+mod engine;
+mod handle;
+mod lease;
+mod leases;
+mod of_locks;
+
+pub(crate) use engine::{give_back, has_leases, next_renewal, renew_due};
+pub(super) use handle::begin;
+pub(super) use lease::{SessionLease, lease_ms};
+pub(super) use leases::SessionLeases;
+pub(super) use of_locks::LOCK;

@@ -1,0 +1,47 @@
+//! Holds of locks that last as long as a connection.
+
+use super::super::held::Held;
+use super::super::ledger::{self, ReleaseCause};
+use super::super::redisson::MODE_FIELD;
+use super::super::release;
+use super::lease::{LeaseKind, SessionLease};
+use crate::keyspace::{Tx, events};
+use crate::values::{Hash, Value};
+use lockwheel_resp::number;
+
+/// The lease of a lock's hold. Its id is the number of the grant.
+pub(in crate::locks) const LOCK: LeaseKind = LeaseKind { renew, give_back };
+
+/// Whether the hold is still the one by that grant.
+fn is_held(tx: &Tx<'_>, id: u64, lease: &SessionLease) -> bool {
+    ledger::grant(tx, &lease.key, &lease.holder).is_some_and(|grant| grant.number == id)
+}
+
+fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> bool {
+    let held = is_held(tx, id, lease);
+    let deadline = tx.now().wall_ms().saturating_add(lease.lease_ms);
+    if held && tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
+        tx.set_deadline(&lease.key, deadline);
+        tx.changed(&lease.key, events::EXPIRE);
+    }
+    held
+}
+
+fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) {
+    if !is_held(tx, id, lease) {
+        return;
+    }
+    ledger::ending_as(tx, ReleaseCause::Disconnected, |tx| match tx.peek(&lease.key) {
+        Some(Value::Hash(hash)) => {
+            let held = held(hash, &lease.holder);
+            // It is a hash, as releasing a hold requires.
+            let _ = release::leave(tx, &lease.key, &held, 0);
+        }
+        _ => drop(tx.delete(&lease.key)),
+    });
+}
+
+fn held<'l>(hash: &Hash, field: &'l [u8]) -> Held<'l> {
+    let holds = hash.get(field).and_then(number::parse_i64).unwrap_or(1);
+    Held { field, holds, has_mode: hash.contains(MODE_FIELD) }
+}
