@@ -22,26 +22,16 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .about("lock", "7.2.0", "O(log N), N the waiters")
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
     .help(&[
-<<<<<<< HEAD
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
-             [PRIORITY <priority>] [NOREENTER|MAXHOLDS <count>]",
+             [PRIORITY <priority>] [NOREENTER|MAXHOLDS <count>] [SESSION] [FENCE <resource>]",
         "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
         "    of the waiters the one with the highest priority is served first, 0 if it names none.",
-    ])
-    .syntax(
-        "key owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [PRIORITY priority] \
-         [NOREENTER | MAXHOLDS count] [LAYOUT HASH]",
-=======
-        "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [SESSION] [BLOCK <milliseconds>] \
-             [NOREENTER|MAXHOLDS <count>] [FENCE <resource>]",
-        "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever.",
         "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end.",
         "    FENCE: the grant raises the highest token of that resource, see LOCK.FENCE.",
     ])
     .syntax(
-        "key owner [EX seconds | PX milliseconds] [SESSION] [BLOCK milliseconds] [NOREENTER | MAXHOLDS count] \
-         [LAYOUT HASH] [FENCE resource]",
->>>>>>> 5e1089f (A lock taken with SESSION lasts as long as its connection; FENCE raises a resource's highest token with the grant)
+        "key owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [PRIORITY priority] \
+         [NOREENTER | MAXHOLDS count] [LAYOUT HASH] [SESSION] [FENCE resource]",
     )
     .errors(&[
         "ERR syntax error",
