@@ -159,15 +159,9 @@ impl<'a> Given<'a> {
 impl Options {
     /// Whether all that is asked for can be done.
     fn is_ready(&self) -> bool {
-<<<<<<< HEAD
-        let bare = !self.session && !self.get_holder && !self.asynchronous && !self.fenced;
-        let without = self.delay_ms.is_none() && self.data.is_none() && self.fence.is_none();
-        self.layout == Layout::Plain && bare && without
-=======
         let bare = !self.get_holder && !self.asynchronous && !self.fenced;
         let without = self.delay_ms.is_none() && self.data.is_none();
-        self.layout == Layout::Plain && self.priority == 0 && bare && without
->>>>>>> 5e1089f (A lock taken with SESSION lasts as long as its connection; FENCE raises a resource's highest token with the grant)
+        self.layout == Layout::Plain && bare && without
     }
 }
 
