@@ -5,7 +5,7 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, Request, Slot};
-use crate::keyspace::{Place, ReadyKey, Waiter};
+use crate::keyspace::{KeyTimer, Place, ReadyKey, Waiter};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -25,10 +25,10 @@ impl Engine {
         match &wait.retry {
             Retry::OnKeys(on) => {
                 let argv = request.argv();
-                for &key in &on.keys {
+                for key in queues_of(on, &argv) {
                     let label = on.label.map_or(&[][..], |label| argv[label]).into();
                     let waiter = Waiter { id, class: on.class.name, line: on.class.line, label };
-                    self.keyspace.add_waiter(db, argv[key], place, waiter);
+                    self.keyspace.add_waiter(db, key, place, waiter);
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
@@ -47,6 +47,7 @@ impl Engine {
         let Wait { retry, null, .. } = *wait;
         let blocked = Blocked { command, request, held, retry, null, timeout, place, db, since_ms, took_ns };
         self.parked.insert(id, blocked);
+        self.time_retry(id);
         self.sessions.get_mut(slot).blocked = true;
         self.watch_idle(slot);
     }
@@ -74,11 +75,11 @@ impl Engine {
 
     fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
         let argv = blocked.request.argv();
-        for &key in &on.keys {
-            self.keyspace.remove_waiter(blocked.db, argv[key], blocked.place);
+        for key in queues_of(on, &argv) {
+            self.keyspace.remove_waiter(blocked.db, key, blocked.place);
             // Waiters behind it may now be served.
             if on.class.asking == Asking::InOrder {
-                self.keyspace.waiters.signal(blocked.db, argv[key]);
+                self.keyspace.waiters.signal(blocked.db, key);
             }
         }
         on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv));
@@ -109,6 +110,7 @@ impl Engine {
             }
             if self.is_still_there(id) && !self.retry(id) && class.asking == Asking::InOrder {
                 passed_over.push(class.line);
+                self.time_retry(id);
                 out_of_turn = out_of_turn.or(class.out_of_turn);
             }
         }
@@ -118,6 +120,19 @@ impl Engine {
                     self.retry(id);
                 }
             }
+        }
+    }
+
+    /// Sets when a waiter is to be retried because time alone serves it, if it is the first on its key.
+    fn time_retry(&mut self, id: u64) {
+        let Some(blocked) = self.parked.get(id) else { return };
+        let Retry::OnKeys(on) = &blocked.retry else { return };
+        let (argv, db, class) = (blocked.request.argv(), blocked.db, on.class.name);
+        let key = on.beside.as_deref().unwrap_or(argv[on.keys[0]]);
+        if self.keyspace.tx(db, self.time.now).first_waiting(key, class) == Some(blocked.place) {
+            let mut tx = self.keyspace.tx(db, self.time.now);
+            let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv));
+            tx.set_key_timer(key, KeyTimer::Retry, at_ms);
         }
     }
 
@@ -277,6 +292,11 @@ impl Engine {
     pub fn unblocked_clients(&self) -> u64 {
         self.observers.stats.unblocked_clients
     }
+}
+
+/// The keys in whose queues a request waits.
+fn queues_of<'a>(on: &'a OnKeys, argv: &'a [&'a [u8]]) -> impl Iterator<Item = &'a [u8]> {
+    on.keys.iter().map(|&key| argv[key]).chain(on.beside.as_deref())
 }
 
 /// Whether such a wait counts as a blocked client.

@@ -1,5 +1,6 @@
 //! A turn of both clocks on its way: how far it still goes, what has fired, and whether it lets clients react.
 
+use crate::keyspace::KeyTimer;
 use crate::time::Now;
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -42,6 +43,8 @@ impl Settle {
 pub(super) enum Fired<'a> {
     /// A key expired.
     Expiry(&'a [u8]),
+    /// Something else about a key was due.
+    KeyTimer(KeyTimer, &'a [u8]),
     /// The wait of a client ended.
     Timeout(u64),
     /// A client had been idle for too long.
@@ -63,6 +66,8 @@ impl Fired<'_> {
     fn own(self) -> OwnedFired {
         match self {
             Fired::Expiry(key) => OwnedFired::Key("expiry", key.into()),
+            Fired::KeyTimer(KeyTimer::Lease, key) => OwnedFired::Key("lease", key.into()),
+            Fired::KeyTimer(KeyTimer::Retry, key) => OwnedFired::Key("retry", key.into()),
             Fired::Timeout(client) => OwnedFired::Client("timeout", client),
             Fired::Idle(client) => OwnedFired::Client("idle", client),
             Fired::Renewal(client) => OwnedFired::Client("renewal", client),

@@ -4,6 +4,7 @@ use super::clock_turn::Fired;
 use super::engine::Engine;
 use crate::clients::Slot;
 use crate::keyspace::Order;
+use crate::locks;
 use crate::time::{Deadlines, Mode, Over};
 use crate::timers::{Timer, TimerKind};
 
@@ -15,6 +16,7 @@ const PIECE: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Key,
+    KeyTimer,
     Timer,
 }
 
@@ -23,7 +25,12 @@ impl Engine {
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         let deadlines = Deadlines {
-            wall_ms: self.next_expiry().map(|(at, _)| at),
+            wall_ms: self
+                .next_expiry()
+                .into_iter()
+                .chain(self.keyspace.next_key_timer())
+                .map(|(at, _)| at)
+                .min(),
             monotonic_ms: self.time.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
@@ -88,6 +95,12 @@ impl Engine {
             Due::Key => {
                 self.keyspace.expire_next_with(self.time.now, over, |key| see(Fired::Expiry(key)));
             }
+            Due::KeyTimer => {
+                if let Some((db, key, timer)) = self.keyspace.pop_key_timer(self.time.now, over) {
+                    see(Fired::KeyTimer(timer, &key));
+                    locks::key_timer_fired(&mut self.keyspace.tx(db, self.time.now), &key, timer);
+                }
+            }
             Due::Timer => {
                 let until_ms = over.until_ms(self.time.now.monotonic_ms());
                 if let Some(timer) = self.time.timers.pop_due(false, until_ms) {
@@ -112,18 +125,19 @@ impl Engine {
     /// no more than `within_ms`. Of two at one instant, the one that was made first.
     pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
-        let key = self.next_expiry().map(|(at, order)| (at.saturating_sub(wall_ms), order));
+        let of_key = |(at, order): (i64, Order)| (at.saturating_sub(wall_ms), order);
+        let key = self.next_expiry().map(of_key);
+        let key_timer = self.keyspace.next_key_timer().map(of_key);
         let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
         let timer = timer.map(|(at, timer)| (at.saturating_sub(monotonic_ms), timer.order));
-        match (key, timer) {
-            (Some((key, _)), None) => Some((Due::Key, key)),
-            (None, Some((timer, _))) => Some((Due::Timer, timer)),
-            (Some((key, key_order)), Some((timer, timer_order))) => {
-                let key_first = key < timer || (key == timer && key_order.is_before(timer_order));
-                Some(if key_first { (Due::Key, key) } else { (Due::Timer, timer) })
-            }
-            (None, None) => None,
-        }
+        let all = [(Due::Key, key), (Due::KeyTimer, key_timer), (Due::Timer, timer)];
+        let earlier = |one: (Due, (i64, Order)), other: (Due, (i64, Order))| {
+            let ((_, (in_ms, order)), (_, (other_ms, other_order))) = (one, other);
+            let first = in_ms < other_ms || (in_ms == other_ms && order.is_before(other_order));
+            if first { one } else { other }
+        };
+        let all = all.into_iter().filter_map(|(due, at)| Some((due, at?)));
+        all.reduce(earlier).map(|(due, (in_ms, _))| (due, in_ms))
     }
 
     /// The earliest deadline of a key, in wall milliseconds, unless keys expire only when they are named.

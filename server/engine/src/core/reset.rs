@@ -32,7 +32,7 @@ impl Engine {
         self.environment.identity.reset(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));
-        self.keyspace.go_on_at(self.time.now);
+        self.keyspace.go_on_at(self.time.now, self.time.clock.over());
         self.switches = Switches::default();
         self.time.planned = PlannedTurns::default();
         self.reset_config();

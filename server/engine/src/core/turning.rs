@@ -172,6 +172,10 @@ impl Engine {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
+            Due::KeyTimer => {
+                let wall_ms = self.keyspace.next_key_timer().map(|(at, _)| at);
+                Deadlines { wall_ms, monotonic_ms: None }
+            }
             Due::Timer => Deadlines { wall_ms: None, monotonic_ms: self.time.timers.next_deadline(false) },
         };
         let in_us = self.time.now.us_until(deadlines, Over::Reached)?;
@@ -182,7 +186,7 @@ impl Engine {
         // The target was within the range, and so is everything on the way to it.
         if us > 0 && self.time.clock.advance_us(self.time.system, us).is_ok() {
             self.time.now = self.time.clock.read(self.time.system);
-            self.keyspace.go_on_at(self.time.now);
+            self.keyspace.go_on_at(self.time.now, Over::Reached);
             self.keyspace.note_turn();
         }
     }
@@ -192,7 +196,7 @@ impl Engine {
         let before = self.time.now;
         let result = verb(&mut self.time.clock, self.time.system);
         self.time.now = self.time.clock.read(self.time.system);
-        self.keyspace.go_on_at(self.time.now);
+        self.keyspace.go_on_at(self.time.now, over);
         if self.time.now.wall_us > before.wall_us {
             self.keyspace.note_turn();
         }

@@ -157,10 +157,8 @@ impl What<'_> {
     pub(super) fn interests(&self) -> Interests {
         match self {
             What::Changed { .. } => Interests::KEYS,
-            What::FieldAdded { .. }
-            | What::SetIfAbsent { .. }
-            | What::Copied { .. }
-            | What::Restored { .. } => Interests::ADDED,
+            What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Restored { .. } => Interests::ADDED,
+            What::Copied { .. } => Interests::ADDED.with(Interests::VALUES),
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
         }

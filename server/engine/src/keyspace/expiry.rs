@@ -37,9 +37,10 @@ impl Keyspace {
         first
     }
 
-    /// The number of keys with a deadline, in all databases.
+    /// The number of keys with a deadline and of other timers of keys, in all databases.
     pub fn timers(&self) -> usize {
-        self.databases[..self.timed].iter().map(Database::with_deadline).sum()
+        let keys: usize = self.databases[..self.timed].iter().map(Database::with_deadline).sum();
+        keys + self.key_timers.len()
     }
 
     /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is. O(1).

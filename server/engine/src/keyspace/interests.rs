@@ -20,6 +20,9 @@ impl Interests {
     /// the clock has brought nearer. Other keys are not reported.
     pub const VALUES: Self = Interests(1 << 18);
 
+    /// Values that are removed or replaced, of all keys.
+    pub const ALL_VALUES: Self = Interests(1 << 18 | 1 << 19);
+
     /// The classes of events that are published.
     pub(super) fn of_published(published: EventClasses) -> Self {
         let channels = EventClasses::KEYSPACE | EventClasses::KEYEVENT;
@@ -47,6 +50,11 @@ impl Interests {
     #[must_use]
     pub(super) const fn without(self, others: Self) -> Self {
         Interests(self.0 & !others.0)
+    }
+
+    /// Whether all of these are in the set.
+    pub(super) const fn all(self, of: Self) -> bool {
+        self.0 & of.0 == of.0
     }
 
     /// Whether any of these is in the set.

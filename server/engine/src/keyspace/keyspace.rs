@@ -7,13 +7,14 @@ use super::effects::Effect;
 use super::event::EventClasses;
 use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
+use super::key_timers::{KeyTimer, KeyTimers};
 use super::order::Order;
 use super::prefetch::Prefetch;
 use super::rng::Rng;
 use super::subscriber::Subscription;
 use super::waiters::Waiters;
 use super::watches::Watches;
-use crate::time::Now;
+use crate::time::{Now, Over};
 use crate::values::Encodings;
 use foldhash::quality::FixedState;
 use std::collections::VecDeque;
@@ -84,6 +85,12 @@ pub struct Keyspace {
     pub(super) overdue: bool,
     /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
     pub(super) expiry_backlog: Option<i64>,
+    /// Timers of keys besides their deadlines.
+    pub(super) key_timers: KeyTimers,
+    /// When a deadline is over at the present instant, and up to which instant a turn of the clock has ended all, in
+    /// wall milliseconds.
+    over: Over,
+    reached_ms: i64,
 }
 
 impl Keyspace {
@@ -113,6 +120,9 @@ impl Keyspace {
             quiet: false,
             overdue: false,
             expiry_backlog: None,
+            key_timers: KeyTimers::default(),
+            over: Over::Past,
+            reached_ms: i64::MIN,
         }
     }
 
@@ -143,10 +153,32 @@ impl Keyspace {
         self.accesses.set_rules(rules);
     }
 
-    /// Goes on at an instant: the access clocks of keys follow the wall clock.
+    /// Goes on at an instant: the access clocks of keys follow the wall clock. `over` says when a deadline is over
+    /// there.
     #[inline]
-    pub fn go_on_at(&mut self, now: Now) {
+    pub fn go_on_at(&mut self, now: Now, over: Over) {
         self.accesses.go_on_at(now);
+        self.over = over;
+        let now_ms = now.wall_ms();
+        if over == Over::Reached || now_ms < self.reached_ms {
+            self.reached_ms = over.until_ms(now_ms);
+        }
+    }
+
+    /// Deadlines up to this instant are over at `now`, in wall milliseconds.
+    pub(super) fn over_until_ms(&self, now: Now) -> i64 {
+        self.over.until_ms(now.wall_ms()).max(self.reached_ms)
+    }
+
+    /// The first timer of a key: when it is due, in wall milliseconds, and when it was made. O(log n).
+    #[inline]
+    pub fn next_key_timer(&self) -> Option<(i64, Order)> {
+        self.key_timers.first()
+    }
+
+    /// Removes the first timer of a key that is due at `now`: the database, the key and what is due. O(log n).
+    pub fn pop_key_timer(&mut self, now: Now, over: Over) -> Option<(usize, Box<[u8]>, KeyTimer)> {
+        self.key_timers.pop_due(over.until_ms(now.wall_ms()))
     }
 
     /// Whether the commands that run from now on leave the access clocks of existing keys as they are; whether those
@@ -198,7 +230,7 @@ impl Keyspace {
     /// waits to be freed is none of them any more. O(databases).
     pub fn bytes(&self) -> DatabaseBytes {
         let subscribers: usize = self.subscriptions.iter().map(|one| one.subscriber.memory()).sum();
-        let overhead = self.waiters.memory() + self.watches.memory() + subscribers;
+        let overhead = self.waiters.memory() + self.watches.memory() + self.key_timers.memory() + subscribers;
         self.databases.iter().map(Database::bytes).fold(DatabaseBytes { data: 0, overhead }, |sum, one| {
             DatabaseBytes { data: sum.data + one.data, overhead: sum.overhead + one.overhead }
         })

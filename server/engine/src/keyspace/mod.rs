@@ -18,6 +18,7 @@ mod expiry;
 mod garbage;
 pub mod glob;
 mod interests;
+mod key_timers;
 #[expect(clippy::module_inception, reason = "the struct that the room is about")]
 mod keyspace;
 mod mark;
@@ -43,6 +44,7 @@ pub use effects::Effect;
 pub use event::{Event, EventClasses, events};
 pub use garbage::{Garbage, LazyFree};
 pub use interests::Interests;
+pub use key_timers::KeyTimer;
 pub use keyspace::{Counters, Keyspace};
 pub use mark::Mark;
 pub use order::Order;

@@ -5,6 +5,7 @@ use super::database::Database;
 use super::db_key::hash_of;
 use super::effects::Effect;
 use super::interests::Interests;
+use super::key_timers::{KeyTimer, KeyTimers};
 use super::mark::Mark;
 use super::waiters::Waiters;
 use crate::values::Value;
@@ -34,6 +35,7 @@ pub struct Context<'a> {
     pub(super) hasher: &'a FixedState,
     pub(super) waiters: &'a Waiters,
     pub(super) effects: &'a mut VecDeque<Effect>,
+    pub(super) key_timers: &'a mut KeyTimers,
     pub(super) db: usize,
     pub(super) audience: bool,
     pub(super) expiry_backlog: Option<i64>,
@@ -78,6 +80,16 @@ impl Context<'_> {
     /// Whether a key of the same database has waiters.
     pub fn is_waited_for(&self, key: &[u8]) -> bool {
         self.waiters.waits_for(self.db, key)
+    }
+
+    /// Whether a key of any database has waiters.
+    pub fn is_waited_for_in(&self, db: usize, key: &[u8]) -> bool {
+        self.waiters.waits_for(db, key)
+    }
+
+    /// Cancels the timer of a key of any database, if there is one. O(log n).
+    pub fn cancel_key_timer(&mut self, db: usize, key: &[u8], timer: KeyTimer) {
+        self.key_timers.cancel(&(db, key.into(), timer));
     }
 
     /// Whether any channel has a subscriber.

@@ -40,6 +40,9 @@ impl Keyspace {
     /// Removes it from that queue. O(log n).
     pub fn remove_waiter(&mut self, db: usize, key: &[u8], place: Place) {
         self.waiters.remove(db, key, place);
+        if !self.waiters.waits_for(db, key) {
+            self.key_timers.cancel_retry(db, key);
+        }
         self.note_interests();
     }
 
@@ -54,14 +57,26 @@ impl Keyspace {
         self.note_interests();
     }
 
+    /// Asks all subscribers what they want from now on. O(subscribers).
+    pub(super) fn renew_interests(&mut self) {
+        for one in &mut self.subscriptions {
+            one.interests = one.subscriber.interests();
+        }
+        self.note_interests();
+    }
+
     /// Adds up all interests.
     fn note_interests(&mut self) {
         let of_subscribers =
             self.subscriptions.iter().fold(Interests::NONE, |all, one| all.with(one.interests));
         // Values are reported for the sake of waiters; those of marked keys are found by their marks.
-        let mut all = of_subscribers.without(Interests::VALUES).with(Interests::of_published(self.published));
+        let mut all =
+            of_subscribers.without(Interests::ALL_VALUES).with(Interests::of_published(self.published));
         if self.watches.keys_watched() > 0 {
             all = all.with(Interests::KEYS);
+        }
+        if of_subscribers.all(Interests::ALL_VALUES) {
+            all = all.with(Interests::VALUES);
         }
         if self.waiters.keys() > 0 {
             all = all.with(Interests::KEYS).with(Interests::VALUES);
@@ -97,10 +112,13 @@ impl Keyspace {
     /// The subscribers, and their view of a database.
     #[inline]
     fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
-        let Keyspace { databases, hasher, waiters, effects, subscriptions, .. } = self;
+        let Keyspace { databases, hasher, waiters, effects, subscriptions, key_timers, .. } = self;
         let (audience, expiry_backlog) = (self.audience, self.expiry_backlog);
         let database = &mut databases[db];
-        (subscriptions, Context { database, hasher, waiters, effects, db, audience, expiry_backlog })
+        (
+            subscriptions,
+            Context { database, hasher, waiters, effects, key_timers, db, audience, expiry_backlog },
+        )
     }
 
     /// The subscriber of this type.

@@ -477,3 +477,45 @@ fn what_is_fetched_beforehand_is_what_is_looked_up_and_changes_nothing() {
     assert_eq!((before.keyspace_hits, before.keyspace_misses), (after.keyspace_hits, after.keyspace_misses));
     assert_eq!(keyspace.sizes(0), (30_000, 0));
 }
+
+#[test]
+fn a_key_has_one_timer_of_each_kind_and_they_fire_in_order() {
+    let mut keyspace = Keyspace::new(2, 7);
+    for (db, key, timer, at_ms) in [
+        (0, &b"a"[..], KeyTimer::Retry, 30),
+        (0, b"a", KeyTimer::Lease, 20),
+        (1, b"a", KeyTimer::Lease, 10),
+        (0, b"a", KeyTimer::Retry, 10),
+        (0, b"b", KeyTimer::Retry, 5),
+    ] {
+        keyspace.tx(db, at(0)).set_key_timer(key, timer, Some(at_ms));
+    }
+    keyspace.tx(0, at(0)).set_key_timer(b"b", KeyTimer::Retry, None);
+    assert_eq!(keyspace.key_timers.len(), 3);
+    assert!(keyspace.key_timers.memory() > 0);
+    assert_eq!(keyspace.pop_key_timer(at(9), Over::Reached), None);
+    let mut fired = Vec::new();
+    while let Some((db, key, timer)) = keyspace.pop_key_timer(at(20), Over::Reached) {
+        fired.push((db, key, timer));
+    }
+    let a: Box<[u8]> = (*b"a").into();
+    let expected =
+        [(1, a.clone(), KeyTimer::Lease), (0, a.clone(), KeyTimer::Retry), (0, a, KeyTimer::Lease)];
+    assert_eq!(fired, expected);
+    assert_eq!((keyspace.key_timers.len(), keyspace.key_timers.memory()), (0, 0));
+}
+
+#[test]
+fn what_a_turn_of_the_clock_has_reached_is_over_also_when_time_runs_again() {
+    let mut keyspace = Keyspace::new(1, 7);
+    keyspace.go_on_at(at(10), Over::Past);
+    assert_eq!(keyspace.tx(0, at(10)).over_until_ms(), 9);
+    keyspace.go_on_at(at(15), Over::Reached);
+    assert_eq!(keyspace.tx(0, at(15)).over_until_ms(), 15);
+    keyspace.go_on_at(at(15), Over::Past);
+    assert_eq!(keyspace.tx(0, at(15)).over_until_ms(), 15);
+    keyspace.go_on_at(at(16), Over::Past);
+    assert_eq!(keyspace.tx(0, at(16)).over_until_ms(), 15);
+    keyspace.go_on_at(at(3), Over::Past);
+    assert_eq!(keyspace.tx(0, at(3)).over_until_ms(), 2);
+}

@@ -5,6 +5,7 @@ use super::actor::{Actor, CalledBy};
 use super::database::Database;
 use super::db_key::hash_of;
 use super::effects::Effect;
+use super::key_timers::KeyTimer;
 use super::keyspace::Keyspace;
 use super::rng::Rng;
 use super::subscriber::{Context, Subscriber};
@@ -152,5 +153,33 @@ impl Tx<'_> {
     /// The waiters on a key under this label, each with its place, in that order.
     pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (Place, WaiterId)> {
         self.keyspace.waiters.labelled(self.db, key, name)
+    }
+
+    /// Sets the timer of a key, at an instant in wall milliseconds, instead of the one of this kind that it has; `None`
+    /// cancels that. The key need not exist. O(log n).
+    pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at_ms: Option<i64>) {
+        let name = (self.db, key.into(), timer);
+        match at_ms {
+            Some(at_ms) => {
+                let order = self.keyspace.next_order();
+                self.keyspace.key_timers.set(name, at_ms, order);
+            }
+            None => self.keyspace.key_timers.cancel(&name),
+        }
+    }
+
+    /// When the waiters on a key are retried though it has not changed, in wall milliseconds. O(log n).
+    pub fn retry_at_ms(&self, key: &[u8]) -> Option<i64> {
+        self.keyspace.key_timers.at_ms(&(self.db, key.into(), KeyTimer::Retry))
+    }
+
+    /// Deadlines up to this instant are over, in wall milliseconds.
+    pub fn over_until_ms(&self) -> i64 {
+        self.keyspace.over_until_ms(self.now)
+    }
+
+    /// The wishes of subscribers have changed. O(subscribers).
+    pub fn renew_interests(&mut self) {
+        self.keyspace.renew_interests();
     }
 }

@@ -295,6 +295,7 @@ impl Tx<'_> {
         if keyspace.timed > one.min(other) {
             keyspace.timed = keyspace.timed.max(one.max(other) + 1);
         }
+        keyspace.key_timers.swap_leases(one, other);
         self.swapped(one, other);
         let keyspace = &mut *self.keyspace;
         for db in [one, other] {

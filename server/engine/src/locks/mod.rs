@@ -9,24 +9,29 @@ mod acquire;
 mod channel_waiters;
 mod channels;
 mod check;
+mod count;
 mod fences;
 mod force_unlock;
 mod held;
 mod info;
+mod latches;
 mod layouts;
 mod ledger;
 mod multi_release;
 mod options;
 mod ownership;
+mod rates;
 mod read_write;
 mod redisson;
 mod release;
 mod renew;
+mod semaphores;
 pub(crate) mod sessions;
 mod snapshot;
+mod throttle;
 mod transfer;
 
-use crate::keyspace::Keyspace;
+use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use channel_waiters::channel_waiters;
@@ -43,16 +48,34 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     force_unlock::ROWS,
     check::ROWS,
     fences::ROWS,
+    latches::ROWS,
+    semaphores::SET_ROWS,
+    semaphores::RELEASE_ROWS,
+    semaphores::RENEW_ROWS,
+    rates::ROWS,
+    throttle::ROWS,
 ];
 
 /// The rows of those that see subscriptions.
-pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] = &[info::LISTENING_ROWS];
+pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
+    &[info::LISTENING_ROWS, semaphores::LISTENING_ROWS];
 
 /// The rows of those that may wait.
-pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[acquire::ROWS];
+pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =
+    &[acquire::ROWS, latches::BLOCKING_ROWS, semaphores::BLOCKING_ROWS, rates::BLOCKING_ROWS];
 
 /// Subscribes what is known of locks beyond their keys. The seed decides the hash of keys.
 pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
     keyspace.subscribe(Box::new(ledger::LockLedger::new(seed)));
     keyspace.subscribe(Box::new(fences::Fences::default()));
+    keyspace.subscribe(Box::new(latches::LatchEnds::default()));
+    keyspace.subscribe(Box::new(semaphores::SemaphoreLedger::default()));
+}
+
+/// Something about a key is due.
+pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
+    match timer {
+        KeyTimer::Lease => semaphores::end_leases(tx, key),
+        KeyTimer::Retry => tx.wake_waiters(key),
+    }
 }

@@ -17,6 +17,12 @@ pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 /// A UUID in hexadecimal digits, and the colon behind it.
 const UUID: usize = 37;
 
+/// When a permit ends that has no lease, in wall milliseconds.
+pub(super) const NEVER_MS: i64 = 922_337_203_685_477;
+/// The fields of a rate limiter: the permits of an interval, its milliseconds, how many milliseconds each acquisition
+/// lets it live on, and whether the rate is each client's own.
+pub(super) const RATE_FIELDS: [&[u8]; 4] = [b"rate", b"interval", b"keepAliveTime", b"type"];
+
 const CHANNEL: &[u8] = b"redisson_lock__channel:";
 const READ_WRITE_CHANNEL: &[u8] = b"redisson_rwlock:";
 const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
@@ -26,6 +32,10 @@ const QUEUE: &[u8] = b"redisson_lock_queue:";
 
 /// The message of a release: one waiter may go on.
 pub(super) const UNLOCK_MESSAGE: &[u8] = b"0";
+/// The message of a latch whose count has reached zero.
+pub(super) const ZERO_COUNT_MESSAGE: &[u8] = b"0";
+/// The message of a latch that has been set.
+pub(super) const NEW_COUNT_MESSAGE: &[u8] = b"1";
 /// The message when a write lock ends: all readers may go on.
 pub(super) const READ_MESSAGE: &[u8] = b"1";
 
@@ -92,9 +102,45 @@ pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
     [READ_WRITE_CHANNEL, &braced(key)].concat()
 }
 
+/// The channel of waiters on a semaphore.
+pub(super) fn semaphore_channel(key: &[u8]) -> Vec<u8> {
+    [SEMAPHORE_CHANNEL, &braced(key)].concat()
+}
+
+/// The channel of waiters on a latch: in braces always.
+pub(super) fn latch_channel(key: &[u8]) -> Vec<u8> {
+    [LATCH_CHANNEL, key, b"}"].concat()
+}
+
 /// The key of the list of a fair lock's waiters.
 pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
     [QUEUE, &braced(key)].concat()
+}
+
+/// The key of the leases of a semaphore's permits.
+pub(super) fn permit_leases_key(key: &[u8]) -> Vec<u8> {
+    suffixed(key, b"timeout")
+}
+
+/// The key of what is left of a rate, for this client if the rate is each client's own.
+pub(super) fn rate_value_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
+    of_client(suffixed(key, b"value"), client)
+}
+
+/// The key of what was given out of a rate, for this client if the rate is each client's own.
+pub(super) fn rate_permits_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
+    of_client(suffixed(key, b"permits"), client)
+}
+
+fn suffixed(key: &[u8], suffix: &[u8]) -> Vec<u8> {
+    [&*braced(key), b":", suffix].concat()
+}
+
+fn of_client(key: Vec<u8>, client: Option<&[u8]>) -> Vec<u8> {
+    match client {
+        Some(client) => suffixed(&key, client),
+        None => key,
+    }
 }
 
 /// The key that holds the lease of an owner's `n`th read hold.
@@ -116,11 +162,7 @@ impl Channels {
     pub(crate) fn of(key: &[u8]) -> Self {
         let lock = lock_channel(key);
         let fair = [&*lock, b":"].concat();
-        let semaphore = [SEMAPHORE_CHANNEL, &braced(key)].concat();
-        Channels {
-            all: [lock, read_write_channel(key), semaphore, [LATCH_CHANNEL, key, b"}"].concat()],
-            fair,
-        }
+        Channels { all: [lock, read_write_channel(key), semaphore_channel(key), latch_channel(key)], fair }
     }
 }
 

@@ -85,6 +85,12 @@ pub trait Attempt: Debug + Send {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError>;
 
+    /// When it is to be retried though nothing changes until then, because time alone serves it; in wall milliseconds.
+    /// Asked of the first in the queue of its key, or of the one beside.
+    fn ready_at_ms(&self, _tx: &mut Tx<'_>, _args: Args<'_>) -> Option<i64> {
+        None
+    }
+
     /// The wait is over, whether the request was served or not, and it is in no queue any more: takes back what it put
     /// into keys in order to wait.
     fn leave(&self, _tx: &mut Tx<'_>, _args: Args<'_>) {}
@@ -95,6 +101,8 @@ pub trait Attempt: Debug + Send {
 pub struct OnKeys {
     /// The arguments that are these keys.
     pub keys: SmallVec<[usize; 2]>,
+    /// Another key whose change retries it, and on whose timer it is retried: one that no argument names.
+    pub beside: Option<Box<[u8]>>,
     /// The readiness that it waits for on each.
     pub class: &'static WaitClass,
     /// Its rank in the queues: the lower, the further ahead.
@@ -137,6 +145,10 @@ impl Wait<OnKeys> {
         null: Null,
     ) -> Self {
         let keys = keys.into_iter().collect();
-        Wait::new(OnKeys { keys, class, rank: 0, label: None, attempt: Box::new(attempt) }, timeout_ms, null)
+        Wait::new(
+            OnKeys { keys, beside: None, class, rank: 0, label: None, attempt: Box::new(attempt) },
+            timeout_ms,
+            null,
+        )
     }
 }

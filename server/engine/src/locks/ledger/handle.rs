@@ -90,3 +90,8 @@ pub(in crate::locks) fn acquired(
     let predecessor = if re_entry { None } else { ledger.last_cause(db, key) };
     Acquired { token: ledger.begin((db, key, at), mark, owner, true, &mut context), predecessor }
 }
+
+/// The number of a grant of something that is no lock, above that of every earlier grant.
+pub(in crate::locks) fn next_grant(tx: &mut Tx<'_>) -> u64 {
+    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.next_grant()
+}

@@ -107,6 +107,13 @@ impl LockLedger {
         }
     }
 
+    /// The number of a new grant.
+    #[inline(always)]
+    pub(super) fn next_grant(&mut self) -> u64 {
+        self.last_grant += 1;
+        self.last_grant
+    }
+
     /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
     /// grant. O(log n), n
     /// the owners.
@@ -119,8 +126,7 @@ impl LockLedger {
         native: bool,
         context: &mut Context<'_>,
     ) -> u64 {
-        self.last_grant += 1;
-        let grant = Grant { number: self.last_grant, native };
+        let grant = Grant { number: self.next_grant(), native };
         if !self.losses.is_empty() {
             self.losses.forget(db, key, owner);
         }

@@ -14,7 +14,7 @@ mod release;
 mod subscriber;
 
 pub(super) use handle::{
-    acquired, current_grant, ending_as, grant, has_grant, last_loss, leases, with_leases,
+    acquired, current_grant, ending_as, grant, has_grant, last_loss, leases, next_grant, with_leases,
 };
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use release::{Release, ReleaseCause};

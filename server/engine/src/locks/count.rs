@@ -1,0 +1,22 @@
+//! A count in a string, as latches and semaphores keep it.
+
+use crate::keyspace::{Tx, events};
+use crate::spec::{CommandError, errors};
+use crate::values::{Str, Value};
+
+/// The count of a key; `None` when there is no such key.
+///
+/// Errors: the key holds another type, or a text that is no integer.
+pub(super) fn read(tx: &mut Tx<'_>, key: &[u8]) -> Result<Option<i64>, CommandError> {
+    let text = tx.read::<Str>(key)?;
+    text.map(|text| text.to_i64().ok_or(errors::NOT_AN_INTEGER)).transpose()
+}
+
+/// Gives a key, which holds a count or is absent, another one, as INCRBY does: its deadline stays.
+pub(super) fn write(tx: &mut Tx<'_>, key: &[u8], to: i64) {
+    match tx.write::<Str>(key) {
+        Ok(Some(edit)) => *edit.value = Str::from_i64(to),
+        _ => drop(tx.set(key, Value::Str(Str::from_i64(to)), false)),
+    }
+    tx.changed(key, events::INCRBY);
+}

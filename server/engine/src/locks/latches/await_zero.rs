@@ -1,0 +1,113 @@
+//! `LATCH.AWAIT`: waits until the count of a latch is zero.
+
+use super::super::{count, options};
+use super::ends::{LatchEnd, LatchEnds};
+use crate::keyspace::Tx;
+use crate::spec::{
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Row, Wait, WaitClass, errors,
+};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<BlockingHandler>] =
+    &[Row::new("latch.await", -2, await_zero as BlockingHandler)
+        .flags(&[Flags::READONLY, Flags::FAST, Flags::BLOCKING])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
+        .about("lock", "7.2.0", "O(log N), N the waiters")
+        .summary("Tells that a latch is open, and how it came to be; with BLOCK waits for it.")
+        .help(&[
+            "LATCH.AWAIT <key> [BLOCK <milliseconds>] [ARMED]",
+            "    Wait until the count is zero, 0 milliseconds for ever; ARMED waits for LATCH.SET before.",
+        ])
+        .help_after("latch.get")
+        .syntax("key [BLOCK milliseconds] [ARMED]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR timeout is not an integer or out of range",
+            "ERR timeout is negative",
+            "ERR value is not an integer or out of range",
+        ])];
+
+/// Waiters on a latch: all of them go on at once.
+const LATCH: WaitClass = WaitClass {
+    name: "latch",
+    line: "latch",
+    accepts: |_| true,
+    asking: Asking::All,
+    out_of_turn: None,
+    counts: true,
+};
+
+const SUBSCRIBED: &str = "an engine has subscribed what it knows of latches";
+
+fn await_zero(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    let (mut block, mut armed) = (None, false);
+    let mut at = 2;
+    while at < args.len() {
+        if args.is(at, "armed") && !armed {
+            armed = true;
+            at += 1;
+        } else if args.is(at, "block") && block.replace(options::block_ms(args, at + 1)?).is_none() {
+            at += 2;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+    }
+    let wait = AwaitZero { armed };
+    if wait.attempt(tx, args, None, reply)? {
+        return Ok(Flow::Done);
+    }
+    let Some(timeout_ms) = block else {
+        reply.null();
+        return Ok(Flow::Done);
+    };
+    let db = tx.db();
+    let (ends, _) = tx.subscriber_mut::<LatchEnds>().expect(SUBSCRIBED);
+    ends.forget(db, &args[1]);
+    Ok(Wait::on_keys([1], &LATCH, wait, timeout_ms, Null::Bulk).into())
+}
+
+/// A request to go on when a latch is open.
+#[derive(Debug)]
+struct AwaitZero {
+    /// A latch that is absent is not open: it is to be set first.
+    armed: bool,
+}
+
+impl AwaitZero {
+    /// How the latch came to be open; `None`: it is not. A latch that has reached zero since the request began to wait
+    /// is open to it, even if it has been set again.
+    fn state(&self, tx: &mut Tx<'_>, key: &[u8], waits: bool) -> Result<Option<&'static str>, CommandError> {
+        let ends = tx.subscriber::<LatchEnds>().expect(SUBSCRIBED);
+        if waits && let Some(end) = ends.get(tx.db(), key) {
+            return Ok(Some(end.name()));
+        }
+        Ok(match count::read(tx, key)? {
+            Some(count) => (count <= 0).then_some(LatchEnd::Zero.name()),
+            None if self.armed => None,
+            // It was there when the wait began: its database has become another's.
+            None if waits => Some(LatchEnd::Deleted.name()),
+            None => Some("absent"),
+        })
+    }
+}
+
+impl Attempt for AwaitZero {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let Some(state) = self.state(tx, &args[1], waited_ms.is_some())? else { return Ok(false) };
+        reply.map(2);
+        reply.bulk(b"state");
+        reply.bulk(state.as_bytes());
+        reply.bulk(b"waited");
+        reply.integer(waited_ms.unwrap_or(0) as i64);
+        Ok(true)
+    }
+}

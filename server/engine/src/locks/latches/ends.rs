@@ -1,0 +1,124 @@
+//! How latches ended that clients wait for: what is not in the keyspace any more when they are asked.
+
+use crate::keyspace::{Cause, Change, Context, DbKey, Interests, Removal, Subscriber, What};
+use crate::values::Value;
+use std::collections::BTreeMap;
+
+/// How a latch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LatchEnd {
+    /// Its count had reached zero.
+    Zero,
+    /// It was deleted, moved away or flushed.
+    Deleted,
+    /// Its time ran out.
+    Expired,
+}
+
+impl LatchEnd {
+    /// As replies spell it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            LatchEnd::Zero => "zero",
+            LatchEnd::Deleted => "deleted",
+            LatchEnd::Expired => "expired",
+        }
+    }
+
+    /// How a latch of this value ended, which a command has removed.
+    fn by_command(value: &Value) -> Option<Self> {
+        let Value::Str(text) = value else { return None };
+        let is_zero = text.to_i64().is_some_and(|count| count <= 0);
+        Some(if is_zero { LatchEnd::Zero } else { LatchEnd::Deleted })
+    }
+}
+
+/// The first end of each latch since the last client began to wait for it.
+#[derive(Debug)]
+pub(crate) struct LatchEnds {
+    ends: BTreeMap<DbKey, LatchEnd>,
+    /// When there are so many, those that nobody waits for any more are dropped.
+    most: usize,
+    /// Bytes of the names of keys.
+    name_bytes: usize,
+}
+
+impl Default for LatchEnds {
+    fn default() -> Self {
+        LatchEnds { ends: BTreeMap::new(), most: Self::FEW, name_bytes: 0 }
+    }
+}
+
+impl LatchEnds {
+    /// So many are kept without a look at who waits.
+    const FEW: usize = 64;
+
+    /// How the latch has ended since the last client began to wait for it. O(log n).
+    pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<LatchEnd> {
+        if self.ends.is_empty() {
+            return None;
+        }
+        self.ends.get(&(db, key.into())).copied()
+    }
+
+    /// A client begins to wait for a latch: those before it have been served. O(log n).
+    pub(super) fn forget(&mut self, db: usize, key: &[u8]) {
+        if self.ends.remove(&(db, key.into())).is_some() {
+            self.name_bytes -= key.len();
+        }
+    }
+
+    fn note(&mut self, db: usize, key: &[u8], end: LatchEnd, context: &Context<'_>) {
+        if !context.is_waited_for_in(db, key) {
+            return;
+        }
+        if self.ends.len() >= self.most {
+            self.ends.retain(|(db, key), _| context.is_waited_for_in(*db, key));
+            self.most = Self::FEW.max(2 * self.ends.len());
+            self.name_bytes = self.ends.keys().map(|(_, key)| key.len()).sum();
+        }
+        self.ends.entry((db, key.into())).or_insert_with(|| {
+            self.name_bytes += key.len();
+            end
+        });
+    }
+
+    fn removed(&mut self, change: &Change<'_>, removal: Removal<'_>, context: &Context<'_>) {
+        let end = match removal.cause {
+            Cause::Command => LatchEnd::by_command(removal.value),
+            Cause::Deadline { .. } => matches!(removal.value, Value::Str(_)).then_some(LatchEnd::Expired),
+            // Another value takes its place, for which they go on waiting.
+            Cause::Overwrite => None,
+        };
+        if let Some(end) = end {
+            self.note(change.db, change.key, end, context);
+        }
+    }
+}
+
+impl Subscriber for LatchEnds {
+    fn interests(&self) -> Interests {
+        Interests::VALUES
+    }
+
+    fn memory(&self) -> usize {
+        self.ends.len() * size_of::<(DbKey, LatchEnd)>() + self.name_bytes
+    }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        match *change.what {
+            What::Removed(removal) => self.removed(change, removal, context),
+            What::Copied { at, from_db, from, moved: true, .. } => {
+                if matches!(context.value(at), Value::Str(_)) {
+                    self.note(from_db, from, LatchEnd::Deleted, context);
+                }
+            }
+            What::Flushed(flushed) => {
+                for (key, _) in flushed.waited_for().filter(|(_, gone)| matches!(gone.value, Value::Str(_))) {
+                    self.note(change.db, key, LatchEnd::Deleted, context);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `LATCH.SET`, `LATCH.COUNTDOWN` and `LATCH.GET`: the count of a latch.
+
+use super::super::count;
+use super::redisson;
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+
+const NOT_POSITIVE: &str = "ERR value is out of range, must be positive";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("latch.set", -3, set as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Sets the count of a latch; with NX only if there is none.")
+        .help(&[
+            "LATCH.SET <key> <count> [NX]",
+            "    Set the count of a latch; with NX only if there is none.",
+        ])
+        .syntax("key count [NX]")
+        .errors(&["ERR syntax error", NOT_POSITIVE, "ERR value is not an integer or out of range"]),
+    Row::new("latch.countdown", -2, countdown as DataHandler)
+        .flags(&[Flags::WRITE, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Lowers the count of a latch; at zero it goes, and all who wait for it go on.")
+        .help(&[
+            "LATCH.COUNTDOWN <key> [<count>]",
+            "    Lower the count of a latch; at zero all who wait go on.",
+        ])
+        .help_after("latch.set")
+        .syntax("key [count]")
+        .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range", "ERR syntax error"]),
+    Row::new("latch.get", 2, get as DataHandler)
+        .flags(&[Flags::READONLY, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Tells the count of a latch; 0 when there is none.")
+        .help(&["LATCH.GET <key>", "    The count of a latch; 0 when there is none."])
+        .help_after("latch.countdown")
+        .syntax("key")
+        .errors(&["ERR value is not an integer or out of range"]),
+    Row::help_command("latch.help", 1)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .categories(&["lock"])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Explains the latch commands."),
+];
+
+fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let only_if_absent = args.is(3, "nx");
+    if args.len() > 3 + usize::from(only_if_absent) {
+        return Err(errors::SYNTAX);
+    }
+    let to = args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+    // A lock or a semaphore is not overwritten.
+    let exists = tx.read::<Str>(key)?.is_some();
+    if exists && only_if_absent {
+        reply.integer(0);
+        return Ok(());
+    }
+    tx.set(key, Value::Str(Str::from_i64(to)), false);
+    tx.changed(key, events::SET);
+    tx.publish(&redisson::latch_channel(key), redisson::NEW_COUNT_MESSAGE);
+    reply.integer(1);
+    Ok(())
+}
+
+fn countdown(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    if args.len() > 3 {
+        return Err(errors::SYNTAX);
+    }
+    let by = if args.len() == 3 { args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)? } else { 1 };
+    let Some(before) = count::read(tx, key)? else {
+        reply.integer(0);
+        return Ok(());
+    };
+    let after = before.saturating_sub(by);
+    // The count is written before the key goes, also when it is zero: it tells why the key goes.
+    count::write(tx, key, after);
+    if after <= 0 {
+        tx.delete(key);
+        if before > 0 {
+            tx.publish(&redisson::latch_channel(key), redisson::ZERO_COUNT_MESSAGE);
+        }
+    }
+    reply.integer(after.max(0));
+    Ok(())
+}
+
+fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(count::read(tx, &args[1])?.unwrap_or(0));
+    Ok(())
+}

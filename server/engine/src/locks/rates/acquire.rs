@@ -1,0 +1,167 @@
+//! `RATE.ACQUIRE`: takes permits of an interval, at once or after a wait.
+
+use super::super::options;
+use super::limiter::Limiter;
+use super::window::{self, Window};
+use crate::keyspace::{CalledBy, Tx, WaiterId};
+use crate::spec::{
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Row, Wait, WaitClass, errors,
+};
+use lockwheel_resp::Reply;
+
+const ABOVE_RATE: CommandError = CommandError::text("ERR requested permits exceed the rate");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, acquire as BlockingHandler)
+    .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+    .about("lock", "7.2.0", "O(log N + M), N the acquisitions of an interval, M those that are over")
+    .summary("Takes permits of a rate, or tells when there will be enough; with BLOCK waits for them.")
+    .help(&[
+        "RATE.ACQUIRE <key> [<permits>] [BLOCK <milliseconds>] [CLIENT <id>]",
+        "    Take permits: whether it was allowed, how many are left, and after how many milliseconds to ask \
+             again. BLOCK waits, 0 for ever.",
+    ])
+    .help_after("rate.set")
+    .syntax("key [permits:integer] [BLOCK milliseconds] [CLIENT client-id=id:string]")
+    .errors(&[
+        "ERR syntax error",
+        "ERR value is out of range, must be positive",
+        "ERR value is not an integer or out of range",
+        "ERR hash value is not an integer",
+        "ERR timeout is not an integer or out of range",
+        "ERR timeout is negative",
+        "ERR the rate is not set",
+        "ERR the rate is each client's own, CLIENT is missing",
+        "ERR requested permits exceed the rate",
+    ])];
+
+/// Waiters on a rate: the head waits for its time, those behind it for the head. Each client of a rate that is each
+/// client's own has a queue of its own, on the key of what it has left.
+const RATE: WaitClass = WaitClass {
+    name: "rate",
+    line: "rate",
+    accepts: |_| true,
+    asking: Asking::InOrder,
+    out_of_turn: Some(heads_of_clients),
+    counts: true,
+};
+
+/// The first waiter of each client of a rate that is each client's own.
+fn heads_of_clients(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+    let heads = tx.names_waiting(key).filter_map(|client| tx.waiting_as(key, client).next());
+    let mut heads: Vec<_> = heads.collect();
+    heads.sort_unstable();
+    heads.into_iter().map(|(_, id)| id).collect()
+}
+
+/// A request for permits.
+#[derive(Debug)]
+struct Acquire {
+    permits: u32,
+    /// The argument that names the client.
+    client: Option<usize>,
+}
+
+/// The request as it is read: each option at most once.
+fn parse(args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
+    let (mut permits, mut client, mut block) = (1, None, None);
+    let mut at = 2;
+    if args.len() > 2 && !args.is(2, "block") && !args.is(2, "client") {
+        permits = args.int_in(2, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+        at = 3;
+    }
+    while at < args.len() {
+        if args.is(at, "block") && block.is_none() {
+            block = Some(options::block_ms(args, at + 1)?);
+        } else if args.is(at, "client") && client.is_none() && at + 1 < args.len() {
+            client = Some(at + 1);
+        } else {
+            return Err(errors::SYNTAX);
+        }
+        at += 2;
+    }
+    // Redisson's layout has 32 bits for them.
+    let permits = u32::try_from(permits).map_err(|_| errors::NOT_AN_INTEGER)?;
+    Ok((Acquire { permits, client }, block))
+}
+
+fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    let (acquire, block) = parse(args)?;
+    if acquire.attempt(tx, args, None, reply)? {
+        return Ok(Flow::Done);
+    }
+    let limiter = acquire.limiter(tx, args)?;
+    let may_wait = matches!(tx.called_by(), CalledBy::Client);
+    let Some(timeout_ms) = block.filter(|_| may_wait) else {
+        acquire.refuse(tx, &args[1], &limiter, reply)?;
+        return Ok(Flow::Done);
+    };
+    let label = acquire.client.filter(|_| limiter.is_per_client);
+    let mut wait = Wait::on_keys([1], &RATE, acquire, timeout_ms, Null::Bulk);
+    wait.retry.label = label;
+    wait.retry.beside = Some(limiter.value_key.into());
+    Ok(wait.into())
+}
+
+impl Acquire {
+    fn limiter(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Result<Limiter, CommandError> {
+        let limiter = Limiter::read(tx, &args[1], self.client.map(|client| &args[client]))?;
+        if i64::from(self.permits) > limiter.rate { Err(ABOVE_RATE) } else { Ok(limiter) }
+    }
+
+    /// Answers that there are not enough, or that others wait for them, and when to ask again.
+    fn refuse(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        limiter: &Limiter,
+        reply: &mut dyn Reply,
+    ) -> Result<(), CommandError> {
+        let window = Window::read(tx, limiter)?;
+        let own = window.ready_at_ms(tx, limiter, self.permits.into());
+        let head = tx.retry_at_ms(&limiter.value_key);
+        let now_ms = tx.now().wall_ms();
+        let retry_ms = own.max(head).map_or(limiter.interval_ms, |at| at.saturating_sub(now_ms).max(1));
+        window.write(tx, limiter)?;
+        window::keep_alive(tx, key, limiter);
+        write(reply, false, window.left, retry_ms);
+        Ok(())
+    }
+}
+
+/// Whether it was allowed, how many are left, and after how many milliseconds to ask again.
+fn write(reply: &mut dyn Reply, allowed: bool, left: i64, retry_ms: i64) {
+    reply.array(3);
+    [i64::from(allowed), left, retry_ms].into_iter().for_each(|number| reply.integer(number));
+}
+
+impl Attempt for Acquire {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let key = &args[1];
+        let limiter = self.limiter(tx, args)?;
+        let window = Window::read(tx, &limiter)?;
+        let queues = waited_ms.is_none() && tx.first_waiting(&limiter.value_key, RATE.name).is_some();
+        if queues || window.left < i64::from(self.permits) {
+            return Ok(false);
+        }
+        let left = window.take(tx, &limiter, self.permits)?;
+        window::keep_alive(tx, key, &limiter);
+        write(reply, true, left, 0);
+        Ok(true)
+    }
+
+    fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
+        let limiter = self.limiter(tx, args).ok()?;
+        let window = Window::read(tx, &limiter).ok()?;
+        window.ready_at_ms(tx, &limiter, self.permits.into())
+    }
+}

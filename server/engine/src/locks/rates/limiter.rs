@@ -1,0 +1,58 @@
+//! What a rate limiter's hash says.
+
+use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
+use crate::keyspace::Tx;
+use crate::spec::{CommandError, errors};
+use crate::values::Hash;
+use lockwheel_resp::number;
+
+const NOT_SET: CommandError = CommandError::text("ERR the rate is not set");
+const NO_CLIENT: CommandError = CommandError::text("ERR the rate is each client's own, CLIENT is missing");
+
+/// The type of a limiter that counts each client by itself.
+pub(super) const PER_CLIENT: i64 = 1;
+
+/// A rate, and where its permits are counted.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    /// Whether each client has its own.
+    pub(super) is_per_client: bool,
+    /// The permits of an interval.
+    pub(super) rate: i64,
+    pub(super) interval_ms: i64,
+    /// Each acquisition lets the limiter live on for so long; 0: it does not end.
+    pub(super) keep_alive_ms: i64,
+    /// The key of what is left.
+    pub(super) value_key: Vec<u8>,
+    /// The key of what was given out.
+    pub(super) permits_key: Vec<u8>,
+}
+
+impl Limiter {
+    /// The limiter of a key, as this client sees it.
+    ///
+    /// Errors: the key holds another type or none, a number that is none; the limiter is each client's own, and no
+    /// client is named.
+    pub(super) fn read(tx: &mut Tx<'_>, key: &[u8], client: Option<&[u8]>) -> Result<Self, CommandError> {
+        let hash = tx.read::<Hash>(key)?.ok_or(NOT_SET)?;
+        let number = |field: &[u8]| match hash.get(field) {
+            None => Ok(None),
+            Some(text) => number::parse_i64(text).map(Some).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER),
+        };
+        let [rate, interval, keep_alive, kind] = RATE_FIELDS.map(number);
+        let (rate, interval_ms, kind) =
+            (rate?.ok_or(NOT_SET)?, interval?.ok_or(NOT_SET)?, kind?.ok_or(NOT_SET)?);
+        let client = match kind {
+            PER_CLIENT => Some(client.ok_or(NO_CLIENT)?),
+            _ => None,
+        };
+        Ok(Limiter {
+            is_per_client: client.is_some(),
+            rate,
+            interval_ms,
+            keep_alive_ms: keep_alive?.unwrap_or(0),
+            value_key: rate_value_key(key, client),
+            permits_key: rate_permits_key(key, client),
+        })
+    }
+}

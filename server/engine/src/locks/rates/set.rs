@@ -1,0 +1,75 @@
+//! `RATE.SET`: how many permits an interval has.
+
+use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
+use super::limiter::PER_CLIENT;
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::Hash;
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("rate.set", -4, set as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Sets the permits of an interval, of all clients together or of each; with NX only if it is not set.")
+        .help(&[
+            "RATE.SET <key> <permits> <milliseconds> [NX] [CLIENT <id>]",
+            "    Set the permits of an interval; with CLIENT each client has its own. Without NX all are left \
+                 again, with CLIENT those of that client.",
+        ])
+        .syntax("key permits:integer milliseconds [NX] [CLIENT client-id=id:string]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range",
+        ]),
+    Row::help_command("rate.help", 1)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .categories(&["lock"])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Explains the rate commands."),
+];
+
+fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let (mut only_new, mut client) = (false, None);
+    let mut at = 4;
+    while at < args.len() {
+        if args.is(at, "nx") && !only_new {
+            only_new = true;
+            at += 1;
+        } else if args.is(at, "client") && client.is_none() {
+            client = Some(args.get(at + 1).ok_or(errors::SYNTAX)?);
+            at += 2;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+    }
+    let positive = |at| args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE);
+    let kind = if client.is_some() { PER_CLIENT } else { 0 };
+    let values = [positive(2)?, positive(3)?, 0, kind].map(|value| value.to_string().into_bytes());
+    let [rate, interval, keep_alive, r#type] = RATE_FIELDS;
+    // Each in the order in which Redisson writes them.
+    let order =
+        if only_new { [rate, interval, keep_alive, r#type] } else { [rate, interval, r#type, keep_alive] };
+    let is_set = tx.read::<Hash>(key)?.is_some_and(|hash| hash.contains(r#type));
+    let edit = tx.write_or_new::<Hash>(key)?;
+    for field in order {
+        let value = RATE_FIELDS.iter().position(|one| *one == field).map(|at| &values[at]);
+        if let Some(value) = value.filter(|_| !only_new || !edit.value.contains(field)) {
+            edit.value.set(field, value, edit.encodings);
+        }
+    }
+    if !only_new {
+        tx.delete(&rate_value_key(key, client));
+        tx.delete(&rate_permits_key(key, client));
+    }
+    if !only_new || !is_set {
+        tx.changed(key, events::HSET);
+    }
+    reply.integer(i64::from(!only_new || !is_set));
+    Ok(())
+}

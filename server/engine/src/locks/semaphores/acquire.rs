@@ -1,0 +1,255 @@
+//! `SEM.ACQUIRE`: takes permits, at once or after a wait.
+
+use super::super::options::DEFAULT_LEASE_MS;
+use super::super::{ledger, options, sessions};
+use super::holds::{Hold, Id};
+use super::{change_account, count, ids, owner, publish, session};
+use crate::keyspace::Tx;
+use crate::locks::redisson::NEVER_MS;
+use crate::spec::{
+    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Row, Wait, WaitClass, errors,
+};
+use lockwheel_resp::Reply;
+
+/// The most permits with ids that are given out at once.
+const IDS_MAX: i64 = 10_000;
+const TOO_MANY_IDS: CommandError = CommandError::text("ERR PERMITS with IDS is more than 10000");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, acquire as BlockingHandler)
+    .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+    .about("lock", "7.2.0", "O(log N + M), N the waiters and the holds, M the permits with ids")
+    .summary("Takes permits of a semaphore; with BLOCK waits for them, first come first served.")
+    .help(&[
+        "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION] [PX <milliseconds>] [IDS] [BLOCK <milliseconds>] \
+             [PRIORITY <priority>] [BARGE]",
+        "    Take permits, until they are given back, PX is over or with SESSION the connection ends. IDS gives each a name. BLOCK waits, \
+             0 for ever; BARGE does not queue behind those who wait.",
+    ])
+    .help_after("sem.init")
+    .syntax(
+        "key owner [PERMITS count] [SESSION] [PX milliseconds] [IDS] [BLOCK milliseconds] \
+         [PRIORITY priority:integer] [BARGE]",
+    )
+    .errors(&[
+        "ERR syntax error",
+        "ERR value is out of range, must be positive",
+        "ERR value is not an integer or out of range",
+        "ERR invalid expire time in 'sem.acquire' command",
+        "ERR timeout is not an integer or out of range",
+        "ERR timeout is negative",
+        "ERR invalid owner",
+        "ERR PERMITS with IDS is more than 10000",
+        "ERR the lease of a session is at least 100 milliseconds",
+    ])];
+
+/// Waiters on a semaphore: the head blocks, however few those behind it want.
+const SEMAPHORE: WaitClass = WaitClass {
+    name: "semaphore",
+    line: "semaphore",
+    accepts: |_| true,
+    asking: Asking::InOrder,
+    out_of_turn: None,
+    counts: true,
+};
+
+/// A request for permits.
+#[derive(Debug)]
+struct Acquire {
+    permits: i64,
+    lease_ms: Option<i64>,
+    /// Each permit has a name and its lease in the keyspace.
+    ids: bool,
+    /// The server renews the lease while the connection lives, and gives the permits back when it ends.
+    session: bool,
+    priority: i64,
+    /// It need not queue behind those who wait.
+    barge: bool,
+}
+
+/// The request as it is read: each option at most once.
+fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
+    let (mut permits, mut lease_ms, mut block, mut priority) = (None, None, None, None);
+    let (mut ids, mut barge, mut session) = (false, false, false);
+    let mut at = 3;
+    while at < args.len() {
+        let again = if args.is(at, "ids") {
+            at += 1;
+            std::mem::replace(&mut ids, true)
+        } else if args.is(at, "session") {
+            at += 1;
+            std::mem::replace(&mut session, true)
+        } else if args.is(at, "barge") {
+            at += 1;
+            std::mem::replace(&mut barge, true)
+        } else {
+            args.get(at + 1).ok_or(errors::SYNTAX)?;
+            at += 2;
+            match at - 2 {
+                at if args.is(at, "permits") => permits
+                    .replace(args.int_in(at + 1, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?)
+                    .is_some(),
+                at if args.is(at, "px") => {
+                    let ms = options::lease_ms(tx, args, at, "sem.acquire")?;
+                    std::mem::replace(&mut lease_ms, ms).is_some()
+                }
+                at if args.is(at, "block") => block.replace(options::block_ms(args, at + 1)?).is_some(),
+                at if args.is(at, "priority") => priority.replace(args.int(at + 1)?).is_some(),
+                _ => true,
+            }
+        };
+        if again {
+            return Err(errors::SYNTAX);
+        }
+    }
+    let (permits, priority) = (permits.unwrap_or(1), priority.unwrap_or(0));
+    if ids && permits > IDS_MAX {
+        return Err(TOO_MANY_IDS);
+    }
+    if session {
+        lease_ms = Some(sessions::lease_ms(lease_ms.unwrap_or(DEFAULT_LEASE_MS))?);
+    }
+    Ok((Acquire { permits, lease_ms, ids, session, priority, barge }, block))
+}
+
+fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    owner(args, 2)?;
+    let (acquire, block) = parse(tx, args)?;
+    if acquire.attempt(tx, args, None, reply)? {
+        return Ok(Flow::Done);
+    }
+    let Some(timeout_ms) = block else {
+        reply.null();
+        return Ok(Flow::Done);
+    };
+    let rank = acquire.rank();
+    let mut wait = Wait::on_keys([1], &SEMAPHORE, acquire, timeout_ms, Null::Bulk);
+    wait.retry.label = Some(2);
+    wait.retry.rank = rank;
+    Ok(wait.into())
+}
+
+/// Permits that were given out.
+struct Granted {
+    left: i64,
+    token: u64,
+    ids: Vec<Id>,
+}
+
+impl Acquire {
+    /// Its rank among those who wait.
+    fn rank(&self) -> i64 {
+        self.priority.saturating_neg()
+    }
+
+    /// Takes the permits, if so many are left.
+    fn take(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<Granted>, CommandError> {
+        let left = count::read(tx, key)?;
+        let out = ids::count(tx, key)?;
+        let left = if self.ids { self.take_over(tx, key, left)? } else { left };
+        let Some(before) = left.filter(|left| *left >= self.permits) else { return Ok(None) };
+        let left = before - self.permits;
+        let deadline_ms = self.lease_ms.map(|lease_ms| tx.now().wall_ms().saturating_add(lease_ms));
+        let ids: Vec<Id> = (0..if self.ids { self.permits } else { 0 }).map(|_| ids::new(tx)).collect();
+        let token = ledger::next_grant(tx);
+        count::write(tx, key, left);
+        if self.ids {
+            ids::give_out(tx, key, &ids, deadline_ms.unwrap_or(NEVER_MS))?;
+        }
+        self.note(
+            tx,
+            key,
+            owner,
+            (before, out),
+            Hold { permits: self.permits, token, deadline_ms, id: None },
+            &ids,
+        );
+        if let Some(lease_ms) = self.lease_ms.filter(|_| self.session) {
+            session::begin(tx, token, key, owner, lease_ms);
+        }
+        Ok(Some(Granted { left, token, ids }))
+    }
+
+    /// Gives back, as Redisson does before it takes any, so many permits whose leases are over as are wanted.
+    fn take_over(&self, tx: &mut Tx<'_>, key: &[u8], left: Option<i64>) -> Result<Option<i64>, CommandError> {
+        let most = usize::try_from(self.permits).unwrap_or(usize::MAX);
+        let over = ids::take_over(tx, key, most)?;
+        if over == 0 {
+            return Ok(left);
+        }
+        let left = left.unwrap_or(0).saturating_add(over);
+        count::write(tx, key, left);
+        if left > 0 {
+            publish(tx, key, left);
+        }
+        Ok(Some(left))
+    }
+
+    /// Notes who holds the permits.
+    fn note(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        (left, out): (i64, i64),
+        hold: Hold,
+        ids: &[Id],
+    ) {
+        let live = super::account(tx, key, |account| account.holds.ids()).unwrap_or(0);
+        // Redisson has taken more of them back than are out.
+        let stale = live as i64 > out.saturating_mul(2).saturating_add(16);
+        let live_ids: Option<std::collections::BTreeSet<Vec<u8>>> =
+            stale.then(|| ids::all(tx, key).unwrap_or_default().into_iter().map(|(id, _)| id).collect());
+        change_account(tx, key, left, out, |account| {
+            if let Some(live) = live_ids {
+                account.holds.keep_ids(|id| live.contains(&id[..]));
+            }
+            if !self.ids {
+                return account.holds.add(owner, hold);
+            }
+            for id in ids {
+                let one = Hold { permits: 1, deadline_ms: None, id: Some(*id), ..hold.clone() };
+                account.holds.add(owner, one);
+            }
+        });
+    }
+}
+
+impl Attempt for Acquire {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let (key, owner) = (&args[1], &args[2]);
+        let queues = waited_ms.is_none() && !self.barge;
+        if queues && tx.first_waiting(key, SEMAPHORE.name).is_some_and(|first| first.rank <= self.rank()) {
+            count::read(tx, key)?;
+            return Ok(false);
+        }
+        let Some(Granted { left, token, ids }) = self.take(tx, key, owner)? else { return Ok(false) };
+        reply.map(5);
+        for (name, value) in [
+            ("permits", self.permits),
+            ("left", left),
+            ("token", token as i64),
+            ("waited", waited_ms.unwrap_or(0) as i64),
+        ] {
+            reply.bulk(name.as_bytes());
+            reply.integer(value);
+        }
+        reply.bulk(b"ids");
+        reply.array(ids.len());
+        ids.iter().for_each(|id| reply.bulk(ids::text(id).as_bytes()));
+        Ok(true)
+    }
+
+    fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
+        if self.ids { ids::first_deadline_ms(tx, &args[1]) } else { None }
+    }
+}

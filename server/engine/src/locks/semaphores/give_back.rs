@@ -1,0 +1,85 @@
+//! What an owner gives back: which of its holds, and what each is worth.
+
+use super::holds::{Id, Place};
+use super::{account, ids};
+use crate::keyspace::Tx;
+use crate::spec::CommandError;
+
+const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold so many permits");
+
+/// Permits that are given back.
+#[derive(Debug, Default)]
+pub(super) struct GiveBack {
+    /// Holds that end.
+    pub(super) whole: Vec<Place>,
+    /// A hold of which so many permits stay no longer.
+    pub(super) part: Option<(Place, i64)>,
+    /// The ids among the permits.
+    pub(super) ids: Vec<Id>,
+    /// How many permits all of it is.
+    pub(super) permits: i64,
+}
+
+impl GiveBack {
+    /// So many permits of an owner, of its oldest holds first; `force` adds what it lacks.
+    ///
+    /// Errors: it holds fewer.
+    pub(super) fn count(
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        permits: i64,
+        force: bool,
+    ) -> Result<Self, CommandError> {
+        let holds = account(tx, key, |account| {
+            account.holds.of(owner).map(|(place, hold)| (place.clone(), hold.clone())).collect::<Vec<_>>()
+        });
+        let mut given = GiveBack { permits, ..GiveBack::default() };
+        let mut missing = permits;
+        for (place, hold) in holds.unwrap_or_default() {
+            if missing == 0 {
+                break;
+            }
+            if let Some(id) = hold.id {
+                if ids::deadline_ms(tx, key, &id)?.is_none() {
+                    continue;
+                }
+                given.ids.push(id);
+            }
+            if hold.permits > missing {
+                given.part = Some((place, missing));
+                missing = 0;
+            } else {
+                given.whole.push(place);
+                missing -= hold.permits;
+            }
+        }
+        if missing > 0 && !force { Err(NOT_HELD) } else { Ok(given) }
+    }
+
+    /// These permits, whose ids are proof enough; but not what is known to be another's, unless `force`.
+    ///
+    /// Errors: one of them is not out, is over, or is another's.
+    pub(super) fn ids(
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        wanted: &[Id],
+        force: bool,
+    ) -> Result<Self, CommandError> {
+        let mut given = GiveBack::default();
+        let over_ms = tx.over_until_ms();
+        for id in wanted {
+            let is_out = ids::deadline_ms(tx, key, id)?.is_some_and(|deadline| deadline > over_ms);
+            let place = account(tx, key, |account| account.holds.of_id(id).cloned()).flatten();
+            let is_others = place.as_ref().is_some_and(|(holder, _)| **holder != *owner);
+            if !is_out || given.ids.contains(id) || (is_others && !force) {
+                return Err(NOT_HELD);
+            }
+            given.ids.push(*id);
+            given.whole.extend(place);
+        }
+        given.permits = wanted.len() as i64;
+        Ok(given)
+    }
+}

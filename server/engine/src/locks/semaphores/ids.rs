@@ -1,0 +1,141 @@
+//! Permits that have names and leases of their own: the sorted set beside a semaphore, as `RPermitExpirableSemaphore`
+//! keeps it.
+
+use super::super::redisson::{NEVER_MS, permit_leases_key};
+use super::holds::Id;
+use crate::keyspace::{Tx, events};
+use crate::spec::CommandError;
+use crate::values::ZSet;
+use std::ops::Bound;
+
+/// The id that 32 hexadecimal digits show, as Redisson's clients and our replies spell it.
+pub(super) fn parse(text: &[u8]) -> Option<Id> {
+    let mut id = [0; 16];
+    if text.len() != 32 {
+        return None;
+    }
+    for (byte, digits) in id.iter_mut().zip(text.chunks(2)) {
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        *byte = (digit(digits[0])? * 16 + digit(digits[1])?) as u8;
+    }
+    Some(id)
+}
+
+/// The hexadecimal digits of an id.
+pub(super) fn text(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A new id, from the engine's seed.
+pub(super) fn new(tx: &mut Tx<'_>) -> Id {
+    let [high, low] = [(); 2].map(|()| tx.rng().next_u64().to_be_bytes());
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&high);
+    id[8..].copy_from_slice(&low);
+    id
+}
+
+/// How many permits with ids are out.
+///
+/// Errors: the key of the leases holds another type.
+pub(super) fn count(tx: &mut Tx<'_>, key: &[u8]) -> Result<i64, CommandError> {
+    Ok(tx.read::<ZSet>(&permit_leases_key(key))?.map_or(0, |leases| leases.len() as i64))
+}
+
+/// When the lease of a permit ends, in wall milliseconds; `None` when it is not out.
+pub(super) fn deadline_ms(tx: &mut Tx<'_>, key: &[u8], id: &Id) -> Result<Option<i64>, CommandError> {
+    let leases = tx.read::<ZSet>(&permit_leases_key(key))?;
+    Ok(leases.and_then(|leases| leases.score(id)).map(|score| score as i64))
+}
+
+/// The permits that are out, with the ends of their leases, the first to end first.
+pub(super) fn all(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, CommandError> {
+    let leases = tx.read::<ZSet>(&permit_leases_key(key))?;
+    let all = leases.into_iter().flat_map(ZSet::iter);
+    Ok(all.map(|(id, score)| (id.to_vec(), score as i64)).collect())
+}
+
+/// When the first lease ends, in wall milliseconds.
+pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
+    let leases = crate::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?);
+    let first = leases.and_then(|leases: &ZSet| leases.nth(0)).map(|(_, score)| score as i64);
+    first.filter(|deadline| *deadline != NEVER_MS)
+}
+
+/// Takes permits out whose leases are over, no more than `most`; how many.
+pub(super) fn take_over(tx: &mut Tx<'_>, key: &[u8], most: usize) -> Result<i64, CommandError> {
+    let until_ms = tx.over_until_ms() as f64;
+    let leases_key = permit_leases_key(key);
+    let Some(edit) = tx.write::<ZSet>(&leases_key)? else { return Ok(0) };
+    let over = edit.value.ranks_by_score(Bound::Included(0.0), Bound::Included(until_ms));
+    let end = over.end.min(over.start.saturating_add(most));
+    let count = edit.value.remove_range(over.start..end);
+    if count > 0 {
+        tx.changed(&leases_key, events::ZREM);
+        tx.delete_if_empty(&leases_key);
+    }
+    Ok(count as i64)
+}
+
+/// Gives out permits with these ids, until an instant in wall milliseconds. The set ends with the semaphore, if that
+/// ends.
+pub(super) fn give_out(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    ids: &[Id],
+    deadline_ms: i64,
+) -> Result<(), CommandError> {
+    let leases_key = permit_leases_key(key);
+    for id in ids {
+        let edit = tx.write_or_new::<ZSet>(&leases_key)?;
+        edit.value.insert(id, deadline_ms as f64, edit.encodings);
+        tx.changed(&leases_key, events::ZADD);
+    }
+    if let Some(end) = tx.deadline(key) {
+        tx.set_deadline(&leases_key, end);
+        tx.changed(&leases_key, events::EXPIRE);
+    }
+    Ok(())
+}
+
+/// Moves the end of a permit's lease, which is out.
+pub(super) fn renew(tx: &mut Tx<'_>, key: &[u8], id: &Id, deadline_ms: i64) -> Result<(), CommandError> {
+    let leases_key = permit_leases_key(key);
+    if let Some(edit) = tx.write::<ZSet>(&leases_key)? {
+        edit.value.insert(id, deadline_ms as f64, edit.encodings);
+        tx.changed(&leases_key, events::ZADD);
+    }
+    Ok(())
+}
+
+/// Takes these permits back.
+pub(super) fn take_back(tx: &mut Tx<'_>, key: &[u8], ids: &[Id]) -> Result<(), CommandError> {
+    let leases_key = permit_leases_key(key);
+    let Some(edit) = tx.write::<ZSet>(&leases_key)? else { return Ok(()) };
+    let removed = ids.iter().filter(|id| edit.value.remove(&id[..]).is_some()).count();
+    if removed > 0 {
+        tx.changed(&leases_key, events::ZREM);
+        tx.delete_if_empty(&leases_key);
+    }
+    Ok(())
+}
+
+/// Takes all permits back, whatever the key of the leases holds: the semaphore begins anew.
+pub(super) fn forget(tx: &mut Tx<'_>, key: &[u8]) {
+    tx.delete(&permit_leases_key(key));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_shown_as_hexadecimal_digits() {
+        let id = [0, 1, 0xab, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        assert_eq!(text(&id), "0001abff0405060708090a0b0c0d0e0f");
+        assert_eq!(parse(text(&id).to_uppercase().as_bytes()), Some(id));
+        for other in ["", "00", "0001abff0405060708090a0b0c0d0e0", "0001abff0405060708090a0b0c0d0e0g"] {
+            assert_eq!(parse(other.as_bytes()), None);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What is known of semaphores beyond their keys: how many permits there are, and who holds them.
+//!
+//! An account belongs to one incarnation of its key: it ends when the key is deleted, flushed, renamed, moved, expires
+//! or is overwritten. What is not seen, since Redisson or a bare command does it, is inferred from what is left.
+
+use super::holds::Holds;
+use crate::keyspace::{CalledBy, Change, Context, DbKey, EntryId, Interests, KeyTimer, Subscriber, What};
+use crate::values::Value;
+use std::collections::BTreeMap;
+
+/// The account of one semaphore. What is left in its key and what is held are always `initial` and `adjustments`.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// The permits that it began with.
+    pub(super) initial: i64,
+    /// The permits that have been added since, or taken away.
+    pub(super) adjustments: i64,
+    /// Who holds permits, natively.
+    pub(super) holds: Holds,
+}
+
+impl Account {
+    fn new(initial: i64) -> Self {
+        Account { initial, ..Account::default() }
+    }
+
+    /// All permits.
+    pub(super) fn total(&self) -> i64 {
+        self.initial.saturating_add(self.adjustments)
+    }
+
+    /// So many permits are left, and so many with ids are out: what is more than all permits has been added.
+    pub(super) fn observe(&mut self, left: i64, ids: i64) {
+        let seen = left.saturating_add(self.holds.plain()).saturating_add(ids);
+        let added = seen.saturating_sub(self.total()).max(0);
+        self.adjustments = self.adjustments.saturating_add(added);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<(DbKey, Account)>() + self.holds.bytes()
+    }
+}
+
+/// The accounts of all semaphores that native commands have touched.
+#[derive(Debug, Default)]
+pub(crate) struct SemaphoreLedger {
+    accounts: BTreeMap<DbKey, Account>,
+    bytes: usize,
+}
+
+impl SemaphoreLedger {
+    /// The account of a semaphore. O(log n).
+    pub(super) fn account(&self, db: usize, key: &[u8]) -> Option<&Account> {
+        if self.accounts.is_empty() {
+            return None;
+        }
+        self.accounts.get(&(db, key.into()))
+    }
+
+    /// Whether there is any account.
+    pub(super) fn is_empty(&self) -> bool {
+        self.accounts.is_empty()
+    }
+
+    /// A semaphore begins anew with so many permits. O(log n).
+    pub(super) fn open(&mut self, db: usize, key: &[u8], initial: i64) {
+        self.close(db, key);
+        self.bytes += key.len() + size_of::<(DbKey, Account)>();
+        self.accounts.insert((db, key.into()), Account::new(initial));
+    }
+
+    /// Changes the account of a semaphore, which is opened with `initial` if there is none. O(log n), and the change.
+    pub(super) fn change<T>(
+        &mut self,
+        db: usize,
+        key: &[u8],
+        initial: i64,
+        change: impl FnOnce(&mut Account) -> T,
+    ) -> T {
+        if self.account(db, key).is_none() {
+            self.open(db, key, initial);
+        }
+        let account = self.accounts.entry((db, key.into())).or_default();
+        let before = account.bytes();
+        let result = change(account);
+        self.bytes = self.bytes - before + account.bytes();
+        result
+    }
+
+    /// The incarnation of a key has ended, and what was held of it; whether there was an account. O(log n).
+    fn close(&mut self, db: usize, key: &[u8]) -> bool {
+        if self.accounts.is_empty() {
+            return false;
+        }
+        let Some(account) = self.accounts.remove(&(db, key.into())) else { return false };
+        self.bytes -= key.len() + account.bytes();
+        true
+    }
+
+    /// Ends it, and its timer.
+    fn end(&mut self, db: usize, key: &[u8], context: &mut Context<'_>) {
+        if self.close(db, key) {
+            context.cancel_key_timer(db, key, KeyTimer::Lease);
+        }
+    }
+
+    /// A script has set the key to another count: Redisson adds permits in this way, and drains them.
+    fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
+        let count = |value: &Value| if let Value::Str(text) = value { text.to_i64() } else { None };
+        let counts = count(before).zip(count(context.value(at)));
+        let (CalledBy::Script(_), Some((before, after))) = (change.actor.called_by, counts) else {
+            return self.end(change.db, change.key, context);
+        };
+        let is_drained = after == 0 && before > 0;
+        if let Some(account) = self.accounts.get_mut(&(change.db, change.key.into())).filter(|_| !is_drained)
+        {
+            account.adjustments = account.adjustments.saturating_add(after.saturating_sub(before));
+        }
+    }
+
+    fn flushed(&mut self, db: usize, context: &mut Context<'_>) {
+        let keys: Vec<DbKey> = self.accounts.keys().filter(|(of, _)| *of == db).cloned().collect();
+        keys.iter().for_each(|(db, key)| self.end(*db, key, context));
+    }
+
+    fn swapped(&mut self, one: usize, other: usize) {
+        let rename = |((db, key), account): (DbKey, Account)| {
+            let db = if db == one {
+                other
+            } else if db == other {
+                one
+            } else {
+                db
+            };
+            ((db, key), account)
+        };
+        self.accounts = std::mem::take(&mut self.accounts).into_iter().map(rename).collect();
+    }
+}
+
+impl Subscriber for SemaphoreLedger {
+    /// While there are accounts, all keys that go: those of semaphores are not marked.
+    fn interests(&self) -> Interests {
+        if self.accounts.is_empty() { Interests::NONE } else { Interests::ALL_VALUES }
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes
+    }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        match *change.what {
+            What::Removed(_) => self.end(change.db, change.key, context),
+            What::Copied { from_db, from, moved: true, .. } => self.end(from_db, from, context),
+            What::Replaced { at, before } => self.replaced(change, at, before, context),
+            What::Flushed(_) => self.flushed(change.db, context),
+            What::Swapped { one, other } => self.swapped(one, other),
+            _ => {}
+        }
+    }
+}

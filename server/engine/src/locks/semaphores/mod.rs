@@ -1,0 +1,104 @@
+//! Semaphores, on the layouts of Redisson's `RSemaphore` and `RPermitExpirableSemaphore`.
+//!
+//! What is left is a count in a string. Permits with ids stand with their leases in a sorted set beside it, others are
+//! known to nobody but the `ledger`: who holds them natively, and until when. All who wait stand in one queue.
+
+mod acquire;
+mod give_back;
+mod holds;
+mod ids;
+mod info;
+mod ledger;
+mod release;
+mod renew;
+mod session;
+mod set;
+
+use super::ListeningHandler;
+use super::{count, redisson};
+use crate::keyspace::{KeyTimer, Tx};
+use crate::spec::{BlockingHandler, CommandError, DataHandler, Row, errors};
+
+pub(crate) use ledger::SemaphoreLedger;
+
+/// The rows of the commands that never wait: what a semaphore has.
+pub(super) const SET_ROWS: &[Row<DataHandler>] = set::ROWS;
+/// What is given back.
+pub(super) const RELEASE_ROWS: &[Row<DataHandler>] = release::ROWS;
+/// How long it is held.
+pub(super) const RENEW_ROWS: &[Row<DataHandler>] = renew::ROWS;
+
+/// The row of the one that may wait.
+pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = acquire::ROWS;
+
+/// The row of the one that sees subscriptions.
+pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = info::ROWS;
+
+const SUBSCRIBED: &str = "an engine has subscribed its ledger of semaphores";
+
+/// The owner, argument `at`.
+fn owner<'a>(args: crate::spec::Args<'a>, at: usize) -> Result<&'a [u8], CommandError> {
+    args.get(at).filter(|owner| !owner.is_empty()).ok_or(CommandError::text("ERR invalid owner"))
+}
+
+/// Looks at the account of a semaphore, if there is one.
+fn account<T>(tx: &Tx<'_>, key: &[u8], look: impl FnOnce(&ledger::Account) -> T) -> Option<T> {
+    let ledger = tx.subscriber::<SemaphoreLedger>().expect(SUBSCRIBED);
+    ledger.account(tx.db(), key).map(look)
+}
+
+/// Changes the account of a semaphore, in whose key so many permits are left, and sets the timer of its leases.
+fn change_account<T>(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    left: i64,
+    ids: i64,
+    change: impl FnOnce(&mut ledger::Account) -> T,
+) -> T {
+    let db = tx.db();
+    let (ledger, _) = tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED);
+    let was_empty = ledger.is_empty();
+    let (result, first) = ledger.change(db, key, left.saturating_add(ids), |account| {
+        account.observe(left, ids);
+        let result = change(account);
+        (result, account.holds.first_deadline())
+    });
+    if was_empty {
+        tx.renew_interests();
+    }
+    tx.set_key_timer(key, KeyTimer::Lease, first);
+    result
+}
+
+/// Adds permits to what is left, which is told on the semaphore's channel; what is left then.
+///
+/// Errors: what is left would overflow.
+fn add(tx: &mut Tx<'_>, key: &[u8], permits: i64) -> Result<i64, CommandError> {
+    let left = count::read(tx, key)?.unwrap_or(0).checked_add(permits).ok_or(errors::INCREMENT_OVERFLOW)?;
+    count::write(tx, key, left);
+    publish(tx, key, left);
+    Ok(left)
+}
+
+fn publish(tx: &mut Tx<'_>, key: &[u8], left: i64) {
+    tx.publish(&redisson::semaphore_channel(key), left.to_string().as_bytes());
+}
+
+/// The first lease of a semaphore is over: gives the permits back of all that are.
+pub(super) fn end_leases(tx: &mut Tx<'_>, key: &[u8]) {
+    let (db, until_ms) = (tx.db(), tx.over_until_ms());
+    let (ledger, _) = tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED);
+    if ledger.account(db, key).is_none() {
+        return;
+    }
+    let (permits, first) = ledger.change(db, key, 0, |account| {
+        let over = std::iter::from_fn(|| account.holds.pop_over(until_ms));
+        let permits = over.fold(0_i64, |sum, hold| sum.saturating_add(hold.permits));
+        (permits, account.holds.first_deadline())
+    });
+    tx.set_key_timer(key, KeyTimer::Lease, first);
+    // Who has set the key to what leaves no room for them, or to a text, gets none back.
+    if permits > 0 {
+        let _no_room = add(tx, key, permits);
+    }
+}

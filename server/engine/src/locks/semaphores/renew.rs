@@ -1,0 +1,58 @@
+//! `SEM.RENEW`: moves the end of a lease.
+
+use super::super::options;
+use super::{account, change_account, count, ids};
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as DataHandler)
+    .flags(&[Flags::WRITE, Flags::FAST])
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+    .about("lock", "7.2.0", "O(log N), N the holds")
+    .summary("Sets the lease of the permit with this id, or of what this owner holds for a time.")
+    .help(&[
+        "SEM.RENEW <key> <id|owner> PX <milliseconds>",
+        "    Set the lease of the permit with this id, or of the permits that this owner holds for a time.",
+    ])
+    .help_after("sem.release")
+    .syntax("key id PX milliseconds")
+    .errors(&[
+        "ERR syntax error",
+        "ERR value is not an integer or out of range",
+        "ERR invalid expire time in 'sem.renew' command",
+    ])];
+
+fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, name) = (&args[1], &args[2]);
+    if !args.is(3, "px") {
+        return Err(errors::SYNTAX);
+    }
+    let lease_ms = options::lease_ms(tx, args, 3, "sem.renew")?.ok_or(errors::SYNTAX)?;
+    let deadline_ms = tx.now().wall_ms().saturating_add(lease_ms);
+    let left = count::read(tx, key)?;
+    let out = ids::count(tx, key)?;
+    let renewed = match is_out(tx, key, name)? {
+        Some(id) => {
+            ids::renew(tx, key, &id, deadline_ms)?;
+            // Who waits for its end waits for another one.
+            tx.wake_waiters(key);
+            true
+        }
+        None if account(tx, key, |_| ()).is_none() => false,
+        None => {
+            change_account(tx, key, left.unwrap_or(0), out, |account| account.holds.renew(name, deadline_ms))
+        }
+    };
+    reply.integer(i64::from(renewed));
+    Ok(())
+}
+
+/// The id that a name shows, if that permit is out and not over.
+fn is_out(tx: &mut Tx<'_>, key: &[u8], name: &[u8]) -> Result<Option<super::holds::Id>, CommandError> {
+    let Some(id) = ids::parse(name) else { return Ok(None) };
+    let over_ms = tx.over_until_ms();
+    Ok(ids::deadline_ms(tx, key, &id)?.filter(|deadline| *deadline > over_ms).map(|_| id))
+}

@@ -1,0 +1,90 @@
+//! Permits that are held as long as a connection.
+
+use super::super::ledger;
+use super::super::sessions::{self, LeaseKind, SessionLease};
+use super::holds::{Id, Place};
+use super::{account, add, change_account, count, ids};
+use crate::keyspace::Tx;
+
+/// The lease of permits. Its id is the number of the grant.
+const PERMITS: LeaseKind = LeaseKind { renew, give_back };
+
+/// From now on the permits of this grant are held as long as the connection that has asked for them.
+pub(super) fn begin(tx: &mut Tx<'_>, token: u64, key: &[u8], owner: &[u8], lease_ms: i64) {
+    let Some(session) = tx.client() else { return };
+    let (db, key, holder) = (tx.db(), key.into(), owner.into());
+    sessions::begin(tx, token, SessionLease { session, db, key, holder, lease_ms, kind: &PERMITS });
+}
+
+/// The permits of a grant have been given back, if none of it is held any more.
+pub(super) fn end(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64) {
+    if of_grant(tx, key, owner, token).is_empty() {
+        ledger::with_leases(tx, |leases| leases.end(token));
+    }
+}
+
+/// The holds of a grant, with their ids.
+fn of_grant(tx: &Tx<'_>, key: &[u8], owner: &[u8], token: u64) -> Vec<(Place, i64, Option<Id>)> {
+    let holds = account(tx, key, |account| {
+        let of_grant = account.holds.of(owner).filter(|(_, hold)| hold.token == token);
+        of_grant.map(|(place, hold)| (place.clone(), hold.permits, hold.id)).collect()
+    });
+    holds.unwrap_or_default()
+}
+
+fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
+    let key = &*lease.key;
+    let holds = of_grant(tx, key, &lease.holder, token);
+    let deadline_ms = tx.now().wall_ms().saturating_add(lease.lease_ms);
+    let mut is_held = false;
+    for (_, _, id) in &holds {
+        let Some(id) = id else { continue };
+        if let Ok(Some(before)) = ids::deadline_ms(tx, key, id) {
+            is_held = true;
+            if before < deadline_ms {
+                let _of_that_type = ids::renew(tx, key, id, deadline_ms);
+            }
+        }
+    }
+    let plain = holds.iter().filter(|(_, _, id)| id.is_none()).map(|(place, ..)| place);
+    let plain: Vec<Place> = plain.cloned().collect();
+    if !plain.is_empty() {
+        let (left, out) = seen(tx, key);
+        change_account(tx, key, left, out, |account| {
+            plain.iter().for_each(|place| account.holds.prolong(place, deadline_ms));
+        });
+    }
+    is_held || !plain.is_empty()
+}
+
+fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) {
+    let key = &*lease.key;
+    let (mut places, mut out_ids, mut permits) = (Vec::new(), Vec::new(), 0_i64);
+    for (place, count, id) in of_grant(tx, key, &lease.holder, token) {
+        places.push(place);
+        // Redisson may have given back a permit with an id.
+        match id {
+            Some(id) if !matches!(ids::deadline_ms(tx, key, &id), Ok(Some(_))) => continue,
+            Some(id) => out_ids.push(id),
+            None => {}
+        }
+        permits = permits.saturating_add(count);
+    }
+    if places.is_empty() {
+        return;
+    }
+    let (left, out) = seen(tx, key);
+    change_account(tx, key, left, out, |account| {
+        places.iter().for_each(|place| drop(account.holds.remove(place)));
+    });
+    let _of_that_type = ids::take_back(tx, key, &out_ids);
+    if permits > 0 {
+        let _no_room = add(tx, key, permits);
+    }
+}
+
+/// What is left, and how many permits with ids are out, as far as the keys are of a semaphore.
+fn seen(tx: &mut Tx<'_>, key: &[u8]) -> (i64, i64) {
+    let left = count::read(tx, key).ok().flatten().unwrap_or(0);
+    (left, ids::count(tx, key).unwrap_or(0))
+}

@@ -1,0 +1,127 @@
+//! `SEM.INIT`, `SEM.ADJUST` and `SEM.DRAIN`: how many permits a semaphore has.
+
+use super::super::options;
+use super::ledger::SemaphoreLedger;
+use super::{SUBSCRIBED, add, change_account, count, ids, publish};
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("sem.init", -3, init as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(log N), N the semaphores")
+        .summary("Makes a semaphore with so many permits, if there is none; with FORCE makes it anew.")
+        .help(&[
+            "SEM.INIT <key> <permits> [NX|FORCE] [PX <milliseconds>]",
+            "    Make a semaphore, if there is none; with FORCE make it anew. PX is its own end.",
+        ])
+        .syntax("key permits:integer [NX | FORCE] [PX milliseconds]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range",
+            "ERR invalid expire time in 'sem.init' command",
+        ]),
+    Row::new("sem.adjust", 3, adjust as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(log N), N the semaphores")
+        .summary("Adds permits to a semaphore, or takes them away; what is left may be below zero.")
+        .help(&[
+            "SEM.ADJUST <key> <increment>",
+            "    Add permits, or take them away. What is left may be below zero.",
+        ])
+        .help_after("sem.info")
+        .syntax("key increment")
+        .errors(&[
+            "ERR value is not an integer or out of range",
+            "ERR increment or decrement would overflow",
+        ]),
+    Row::new("sem.drain", 2, drain as DataHandler)
+        .flags(&[Flags::WRITE, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Takes all permits that are left, for nobody in particular.")
+        .help(&["SEM.DRAIN <key>", "    Take all permits that are left, for nobody in particular."])
+        .help_after("sem.adjust")
+        .syntax("key")
+        .errors(&["ERR value is not an integer or out of range"]),
+    Row::help_command("sem.help", 1)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .categories(&["lock"])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Explains the semaphore commands."),
+];
+
+/// FORCE, and the lease of SEM.INIT.
+fn init_options(tx: &Tx<'_>, args: Args<'_>) -> Result<(bool, Option<i64>), CommandError> {
+    let (mut force, mut lease) = (None, None);
+    let mut at = 3;
+    while at < args.len() {
+        let is_force = args.is(at, "force");
+        if (is_force || args.is(at, "nx")) && force.replace(is_force).is_none() {
+            at += 1;
+        } else if args.is(at, "px") && lease.is_none() {
+            lease = options::lease_ms(tx, args, at, "sem.init")?;
+            at += 2;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+    }
+    Ok((force == Some(true), lease))
+}
+
+fn init(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let (force, lease_ms) = init_options(tx, args)?;
+    let permits = args.int_in(2, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+    // A lock is not overwritten.
+    if tx.read::<Str>(key)?.is_some() && !force {
+        reply.integer(0);
+        return Ok(());
+    }
+    // Permits of an earlier incarnation are worth nothing in this one.
+    ids::forget(tx, key);
+    tx.set(key, Value::Str(Str::from_i64(permits)), false);
+    tx.changed(key, events::SET);
+    if let Some(lease_ms) = lease_ms {
+        let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+        tx.set_deadline(key, deadline);
+        tx.changed(key, events::EXPIRE);
+    }
+    let db = tx.db();
+    tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED).0.open(db, key, permits);
+    tx.renew_interests();
+    publish(tx, key, permits);
+    reply.integer(1);
+    Ok(())
+}
+
+fn adjust(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, by) = (&args[1], args.int(2)?);
+    let left = count::read(tx, key)?.unwrap_or(0);
+    let out = ids::count(tx, key)?;
+    let after = add(tx, key, by)?;
+    change_account(tx, key, left, out, |account| {
+        account.adjustments = account.adjustments.saturating_add(by);
+    });
+    reply.integer(after);
+    Ok(())
+}
+
+fn drain(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let left = count::read(tx, key)?.unwrap_or(0).max(0);
+    if left > 0 {
+        count::write(tx, key, 0);
+    }
+    reply.integer(left);
+    Ok(())
+}

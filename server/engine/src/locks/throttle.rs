@@ -1,0 +1,185 @@
+//! `CL.THROTTLE`: redis-cell's rate limiter, the generic cell rate algorithm.
+//!
+//! The key holds the theoretical arrival time of the next cell in nanoseconds since the epoch, and ends with it.
+
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+
+const NS_PER_SECOND: i128 = 1_000_000_000;
+const NS_PER_MS: i128 = 1_000_000;
+
+const ARRIVAL: CommandError = CommandError::text("ERR the key holds no arrival time");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("cl.throttle", -5, throttle as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["lock"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Limits the rate of actions by the generic cell rate algorithm, as redis-cell does.")
+        .help(&[
+            "CL.THROTTLE <key> <max-burst> <count> <seconds> [<quantity>]",
+            "    Limit actions to so many in so many seconds, and a burst: whether it is limited, the limit, what \
+                 is left of it, and the seconds until to retry and until all is left.",
+        ])
+        .syntax("key max-burst:integer count seconds [quantity:integer]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR value is out of range, must be positive",
+            "ERR value is not an integer or out of range",
+            "ERR the key holds no arrival time",
+        ]),
+    Row::help_command("cl.help", 1)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .categories(&["lock"])
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Explains CL.THROTTLE."),
+];
+
+/// A rate and its burst, in nanoseconds.
+struct Quota {
+    /// The cells that may come at once.
+    limit: i128,
+    /// The time of one cell.
+    emission_ns: i128,
+}
+
+/// What a cell rate allows.
+#[derive(Debug, PartialEq, Eq)]
+struct Verdict {
+    is_limited: bool,
+    remaining: i128,
+    /// `None`: allowed, or never.
+    retry_after_ns: Option<i128>,
+    reset_after_ns: i128,
+    /// The theoretical arrival time afterwards.
+    arrival_ns: i128,
+}
+
+impl Quota {
+    /// Whether so many cells may come now, when the next was to arrive at `arrival_ns`.
+    fn judge(&self, arrival_ns: Option<i128>, now_ns: i128, quantity: i128) -> Verdict {
+        let tolerance = self.emission_ns * self.limit;
+        let increment = self.emission_ns * quantity;
+        let arrival = arrival_ns.unwrap_or(now_ns).max(now_ns);
+        let next = arrival + increment;
+        let missing = next - tolerance - now_ns;
+        let is_limited = missing > 0;
+        let arrival_ns = if is_limited { arrival } else { next };
+        let reset_after_ns = arrival_ns - now_ns;
+        Verdict {
+            is_limited,
+            remaining: ((tolerance - reset_after_ns) / self.emission_ns).max(0),
+            retry_after_ns: (is_limited && increment <= tolerance).then_some(missing),
+            reset_after_ns,
+            arrival_ns,
+        }
+    }
+}
+
+/// Whole seconds, rounded up: who asks again after them does not come too early.
+fn seconds(ns: i128) -> i64 {
+    clamp((ns + NS_PER_SECOND - 1).div_euclid(NS_PER_SECOND))
+}
+
+fn clamp(number: i128) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn throttle(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    if args.len() > 6 {
+        return Err(errors::SYNTAX);
+    }
+    let at_least =
+        |at, least| args.int_in(at, least, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map(i128::from);
+    let (burst, count, period) = (at_least(2, 0)?, at_least(3, 1)?, at_least(4, 1)?);
+    let quantity = if args.len() == 6 { at_least(5, 0)? } else { 1 };
+    // A rate above one in a nanosecond is that.
+    let quota = Quota { limit: burst + 1, emission_ns: (period * NS_PER_SECOND / count).max(1) };
+    if quota.emission_ns.checked_mul(quota.limit.max(quantity)).is_none_or(|ns| ns > i128::MAX / 4) {
+        return Err(errors::NOT_AN_INTEGER);
+    }
+    let now_ns = i128::from(tx.now().wall_us) * 1000;
+    let arrival = tx.read::<Str>(key)?.map(|text| text.text().to_vec());
+    let arrival =
+        arrival.map(|text| std::str::from_utf8(&text).ok().and_then(|text| text.parse::<i128>().ok()));
+    let arrival = match arrival {
+        None => None,
+        Some(read) => Some(read.filter(|ns| *ns <= i128::MAX / 4).ok_or(ARRIVAL)?),
+    };
+    let verdict = quota.judge(arrival, now_ns, quantity);
+    if !verdict.is_limited && quantity > 0 {
+        let text = verdict.arrival_ns.to_string();
+        tx.set(key, Value::Str(Str::new(text.as_bytes())), false);
+        tx.changed(key, events::SET);
+        tx.set_deadline(key, clamp((verdict.arrival_ns + NS_PER_MS - 1) / NS_PER_MS));
+        tx.changed(key, events::EXPIRE);
+    }
+    reply.array(5);
+    for number in [
+        i64::from(verdict.is_limited),
+        clamp(quota.limit),
+        clamp(verdict.remaining),
+        verdict.retry_after_ns.map_or(-1, seconds),
+        seconds(verdict.reset_after_ns),
+    ] {
+        reply.integer(number);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_example_of_the_documentation() {
+        // 15 in reserve, 30 in 60 seconds: 16 at once, one more every 2 seconds.
+        let quota = Quota { limit: 16, emission_ns: 2 * NS_PER_SECOND };
+        let first = quota.judge(None, 0, 1);
+        assert_eq!((first.is_limited, first.remaining, seconds(first.reset_after_ns)), (false, 15, 2));
+        let all = quota.judge(None, 0, 16);
+        assert_eq!((all.is_limited, all.remaining, seconds(all.reset_after_ns)), (false, 0, 32));
+        let more = quota.judge(Some(all.arrival_ns), 1, 1);
+        assert_eq!((more.is_limited, more.remaining), (true, 0));
+        assert_eq!(more.retry_after_ns.map(seconds), Some(2));
+        assert_eq!(quota.judge(None, 0, 17).retry_after_ns, None);
+    }
+
+    proptest! {
+        /// In any span of time, no more than the burst and what the rate gives meanwhile.
+        #[test]
+        fn no_span_has_more_than_the_rate_and_the_burst(
+            limit in 1_i128..6,
+            emission_ns in 1_i128..50,
+            steps in prop::collection::vec((0_i128..60, 0_i128..7), 1..80),
+        ) {
+            let quota = Quota { limit, emission_ns };
+            let (mut now, mut arrival, mut taken) = (1000, None, Vec::new());
+            for (pause, quantity) in steps {
+                now += pause;
+                let verdict = quota.judge(arrival, now, quantity);
+                prop_assert!((0..=limit).contains(&verdict.remaining));
+                if verdict.is_limited {
+                    prop_assert!(arrival == Some(verdict.arrival_ns) || quantity > limit);
+                    if let Some(retry) = verdict.retry_after_ns {
+                        prop_assert!(quota.judge(arrival, now + retry - 1, quantity).is_limited);
+                        prop_assert!(!quota.judge(arrival, now + retry, quantity).is_limited);
+                    }
+                    continue;
+                }
+                arrival = Some(verdict.arrival_ns);
+                taken.push((now, quantity));
+                for (at, &(since, _)) in taken.iter().enumerate() {
+                    let sum: i128 = taken[at..].iter().map(|(_, quantity)| quantity).sum();
+                    prop_assert!(sum * emission_ns <= limit * emission_ns + (now - since));
+                }
+            }
+        }
+    }
+}

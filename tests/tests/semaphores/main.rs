@@ -1,0 +1,33 @@
+//! Semaphores, latches and rate limiters: line by line in both protocols, on a clock that stands still, beside
+//! Redisson's own scripts, and against models of them.
+
+mod latches;
+mod permits;
+mod rates;
+
+/// A map as RESP2 and RESP3 show it.
+fn map(fields: &[(&str, &str)]) -> [String; 2] {
+    let written = |between: &str| {
+        let each = fields.iter().map(|(name, value)| format!("\"{name}\"{between}{value}"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    [format!("[{}]", written(", ")), format!("{{{}}}", written(": "))]
+}
+
+/// Checks a line whose reply is a map.
+macro_rules! check_map {
+    ($on:expr, $line:expr, $($name:literal: $value:expr),* $(,)?) => {{
+        let [resp2, resp3] = $crate::map(&[$(($name, &$value.to_string())),*]);
+        $on.check3($line, &resp2, &resp3)
+    }};
+}
+
+/// Expects a reply that is a map.
+macro_rules! expect_map {
+    ($on:expr, $($name:literal: $value:expr),* $(,)?) => {{
+        let [resp2, resp3] = $crate::map(&[$(($name, &$value.to_string())),*]);
+        $on.expect3(&resp2, &resp3)
+    }};
+}
+
+use {check_map, expect_map};
