@@ -383,3 +383,30 @@ fn info_tells_who_holds_and_who_waits() {
         ),
     );
 }
+
+/// The lease of a session is renewed while its connection lives, and its permits come back when it ends.
+#[test]
+fn permits_of_a_session_are_held_as_long_as_its_connection() {
+    let mut s = ours::manual_scenario();
+    s.run("SEM.INIT k 4");
+    s.check("SEM.ACQUIRE k a SESSION PX 99", "-ERR the lease of a session is at least 100 milliseconds");
+    s.check("SEM.ACQUIRE k a SESSION SESSION", "-ERR syntax error");
+    check_taken!(s.on("a"), "SEM.ACQUIRE k a PERMITS 2 SESSION PX 300", 2, 2, 1);
+    let taken = s.on("a").run("SEM.ACQUIRE k a SESSION IDS PX 300").map(|reply| ids(&reply));
+    check_taken!(s.on("b"), "SEM.ACQUIRE k b SESSION", 1, 0, 3);
+    s.run("CLOCK.ADVANCE 10000");
+    s.check("GET k", "\"0\"");
+    check_account(&mut s, "k", [0, 4, 4, 0]);
+    s.on("w").send("SEM.ACQUIRE k w PERMITS 3 BLOCK 0");
+    s.check("AWAIT.WAITERS k 1", ":1");
+    // What has been given back is not given back once more.
+    s.check("SEM.RELEASE k a", ":1").check("SEM.RELEASE k x FORCE", ":2");
+    s.check(&format!("SEM.RENEW k {} PX 900", taken[0][0]), ":1");
+    s.check("CLIENT KILL ID 2", ":1");
+    expect_taken!(s.on("w"), 3, 1, 4, 0);
+    check_account(&mut s, "k", [1, 4, 4, 1]);
+    s.check("CLIENT KILL ID 3", ":1").check("GET k", "\"2\"").check("EXISTS {k}:timeout", ":0");
+    s.run("CLOCK.ADVANCE 100000");
+    check_account(&mut s, "k", [2, 3, 4, 1]);
+    s.check("CLOCK.NEXT", "(nil)");
+}

@@ -26,8 +26,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     .help(&[
         "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION] [PX <milliseconds>] [IDS] [BLOCK <milliseconds>] \
              [PRIORITY <priority>] [BARGE]",
-        "    Take permits, until they are given back, PX is over or with SESSION the connection ends. IDS gives each a name. BLOCK waits, \
-             0 for ever; BARGE does not queue behind those who wait.",
+        "    Take permits, until they are given back, PX is over or with SESSION the connection ends. IDS gives \
+             each a name. BLOCK waits, 0 for ever; BARGE does not queue behind those who wait.",
     ])
     .help_after("sem.init")
     .syntax(
