@@ -31,6 +31,7 @@ mod subscriptions;
 mod tx;
 mod typed;
 mod waiters;
+mod waits;
 mod watches;
 mod write;
 

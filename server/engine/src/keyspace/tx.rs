@@ -140,6 +140,31 @@ impl Tx<'_> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
     }
 
+    /// The first client that waits for a key in a line, and its place. O(log n).
+    pub fn first_in_line(&self, key: &[u8], line: &str) -> Option<(Place, &Waiter)> {
+        self.keyspace.waiters.first_in_line(self.db, key, line)
+    }
+
+    /// The clients of a class that wait for a key, in the order of their places.
+    pub fn waiting_of_class(&self, key: &[u8], class: &str) -> impl Iterator<Item = (Place, &Waiter)> {
+        self.keyspace.waiters.of_class(self.db, key, class)
+    }
+
+    /// The keys that are waited for under a label, in their order. O(log n).
+    pub fn waited_for_as(&self, label: &[u8]) -> impl Iterator<Item = &[u8]> {
+        self.keyspace.waiters.by_label().of(self.db, label)
+    }
+
+    /// The labels under which any key is waited for, in their order.
+    pub fn all_labels(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.keyspace.waiters.by_label().labels()
+    }
+
+    /// The keys that are waited for, in the order of their first waiters' places.
+    pub fn waited_for(&self) -> Vec<Box<[u8]>> {
+        self.keyspace.waiters.keys_of(self.db)
+    }
+
     /// The place of the first client of a class that waits for a key. O(log n).
     pub fn first_waiting(&self, key: &[u8], class: &str) -> Option<Place> {
         self.keyspace.waiters.first_of(self.db, key, class)

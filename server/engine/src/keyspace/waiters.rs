@@ -1,6 +1,7 @@
 //! The waiters on keys, in order of arrival, and the keys that have been signalled.
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
+use super::waits::WaitsByLabel;
 use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -52,6 +53,7 @@ pub struct Waiters {
     queues: HashMap<DbKey, Queue, FixedState>,
     /// Bytes of memory of the queues and of the names of their keys.
     queue_bytes: usize,
+    by_label: WaitsByLabel,
     /// Who waits for what no key stands for, and is asked after whatever happens.
     unkeyed: Vec<WaiterId>,
     arrivals: u64,
@@ -92,9 +94,10 @@ impl Queue {
         }
     }
 
-    fn remove(&mut self, place: Place) {
-        let removed = self.classes.iter_mut().filter_map(|class| class.waiters.remove(&place));
-        for waiter in removed {
+    /// Removes the waiter at a place; its label, if it has one.
+    fn remove(&mut self, place: Place) -> Option<Box<[u8]>> {
+        let removed = self.classes.iter_mut().find_map(|class| class.waiters.remove(&place));
+        if let Some(waiter) = &removed {
             self.label_bytes -= block(waiter.label.len());
             if let Some(places) = self.labelled.get_mut(&waiter.label) {
                 places.remove(&place);
@@ -104,6 +107,7 @@ impl Queue {
             }
         }
         self.classes.retain(|class| !class.waiters.is_empty());
+        removed.map(|waiter| waiter.label).filter(|label| !label.is_empty())
     }
 
     /// Bytes of memory of all of it: of the nodes of its trees about, as if each waiter with a label had the only one
@@ -145,6 +149,7 @@ impl Waiters {
         Waiters {
             queues: HashMap::with_hasher(hasher.clone()),
             queue_bytes: 0,
+            by_label: WaitsByLabel::default(),
             unkeyed: Vec::new(),
             arrivals: 0,
             ready: VecDeque::new(),
@@ -175,7 +180,7 @@ impl Waiters {
 
     /// Bytes of memory of all queues. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.queue_bytes + block(self.queues.allocation_size()) + of_vec(&self.unkeyed)
+        self.queue_bytes + block(self.queues.allocation_size()) + of_vec(&self.unkeyed) + self.by_label.memory()
     }
 
     /// How many keys are waited for.
@@ -191,6 +196,9 @@ impl Waiters {
 
     /// Puts a waiter at its place in the queue of a key. O(log n).
     pub(super) fn add(&mut self, db: usize, key: &[u8], place: Place, waiter: Waiter) {
+        if !waiter.label.is_empty() {
+            self.by_label.add(&waiter.label, db, key);
+        }
         let queue = self.queues.entry((db, key.into())).or_default();
         let before = if queue.classes.is_empty() { 0 } else { block(key.len()) + queue.memory() };
         queue.insert(place, waiter);
@@ -201,7 +209,9 @@ impl Waiters {
     pub(super) fn remove(&mut self, db: usize, key: &[u8], place: Place) {
         if let Some(queue) = self.queues.get_mut(&DbKeyRef(db, key)) {
             self.queue_bytes -= queue.memory();
-            queue.remove(place);
+            if let Some(label) = queue.remove(place) {
+                self.by_label.remove(&label, db, key);
+            }
             if queue.classes.is_empty() {
                 self.queue_bytes -= block(key.len());
                 self.queues.remove(&DbKeyRef(db, key));
@@ -231,6 +241,26 @@ impl Waiters {
         asked: impl Fn(&str) -> bool,
     ) -> Option<(Place, &Waiter)> {
         self.queues.get(&DbKeyRef(ready.db, &ready.key))?.next_after(place, asked)
+    }
+
+    /// The first waiter on a key in a line, with its place. O(log n).
+    pub(super) fn first_in_line(&self, db: usize, key: &[u8], line: &str) -> Option<(Place, &Waiter)> {
+        if self.queues.is_empty() {
+            return None;
+        }
+        self.queues.get(&DbKeyRef(db, key))?.next_after(Place::FRONT, |other| other == line)
+    }
+
+    /// The waiters on a key of a class, with their places, in that order.
+    pub(super) fn of_class(&self, db: usize, key: &[u8], class: &str) -> impl Iterator<Item = (Place, &Waiter)> {
+        let classes = self.queues.get(&DbKeyRef(db, key)).map(|queue| &queue.classes);
+        let class = classes.into_iter().flatten().find(|one| one.name == class);
+        class.into_iter().flat_map(|class| &class.waiters).map(|(place, waiter)| (*place, waiter))
+    }
+
+    /// The keys that are waited for under each label.
+    pub(super) fn by_label(&self) -> &WaitsByLabel {
+        &self.by_label
     }
 
     /// The place of the first waiter of a class on a key. O(log n).

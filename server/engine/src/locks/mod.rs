@@ -12,6 +12,7 @@ mod check;
 mod count;
 mod fences;
 mod force_unlock;
+mod graph;
 mod held;
 mod info;
 mod latches;
@@ -58,11 +59,16 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
 
 /// The rows of those that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
-    &[info::LISTENING_ROWS, semaphores::LISTENING_ROWS];
+    &[info::LISTENING_ROWS, graph::LISTENING_ROWS, semaphores::LISTENING_ROWS];
 
 /// The rows of those that may wait.
-pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =
-    &[acquire::ROWS, latches::BLOCKING_ROWS, semaphores::BLOCKING_ROWS, rates::BLOCKING_ROWS];
+pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
+    acquire::ROWS,
+    acquire::SEVERAL_ROWS,
+    latches::BLOCKING_ROWS,
+    semaphores::BLOCKING_ROWS,
+    rates::BLOCKING_ROWS,
+];
 
 /// Subscribes what is known of locks beyond their keys. The seed decides the hash of keys.
 pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {

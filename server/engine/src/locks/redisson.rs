@@ -148,6 +148,19 @@ pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
 }
 
+/// How the names of all channels of locks begin, fair ones included.
+pub(super) const LOCK_CHANNELS: &[u8] = CHANNEL;
+
+/// The keys of the locks that these channels belong to, which begin as [`LOCK_CHANNELS`] do: what is in braces, and the
+/// whole, when that has braces of its own.
+pub(super) fn listened_keys<'c>(channels: impl Iterator<Item = &'c [u8]>) -> Vec<Box<[u8]>> {
+    let keys = channels.filter_map(|channel| channel.strip_prefix(CHANNEL)).flat_map(|name| {
+        let inner = name.strip_prefix(b"{").and_then(|rest| rest.split(|byte| *byte == b'}').next());
+        [inner, Some(name)].into_iter().flatten().map(Box::from)
+    });
+    keys.collect()
+}
+
 /// The channels that Redisson's clients subscribe to while they wait for `key`.
 #[derive(Debug)]
 pub(crate) struct Channels {

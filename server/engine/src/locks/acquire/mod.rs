@@ -3,16 +3,19 @@
 mod grant;
 mod limit;
 mod options;
+mod several;
 
 use self::grant::grant;
 use self::options::Options;
-use super::ownership;
+use super::{graph, ownership};
 use crate::keyspace::Tx;
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, Row, Wait, WaitClass,
 };
 use lockwheel_resp::Reply;
+
+pub(super) use several::{ROWS as SEVERAL_ROWS, SEVERAL};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
@@ -46,6 +49,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "REENTRANT this owner holds the lock already",
         "HOLDLIMIT this owner holds the lock *",
         "ERR increment or decrement would overflow",
+        "DEADLOCK *",
     ])];
 
 /// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
@@ -71,6 +75,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         reply.null();
         return Ok(Flow::Done);
     };
+    graph::check(tx, &args[2], &[&args[1]])?;
     let mut wait = Wait::on_keys([1], &LOCK, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.rank = rank;
@@ -91,6 +96,9 @@ impl Attempt for Acquire {
         waited_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
+        if waited_ms.is_none() && several::is_ahead(tx, &args[1], &args[2], &self.options)? {
+            return Ok(false);
+        }
         let granted = grant(tx, &args[1], &args[2], &self.options)?;
         if let Some(granted) = &granted {
             granted.write(waited_ms.unwrap_or(0), reply);

@@ -1,0 +1,33 @@
+//! The graph of waits as text for Graphviz.
+
+use super::command::Edge;
+
+/// The text: an arrow from each waiter to each holder, labelled with the lock.
+pub(super) fn text(edges: &[Edge]) -> Vec<u8> {
+    let mut text = b"digraph locks {\n".to_vec();
+    for edge in edges {
+        text.extend_from_slice(b"  ");
+        quote(&edge.waiter, &mut text);
+        text.extend_from_slice(b" -> ");
+        quote(&edge.holder, &mut text);
+        text.extend_from_slice(b" [label=");
+        quote(&edge.key, &mut text);
+        text.extend_from_slice(b"];\n");
+    }
+    text.extend_from_slice(b"}\n");
+    text
+}
+
+/// A name between quotes; what cannot stand there in hexadecimal.
+fn quote(name: &[u8], text: &mut Vec<u8>) {
+    text.push(b'"');
+    for &byte in name {
+        match byte {
+            b'"' => text.extend_from_slice(b"\\\""),
+            b'\\' => text.extend_from_slice(b"\\\\"),
+            b' '..=b'~' => text.push(byte),
+            _ => text.extend_from_slice(format!("\\\\x{byte:02x}").as_bytes()),
+        }
+    }
+    text.push(b'"');
+}

@@ -1,0 +1,53 @@
+//! Whom a wait for a lock waits for.
+
+use super::super::acquire::SEVERAL;
+use super::super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
+use crate::keyspace::{Place, Tx};
+use crate::values::{Hash, Value};
+use std::collections::BTreeSet;
+
+/// The owner whose field it is: that of a write lock has a suffix.
+pub(super) fn owner_of(field: &[u8]) -> &[u8] {
+    field.strip_suffix(WRITE_SUFFIX).unwrap_or(field)
+}
+
+/// The owners that hold a lock, in the order of their names.
+pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
+    match tx.peek(key) {
+        Some(Value::Hash(hash)) => redisson::owners(hash).map(owner_of).map(Box::from).collect(),
+        Some(value @ Value::Str(_)) if tx.marked(key).is_some() => {
+            redisson::with_first_owner(value, |owner| Box::from(owner)).into_iter().collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// Those holders of a lock that can be part of a cycle: the owner in question, and those that wait for something.
+/// O(n log n), n the holders or the owners that wait, whichever are fewer.
+pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> BTreeSet<Box<[u8]>> {
+    match tx.peek(key) {
+        // A large hash, which may be no lock, is not walked.
+        Some(Value::Hash(hash)) if hash.len() > tx.all_labels().len() + 1 => {
+            let waiting = tx.all_labels().chain([owner]).filter(|name| is_held_by(hash, name));
+            waiting.map(Box::from).collect()
+        }
+        _ => holders(tx, key),
+    }
+}
+
+fn is_held_by(hash: &Hash, owner: &[u8]) -> bool {
+    owner != MODE_FIELD && (hash.contains(owner) || hash.contains(&[owner, WRITE_SUFFIX].concat()))
+}
+
+/// The owners that have asked for several locks, stand in the queue of this one before a place, and keep it from those
+/// behind them. Others that stand there wait for its holders alone.
+pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> BTreeSet<Box<[u8]>> {
+    let several = tx.waiting_of_class(key, SEVERAL.name);
+    let ahead = several.filter(|(place, _)| before.is_none_or(|before| *place < before));
+    ahead.map(|(_, waiter)| waiter.label.clone()).collect()
+}
+
+/// The last place of an owner in the queue of a key.
+pub(super) fn last_place(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<Place> {
+    tx.waiting_as(key, owner).map(|(place, _)| place).last()
+}

@@ -1,0 +1,12 @@
+//! Who waits for whom: deadlocks, which are found when a request would close one, and the graph of all waits.
+//!
+//! An owner waits for the holders of a lock that it has asked for, and for requests for several locks that stand before
+//! its own. Owners are told apart by their names, in each database by itself.
+
+mod command;
+mod dot;
+mod edges;
+mod search;
+
+pub(super) use command::LISTENING_ROWS;
+pub(super) use search::check;

@@ -1,0 +1,222 @@
+//! Deadlocks, found when a request would close one, and the graph of waits.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+use std::time::Instant;
+
+fn server<const N: usize>() -> (Simulation, u64, [u64; N]) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let main = server.connect();
+    let clients = [0; N].map(|_| server.connect());
+    (server, main, clients)
+}
+
+#[test]
+fn who_would_close_a_cycle_is_told_of_it_and_keeps_what_it_has() {
+    let (mut server, main, [a, b]) = server();
+    server.ask(a, "LOCK.ACQUIRE k1 a");
+    server.ask(b, "LOCK.ACQUIRE k2 b");
+    server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
+    // Who does not wait closes nothing.
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a"), "$-1\r\n");
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 1000"), "-DEADLOCK a -> k2 -> b -> k1 -> a\r\n");
+    assert_eq!(server.ask(main, "HKEYS k1"), "*1\r\n$1\r\na\r\n");
+    assert_eq!(server.ask(main, "AWAIT.BLOCKED 1 KEY k1"), ":1\r\n");
+    assert_eq!(server.ask(a, "LOCK.RELEASE k1 a"), ":0\r\n");
+    assert!(server.read(b).contains("token"));
+    // The cycle is gone with the hold.
+    server.send(a, "LOCK.ACQUIRE k2 a BLOCK 0");
+    assert_eq!(server.read(a), "");
+}
+
+#[test]
+fn a_longer_cycle_is_named_by_its_shortest_way() {
+    let (mut server, _, clients) = server::<4>();
+    for (n, client) in clients.iter().enumerate() {
+        server.ask(*client, &format!("LOCK.ACQUIRE k{n} o{n}"));
+    }
+    for n in 1..4 {
+        server.send(clients[n], &format!("LOCK.ACQUIRE k{} o{n} BLOCK 0", n - 1));
+    }
+    assert_eq!(
+        server.ask(clients[0], "LOCK.ACQUIRE k3 o0 BLOCK 0"),
+        "-DEADLOCK o0 -> k3 -> o3 -> k2 -> o2 -> k1 -> o1 -> k0 -> o0\r\n"
+    );
+    assert_eq!(
+        server.ask(clients[0], "LOCK.ACQUIRE k1 o0 BLOCK 0"),
+        "-DEADLOCK o0 -> k1 -> o1 -> k0 -> o0\r\n"
+    );
+}
+
+#[test]
+fn owners_of_one_name_in_different_databases_are_different_owners() {
+    let (mut server, _, [a, b]) = server();
+    server.ask(a, "LOCK.ACQUIRE k1 a");
+    for line in ["SELECT 1", "LOCK.ACQUIRE k2 b"] {
+        server.ask(b, line);
+    }
+    server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
+    assert!(server.read(b).contains("token"), "it is another lock");
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE k1 a BLOCK 0").len(), server.ask(a, "LOCK.ACQUIRE k1 a BLOCK 0").len());
+}
+
+#[test]
+fn scripts_and_transactions_do_not_wait_and_close_no_cycle() {
+    let (mut server, _, [a, b]) = server();
+    server.ask(a, "LOCK.ACQUIRE k1 a");
+    server.ask(b, "LOCK.ACQUIRE k2 b");
+    server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
+    for line in ["MULTI", "LOCK.ACQUIRE k2 a BLOCK 0"] {
+        server.ask(a, line);
+    }
+    assert_eq!(server.ask(a, "EXEC"), "*1\r\n$-1\r\n");
+    assert_eq!(server.ask(a, "EVAL \"return redis.call('LOCK.ACQUIRE', 'k2', 'a', 'BLOCK', 0)\" 0"), "$-1\r\n");
+}
+
+#[test]
+fn the_graph_shows_waits_and_cycles() {
+    let (mut server, main, [a, b, c]) = server();
+    server.ask(a, "LOCK.ACQUIRE k1 a");
+    server.ask(b, "LOCK.ACQUIRE k2 b");
+    server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
+    server.send(c, "LOCK.ACQUIRE k1 c BLOCK 0");
+    let edge = |waiter: &str, key: &str, holder: &str| {
+        format!(
+            "*8\r\n$6\r\nwaiter\r\n$1\r\n{waiter}\r\n$3\r\nkey\r\n$2\r\n{key}\r\n$6\r\nholder\r\n$1\r\n{holder}\r\n\
+             $4\r\nkind\r\n$6\r\nnative\r\n"
+        )
+    };
+    let edges = [edge("b", "k1", "a"), edge("c", "k1", "a")].concat();
+    assert_eq!(server.ask(main, "LOCK.GRAPH"), format!("*4\r\n$5\r\nedges\r\n*2\r\n{edges}$6\r\ncycles\r\n*0\r\n"));
+    // A transfer can close a cycle, which no request would have.
+    server.ask(main, "LOCK.TRANSFER k2 b a");
+    server.ask(main, "LOCK.ACQUIRE k3 b");
+    server.send(a, "LOCK.ACQUIRE k3 x BLOCK 0");
+    server.ask(main, "LOCK.TRANSFER k1 a x");
+    let graph = server.ask(main, "LOCK.GRAPH");
+    assert!(graph.ends_with("$6\r\ncycles\r\n*1\r\n$23\r\nb -> k1 -> x -> k3 -> b\r\n"), "{graph}");
+    let dot = server.ask(main, "LOCK.GRAPH DOT");
+    assert!(dot.contains("digraph locks {\n  \"b\" -> \"x\" [label=\"k1\"];\n"), "{dot}");
+    assert_eq!(server.ask(main, "LOCK.GRAPH FOO"), "-ERR syntax error\r\n");
+    assert_eq!(server.ask(main, "LOCK.GRAPH DOT DOT"), "-ERR syntax error\r\n");
+}
+
+#[test]
+fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
+    let (mut server, main, [fair, plain]) = server();
+    server.ask(main, "LOCK.ACQUIRE k a");
+    server.ask(fair, "SUBSCRIBE redisson_lock__channel:{k}:8743c9c0-0795-4907-87fd-6c719a6b4586:1");
+    server.ask(plain, "SUBSCRIBE redisson_lock__channel:{k}");
+    let dot = |server: &mut Simulation, words: &str| server.ask(main, &format!("LOCK.GRAPH DOT{words}"));
+    let text = dot(&mut server, "");
+    assert!(text.contains("\"8743c9c0-0795-4907-87fd-6c719a6b4586:1\" -> \"a\" [label=\"k\"];"), "{text}");
+    assert!(!text.contains("client"), "{text}");
+    let text = dot(&mut server, " INFERRED");
+    assert!(text.contains("\"client 3\" -> \"a\" [label=\"k\"];"), "{text}");
+}
+
+/// A chain of so many owners, each waiting for the next one's lock; what it takes to find that the last would close it.
+#[test]
+fn a_cycle_of_a_hundred_owners_is_found_at_once() {
+    const DEPTH: usize = 100;
+    let (mut server, _, clients) = server::<DEPTH>();
+    for (n, client) in clients.iter().enumerate() {
+        server.ask(*client, &format!("LOCK.ACQUIRE k{n} o{n}"));
+    }
+    for n in 1..DEPTH {
+        server.send(clients[n], &format!("LOCK.ACQUIRE k{} o{n} BLOCK 0", n - 1));
+    }
+    let line = format!("LOCK.ACQUIRE k{} o0 BLOCK 0", DEPTH - 1);
+    let took = (0..50).map(|_| {
+        let began = Instant::now();
+        let error = server.ask(clients[0], &line);
+        assert_eq!(error.matches(" -> ").count(), 2 * DEPTH);
+        began.elapsed()
+    });
+    eprintln!("a deadlock of depth {DEPTH} was found in {:?}", took.min());
+}
+
+#[test]
+fn several_locks_are_taken_together_or_not_at_all() {
+    let (mut server, main, [a, b]) = server();
+    assert_eq!(
+        server.ask(a, "LOCK.MACQUIRE 2 x y a PX 5000"),
+        "*4\r\n$6\r\ntokens\r\n*2\r\n:1\r\n:2\r\n$6\r\nwaited\r\n:0\r\n"
+    );
+    assert_eq!(server.ask(b, "LOCK.MACQUIRE 2 z y b"), "$-1\r\n");
+    assert_eq!((server.ask(main, "EXISTS z"), server.ask(main, "PTTL x")), (":0\r\n".into(), ":5000\r\n".into()));
+    for (line, error) in [
+        ("LOCK.MACQUIRE 2 x x b", "-ERR a key is named twice\r\n"),
+        ("LOCK.MACQUIRE 0 x b", "-ERR numkeys should be greater than 0\r\n"),
+        ("LOCK.MACQUIRE 2 x b", "-ERR syntax error\r\n"),
+        ("LOCK.MACQUIRE 9223372036854775807 x b", "-ERR syntax error\r\n"),
+        ("LOCK.MACQUIRE 1 x mode", "-ERR invalid owner\r\n"),
+        ("LOCK.MACQUIRE 1 x b FOO", "-ERR syntax error\r\n"),
+        ("LOCK.MACQUIRE 2 z y a NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
+    ] {
+        assert_eq!(server.ask(main, line), error, "{line}");
+    }
+    server.ask(main, "RPUSH list v");
+    assert!(server.ask(main, "LOCK.MACQUIRE 2 z list b").starts_with("-WRONGTYPE"));
+    assert_eq!(server.ask(main, "EXISTS z"), ":0\r\n");
+    assert_eq!(server.ask(a, "LOCK.MRELEASE 2 x y a"), "*2\r\n:0\r\n:0\r\n");
+}
+
+#[test]
+fn who_waits_for_several_locks_is_served_when_first_in_all_queues_and_all_are_free() {
+    let (mut server, main, [several, late, other]) = server();
+    server.ask(main, "LOCK.ACQUIRE x h");
+    server.ask(main, "LOCK.ACQUIRE y h");
+    server.send(several, "LOCK.MACQUIRE 3 x y z a BLOCK 0");
+    // A free lock that it waits for too is not given to who comes later.
+    server.send(late, "LOCK.ACQUIRE z b BLOCK 0");
+    assert_eq!(server.ask(main, "LOCK.ACQUIRE z c"), "$-1\r\n");
+    server.send(other, "LOCK.MACQUIRE 2 y w c BLOCK 0");
+    server.ask(main, "LOCK.RELEASE x h");
+    assert_eq!((server.read(several), server.read(late)), (String::new(), String::new()));
+    server.ask(main, "LOCK.RELEASE y h");
+    assert!(server.read(several).starts_with("*4\r\n$6\r\ntokens\r\n*3\r\n"));
+    assert_eq!(server.read(other), "");
+    server.ask(main, "LOCK.MRELEASE 3 x y z a");
+    assert!(server.read(late).contains("token") && server.read(other).contains("tokens"));
+}
+
+#[test]
+fn who_stops_waiting_for_several_locks_strands_nobody() {
+    for end in ["close", "kill", "unblock", "timeout", "cancel"] {
+        let (mut server, main, [several, late, other]) = server();
+        server.ask(main, "CLOCK.FREEZE");
+        server.ask(main, "LOCK.ACQUIRE x h");
+        server.send(several, "LOCK.MACQUIRE 2 x z a BLOCK 100");
+        server.send(late, "LOCK.ACQUIRE z b BLOCK 0");
+        server.send(other, "LOCK.MACQUIRE 2 z w c BLOCK 0");
+        match end {
+            "close" => {
+                server.close(several);
+                server.notice();
+            }
+            "kill" => drop(server.ask(main, &format!("CLIENT KILL ID {several}"))),
+            "unblock" => drop(server.ask(main, &format!("CLIENT UNBLOCK {several}"))),
+            "cancel" => drop(server.ask(main, "LOCK.CANCEL z a")),
+            _ => drop(server.ask(main, "CLOCK.ADVANCE 100")),
+        }
+        assert!(server.read(late).contains("token"), "{end}");
+        assert_eq!(server.ask(main, "LOCK.RELEASE z b"), ":0\r\n");
+        assert!(server.read(other).contains("tokens"), "{end}");
+    }
+}
+
+#[test]
+fn requests_for_several_locks_close_cycles_too() {
+    let (mut server, main, [a, b, c]) = server();
+    server.ask(a, "LOCK.ACQUIRE x a");
+    server.ask(b, "LOCK.ACQUIRE y b");
+    server.send(b, "LOCK.MACQUIRE 2 x z b BLOCK 0");
+    assert_eq!(server.ask(a, "LOCK.MACQUIRE 2 w y a BLOCK 0"), "-DEADLOCK a -> y -> b -> x -> a\r\n");
+    // A free lock is waited for behind the request that has it in its queue.
+    assert_eq!(server.ask(a, "LOCK.ACQUIRE z a BLOCK 0"), "-DEADLOCK a -> z -> b -> x -> a\r\n");
+    server.send(c, "LOCK.ACQUIRE z c BLOCK 0");
+    assert_eq!(server.ask(main, "AWAIT.BLOCKED 2 KEY z"), ":1\r\n");
+    assert_eq!(server.ask(a, "LOCK.RELEASE x a"), ":0\r\n");
+    assert!(server.read(b).contains("tokens"));
+}
