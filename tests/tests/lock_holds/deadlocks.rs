@@ -57,7 +57,10 @@ fn owners_of_one_name_in_different_databases_are_different_owners() {
     }
     server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
     assert!(server.read(b).contains("token"), "it is another lock");
-    assert_eq!(server.ask(a, "LOCK.ACQUIRE k1 a BLOCK 0").len(), server.ask(a, "LOCK.ACQUIRE k1 a BLOCK 0").len());
+    assert_eq!(
+        server.ask(a, "LOCK.ACQUIRE k1 a BLOCK 0").len(),
+        server.ask(a, "LOCK.ACQUIRE k1 a BLOCK 0").len()
+    );
 }
 
 #[test]
@@ -70,7 +73,10 @@ fn scripts_and_transactions_do_not_wait_and_close_no_cycle() {
         server.ask(a, line);
     }
     assert_eq!(server.ask(a, "EXEC"), "*1\r\n$-1\r\n");
-    assert_eq!(server.ask(a, "EVAL \"return redis.call('LOCK.ACQUIRE', 'k2', 'a', 'BLOCK', 0)\" 0"), "$-1\r\n");
+    assert_eq!(
+        server.ask(a, "EVAL \"return redis.call('LOCK.ACQUIRE', 'k2', 'a', 'BLOCK', 0)\" 0"),
+        "$-1\r\n"
+    );
 }
 
 #[test]
@@ -87,7 +93,10 @@ fn the_graph_shows_waits_and_cycles() {
         )
     };
     let edges = [edge("b", "k1", "a"), edge("c", "k1", "a")].concat();
-    assert_eq!(server.ask(main, "LOCK.GRAPH"), format!("*4\r\n$5\r\nedges\r\n*2\r\n{edges}$6\r\ncycles\r\n*0\r\n"));
+    assert_eq!(
+        server.ask(main, "LOCK.GRAPH"),
+        format!("*4\r\n$5\r\nedges\r\n*2\r\n{edges}$6\r\ncycles\r\n*0\r\n")
+    );
     // A transfer can close a cycle, which no request would have.
     server.ask(main, "LOCK.TRANSFER k2 b a");
     server.ask(main, "LOCK.ACQUIRE k3 b");
@@ -144,7 +153,10 @@ fn several_locks_are_taken_together_or_not_at_all() {
         "*4\r\n$6\r\ntokens\r\n*2\r\n:1\r\n:2\r\n$6\r\nwaited\r\n:0\r\n"
     );
     assert_eq!(server.ask(b, "LOCK.MACQUIRE 2 z y b"), "$-1\r\n");
-    assert_eq!((server.ask(main, "EXISTS z"), server.ask(main, "PTTL x")), (":0\r\n".into(), ":5000\r\n".into()));
+    assert_eq!(
+        (server.ask(main, "EXISTS z"), server.ask(main, "PTTL x")),
+        (":0\r\n".into(), ":5000\r\n".into())
+    );
     for (line, error) in [
         ("LOCK.MACQUIRE 2 x x b", "-ERR a key is named twice\r\n"),
         ("LOCK.MACQUIRE 0 x b", "-ERR numkeys should be greater than 0\r\n"),

@@ -180,7 +180,10 @@ impl Waiters {
 
     /// Bytes of memory of all queues. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.queue_bytes + block(self.queues.allocation_size()) + of_vec(&self.unkeyed) + self.by_label.memory()
+        self.queue_bytes
+            + block(self.queues.allocation_size())
+            + of_vec(&self.unkeyed)
+            + self.by_label.memory()
     }
 
     /// How many keys are waited for.
@@ -252,7 +255,12 @@ impl Waiters {
     }
 
     /// The waiters on a key of a class, with their places, in that order.
-    pub(super) fn of_class(&self, db: usize, key: &[u8], class: &str) -> impl Iterator<Item = (Place, &Waiter)> {
+    pub(super) fn of_class(
+        &self,
+        db: usize,
+        key: &[u8],
+        class: &str,
+    ) -> impl Iterator<Item = (Place, &Waiter)> {
         let classes = self.queues.get(&DbKeyRef(db, key)).map(|queue| &queue.classes);
         let class = classes.into_iter().flatten().find(|one| one.name == class);
         class.into_iter().flat_map(|class| &class.waiters).map(|(place, waiter)| (*place, waiter))

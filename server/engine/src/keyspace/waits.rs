@@ -46,7 +46,7 @@ impl WaitsByLabel {
         }
     }
 
-    /// The keys of a database that are waited for under a label, in their order. O(log n), and the keys of all databases.
+    /// The keys of a database that are waited for under a label, in their order. O(log n), and its keys elsewhere.
     pub(super) fn of(&self, db: usize, label: &[u8]) -> impl Iterator<Item = &[u8]> {
         let keys = self.labels.get(label).into_iter().flatten();
         keys.filter(move |((of, _), _)| *of == db).map(|((_, key), _)| &**key)
@@ -73,7 +73,9 @@ mod tests {
     #[test]
     fn what_is_added_is_found_until_it_is_removed_as_often() {
         let mut waits = WaitsByLabel::default();
-        for (label, db, key) in [(b"a", 0, b"x"), (b"a", 0, b"x"), (b"a", 0, b"y"), (b"a", 1, b"x"), (b"b", 0, b"x")] {
+        for (label, db, key) in
+            [(b"a", 0, b"x"), (b"a", 0, b"x"), (b"a", 0, b"y"), (b"a", 1, b"x"), (b"b", 0, b"x")]
+        {
             waits.add(label, db, key);
         }
         let of = |waits: &WaitsByLabel, db, label: &[u8]| {

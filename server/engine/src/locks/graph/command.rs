@@ -3,8 +3,9 @@
 use super::super::channel_waiters::channel_waiters;
 use super::super::info::ListeningHandler;
 use super::super::redisson;
+use super::dot;
+use super::edges::{self, Edge};
 use super::search::{self, Cycle};
-use super::{dot, edges};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
@@ -26,16 +27,6 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .help_after("lock.info")
         .syntax("[DOT] [INFERRED]")
         .errors(&["ERR syntax error"])];
-
-/// That one owner waits for another.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Edge {
-    pub(super) waiter: Box<[u8]>,
-    /// The lock.
-    pub(super) key: Box<[u8]>,
-    pub(super) holder: Box<[u8]>,
-    pub(super) kind: &'static str,
-}
 
 /// How it is known that somebody waits: by a request of its own, by a channel that names it, or by one that does not.
 const NATIVE: &str = "native";

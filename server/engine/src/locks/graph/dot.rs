@@ -1,6 +1,6 @@
 //! The graph of waits as text for Graphviz.
 
-use super::command::Edge;
+use super::edges::Edge;
 
 /// The text: an arrow from each waiter to each holder, labelled with the lock.
 pub(super) fn text(edges: &[Edge]) -> Vec<u8> {

@@ -6,6 +6,16 @@ use crate::keyspace::{Place, Tx};
 use crate::values::{Hash, Value};
 use std::collections::BTreeSet;
 
+/// That one owner waits for another.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Edge {
+    pub(super) waiter: Box<[u8]>,
+    /// The lock.
+    pub(super) key: Box<[u8]>,
+    pub(super) holder: Box<[u8]>,
+    pub(super) kind: &'static str,
+}
+
 /// The owner whose field it is: that of a write lock has a suffix.
 pub(super) fn owner_of(field: &[u8]) -> &[u8] {
     field.strip_suffix(WRITE_SUFFIX).unwrap_or(field)

@@ -32,7 +32,8 @@ pub(in crate::locks) fn check(tx: &Tx<'_>, owner: &[u8], keys: &[&[u8]]) -> Resu
     }
 }
 
-/// The shortest cycle of waits that an owner is part of when it waits for these locks. O(n log n), n the owners and locks
+/// The shortest cycle of waits that an owner is part of when it waits for these locks. O(n log n), n the owners and
+/// locks that can be reached.
 /// that can be reached.
 pub(super) fn cycle<'k>(tx: &Tx<'_>, owner: &[u8], keys: impl Iterator<Item = &'k [u8]>) -> Option<Cycle> {
     let mut seen: BTreeSet<(Box<[u8]>, Box<[u8]>)> = BTreeSet::new();
