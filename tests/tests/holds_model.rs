@@ -240,7 +240,7 @@ fn check(real: &mut Real, model: &Model, what: &str) {
                         "-LOCKLOST this owner's hold with grant {grant} {cause} at {at}, current grant {current}"
                     )
                 }
-                None if held.is_text => "-WRONGTYPE".to_owned(),
+                None if held.is_text && current.is_none() => "-WRONGTYPE".to_owned(),
                 None => "-NOTHELD".to_owned(),
             };
             assert!(told.starts_with(&expected), "{what}: {key} {owner}: {told} {expected} {model:?}");

@@ -13,13 +13,20 @@ fn written(lock: &LockSnapshot) -> String {
     let holders = lock.holders.iter().map(|holder| {
         let (token, grant) = (number(holder.token()), number(holder.grant));
         let (owner, holds, kind) = (text(&holder.owner), holder.holds, kind(holder.is_native));
+        let mode = holder.mode.name();
         format!(
-            r#"["owner", {owner}, "holds", :{holds}, "kind", {kind}, "token", {token}, "grant", {grant}]"#
+            concat!(
+                r#"["owner", {}, "mode", "{}", "holds", :{}, "kind", {}, "#,
+                r#""token", {}, "grant", {}]"#
+            ),
+            owner, mode, holds, kind, token, grant
         )
     });
     let waiters = lock.waiters.iter().map(|waiter| {
         let owner = waiter.owner.as_deref().map_or("(nil)".to_owned(), text);
-        format!(r#"["owner", {owner}, "kind", {}, "client", :{}]"#, kind(waiter.is_native), waiter.client)
+        let mode = waiter.mode.map_or("(nil)".to_owned(), |mode| format!("\"{}\"", mode.name()));
+        let kind = kind(waiter.is_native);
+        format!(r#"["owner", {owner}, "mode", {mode}, "kind", {kind}, "client", :{}]"#, waiter.client)
     });
     let ttl = lock.ttl_ms.unwrap_or(if lock.holders.is_empty() { -2 } else { -1 });
     let [holders, waiters] = [holders.collect::<Vec<_>>(), waiters.collect()].map(|each| each.join(", "));

@@ -97,15 +97,19 @@ fn waiters_are_served_first_come_first_served() {
         "LOCK.INFO l",
         concat!(
             r#"["mode", "exclusive", "layout", "hash", "ttl", :30000, "#,
-            r#""holders", [["owner", "a", "holds", :1, "kind", "native", "token", :1, "grant", :1]], "#,
-            r#""waiters", [["owner", "b", "kind", "native", "client", :2], "#,
-            r#"["owner", "c", "kind", "native", "client", :3], ["owner", "d", "kind", "native", "client", :4]]]"#,
+            r#""holders", [["owner", "a", "mode", "exclusive", "holds", :1, "kind", "native", "#,
+            r#""token", :1, "grant", :1]], "#,
+            r#""waiters", [["owner", "b", "mode", "exclusive", "kind", "native", "client", :2], "#,
+            r#"["owner", "c", "mode", "exclusive", "kind", "native", "client", :3], "#,
+            r#"["owner", "d", "mode", "exclusive", "kind", "native", "client", :4]]]"#,
         ),
         concat!(
             r#"{"mode": "exclusive", "layout": "hash", "ttl": :30000, "#,
-            r#""holders": [{"owner": "a", "holds": :1, "kind": "native", "token": :1, "grant": :1}], "#,
-            r#""waiters": [{"owner": "b", "kind": "native", "client": :2}, "#,
-            r#"{"owner": "c", "kind": "native", "client": :3}, {"owner": "d", "kind": "native", "client": :4}]}"#,
+            r#""holders": [{"owner": "a", "mode": "exclusive", "holds": :1, "kind": "native", "#,
+            r#""token": :1, "grant": :1}], "#,
+            r#""waiters": [{"owner": "b", "mode": "exclusive", "kind": "native", "client": :2}, "#,
+            r#"{"owner": "c", "mode": "exclusive", "kind": "native", "client": :3}, "#,
+            r#"{"owner": "d", "mode": "exclusive", "kind": "native", "client": :4}]}"#,
         ),
     );
     s.run("CLOCK.ADVANCE 10");
@@ -200,7 +204,7 @@ fn other_layouts_are_not_mixed_up() {
     let mut s = ours::manual_scenario();
     s.run("HSET rw mode read u:1 1");
     s.check("LOCK.ACQUIRE rw a", "-LOCKMODE the key holds a read-write lock");
-    s.check("LOCK.RELEASE rw a", "-LOCKMODE the key holds a read-write lock");
+    s.check("LOCK.RELEASE rw a", "-NOTHELD this owner does not hold the lock");
     s.run("SET text a");
     s.check("LOCK.ACQUIRE text a", "-WRONGTYPE Operation against a key holding the wrong kind of value");
     s.run("HSET odd a x");

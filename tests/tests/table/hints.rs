@@ -77,7 +77,7 @@ fn redis_cli_hints_at_the_arguments_of_our_own_commands() {
     assert_eq!(
         hints(&program, server.port(), &lines),
         [
-            "key owner [ALL] [TOKEN token]",
+            "key owner [SHARED|EXCLUSIVE] [ALL] [TOKEN token]",
             "[COUNT count] [NOWAKE] [SETTLE quiet-milliseconds [LIMIT milliseconds]]"
         ]
     );

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use crate::keyspace::{Effect, EventClasses};
+use crate::locks;
 
 impl Engine {
     /// Delivers the effects of commands, if there are any, until nothing causes more.
@@ -47,6 +48,9 @@ impl Engine {
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
+                Effect::FollowUp { db, key, field } => {
+                    locks::reap(&mut self.keyspace.tx(db, self.time.now), &key, &field);
+                }
                 Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.published();

@@ -16,6 +16,15 @@ pub enum Effect {
         /// To which key.
         key: Box<[u8]>,
     },
+    /// What a subscriber has asked for, which it cannot do itself.
+    FollowUp {
+        /// The database of the key.
+        db: usize,
+        /// The key.
+        key: Box<[u8]>,
+        /// Its field.
+        field: Box<[u8]>,
+    },
     /// A message to a channel.
     Publish {
         /// The channel.

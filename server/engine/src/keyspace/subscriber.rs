@@ -102,6 +102,11 @@ impl Context<'_> {
         self.effects.push_back(Effect::LeasesChanged { session });
     }
 
+    /// Asks for more to be done about a field of a key when the command ends, in a transaction of the engine itself.
+    pub fn follow_up(&mut self, key: Box<[u8]>, field: Box<[u8]>) {
+        self.effects.push_back(Effect::FollowUp { db: self.db, key, field });
+    }
+
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
         self.effects.push_back(Effect::Publish { channel: channel.into(), message: message.into() });

@@ -58,7 +58,7 @@ impl<'a> Evicted<'a> {
                 field == *owner || field.strip_suffix(WRITE_SUFFIX).is_some_and(|name| name == *owner)
             }
             Evicted::Grant(token) => {
-                let grant = ledger::grant(tx, key, field).map(|grant| grant.number);
+                let grant = ledger::token(tx, key, field);
                 grant.is_some_and(|grant| i64::try_from(grant) == Ok(*token))
             }
         }
@@ -76,7 +76,10 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     };
     let holders: Vec<_> = holders.into_iter().filter(|(field, _)| evicted.has(tx, key, field)).collect();
     ledger::ending_as(tx, ReleaseCause::Forced, |tx| {
-        holders.iter().try_for_each(|(field, holds)| evict(tx, key, &Held { field, holds: *holds, has_mode }))
+        holders.iter().try_for_each(|(field, holds)| {
+            let is_text = matches!(tx.peek(key), Some(Value::Str(_)));
+            release::leave(tx, key, &Held { field, holds: *holds, has_mode, is_text }, 0)
+        })
     })?;
     reply.integer(holders.len() as i64);
     Ok(())
@@ -86,12 +89,4 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
 fn holders(hash: &Hash) -> Vec<(Box<[u8]>, i64)> {
     let count = |owner: &[u8]| hash.get(owner).and_then(number::parse_i64).unwrap_or(1);
     redisson::owners(hash).map(|owner| (owner.into(), count(owner))).collect()
-}
-
-fn evict(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>) -> Result<(), CommandError> {
-    if let Some(Value::Str(_)) = tx.peek(key) {
-        tx.delete(key);
-        return Ok(());
-    }
-    release::leave(tx, key, held, 0)
 }

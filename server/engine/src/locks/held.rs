@@ -7,4 +7,6 @@ pub(super) struct Held<'a> {
     pub(super) holds: i64,
     /// Whether the lock has a mode: Redisson's read-write lock is in it, alone or beside a plain hold.
     pub(super) has_mode: bool,
+    /// Whether the lock is a string, its owner's name.
+    pub(super) is_text: bool,
 }

@@ -1,8 +1,9 @@
 //! `LOCK.INFO` shows who holds a lock and who waits for it; and `LOCK.HELP`.
 
+use super::acquire::queue;
 use super::channel_waiters::channel_waiters;
 use super::ledger;
-use super::redisson::{self, MODE_FIELD};
+use super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
@@ -45,26 +46,48 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
 /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
 pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnapshot {
     let (mode, layout) = tx.peek(key).map_or((LockMode::Free, LockLayout::None), redisson::kind);
-    let owners = tx.peek(key).map_or_else(Vec::new, owners);
+    let fields = tx.peek(key).map_or_else(Vec::new, fields);
     let ttl_ms = tx.deadline(key).map(|deadline| deadline - tx.now().wall_ms());
-    let holders = owners.into_iter().map(|(owner, holds)| {
-        let grant = ledger::grant(tx, key, &owner);
-        let is_native = grant.is_some_and(|grant| grant.native);
-        LockHolder { owner, holds, is_native, grant: grant.map(|grant| grant.number) }
-    });
-    let holders = holders.collect();
+    let holders = fields.into_iter().map(|(field, holds)| holder(tx, key, layout, &field, holds)).collect();
     let native = tx.waiting(key).filter(|waiter| !waiter.label.is_empty());
-    let native = native.map(|waiter| (Some(waiter.label.to_vec()), true, waiter.id));
-    let listening = channel_waiters(pubsub, key).into_iter();
-    let listening = listening.map(|waiter| (waiter.owner.map(<[u8]>::into_vec), false, waiter.client));
+    let native = native.map(|waiter| LockWaiter {
+        owner: Some(waiter.label.to_vec()),
+        mode: queue::mode_of(waiter.class),
+        is_native: true,
+        client: waiter.id,
+    });
+    let listening = channel_waiters(pubsub, key).into_iter().map(|waiter| LockWaiter {
+        owner: waiter.owner.map(<[u8]>::into_vec),
+        mode: None,
+        is_native: false,
+        client: waiter.client,
+    });
     let waiters = native.chain(listening);
-    let waiters = waiters.map(|(owner, is_native, client)| LockWaiter { owner, is_native, client });
     LockSnapshot { mode, layout, ttl_ms, holders, waiters: waiters.collect() }
 }
 
-/// The owners that a value names, with their hold counts: the fields of Redisson's hash except its mode, or a string's
+/// The owner that a field stands for.
+fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64) -> LockHolder {
+    let (owner, mode) = match (layout, field.strip_suffix(WRITE_SUFFIX)) {
+        (LockLayout::ReadWrite, Some(writer)) => (writer, LockMode::Exclusive),
+        (LockLayout::ReadWrite, None) => (field, LockMode::Shared),
+        _ => (field, LockMode::Exclusive),
+    };
+    let grant = ledger::grant(tx, key, field);
+    let number = grant.map(|grant| grant.number);
+    LockHolder {
+        owner: owner.to_vec(),
+        mode,
+        holds,
+        is_native: grant.is_some_and(|grant| grant.native),
+        grant: number,
+        counter: ledger::token(tx, key, field).filter(|token| Some(*token) != number),
+    }
+}
+
+/// The fields that stand for owners, with their hold counts: those of Redisson's hash except its mode, or a string's
 /// text.
-fn owners(value: &Value) -> Vec<(Vec<u8>, i64)> {
+fn fields(value: &Value) -> Vec<(Vec<u8>, i64)> {
     match value {
         Value::Hash(hash) => hash
             .iter()

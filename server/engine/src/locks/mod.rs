@@ -9,6 +9,7 @@ mod acquire;
 mod channel_waiters;
 mod channels;
 mod check;
+mod convert;
 mod count;
 mod fences;
 mod force_unlock;
@@ -22,7 +23,6 @@ mod multi_release;
 mod options;
 mod ownership;
 mod rates;
-mod read_write;
 mod redisson;
 mod release;
 mod renew;
@@ -37,6 +37,7 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use info::{ListeningHandler, snapshot};
+pub(crate) use layouts::read_write::reap;
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, one slice per file.
@@ -65,6 +66,7 @@ pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
     acquire::ROWS,
     acquire::SEVERAL_ROWS,
+    convert::ROWS,
     latches::BLOCKING_ROWS,
     semaphores::BLOCKING_ROWS,
     rates::BLOCKING_ROWS,

@@ -30,7 +30,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
         "ERR hash value is not an integer",
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",
-        "LOCKMODE the key holds a read-write lock",
         "LOCKMODE this owner holds the lock in both modes",
     ])];
 

@@ -1,7 +1,7 @@
 //! What lock commands check of owners and tokens, and which waiters hold the lock that they wait for.
 
 use super::ledger;
-use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
+use super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
 use crate::keyspace::{Place, Tx, WaiterId};
 use crate::spec::CommandError;
 use crate::values::Value;
@@ -10,7 +10,7 @@ const OWNER: CommandError = CommandError::text("ERR invalid owner");
 
 /// Requires that the owner in this field holds the lock by the grant of this token.
 pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> Result<(), CommandError> {
-    let current = ledger::grant(tx, key, field).map(|grant| grant.number);
+    let current = ledger::token(tx, key, field);
     if current.is_some_and(|current| i64::try_from(current) == Ok(token)) {
         return Ok(());
     }
@@ -42,10 +42,10 @@ pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     let mut waiting: Vec<(Place, WaiterId)> = match value {
         // A large hash, which may be no lock, is not walked.
         Value::Hash(hash) if hash.len() > tx.names_waiting(key).len() => {
-            let names = tx.names_waiting(key).filter(|name| hash.contains(name));
+            let names = tx.names_waiting(key).filter(|name| redisson::names_owner(hash, name));
             names.flat_map(|name| tx.waiting_as(key, name)).collect()
         }
-        Value::Hash(hash) => hash.iter().flat_map(|(owner, _)| tx.waiting_as(key, owner)).collect(),
+        Value::Hash(hash) => redisson::names(hash).flat_map(|owner| tx.waiting_as(key, owner)).collect(),
         _ => Vec::new(),
     };
     waiting.sort_unstable();

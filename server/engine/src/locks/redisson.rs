@@ -10,7 +10,7 @@ pub(super) const MODE_FIELD: &[u8] = b"mode";
 /// What [`MODE_FIELD`] holds while a lock is read.
 pub(super) const READ: &[u8] = b"read";
 /// What [`MODE_FIELD`] holds while a lock is written.
-const WRITE: &[u8] = b"write";
+pub(super) const WRITE: &[u8] = b"write";
 /// What follows the owner's name in the field of its write lock.
 pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 
@@ -29,6 +29,9 @@ const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
 const LATCH_CHANNEL: &[u8] = b"redisson_countdownlatch__channel__{";
 /// The prefix of the list of a fair lock's waiters.
 const QUEUE: &[u8] = b"redisson_lock_queue:";
+
+/// The prefix of the counter of a fenced lock.
+const TOKEN: &[u8] = b"redisson_lock_token:";
 
 /// The message of a release: one waiter may go on.
 pub(super) const UNLOCK_MESSAGE: &[u8] = b"0";
@@ -53,6 +56,20 @@ pub(super) fn is_owner(field: &[u8]) -> bool {
 /// The owners that a hash names; in order of arrival, while it is small.
 pub(super) fn owners(hash: &Hash) -> impl Iterator<Item = &[u8]> {
     hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD)
+}
+
+/// The names of the owners of a lock, each as often as it has a field: a writer without its suffix.
+pub(super) fn names(hash: &Hash) -> impl Iterator<Item = &[u8]> {
+    let has_mode = hash.contains(MODE_FIELD);
+    owners(hash).map(move |field| match field.strip_suffix(WRITE_SUFFIX) {
+        Some(name) if has_mode => name,
+        _ => field,
+    })
+}
+
+/// Whether an owner of this name holds the lock, in any mode.
+pub(super) fn names_owner(hash: &Hash, name: &[u8]) -> bool {
+    hash.contains(name) || (hash.contains(MODE_FIELD) && hash.contains(&write_field(name)))
 }
 
 /// Passes the first owner to `look`, if there is one.
@@ -110,6 +127,16 @@ pub(super) fn semaphore_channel(key: &[u8]) -> Vec<u8> {
 /// The channel of waiters on a latch: in braces always.
 pub(super) fn latch_channel(key: &[u8]) -> Vec<u8> {
     [LATCH_CHANNEL, key, b"}"].concat()
+}
+
+/// The field of an owner's write lock.
+pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
+    [owner, WRITE_SUFFIX].concat()
+}
+
+/// The key of the counter that gives a fenced lock its tokens.
+pub(super) fn token_key(key: &[u8]) -> Vec<u8> {
+    [TOKEN, &braced(key)].concat()
 }
 
 /// The key of the list of a fair lock's waiters.

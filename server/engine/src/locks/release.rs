@@ -2,12 +2,11 @@
 
 use super::channels;
 use super::held::Held;
-use super::layouts::plain;
+use super::layouts::{read_write, text};
 use super::ledger::{self, Release};
 use super::options::Tail;
 use super::ownership;
-use super::read_write;
-use super::redisson::{MODE_FIELD, WRITE_SUFFIX};
+use super::redisson::{MODE_FIELD, write_field};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
@@ -24,11 +23,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .about("lock", "7.2.0", "O(1)")
     .summary("Gives back one hold of a lock, or all; the last wakes the next waiter.")
     .help(&[
-        "LOCK.RELEASE <key> <owner> [ALL] [TOKEN <token>]",
-        "    Give back one hold, or all; with TOKEN only that grant's.",
+        "LOCK.RELEASE <key> <owner> [SHARED|EXCLUSIVE] [ALL] [TOKEN <token>]",
+        "    Give back one hold, or all; with TOKEN only that grant's. Who reads and writes says which.",
     ])
     .help_after("lock.acquire")
-    .syntax("key owner [ALL] [TOKEN token]")
+    .syntax("key owner [mode: SHARED | EXCLUSIVE] [ALL] [TOKEN token]")
     .errors(&[
         "ERR syntax error",
         "ERR invalid owner",
@@ -37,15 +36,16 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",
         "STALE token *",
-        "LOCKMODE the key holds a read-write lock",
+        "LOCKMODE the key holds a plain lock",
         "LOCKMODE this owner holds the lock in both modes",
     ])];
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
-    let options = Tail::parse(args, 3, "all")?;
-    let writer = [owner, WRITE_SUFFIX].concat();
-    let held = held(tx, key, owner, &writer)?;
+    let mode = HoldMode::parse(args, 3);
+    let options = Tail::parse(args, 3 + usize::from(mode.is_some()), "all")?;
+    let writer = write_field(owner);
+    let held = held_as(tx, key, owner, &writer, mode)?;
     if let Some(token) = options.token {
         ownership::check_token(tx, key, held.field, token)?;
     }
@@ -57,7 +57,9 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 /// Leaves an owner `left` of its holds.
 pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
-    if held.has_mode {
+    if held.is_text {
+        tx.delete(key);
+    } else if held.has_mode {
         read_write::release(tx, key, held, left)?;
     } else if left == 0 {
         give_back(tx, key, held.field)?;
@@ -68,18 +70,56 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
     Ok(())
 }
 
-/// The field in which an owner holds a lock; `writer` is the one of its write lock.
+/// In which mode a hold is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HoldMode {
+    Shared,
+    Exclusive,
+}
+
+impl HoldMode {
+    /// The mode that argument `at` names, if it names one.
+    pub(super) fn parse(args: Args<'_>, at: usize) -> Option<Self> {
+        if args.is(at, "shared") {
+            Some(HoldMode::Shared)
+        } else {
+            args.is(at, "exclusive").then_some(HoldMode::Exclusive)
+        }
+    }
+}
+
+/// The hold of an owner of a lock, in whatever mode; `writer` is the field of its write lock.
 pub(super) fn held<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &'a [u8],
     writer: &'a [u8],
 ) -> Result<Held<'a>, CommandError> {
+    held_as(tx, key, owner, writer, None)
+}
+
+/// The hold of an owner of a lock in this mode, without one in the only mode it has.
+fn held_as<'a>(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &'a [u8],
+    writer: &'a [u8],
+    mode: Option<HoldMode>,
+) -> Result<Held<'a>, CommandError> {
+    if let Some(is_mine) = text::holds(tx, key, owner) {
+        let held = Held { field: owner, holds: 1, has_mode: false, is_text: true };
+        return if is_mine { Ok(held) } else { Err(lost(tx, key, owner, writer).unwrap_or(NOT_HELD)) };
+    }
     let (found, has_mode) = match tx.read::<Hash>(key) {
         Ok(None) => (None, false),
         Ok(Some(hash)) => {
             let has_mode = hash.contains(MODE_FIELD);
-            let found = match (hash.get(owner), hash.get(writer).filter(|_| has_mode)) {
+            if mode.is_some() && !has_mode {
+                return Err(read_write::PLAIN);
+            }
+            let reads = hash.get(owner).filter(|_| mode != Some(HoldMode::Exclusive));
+            let writes = hash.get(writer).filter(|_| has_mode && mode != Some(HoldMode::Shared));
+            let found = match (reads, writes) {
                 (Some(_), Some(_)) => return Err(BOTH_MODES),
                 (Some(count), None) => Some((owner, count)),
                 (None, Some(count)) => Some((writer, count)),
@@ -92,11 +132,8 @@ pub(super) fn held<'a>(
         Err(wrong_type) => return Err(lost(tx, key, owner, writer).unwrap_or_else(|| wrong_type.into())),
     };
     match found {
-        Some((field, holds)) => Ok(Held { field, holds, has_mode }),
-        None => {
-            let never = if has_mode { plain::READ_WRITE } else { NOT_HELD };
-            Err(lost(tx, key, owner, writer).unwrap_or(never))
-        }
+        Some((field, holds)) => Ok(Held { field, holds, has_mode, is_text: false }),
+        None => Err(lost(tx, key, owner, writer).unwrap_or(NOT_HELD)),
     }
 }
 
@@ -118,7 +155,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
 }
 
 /// The error for an owner that has lost the lock.
-fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
+pub(super) fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
     let losses = [owner, writer].into_iter().filter_map(|field| ledger::last_loss(tx, key, field));
     let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;
     let current = ownership::or_none(ledger::current_grant(tx, key));

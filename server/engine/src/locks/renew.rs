@@ -1,8 +1,10 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
-use super::layouts::{Standing, plain};
+use super::layouts::read_write::{self, Hands};
+use super::layouts::{Standing, plain, text};
 use super::options::{self, Tail};
 use super::ownership;
+use super::redisson::write_field;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -31,16 +33,57 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
         "ERR invalid expire time in 'lock.renew' command",
         "ERR invalid owner",
         "STALE token *",
-        "LOCKMODE the key holds a read-write lock",
     ])];
 
-/// Whether the owner holds the lock, and by the grant of this token.
-fn may_renew(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<bool, CommandError> {
-    let held = matches!(plain::standing(tx, key, owner)?, Standing::Mine(_));
-    if let Some(token) = token.filter(|_| held) {
-        ownership::check_token(tx, key, owner, token)?;
+/// What a renewal has to set.
+#[derive(Clone, Copy)]
+enum Lease {
+    /// None: the owner does not hold the lock.
+    None,
+    /// That of the key.
+    Key,
+    /// Those of a read-write lock.
+    ReadWrite(Hands),
+}
+
+/// The lease of an owner's hold, which is by the grant of this token.
+fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: Option<i64>) -> Result<Lease, CommandError> {
+    let (lease, is_writer) = if let Some(is_mine) = text::holds(tx, key, owner) {
+        (if is_mine { Lease::Key } else { Lease::None }, false)
+    } else if read_write::is_one(tx, key) {
+        match read_write::hands(tx, key, owner)? {
+            Some(hands) if hands.reads > 0 || hands.writes > 0 => (Lease::ReadWrite(hands), hands.writes > 0),
+            _ => (Lease::None, false),
+        }
+    } else {
+        let is_mine = matches!(plain::standing(tx, key, owner)?, Standing::Mine(_));
+        (if is_mine { Lease::Key } else { Lease::None }, false)
+    };
+    if let Some(token) = token.filter(|_| !matches!(lease, Lease::None)) {
+        let field = if is_writer { write_field(owner) } else { owner.to_vec() };
+        ownership::check_token(tx, key, &field, token)?;
     }
-    Ok(held)
+    Ok(lease)
+}
+
+/// Sets it, or only makes it longer; whether it was set.
+fn set(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    lease: Lease,
+    (deadline, only_longer): (i64, bool),
+) -> Result<bool, CommandError> {
+    match lease {
+        Lease::None => Ok(false),
+        Lease::ReadWrite(hands) => read_write::renew(tx, key, owner, hands, (deadline, only_longer)),
+        Lease::Key if only_longer && tx.deadline(key).is_none_or(|current| current >= deadline) => Ok(false),
+        Lease::Key => {
+            tx.set_deadline(key, deadline);
+            tx.changed(key, events::EXPIRE);
+            Ok(true)
+        }
+    }
 }
 
 fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -52,20 +95,15 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options = Tail::parse(args, 5 + keys, "gt")?;
     let keys = &args.from(2)[..keys];
     // Every key is checked before any is changed: an error changes nothing.
-    let held = keys
+    let leases = keys
         .iter()
-        .map(|key| may_renew(tx, key, owner, options.token))
-        .collect::<Result<Vec<bool>, CommandError>>()?;
+        .map(|key| lease(tx, key, owner, options.token))
+        .collect::<Result<Vec<Lease>, CommandError>>()?;
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     reply.array(keys.len());
-    for (key, held) in keys.iter().zip(held) {
-        let shorter = options.word && tx.deadline(key).is_none_or(|current| current >= deadline);
-        let renewed = held && !shorter;
-        if renewed {
-            tx.set_deadline(key, deadline);
-            tx.changed(key, events::EXPIRE);
-        }
-        reply.integer(i64::from(renewed));
+    for (key, lease) in keys.iter().zip(leases) {
+        let is_set = set(tx, key, owner, lease, (deadline, options.word))?;
+        reply.integer(i64::from(is_set));
     }
     Ok(())
 }

@@ -48,12 +48,16 @@ pub enum LockLayout {
 pub struct LockHolder {
     /// Its name.
     pub owner: Vec<u8>,
+    /// How it holds the lock.
+    pub mode: LockMode,
     /// Its hold count.
     pub holds: i64,
     /// Whether a LOCK command took it.
     pub is_native: bool,
     /// The number of the grant, above that of every earlier one of the server, if the server saw it taken.
     pub grant: Option<u64>,
+    /// The number of Redisson's counter, if the lock was taken FENCED.
+    pub counter: Option<u64>,
 }
 
 /// A waiter on a lock.
@@ -61,6 +65,8 @@ pub struct LockHolder {
 pub struct LockWaiter {
     /// Its owner's name, where that is known.
     pub owner: Option<Vec<u8>>,
+    /// How it will hold the lock, where that is known.
+    pub mode: Option<LockMode>,
     /// Whether it waits by LOCK.ACQUIRE; otherwise by subscribing to the lock's channel, as Redisson does.
     pub is_native: bool,
     /// The client, as in CLIENT ID.
@@ -110,14 +116,15 @@ impl LockSnapshot {
 }
 
 impl LockHolder {
-    /// The fencing token: the number of the grant, if a LOCK command took the lock.
+    /// The fencing token, if a LOCK command took the lock: the number of the grant, or of Redisson's counter.
     pub fn token(&self) -> Option<u64> {
-        self.grant.filter(|_| self.is_native)
+        self.counter.or(self.grant).filter(|_| self.is_native)
     }
 
     fn write(&self, reply: &mut dyn Reply) {
-        reply.map(5);
+        reply.map(6);
         field(reply, "owner", &self.owner);
+        field(reply, "mode", self.mode.name().as_bytes());
         reply.bulk(b"holds");
         reply.integer(self.holds);
         field(reply, "kind", kind(self.is_native));
@@ -128,10 +135,14 @@ impl LockHolder {
 
 impl LockWaiter {
     fn write(&self, reply: &mut dyn Reply) {
-        reply.map(3);
+        reply.map(4);
         match &self.owner {
             Some(owner) => field(reply, "owner", owner),
             None => number_or_null(reply, "owner", None),
+        }
+        match self.mode {
+            Some(mode) => field(reply, "mode", mode.name().as_bytes()),
+            None => number_or_null(reply, "mode", None),
         }
         field(reply, "kind", kind(self.is_native));
         number_or_null(reply, "client", Some(self.client));

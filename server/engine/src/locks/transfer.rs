@@ -1,9 +1,10 @@
 //! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
 
+use super::layouts::read_write;
 use super::ledger::{self, ReleaseCause};
 use super::options;
 use super::ownership;
-use super::redisson::{WRITE_SUFFIX, read_lease_key};
+use super::redisson::WRITE_SUFFIX;
 use super::release;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -34,7 +35,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",
         "STALE token *",
-        "LOCKMODE the key holds a read-write lock",
         "LOCKMODE this owner holds the lock in both modes",
     ])];
 
@@ -107,7 +107,7 @@ fn move_read_leases(tx: &mut Tx<'_>, key: &[u8], (from, to): (&[u8], &[u8]), hol
         return;
     }
     for n in 1..=holds {
-        if !tx.rename(&read_lease_key(key, from, n), &read_lease_key(key, to, already + n)) {
+        if !read_write::move_lease(tx, key, (from, n), (to, already + n)) {
             break;
         }
     }

@@ -1,10 +1,12 @@
 //! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
 use super::super::fences::{Fences, TokenSource};
-use super::super::layouts::Standing;
+use super::super::layouts::{Layout, Standing};
 use super::super::ledger::{self, ReleaseCause};
 use super::super::sessions::{self, SessionLease};
+use super::counter;
 use super::options::Options;
+use super::queue;
 use crate::keyspace::Tx;
 use crate::spec::CommandError;
 use lockwheel_resp::Reply;
@@ -21,7 +23,8 @@ pub(in crate::locks) struct Granted {
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// Gives an owner the lock that it asks for, or one hold more; `None` while others hold it.
+/// Gives an owner the lock that it asks for, or one hold more; `None` while others hold it, or are to be served before
+/// a request that `is_new`.
 ///
 /// Errors: it may not have it, or the key holds something else. Then nothing has changed.
 pub(in crate::locks) fn grant(
@@ -29,40 +32,46 @@ pub(in crate::locks) fn grant(
     key: &[u8],
     owner: &[u8],
     options: &Options,
+    is_new: bool,
 ) -> Result<Option<Granted>, CommandError> {
     let layout = options.layout;
-    let holds = match layout.standing(tx, key, owner)? {
-        Standing::Free => 0,
-        Standing::Mine(holds) => holds,
+    let (holds, again) = match layout.standing(tx, key, owner)? {
+        Standing::Free
+            if layout == Layout::Shared && is_new && queue::writer_waits(tx, key, options.rank()) =>
+        {
+            return Ok(None);
+        }
+        Standing::Free => (0, false),
+        Standing::Mine(holds) => (holds, true),
         Standing::Others => return Ok(None),
     };
-    let holds = options.limit.another(holds)?;
+    let holds = options.limit.another(holds, again)?;
     let source = if options.fenced { TokenSource::Counter } else { TokenSource::Sequence };
     if let Some(resource) = &options.fence {
         Fences::check(tx, resource, source)?;
     }
+    let counter = if options.fenced && !again { Some(counter::next(tx, key)?) } else { None };
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
     let field = layout.field(owner);
     let acquired = ledger::acquired(tx, at, key, &field, holds > 1);
+    if let Some(counter) = counter {
+        ledger::fenced(tx, acquired.grant, counter);
+    }
+    let token = counter.unwrap_or(acquired.token);
     if options.session {
-        lease_to_session(tx, acquired.token, key, &field, options.lease_ms);
+        lease_to_session(tx, acquired.grant, key, &field, options.lease_ms);
     }
     if let Some(resource) = &options.fence {
-        Fences::raise(tx, resource, acquired.token as i64, source);
+        Fences::raise(tx, resource, token as i64, source);
     }
-    Ok(Some(Granted {
-        token: acquired.token,
-        holds,
-        ttl_ms: options.lease_ms,
-        predecessor: acquired.predecessor,
-    }))
+    Ok(Some(Granted { token, holds, ttl_ms: options.lease_ms, predecessor: acquired.predecessor }))
 }
 
 /// From now on the hold lasts as long as the connection that has asked for it.
-fn lease_to_session(tx: &mut Tx<'_>, token: u64, key: &[u8], field: &[u8], lease_ms: i64) {
+fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], lease_ms: i64) {
     let Some(session) = tx.client() else { return };
     let (db, key, holder) = (tx.db(), key.into(), field.into());
-    sessions::begin(tx, token, SessionLease { session, db, key, holder, lease_ms, kind: &sessions::LOCK });
+    sessions::begin(tx, grant, SessionLease { session, db, key, holder, lease_ms, kind: &sessions::LOCK });
 }
 
 impl Granted {

@@ -22,12 +22,12 @@ impl Limit {
         args.int_in(at, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE).map(Limit::Most)
     }
 
-    /// One hold more than the owner has.
+    /// One hold more than the owner has, who perhaps holds the lock already.
     ///
     /// Errors: it may not have another.
-    pub(super) fn another(self, holds: i64) -> Result<i64, CommandError> {
+    pub(super) fn another(self, holds: i64, again: bool) -> Result<i64, CommandError> {
         match self {
-            Limit::Once if holds > 0 => Err(REENTRANT),
+            Limit::Once if again => Err(REENTRANT),
             Limit::Most(most) if holds >= most => Err(CommandError::new(format!(
                 "HOLDLIMIT this owner holds the lock {holds} times, MAXHOLDS {most}"
             ))),

@@ -1,8 +1,10 @@
 //! `LOCK.ACQUIRE`: takes a lock, at once or after a wait.
 
-mod grant;
+mod counter;
+pub(super) mod grant;
 mod limit;
 mod options;
+pub(super) mod queue;
 mod several;
 
 use self::grant::grant;
@@ -10,8 +12,8 @@ use self::options::Options;
 use super::{graph, ownership};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait, WaitClass,
+    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
+    Wait,
 };
 use lockwheel_resp::Reply;
 
@@ -26,15 +28,18 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
-             [PRIORITY <priority>] [NOREENTER|MAXHOLDS <count>] [SESSION] [FENCE <resource>]",
+             [PRIORITY <priority>] [SHARED|EXCLUSIVE] [NOREENTER|MAXHOLDS <count>] [FENCED] \
+             [LAYOUT HASH|STRING] [SESSION] [FENCE <resource>]",
         "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
         "    of the waiters the one with the highest priority is served first, 0 if it names none.",
+        "    SHARED and EXCLUSIVE read and write a read-write lock; FENCED: the token is Redisson's counter.",
         "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end.",
         "    FENCE: the grant raises the highest token of that resource, see LOCK.FENCE.",
     ])
     .syntax(
-        "key owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [PRIORITY priority] \
-         [NOREENTER | MAXHOLDS count] [LAYOUT HASH] [SESSION] [FENCE resource]",
+        "key owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
+         [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
+         [SESSION] [FENCE resource]",
     )
     .errors(&[
         "ERR syntax error",
@@ -46,27 +51,18 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "ERR invalid owner",
         "ERR the lease of a session is at least 100 milliseconds",
         "LOCKMODE the key holds a read-write lock",
+        "LOCKMODE the key holds a plain lock",
+        "DEADLOCK use LOCK.CONVERT: this owner holds the lock shared",
         "REENTRANT this owner holds the lock already",
         "HOLDLIMIT this owner holds the lock *",
         "ERR increment or decrement would overflow",
         "DEADLOCK *",
     ])];
 
-/// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
-/// released the lock itself.
-const LOCK: WaitClass = WaitClass {
-    name: "lock",
-    line: "lock",
-    accepts: |_| true,
-    asking: Asking::InOrder,
-    out_of_turn: Some(ownership::waiting_holders),
-    counts: true,
-};
-
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     ownership::check_owner(&args[2])?;
     let options = Options::parse(tx, args, 3, "lock.acquire")?;
-    let (block, rank) = (options.block, options.priority.saturating_neg());
+    let (block, rank, class) = (options.block, options.rank(), queue::class_of(options.layout));
     let acquire = Acquire { options };
     if acquire.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
@@ -76,7 +72,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     };
     graph::check(tx, &args[2], &[&args[1]])?;
-    let mut wait = Wait::on_keys([1], &LOCK, acquire, timeout_ms, Null::Bulk);
+    let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.rank = rank;
     Ok(wait.into())
@@ -99,7 +95,7 @@ impl Attempt for Acquire {
         if waited_ms.is_none() && several::is_ahead(tx, &args[1], &args[2], &self.options)? {
             return Ok(false);
         }
-        let granted = grant(tx, &args[1], &args[2], &self.options)?;
+        let granted = grant(tx, &args[1], &args[2], &self.options, waited_ms.is_none())?;
         if let Some(granted) = &granted {
             granted.write(waited_ms.unwrap_or(0), reply);
         }

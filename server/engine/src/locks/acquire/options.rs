@@ -157,11 +157,16 @@ impl<'a> Given<'a> {
 }
 
 impl Options {
+    /// The rank in the queue of the lock: the lower, the further ahead.
+    pub(super) fn rank(&self) -> i64 {
+        self.priority.saturating_neg()
+    }
+
     /// Whether all that is asked for can be done.
     fn is_ready(&self) -> bool {
-        let bare = !self.get_holder && !self.asynchronous && !self.fenced;
+        let bare = !self.get_holder && !self.asynchronous;
         let without = self.delay_ms.is_none() && self.data.is_none();
-        self.layout == Layout::Plain && bare && without
+        self.layout != Layout::Fair && bare && without
     }
 }
 

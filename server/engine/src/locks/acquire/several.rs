@@ -5,6 +5,7 @@
 
 use super::super::layouts::Standing;
 use super::super::{graph, options, ownership};
+use super::counter;
 use super::grant::grant;
 use super::options::Options;
 use crate::keyspace::Tx;
@@ -32,8 +33,9 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         ])
         .help_after("lock.acquire")
         .syntax(
-            "numkeys key [key ...] owner [EX seconds | PX milliseconds] [BLOCK milliseconds] [PRIORITY priority] \
-             [NOREENTER | MAXHOLDS count] [SESSION] [FENCE resource]",
+            "numkeys key [key ...] owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] \
+             [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
+             [SESSION] [FENCE resource]",
         )
         .errors(&[
             "ERR syntax error",
@@ -47,6 +49,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "ERR invalid owner",
             "ERR the lease of a session is at least 100 milliseconds",
             "LOCKMODE the key holds a read-write lock",
+            "LOCKMODE the key holds a plain lock",
             "REENTRANT this owner holds the lock already",
             "HOLDLIMIT this owner holds the lock *",
             "ERR increment or decrement would overflow",
@@ -120,9 +123,10 @@ impl AcquireSeveral {
         match self.options.layout.standing(tx, key, owner)? {
             Standing::Others => return Ok(false),
             Standing::Mine(holds) => {
-                self.options.limit.another(holds)?;
+                self.options.limit.another(holds, true)?;
                 return Ok(true);
             }
+            Standing::Free if self.options.fenced => drop(counter::following(tx, key)?),
             Standing::Free => {}
         }
         let rank = self.options.priority.saturating_neg();
@@ -151,7 +155,7 @@ impl Attempt for AcquireSeveral {
         }
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
-            tokens.extend(grant(tx, key, owner, &self.options)?.map(|granted| granted.token));
+            tokens.extend(grant(tx, key, owner, &self.options, false)?.map(|granted| granted.token));
         }
         reply.map(2);
         reply.bulk(b"tokens");

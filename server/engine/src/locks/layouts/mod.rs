@@ -1,9 +1,12 @@
 //! How a lock stands in its key: the layouts, each with what it takes to hold it.
 
 pub(super) mod plain;
+pub(super) mod read_write;
+pub(super) mod text;
 
+use super::redisson::write_field;
 use crate::keyspace::{EntryId, Tx};
-use crate::spec::{CommandError, errors};
+use crate::spec::CommandError;
 use std::borrow::Cow;
 
 /// How a lock stands in its key.
@@ -43,8 +46,10 @@ impl Layout {
         owner: &[u8],
     ) -> Result<Standing, CommandError> {
         match self {
-            Layout::Plain => plain::standing(tx, key, owner),
-            _ => Err(errors::SYNTAX),
+            Layout::Plain | Layout::Fair => plain::standing(tx, key, owner),
+            Layout::Shared => read_write::standing_of_reader(tx, key, owner),
+            Layout::Exclusive => read_write::standing_of_writer(tx, key, owner),
+            Layout::Text => text::standing(tx, key, owner),
         }
     }
 
@@ -58,13 +63,18 @@ impl Layout {
         lease_ms: i64,
     ) -> Result<EntryId, CommandError> {
         match self {
-            Layout::Plain => plain::take(tx, key, owner, holds, lease_ms),
-            _ => Err(errors::SYNTAX),
+            Layout::Plain | Layout::Fair => plain::take(tx, key, owner, holds, lease_ms),
+            Layout::Shared => read_write::read(tx, key, owner, holds, lease_ms),
+            Layout::Exclusive => read_write::write(tx, key, owner, holds, lease_ms),
+            Layout::Text => Ok(text::take(tx, key, owner, lease_ms)),
         }
     }
 
     /// The field that stands for an owner.
     pub(super) fn field<'o>(self, owner: &'o [u8]) -> Cow<'o, [u8]> {
-        Cow::Borrowed(owner)
+        match self {
+            Layout::Exclusive => Cow::Owned(write_field(owner)),
+            _ => Cow::Borrowed(owner),
+        }
     }
 }

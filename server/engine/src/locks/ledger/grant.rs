@@ -18,17 +18,24 @@ pub(super) enum Marked {
     One(Grant),
     /// It has several owners, whose grants are kept elsewhere.
     Several,
+    /// It is no lock: it holds the lease of a read hold, with this number.
+    ReadLease(u64),
 }
 
+/// Set in the marks of keys that hold leases.
+const LEASE: u64 = 1 << 47;
+
 impl Marked {
-    /// Decodes a mark: 47 bits of a number, which last for four years of a million grants a second, and the lowest bit
-    /// for a native hold; 0 for several owners.
+    /// Decodes a mark: 46 bits of a number, which last for two years of a million grants a second, and the lowest bit
+    /// for a native hold; 0 for several owners. The highest bit stands for a lease.
     #[inline]
     pub(super) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
         let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
         if bits == 0 {
             Marked::Several
+        } else if bits & LEASE != 0 {
+            Marked::ReadLease(bits & !LEASE)
         } else {
             Marked::One(Grant { number: bits >> 1, native: bits & 1 == 1 })
         }
@@ -40,6 +47,7 @@ impl Marked {
         let bits = match self {
             Marked::One(grant) => grant.number << 1 | u64::from(grant.native),
             Marked::Several => 0,
+            Marked::ReadLease(number) => number | LEASE,
         };
         let [a, b, c, d, e, f, ..] = bits.to_le_bytes();
         [a, b, c, d, e, f]
@@ -52,10 +60,12 @@ mod tests {
 
     #[test]
     fn a_mark_gives_back_what_was_put_in() {
-        for grant in [(1, true), (1, false), (300, true), ((1 << 47) - 1, false)] {
+        for grant in [(1, true), (1, false), (300, true), ((1 << 46) - 1, false)] {
             let marked = Marked::One(Grant { number: grant.0, native: grant.1 });
             assert_eq!(Marked::read(marked.mark()), marked);
         }
-        assert_eq!(Marked::read(Marked::Several.mark()), Marked::Several);
+        for marked in [Marked::Several, Marked::ReadLease(1), Marked::ReadLease((1 << 47) - 1)] {
+            assert_eq!(Marked::read(marked.mark()), marked);
+        }
     }
 }

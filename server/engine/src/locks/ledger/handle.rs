@@ -17,12 +17,38 @@ pub(in crate::locks) fn grant(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<G
     ledger(tx).grant_of(tx.db(), key, tx.marked(key)?, owner)
 }
 
+/// The token of an owner's hold of a key, if the server saw it taken. O(log n), n the owners.
+pub(in crate::locks) fn token(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<u64> {
+    let grant = grant(tx, key, owner)?;
+    Some(ledger(tx).counters.token_of(grant.number))
+}
+
+/// The hold of this grant has another token than its number.
+pub(in crate::locks) fn fenced(tx: &mut Tx<'_>, grant: u64, token: u64) {
+    let db = tx.db();
+    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.counters.insert(db, grant, token);
+}
+
+/// The key of this entry holds the lease of a native reader of a lock.
+pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], owner: &[u8]) {
+    let db = tx.db();
+    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    ledger.read_leases.add((db, key, at), owner, &mut context);
+}
+
+/// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
+pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from: &[u8], to: &[u8]) {
+    let db = tx.db();
+    let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    ledger.convert((db, key, at), (from, to), &mut context);
+}
+
 /// The number of the last grant among a key's holders. O(n), n the owners.
 pub(in crate::locks) fn current_grant(tx: &Tx<'_>, key: &[u8]) -> Option<u64> {
     ledger(tx).current_grant(tx.db(), key, tx.marked(key)?.1)
 }
 
-/// Whether one of a key's holders holds it by the grant of this number. O(n), n the owners.
+/// Whether this is the token of one of a key's holders. O(n), n the owners.
 pub(in crate::locks) fn has_grant(tx: &Tx<'_>, key: &[u8], number: u64) -> bool {
     tx.marked(key).is_some_and(|(_, mark)| ledger(tx).has_grant(tx.db(), key, mark, number))
 }
@@ -63,6 +89,8 @@ pub(in crate::locks) fn last_loss(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Opti
 /// The result of a native acquisition.
 pub(in crate::locks) struct Acquired {
     /// The number of its grant.
+    pub(in crate::locks) grant: u64,
+    /// The token: that number, unless the lock was taken FENCED.
     pub(in crate::locks) token: u64,
     /// How the last hold before it ended, as far as it is remembered.
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
@@ -85,10 +113,12 @@ pub(in crate::locks) fn acquired(
         && let Some(mark) = mark
         && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), owner)
     {
-        return Acquired { token: grant.number, predecessor: None };
+        let token = ledger.counters.token_of(grant.number);
+        return Acquired { grant: grant.number, token, predecessor: None };
     }
     let predecessor = if re_entry { None } else { ledger.last_cause(db, key) };
-    Acquired { token: ledger.begin((db, key, at), mark, owner, true, &mut context), predecessor }
+    let grant = ledger.begin((db, key, at), mark, owner, true, &mut context);
+    Acquired { grant, token: grant, predecessor }
 }
 
 /// The number of a grant of something that is no lock, above that of every earlier grant.

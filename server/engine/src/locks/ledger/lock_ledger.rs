@@ -2,8 +2,10 @@
 
 use super::super::redisson;
 use super::super::sessions::SessionLeases;
+use super::counters::Counters;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
+use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
 use crate::keyspace::{Change, Context, EntryId, Mark, Removal};
@@ -16,6 +18,10 @@ pub(crate) struct LockLedger {
     last_grant: u64,
     /// Of locks with several owners.
     owners: JointOwners,
+    /// The tokens of fenced locks.
+    pub(super) counters: Counters,
+    /// The leases of read holds.
+    pub(super) read_leases: ReadLeases,
     /// How the last hold of a key ended, as far as it is remembered.
     causes: RecentReleases<ReleaseCause>,
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
@@ -33,6 +39,8 @@ impl LockLedger {
         LockLedger {
             last_grant: 0,
             owners: JointOwners::new(seed),
+            counters: Counters::default(),
+            read_leases: ReadLeases::default(),
             causes: RecentReleases::new(seed),
             losses: RecentReleases::new(seed),
             leases: SessionLeases::default(),
@@ -61,17 +69,18 @@ impl LockLedger {
         match Marked::read(mark) {
             Marked::One(grant) => Some(grant.number),
             Marked::Several => self.owners.get(db, key)?.values().map(|grant| grant.number).max(),
+            Marked::ReadLease(_) => None,
         }
     }
 
-    /// Whether the grant of this number is one of those by which a marked key is held. O(n), n the owners.
-    pub(super) fn has_grant(&self, db: usize, key: &[u8], mark: Mark, number: u64) -> bool {
+    /// Whether this is the token of one of those who hold a marked key. O(n), n the owners.
+    pub(super) fn has_grant(&self, db: usize, key: &[u8], mark: Mark, token: u64) -> bool {
         match Marked::read(mark) {
-            Marked::One(grant) => grant.number == number,
-            Marked::Several => self
-                .owners
-                .get(db, key)
-                .is_some_and(|owners| owners.values().any(|grant| grant.number == number)),
+            Marked::One(grant) => self.counters.token_of(grant.number) == token,
+            Marked::Several => self.owners.get(db, key).is_some_and(|owners| {
+                owners.values().any(|grant| self.counters.token_of(grant.number) == token)
+            }),
+            Marked::ReadLease(_) => false,
         }
     }
 
@@ -90,6 +99,7 @@ impl LockLedger {
                 (is_first == Some(true)).then_some(grant)
             }
             Marked::Several => self.owners.get(db, key)?.get(owner).copied(),
+            Marked::ReadLease(_) => None,
         }
     }
 
@@ -194,6 +204,7 @@ impl LockLedger {
                     self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
                 }
             }
+            Some(Marked::ReadLease(number)) => drop(self.read_leases.take(number)),
             // Nobody was seen to take it, but somebody waits until it is free.
             None if waited_for => {
                 redisson::with_first_owner(value, |owner| {
@@ -204,24 +215,39 @@ impl LockLedger {
         }
     }
 
+    /// The holds of one field are another's from now on, by the same grant; both are in the hash of the key.
+    pub(super) fn convert(
+        &mut self,
+        (db, key, at): (usize, &[u8], EntryId),
+        (from, to): (&[u8], &[u8]),
+        context: &mut Context<'_>,
+    ) {
+        let Some(mark) = context.mark(at) else { return };
+        let Some(grant) = self.grant_of(db, key, (context.value(at), mark), from) else { return };
+        self.owners.remove(db, key, from);
+        self.owners.insert(db, key, to, grant);
+        context.set_mark(at, Marked::Several.mark());
+    }
+
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + self.owners.memory()
-            + self.causes.memory()
-            + self.losses.memory()
-            + self.leases.bytes()
+        let of_holds = self.owners.memory() + self.counters.memory() + self.read_leases.memory();
+        size_of::<Self>() + of_holds + self.causes.memory() + self.losses.memory() + self.leases.bytes()
     }
 
     /// All keys of a database are gone, and their owners have been seen to.
     pub(super) fn flushed(&mut self, db: usize) {
         self.owners.flushed(db);
         self.leases.flushed(db);
+        self.counters.flushed(db);
+        self.read_leases.flushed(db);
     }
 
     /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
     pub(super) fn swapped(&mut self, one: usize, other: usize) {
         self.owners.swap(one, other);
+        self.counters.swap(one, other);
+        self.read_leases.swap(one, other);
         self.causes.swap(one, other);
         self.losses.swap(one, other);
         self.leases.swapped(one, other);
@@ -237,6 +263,7 @@ impl LockLedger {
         cause: ReleaseCause,
         waited_for: bool,
     ) {
+        self.counters.remove(grant.number);
         let cause = self.declared.unwrap_or(cause);
         if !self.leases.is_empty() {
             self.leases.end(grant.number);

@@ -5,16 +5,19 @@
 //! [`Subscriber`](crate::keyspace::Subscriber) it is notified of changes of keys, within the command that makes them;
 //! native commands reach it through `Tx`. No command on keys shows it.
 
+mod counters;
 mod grant;
 mod handle;
 mod joint_owners;
 mod lock_ledger;
+mod read_leases;
 mod recent_releases;
 mod release;
 mod subscriber;
 
 pub(super) use handle::{
-    acquired, current_grant, ending_as, grant, has_grant, last_loss, leases, next_grant, with_leases,
+    acquired, converted, current_grant, ending_as, fenced, grant, has_grant, last_loss, leased, leases,
+    next_grant, token, with_leases,
 };
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use release::{Release, ReleaseCause};

@@ -3,6 +3,7 @@
 //! Who took a lock does not matter, a native command, a script or a bare SET: what counts is what the key says.
 
 use super::super::redisson::{self, MODE_FIELD};
+use super::grant::Marked;
 use super::lock_ledger::LockLedger;
 use super::recent_releases::MOST;
 use crate::keyspace::{Cause, Change, Context, EntryId, Flushed, Interests, Removal, Subscriber, What};
@@ -100,6 +101,12 @@ impl LockLedger {
 
     #[inline(never)]
     fn removed(&mut self, change: &Change<'_>, removal: &Removal<'_>, context: &mut Context<'_>) {
+        if let Some(Marked::ReadLease(number)) = removal.mark.map(Marked::read)
+            && let Some(lease) = self.read_leases.take(number)
+            && matches!(removal.cause, Cause::Deadline { .. })
+        {
+            return context.follow_up(lease.key, lease.owner);
+        }
         self.end_all(change, *removal, context.is_waited_for(change.key));
         if removal.cause == (Cause::Deadline { turned: true }) && context.has_audience() {
             wake_listeners(change.key, removal.value, context);

@@ -1,8 +1,9 @@
 //! Holds of locks that last as long as a connection.
 
 use super::super::held::Held;
+use super::super::layouts::read_write;
 use super::super::ledger::{self, ReleaseCause};
-use super::super::redisson::MODE_FIELD;
+use super::super::redisson::{MODE_FIELD, WRITE_SUFFIX};
 use super::super::release;
 use super::lease::{LeaseKind, SessionLease};
 use crate::keyspace::{Tx, events};
@@ -20,7 +21,11 @@ fn is_held(tx: &Tx<'_>, id: u64, lease: &SessionLease) -> bool {
 fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> bool {
     let held = is_held(tx, id, lease);
     let deadline = tx.now().wall_ms().saturating_add(lease.lease_ms);
-    if held && tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
+    let owner = lease.holder.strip_suffix(WRITE_SUFFIX).unwrap_or(&lease.holder);
+    if held && let Ok(Some(hands)) = read_write::hands(tx, &lease.key, owner) {
+        // The hash is there, as renewing a hold requires.
+        let _ = read_write::renew(tx, &lease.key, owner, hands, (deadline, true));
+    } else if held && tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
         tx.set_deadline(&lease.key, deadline);
         tx.changed(&lease.key, events::EXPIRE);
     }
@@ -43,5 +48,5 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) {
 
 fn held<'l>(hash: &Hash, field: &'l [u8]) -> Held<'l> {
     let holds = hash.get(field).and_then(number::parse_i64).unwrap_or(1);
-    Held { field, holds, has_mode: hash.contains(MODE_FIELD) }
+    Held { field, holds, has_mode: hash.contains(MODE_FIELD), is_text: false }
 }

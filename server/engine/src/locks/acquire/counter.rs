@@ -1,0 +1,28 @@
+//! The counter of a fenced lock, which Redisson's fenced locks count on too.
+
+use super::super::redisson::token_key;
+use crate::keyspace::{Tx, events};
+use crate::spec::{CommandError, errors};
+use crate::values::{Str, Value};
+
+/// Counts on; the token of the next grant.
+///
+/// Errors: the counter is no number, or at its end. Then nothing has changed.
+pub(super) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
+    let token = following(tx, key)?;
+    let name = token_key(key);
+    tx.set(&name, Value::Str(Str::new(token.to_string().as_bytes())), true);
+    tx.changed(&name, events::INCRBY);
+    Ok(token)
+}
+
+/// What the counter will say next.
+pub(super) fn following(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
+    let last = match tx.get(&token_key(key)) {
+        None => 0,
+        Some(Value::Str(text)) => text.to_i64().ok_or(errors::NOT_AN_INTEGER)?,
+        Some(_) => return Err(errors::WRONG_TYPE),
+    };
+    let token = last.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW)?;
+    u64::try_from(token).map_err(|_| errors::OUT_OF_RANGE_POSITIVE)
+}

@@ -1,0 +1,164 @@
+//! `LOCK.CONVERT`: makes a reader a writer, or a writer a reader, without the lock being free in between.
+
+use super::acquire::grant::Granted;
+use super::acquire::queue;
+use super::graph;
+use super::layouts::read_write::{self, Hands};
+use super::ledger;
+use super::options::{block_ms, lease_ms, token};
+use super::ownership;
+use super::redisson::write_field;
+use super::release::{HoldMode, NOT_HELD, lost};
+use crate::keyspace::{CalledBy, Tx};
+use crate::spec::{
+    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
+    Wait, errors,
+};
+use lockwheel_resp::Reply;
+
+const DEADLOCK: CommandError =
+    CommandError::text("DEADLOCK another reader of this lock waits to write it: both would wait for ever");
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, convert as BlockingHandler)
+    .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
+    .categories(&["lock"])
+    .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
+    .about("lock", "7.2.0", "O(log N + M), N the waiters, M the owner's holds")
+    .summary("Makes a reader a writer, when no other reads, or a writer a reader; with BLOCK waits before all others.")
+    .help(&[
+        "LOCK.CONVERT <key> <owner> SHARED|EXCLUSIVE [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
+             [TOKEN <token>]",
+        "    Make a reader a writer, or a writer a reader. One reader at a time can wait for that.",
+    ])
+    .help_after("lock.acquire")
+    .syntax(
+        "key owner (mode: SHARED | EXCLUSIVE) [EX seconds | PX milliseconds] [BLOCK milliseconds] [TOKEN token]",
+    )
+    .errors(&[
+        "ERR syntax error",
+        "ERR invalid owner",
+        "ERR value is not an integer or out of range",
+        "ERR invalid expire time in 'lock.convert' command",
+        "ERR timeout is not an integer or out of range",
+        "ERR timeout is negative",
+        "ERR hash value is not an integer",
+        "NOTHELD this owner does not hold the lock",
+        "LOCKLOST this owner's hold with grant *",
+        "STALE token *",
+        "LOCKMODE the key holds a plain lock",
+        "DEADLOCK *",
+        "DEADLOCK another reader of this lock waits to write it: both would wait for ever",
+    ])];
+
+/// A request for another mode.
+#[derive(Debug)]
+struct Convert {
+    to: HoldMode,
+    lease_ms: Option<i64>,
+    token: Option<i64>,
+}
+
+fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    ownership::check_owner(&args[2])?;
+    let to = HoldMode::parse(args, 3).ok_or(errors::SYNTAX)?;
+    let mut convert = Convert { to, lease_ms: None, token: None };
+    let mut block = None;
+    for at in (4..args.len()).step_by(2) {
+        let is_again = if let Some(ms) = lease_ms(tx, args, at, "lock.convert")? {
+            convert.lease_ms.replace(ms).is_some()
+        } else if args.is(at, "block") {
+            block.replace(block_ms(args, at + 1)?).is_some()
+        } else {
+            convert.token.replace(token(args, at)?).is_some()
+        };
+        if is_again {
+            return Err(errors::SYNTAX);
+        }
+    }
+    if convert.attempt(tx, args, None, reply)? {
+        return Ok(Flow::Done);
+    }
+    let Some(timeout_ms) = block else {
+        reply.null();
+        return Ok(Flow::Done);
+    };
+    if matches!(tx.called_by(), CalledBy::Client) && queue::conversion_waits(tx, &args[1]) {
+        return Err(DEADLOCK);
+    }
+    graph::check(tx, &args[2], &[&args[1]])?;
+    let mut wait = Wait::on_keys([1], queue::conversion(), convert, timeout_ms, Null::Bulk);
+    wait.retry.label = Some(2);
+    wait.retry.rank = queue::FIRST;
+    Ok(wait.into())
+}
+
+impl Attempt for Convert {
+    fn attempt(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        waited_ms: Option<u64>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let (key, owner) = (&args[1], &args[2]);
+        let writer = write_field(owner);
+        let hands = match read_write::hands(tx, key, owner) {
+            Ok(Some(hands)) if hands.reads > 0 || hands.writes > 0 => hands,
+            Ok(_) => return Err(lost(tx, key, owner, &writer).unwrap_or(NOT_HELD)),
+            Err(other) => return Err(lost(tx, key, owner, &writer).unwrap_or(other)),
+        };
+        let field = if hands.writes > 0 { &writer[..] } else { owner };
+        if let Some(token) = self.token {
+            ownership::check_token(tx, key, field, token)?;
+        }
+        let granted = match self.to {
+            HoldMode::Exclusive if hands.writes > 0 => as_it_is(tx, key, field, hands.writes),
+            HoldMode::Exclusive if hands.others => return Ok(false),
+            HoldMode::Exclusive => self.upgrade(tx, key, owner, &writer)?,
+            HoldMode::Shared if hands.writes == 0 => as_it_is(tx, key, field, hands.reads),
+            HoldMode::Shared => self.downgrade(tx, key, owner, hands)?,
+        };
+        granted.write(waited_ms.unwrap_or(0), reply);
+        Ok(true)
+    }
+}
+
+impl Convert {
+    /// The only reader writes: its shared holds stay, and its exclusive one has a grant of its own.
+    fn upgrade(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        writer: &[u8],
+    ) -> Result<Granted, CommandError> {
+        let lease_ms = self.lease_ms.unwrap_or_else(|| left_ms(tx, key));
+        let at = read_write::write(tx, key, owner, 1, lease_ms)?;
+        let acquired = ledger::acquired(tx, at, key, writer, false);
+        Ok(Granted { token: acquired.token, holds: 1, ttl_ms: left_ms(tx, key), predecessor: None })
+    }
+
+    /// The writer reads, by the same grant.
+    fn downgrade(
+        &self,
+        tx: &mut Tx<'_>,
+        key: &[u8],
+        owner: &[u8],
+        hands: Hands,
+    ) -> Result<Granted, CommandError> {
+        read_write::downgrade(tx, key, owner, hands, self.lease_ms.unwrap_or_else(|| left_ms(tx, key)))?;
+        Ok(as_it_is(tx, key, owner, hands.reads.max(hands.writes)))
+    }
+}
+
+/// What an owner has.
+fn as_it_is(tx: &Tx<'_>, key: &[u8], field: &[u8], holds: i64) -> Granted {
+    let token = ledger::token(tx, key, field).unwrap_or(0);
+    Granted { token, holds, ttl_ms: left_ms(tx, key), predecessor: None }
+}
+
+/// What is left of the lease of a lock; one that has none gets the usual one.
+fn left_ms(tx: &Tx<'_>, key: &[u8]) -> i64 {
+    tx.deadline(key).map_or(super::options::DEFAULT_LEASE_MS, |deadline| deadline - tx.now().wall_ms())
+}

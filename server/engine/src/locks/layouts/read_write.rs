@@ -1,0 +1,332 @@
+//! Redisson's read-write lock: a hash with a mode, its readers and its writer; beside it a key for each read hold, with
+//! the lease of that hold. The lease of the hash is the longest of all.
+//!
+//! Such a lock can enter a key that a plain lock holds: then plain, read and write holds stand in one hash.
+
+use super::super::channels;
+use super::super::held::Held;
+use super::super::ledger;
+use super::super::redisson::{
+    MODE_FIELD, READ, READ_MESSAGE, UNLOCK_MESSAGE, WRITE, WRITE_SUFFIX, read_lease_key, write_field,
+};
+use super::Standing;
+use crate::keyspace::{EntryId, Tx, events};
+use crate::spec::{CommandError, errors};
+use crate::values::{Hash, IntText, Str, Value};
+use lockwheel_resp::number;
+
+/// The key holds a lock of the other layout.
+pub(in crate::locks) const PLAIN: CommandError = CommandError::text("LOCKMODE the key holds a plain lock");
+const CONVERT: CommandError =
+    CommandError::text("DEADLOCK use LOCK.CONVERT: this owner holds the lock shared");
+
+/// The most leases of one owner that are looked at.
+pub(in crate::locks) const LEASES_MAX: i64 = 10_000;
+
+/// How one owner holds a read-write lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::locks) struct Hands {
+    /// Whether a writer has it.
+    pub(in crate::locks) is_written: bool,
+    /// Its shared holds.
+    pub(in crate::locks) reads: i64,
+    /// Its exclusive holds.
+    pub(in crate::locks) writes: i64,
+    /// Whether anyone else holds it.
+    pub(in crate::locks) others: bool,
+}
+
+/// Whether a key holds a read-write lock.
+pub(in crate::locks) fn is_one(tx: &Tx<'_>, key: &[u8]) -> bool {
+    matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(MODE_FIELD))
+}
+
+/// How an owner holds the lock; `None` when it is free.
+///
+/// Errors: the key holds another type, a plain lock, or a count that is none.
+pub(in crate::locks) fn hands(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+) -> Result<Option<Hands>, CommandError> {
+    let Some(hash) = tx.read::<Hash>(key)? else { return Ok(None) };
+    let Some(mode) = hash.get(MODE_FIELD) else { return Err(PLAIN) };
+    let count = |field: &[u8]| match hash.get(field) {
+        None => Ok(0),
+        Some(count) => number::parse_i64(count).ok_or(errors::HASH_VALUE_NOT_AN_INTEGER),
+    };
+    let writer = write_field(owner);
+    let mine = 1 + usize::from(hash.contains(owner)) + usize::from(hash.contains(&writer));
+    Ok(Some(Hands {
+        is_written: mode != READ,
+        reads: count(owner)?,
+        writes: count(&writer)?,
+        others: hash.len() > mine,
+    }))
+}
+
+/// The state of the lock for an owner that wants to read.
+pub(super) fn standing_of_reader(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+) -> Result<Standing, CommandError> {
+    Ok(match hands(tx, key, owner)? {
+        None => Standing::Free,
+        Some(hands) if hands.reads > 0 || hands.writes > 0 => Standing::Mine(hands.reads),
+        Some(hands) if hands.is_written => Standing::Others,
+        Some(_) => Standing::Free,
+    })
+}
+
+/// The state of the lock for an owner that wants to write.
+///
+/// Errors: it reads, and would wait for itself.
+pub(super) fn standing_of_writer(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+) -> Result<Standing, CommandError> {
+    match hands(tx, key, owner)? {
+        None => Ok(Standing::Free),
+        Some(hands) if hands.writes > 0 => Ok(Standing::Mine(hands.writes)),
+        Some(hands) if hands.reads > 0 => Err(CONVERT),
+        Some(_) => Ok(Standing::Others),
+    }
+}
+
+/// Writes a reader's hold, the so many-th, and its lease.
+pub(in crate::locks) fn read(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    holds: i64,
+    lease_ms: i64,
+) -> Result<EntryId, CommandError> {
+    let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+    let is_new = !tx.exists(key);
+    let edit = tx.write_or_new::<Hash>(key)?;
+    if is_new {
+        edit.value.set(MODE_FIELD, READ, edit.encodings);
+    }
+    edit.value.set(owner, &IntText::new(holds), edit.encodings);
+    let at = edit.at;
+    if is_new {
+        tx.changed(key, events::HSET);
+        tx.changed(key, events::HSET);
+    } else {
+        tx.changed(key, events::HINCRBY);
+    }
+    lease(tx, key, owner, holds, deadline);
+    lengthen(tx, key, deadline);
+    Ok(at)
+}
+
+/// Sets the leases of an owner's shared holds, or only makes them longer; whether any was set.
+pub(in crate::locks) fn renew(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    hands: Hands,
+    (deadline, only_longer): (i64, bool),
+) -> Result<bool, CommandError> {
+    let mut is_set = false;
+    for n in (1..=hands.reads).rev().take(LEASES_MAX as usize) {
+        let name = read_lease_key(key, owner, n);
+        if tx.deadline(&name).is_some_and(|current| !only_longer || current < deadline) {
+            tx.set_deadline(&name, deadline);
+            tx.changed(&name, events::EXPIRE);
+            is_set = true;
+        }
+    }
+    let current = tx.deadline(key);
+    if current.is_some_and(|current| current < deadline) || (hands.reads == 0 && !only_longer) {
+        tx.set_deadline(key, deadline);
+        tx.changed(key, events::EXPIRE);
+        is_set = true;
+    } else if !only_longer {
+        lease_of_readers(tx, key)?;
+        is_set = true;
+    }
+    Ok(is_set)
+}
+
+/// Writes the lease of a native reader's hold.
+fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
+    let name = read_lease_key(key, owner, n);
+    let at = tx.set(&name, Value::Str(Str::new(b"1")), false);
+    tx.set_deadline(&name, deadline);
+    ledger::leased(tx, at, key, owner);
+    tx.changed(&name, events::SET);
+    tx.changed(&name, events::EXPIRE);
+}
+
+/// Makes the lease of one owner's hold that of another's; whether there was one.
+pub(in crate::locks) fn move_lease(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    (from, n): (&[u8], i64),
+    (to, m): (&[u8], i64),
+) -> bool {
+    let name = read_lease_key(key, from, n);
+    let Some(deadline) = tx.deadline(&name) else { return false };
+    tx.delete(&name);
+    lease(tx, key, to, m, deadline);
+    true
+}
+
+/// Writes a writer's hold, the so many-th, and its lease.
+pub(in crate::locks) fn write(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    holds: i64,
+    lease_ms: i64,
+) -> Result<EntryId, CommandError> {
+    let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+    let edit = tx.write_or_new::<Hash>(key)?;
+    if holds == 1 {
+        edit.value.set(MODE_FIELD, WRITE, edit.encodings);
+    }
+    edit.value.set(&write_field(owner), &IntText::new(holds), edit.encodings);
+    let at = edit.at;
+    if holds == 1 {
+        tx.changed(key, events::HSET);
+        tx.changed(key, events::HSET);
+    } else {
+        tx.changed(key, events::HINCRBY);
+    }
+    lengthen(tx, key, deadline);
+    Ok(at)
+}
+
+/// The lease of the hash becomes the longer of what it is and this.
+fn lengthen(tx: &mut Tx<'_>, key: &[u8], deadline: i64) {
+    let longest = tx.deadline(key).map_or(deadline, |current| current.max(deadline));
+    tx.set_deadline(key, longest);
+    tx.changed(key, events::EXPIRE);
+}
+
+/// Makes an owner that writes a reader with so many holds.
+pub(in crate::locks) fn downgrade(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    hands: Hands,
+    lease_ms: i64,
+) -> Result<(), CommandError> {
+    let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+    let reads = hands.reads.max(hands.writes);
+    let writer = write_field(owner);
+    let edit = tx.write_or_new::<Hash>(key)?;
+    let at = edit.at;
+    edit.value.set(MODE_FIELD, READ, edit.encodings);
+    edit.value.set(owner, &IntText::new(reads), edit.encodings);
+    ledger::converted(tx, at, key, &writer, owner);
+    let edit = tx.write_or_new::<Hash>(key)?;
+    edit.value.remove(&writer);
+    tx.changed(key, events::HSET);
+    tx.changed(key, events::HSET);
+    tx.changed(key, events::HDEL);
+    (hands.reads + 1..=reads).take(LEASES_MAX as usize).for_each(|n| lease(tx, key, owner, n, deadline));
+    lengthen(tx, key, deadline);
+    channels::notify_read_write(tx, key, READ_MESSAGE);
+    Ok(())
+}
+
+/// Leaves an owner `left` of its holds. When a writer has none left and others remain, these are readers from now on;
+/// when no owner remains, the lock is free. Redisson's waiters are notified.
+pub(in crate::locks) fn release(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    held: &Held<'_>,
+    left: i64,
+) -> Result<(), CommandError> {
+    let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
+    let (at, writes) = (edit.at, held.field.ends_with(WRITE_SUFFIX));
+    if left > 0 {
+        edit.value.set(held.field, &IntText::new(left), edit.encodings);
+        tx.changed(key, events::HINCRBY);
+    } else {
+        tx.field_removed(at, key, held.field);
+        if let Some(edit) = tx.write::<Hash>(key)? {
+            edit.value.remove(held.field);
+        }
+        tx.changed(key, events::HDEL);
+    }
+    // The newest first, until one is missing; a plain hold has none.
+    let is_plain = !writes && !tx.exists(&read_lease_key(key, held.field, held.holds));
+    if !writes {
+        let timeouts = (left + 1..=held.holds).rev();
+        timeouts
+            .map(|n| read_lease_key(key, held.field, n))
+            .take_while(|name| tx.delete(name))
+            .for_each(drop);
+    }
+    settle(tx, key, (writes, is_plain), left)
+}
+
+/// Brings the lock into order after a release by a writer or not, perhaps of a plain hold.
+fn settle(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    (writes, is_plain): (bool, bool),
+    left: i64,
+) -> Result<(), CommandError> {
+    let message = if writes { READ_MESSAGE } else { UNLOCK_MESSAGE };
+    match tx.write::<Hash>(key)? {
+        Some(edit) if edit.value.len() == 1 => {
+            tx.delete(key);
+            if is_plain {
+                channels::notify_plain(tx, key);
+            }
+            channels::notify_read_write(tx, key, message);
+        }
+        Some(edit) if writes && left == 0 => {
+            edit.value.set(MODE_FIELD, READ, edit.encodings);
+            tx.changed(key, events::HSET);
+            channels::notify_read_write(tx, key, message);
+        }
+        Some(edit) if edit.value.get(MODE_FIELD) == Some(READ) => lease_of_readers(tx, key)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The lease of a read lock is the longest of its readers'. O(holds).
+pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
+    let Some(hash) = tx.read::<Hash>(key)? else { return Ok(()) };
+    let holds = hash.iter().filter_map(|(owner, count)| Some((Box::from(owner), number::parse_i64(count)?)));
+    let holds: Vec<(Box<[u8]>, i64)> = holds.collect();
+    let mut longest = None;
+    for (owner, count) in holds {
+        longest = longest.max(longest_lease(tx, key, &owner, count));
+    }
+    if let Some(deadline) = longest {
+        tx.set_deadline(key, deadline);
+        tx.changed(key, events::EXPIRE);
+    }
+    Ok(())
+}
+
+/// When the longest of a reader's so many leases ends. O(holds).
+pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], holds: i64) -> Option<i64> {
+    let leases = (1..=holds).rev().take(LEASES_MAX as usize);
+    leases.filter_map(|n| tx.deadline(&read_lease_key(key, owner, n))).max()
+}
+
+/// A lease of a native reader has run out: when it was the last, its owner no longer holds the lock, as if the lease of
+/// a lock of its own had run out. Owners that Redisson made are left to it: its unlock would fail.
+pub(crate) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+    let is_native = ledger::grant(tx, key, owner).is_some_and(|grant| grant.native);
+    let Ok(Some(Hands { reads, .. })) = hands(tx, key, owner) else { return };
+    // The whole lock ends at this instant too.
+    let ends = tx.deadline(key).is_some_and(|deadline| deadline <= tx.now().wall_ms());
+    let is_leased = reads > LEASES_MAX || longest_lease(tx, key, owner, reads).is_some();
+    if !is_native || reads == 0 || ends || is_leased {
+        return;
+    }
+    let held = Held { field: owner, holds: reads, has_mode: true, is_text: false };
+    let released = ledger::ending_as(tx, ledger::ReleaseCause::Expired, |tx| release(tx, key, &held, 0));
+    debug_assert!(released.is_ok(), "the key holds a hash");
+}

@@ -1,0 +1,40 @@
+//! A lock that is one string, its owner, as `SET key owner NX PX` makes it: of redlock libraries and most others.
+
+use super::super::ledger;
+use super::Standing;
+use crate::keyspace::{EntryId, Tx, events};
+use crate::spec::{CommandError, errors};
+use crate::values::{Str, Value};
+
+/// The state of the lock for an owner. There is no re-entry.
+///
+/// Errors: the owner holds it, or the key holds another type.
+pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
+    match tx.get(key) {
+        None => Ok(Standing::Free),
+        Some(Value::Str(text)) if *text.text() == *owner => {
+            Err(CommandError::text("REENTRANT this owner holds the lock already"))
+        }
+        Some(Value::Str(_)) => Ok(Standing::Others),
+        Some(_) => Err(errors::WRONG_TYPE),
+    }
+}
+
+/// Writes the owner and the lease.
+pub(super) fn take(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], lease_ms: i64) -> EntryId {
+    let deadline = tx.now().wall_ms().saturating_add(lease_ms);
+    let at = tx.set(key, Value::Str(Str::new(owner)), false);
+    tx.set_deadline(key, deadline);
+    tx.changed(key, events::SET);
+    tx.changed(key, events::EXPIRE);
+    at
+}
+
+/// Whether a key is a string, and an owner holds it; `None` when it is no lock that is a string.
+pub(in crate::locks) fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<bool> {
+    match tx.peek(key) {
+        Some(Value::Str(text)) if *text.text() == *owner => Some(true),
+        Some(Value::Str(text)) => ledger::grant(tx, key, &text.text()).map(|_| false),
+        _ => None,
+    }
+}

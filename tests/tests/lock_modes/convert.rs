@@ -1,0 +1,78 @@
+//! Conversions: readers that become writers, and writers that become readers.
+
+use super::{granted, scenario, served, wait};
+
+#[test]
+fn the_only_reader_becomes_the_writer_and_goes_back() {
+    let mut s = scenario();
+    s.run("LOCK.ACQUIRE l a SHARED PX 1000");
+    granted(&mut s, "LOCK.CONVERT l a EXCLUSIVE PX 5000", 2, 1, 5000);
+    s.check3(
+        "HGETALL l",
+        r#"["mode", "write", "a", "1", "a:write", "1"]"#,
+        r#"{"mode": "write", "a": "1", "a:write": "1"}"#,
+    );
+    // What it is already.
+    granted(&mut s, "LOCK.CONVERT l a EXCLUSIVE", 2, 1, 5000);
+    s.check("LOCK.ACQUIRE l b SHARED", "(nil)");
+    s.on("sub").run("SUBSCRIBE redisson_rwlock:{l}");
+    granted(&mut s, "LOCK.CONVERT l a SHARED TOKEN 2", 2, 1, 5000);
+    s.on("sub").expect_push(r#"["message", "redisson_rwlock:{l}", "1"]"#);
+    s.check3("HGETALL l", r#"["mode", "read", "a", "1"]"#, r#"{"mode": "read", "a": "1"}"#);
+    granted(&mut s, "LOCK.ACQUIRE l b SHARED", 3, 1, 30000);
+    s.check("LOCK.RELEASE l a TOKEN 2", ":0").check("LOCK.RELEASE l b", ":0").check("DBSIZE", ":0");
+}
+
+#[test]
+fn a_writer_that_becomes_a_reader_lets_the_readers_in() {
+    let mut s = scenario();
+    s.run("LOCK.ACQUIRE l a EXCLUSIVE PX 5000");
+    s.run("LOCK.ACQUIRE l a EXCLUSIVE PX 5000");
+    wait(&mut s, "b", "LOCK.ACQUIRE l b SHARED BLOCK 0", 1);
+    granted(&mut s, "LOCK.CONVERT l a SHARED", 1, 2, 5000);
+    served(&mut s, "b", 2, 1);
+    s.check("PTTL {l}:a:rwlock_timeout:2", ":5000");
+    s.check("LOCK.RELEASE l a", ":1").check("LOCK.RELEASE l a", ":0").check("LOCK.RELEASE l b", ":0");
+    s.check("DBSIZE", ":0");
+}
+
+#[test]
+fn one_reader_at_a_time_waits_before_all_others() {
+    let mut s = scenario();
+    for owner in ["a", "b"] {
+        s.run(&format!("LOCK.ACQUIRE l {owner} SHARED"));
+    }
+    s.check("LOCK.CONVERT l a EXCLUSIVE", "(nil)");
+    wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE PRIORITY 9223372036854775807 BLOCK 0", 1);
+    wait(&mut s, "a", "LOCK.CONVERT l a EXCLUSIVE BLOCK 0", 2);
+    let deadlock = "-DEADLOCK another reader of this lock waits to write it: both would wait for ever";
+    s.check("LOCK.CONVERT l b EXCLUSIVE BLOCK 0", deadlock).check("LOCK.CONVERT l b EXCLUSIVE", "(nil)");
+    s.check("LOCK.ACQUIRE l c SHARED PRIORITY 5", "(nil)").check("LOCK.RELEASE l b", ":0");
+    served(&mut s, "a", 3, 1);
+    s.check("LOCK.RELEASE l a EXCLUSIVE", ":0").check("LOCK.RELEASE l a", ":0");
+    served(&mut s, "w", 4, 1);
+}
+
+#[test]
+fn who_does_not_hold_the_lock_any_more_is_told() {
+    let mut s = scenario();
+    s.check("LOCK.CONVERT l a EXCLUSIVE", "-NOTHELD this owner does not hold the lock");
+    s.run("LOCK.ACQUIRE l a SHARED PX 1000");
+    s.run("LOCK.ACQUIRE l b SHARED PX 9000");
+    s.check("LOCK.CONVERT l c SHARED", "-NOTHELD this owner does not hold the lock");
+    s.check("LOCK.CONVERT l a EXCLUSIVE TOKEN 9", "-STALE token 9, current 1");
+    wait(&mut s, "a", "LOCK.CONVERT l a EXCLUSIVE BLOCK 0", 1);
+    s.run("CLOCK.ADVANCE 1000");
+    s.on("a").expect("-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2");
+    s.run("LOCK.ACQUIRE plain a");
+    s.check("LOCK.CONVERT plain a SHARED", "-LOCKMODE the key holds a plain lock");
+    for tail in ["", "UP", "SHARED PX", "SHARED EX 1 PX 1", "SHARED BLOCK 1 BLOCK 1", "SHARED TOKEN"] {
+        let error = if tail.is_empty() {
+            "-ERR wrong number of arguments for 'lock.convert' command"
+        } else {
+            "-ERR syntax error"
+        };
+        s.check(&format!("LOCK.CONVERT l a {tail}"), error);
+    }
+    s.check("LOCK.CONVERT l a SHARED BLOCK -1", "-ERR timeout is negative");
+}

@@ -1,0 +1,268 @@
+//! Native commands beside Redisson's own scripts on one key, of all versions: whoever takes a lock and whoever gives it
+//! back, state and messages are the same.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+use lockwheel_tests::redisson_scripts::{Script, scripts_of};
+use lockwheel_tests::rng::Rng;
+use std::path::Path;
+
+const VERSIONS: [&str; 4] = ["3.6.5", "3.17.0", "3.24.3", "4.7.0"];
+/// Random runs, and steps of each.
+const SEEDS: u64 = 12;
+const STEPS: usize = 120;
+/// Threads of a Redisson client: its scripts take them for their own, native commands for any owner.
+const OWNERS: [&str; 3] = [
+    "8743c9c0-0795-4907-87fd-6c719a6b4586:1",
+    "8743c9c0-0795-4907-87fd-6c719a6b4586:2",
+    "8743c9c0-0795-4907-87fd-6c719a6b4586:3",
+];
+/// A client's latch for the answer of one unlock; the client deletes it afterwards.
+const LATCH: &str = "redisson_unlock_latch:{l}:1";
+
+/// What an owner does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Lock,
+    Unlock,
+    Read,
+    EndRead,
+    Write,
+    EndWrite,
+    Fence,
+}
+
+/// The scripts of a version.
+struct Scripts {
+    version: &'static str,
+    all: Vec<Script>,
+}
+
+impl Scripts {
+    fn of(version: &'static str) -> Option<Self> {
+        let (all, _) = scripts_of(version, Path::new(env!("CARGO_TARGET_TMPDIR")))?;
+        Some(Scripts { version, all })
+    }
+
+    /// The text of the only script of a class that has all of these parts and none of those.
+    fn find(&self, class: &str, with: &[&str], without: &[&str]) -> &str {
+        let is_it = |script: &&Script| {
+            let text: String = script.text.split_whitespace().collect();
+            let has = |part: &&str| text.contains(part);
+            script.class == class && with.iter().all(has) && !without.iter().any(|part| has(part))
+        };
+        let found: Vec<&Script> = self.all.iter().filter(is_it).collect();
+        assert_eq!(found.len(), 1, "{} {class} {with:?}: {found:?}", self.version);
+        &found[0].text
+    }
+
+    /// The request that a client of Redisson sends.
+    fn request(&self, act: Act, owner: &str) -> String {
+        let unlock = ["hincrby", ",-1)"];
+        let lease_and_owner = format!("30000 {owner}");
+        let prefix = format!("{{l}}:{owner}:rwlock_timeout");
+        // 3.6.5 says 0 also when a writer ends.
+        let written = if self.version == "3.6.5" { 0 } else { 1 };
+        let (text, keys, words) = match act {
+            Act::Lock => (
+                self.find("RedissonLock", &["pexpire", "hincrby", "return"], &[",-1)", "KEYS[2]"]),
+                "1 l".to_owned(),
+                lease_and_owner,
+            ),
+            Act::Unlock => (
+                self.find("RedissonLock", &unlock, &[]),
+                format!("3 l redisson_lock__channel:{{l}} {LATCH}"),
+                format!("0 30000 {owner} publish 9000"),
+            ),
+            Act::Read => (
+                self.find("RedissonReadLock", &["'mode','read'"], &[]),
+                format!("2 l {prefix}"),
+                format!("{lease_and_owner} {owner}:write"),
+            ),
+            Act::EndRead => (
+                self.find("RedissonReadLock", &unlock, &[]),
+                format!("5 l redisson_rwlock:{{l}} {prefix} {{l}} {LATCH}"),
+                format!("0 {owner} publish 9000"),
+            ),
+            Act::Write => (
+                self.find("RedissonWriteLock", &["'mode','write'"], &[]),
+                "1 l".to_owned(),
+                format!("{lease_and_owner}:write"),
+            ),
+            Act::EndWrite => (
+                self.find("RedissonWriteLock", &unlock, &[]),
+                format!("3 l redisson_rwlock:{{l}} {LATCH}"),
+                format!("{written} 30000 {owner}:write publish 9000"),
+            ),
+            Act::Fence => (
+                self.find("RedissonFencedLock", &["return{-1,token}"], &[]),
+                "2 l redisson_lock_token:{l}".to_owned(),
+                lease_and_owner,
+            ),
+        };
+        format!("EVAL \"{text}\" {keys} {words}")
+    }
+}
+
+/// The native form of it.
+fn native(act: Act, owner: &str) -> String {
+    match act {
+        Act::Lock => format!("LOCK.ACQUIRE l {owner}"),
+        Act::Unlock => format!("LOCK.RELEASE l {owner}"),
+        Act::Read => format!("LOCK.ACQUIRE l {owner} SHARED"),
+        Act::EndRead => format!("LOCK.RELEASE l {owner} SHARED"),
+        Act::Write => format!("LOCK.ACQUIRE l {owner} EXCLUSIVE"),
+        Act::EndWrite => format!("LOCK.RELEASE l {owner} EXCLUSIVE"),
+        Act::Fence => format!("LOCK.ACQUIRE l {owner} FENCED"),
+    }
+}
+
+/// A server with a client, and one that hears all messages.
+struct World {
+    server: Simulation,
+    client: u64,
+    listener: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut server = Simulation::new(Config::default(), 7);
+        let (client, listener) = (server.connect(), server.connect());
+        server.ask(client, "CLOCK.FREEZE");
+        server.ask(listener, "PSUBSCRIBE redisson_*");
+        World { server, client, listener }
+    }
+
+    fn ask(&mut self, line: &str) -> String {
+        self.server.ask(self.client, line)
+    }
+
+    /// What was published, the last word of each message.
+    fn heard(&mut self) -> Vec<String> {
+        let text = self.server.read(self.listener);
+        let messages = text.split("pmessage\r\n").skip(1);
+        messages.map(|message| message.split("\r\n").skip(1).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    /// All keys with what they hold and how long, without the client's latch.
+    fn state(&mut self) -> Vec<String> {
+        self.ask(&format!("DEL {LATCH}"));
+        let keys = self.ask("KEYS *");
+        let mut names: Vec<&str> = keys.split("\r\n").skip(2).step_by(2).collect();
+        names.sort_unstable();
+        let names: Vec<String> =
+            names.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let of = |world: &mut World, name: &str| {
+            let value = match world.ask(&format!("TYPE {name}")).as_str() {
+                "+hash\r\n" => world.ask(&format!("HGETALL {name}")),
+                _ => world.ask(&format!("GET {name}")),
+            };
+            format!("{name}: {value} {}", world.ask(&format!("PTTL {name}")))
+        };
+        names.iter().map(|name| of(self, name)).collect()
+    }
+
+    fn holds(&mut self, owner: &str, suffix: &str) -> bool {
+        self.ask(&format!("HEXISTS l {owner}{suffix}")) == ":1\r\n"
+    }
+}
+
+/// What an owner may do now whose answer both sides agree on: no write lock is re-entered, since Redisson adds up its
+/// leases then; a fenced one neither, since Redisson counts on then.
+fn choose(world: &mut World, rng: &mut Rng, acts: &[Act]) -> Option<(Act, &'static str)> {
+    let (act, owner) = (*rng.pick(acts), *rng.pick(&OWNERS));
+    let is_possible = match act {
+        Act::Lock | Act::Read => true,
+        Act::Write => !world.holds(owner, ":write"),
+        Act::Fence => !world.holds(owner, ""),
+        Act::Unlock | Act::EndRead => world.holds(owner, ""),
+        Act::EndWrite => world.holds(owner, ":write"),
+    };
+    is_possible.then_some((act, owner))
+}
+
+/// Three servers do the same: one by scripts, one natively, one by chance either way.
+fn compare(acts: &[Act], versions: &[&'static str]) {
+    for version in versions {
+        let Some(scripts) = Scripts::of(version) else { return };
+        for seed in 0..SEEDS {
+            let mut rng = Rng::new(seed);
+            let mut worlds = [World::new(), World::new(), World::new()];
+            for step in 0..STEPS {
+                let Some((act, owner)) = choose(&mut worlds[0], &mut rng, acts) else { continue };
+                let lines = [scripts.request(act, owner), native(act, owner)];
+                let chance = usize::from(rng.chance(50));
+                let told = [0, 1, chance].map(|by| lines[by].clone());
+                for (world, line) in worlds.iter_mut().zip(&told) {
+                    world.ask(line);
+                }
+                let what = format!("{version}, seed {seed}, step {step}: {act:?} {owner}");
+                let [script, natively, mixed] = worlds.each_mut().map(World::state);
+                assert_eq!(natively, script, "{what}, natively");
+                assert_eq!(mixed, script, "{what}, mixed");
+                check_messages(&mut worlds, act, version, &what);
+            }
+        }
+    }
+}
+
+/// The messages are the same, but for those that a native release of a writer sends when readers remain, and Redisson
+/// forgets.
+fn check_messages(worlds: &mut [World; 3], act: Act, version: &str, what: &str) {
+    let [script, natively, _] = worlds.each_mut().map(World::heard);
+    let is_downgrade = act == Act::EndWrite && worlds[0].ask("EXISTS l") == ":1\r\n";
+    let written = |message: &String| match version {
+        "3.6.5" if act == Act::EndWrite => message.replace("$1 0", "$1 1"),
+        _ => message.clone(),
+    };
+    if is_downgrade {
+        assert_eq!((script.len(), natively.len()), (0, 1), "{what}");
+    } else {
+        assert_eq!(natively, script.iter().map(written).collect::<Vec<_>>(), "{what}, messages");
+    }
+}
+
+#[test]
+fn plain_locks_are_the_same_by_script_and_natively() {
+    compare(&[Act::Lock, Act::Lock, Act::Unlock], &VERSIONS);
+}
+
+#[test]
+fn read_write_locks_are_the_same_by_script_and_natively() {
+    compare(&[Act::Read, Act::Write, Act::EndRead, Act::EndWrite], &VERSIONS);
+}
+
+#[test]
+fn fenced_locks_are_the_same_by_script_and_natively() {
+    compare(&[Act::Fence, Act::Unlock], &["3.24.3", "4.7.0"]);
+}
+
+/// Native waiters are served when a script gives the lock back, in their order: readers together.
+#[test]
+fn native_waiters_are_served_in_order_when_a_script_gives_the_lock_back() {
+    for version in VERSIONS {
+        let Some(scripts) = Scripts::of(version) else { return };
+        let mut world = World::new();
+        world.ask(&scripts.request(Act::Write, OWNERS[0]));
+        let waiters = ["a SHARED", "b SHARED", "c EXCLUSIVE", "d SHARED"];
+        let clients = waiters.map(|waiter| {
+            let client = world.server.connect();
+            world.server.send(client, &format!("LOCK.ACQUIRE l {waiter} BLOCK 0"));
+            client
+        });
+        world.ask(&scripts.request(Act::EndWrite, OWNERS[0]));
+        let served = |world: &mut World| clients.map(|client| world.server.read(client).contains("token"));
+        assert_eq!(served(&mut world), [true, true, false, false], "{version}");
+        // Redisson's readers join those that read, and its scripts release only what is theirs.
+        world.ask(&scripts.request(Act::Read, OWNERS[1]));
+        assert!(world.holds(OWNERS[1], ""), "{version}");
+        for line in ["LOCK.RELEASE l a", "LOCK.RELEASE l b"] {
+            world.ask(line);
+        }
+        assert_eq!(served(&mut world), [false; 4], "{version}");
+        world.ask(&scripts.request(Act::EndRead, OWNERS[1]));
+        assert_eq!(served(&mut world), [false, false, true, false], "{version}");
+        world.ask("LOCK.RELEASE l c");
+        assert_eq!(served(&mut world), [false, false, false, true], "{version}");
+    }
+}
