@@ -127,6 +127,10 @@ impl Cache {
         self.get(id).map(|script| script.flags).unwrap_or_default()
     }
 
+    pub(crate) fn text(&self, id: ScriptId) -> Option<&[u8]> {
+        self.get(id).map(|script| &*script.text)
+    }
+
     /// O(length of the script).
     pub(crate) fn sha(&self, id: ScriptId) -> Option<Sha> {
         self.get(id).map(|script| Sha::of(&script.text))
@@ -188,6 +192,17 @@ impl Cache {
         None
     }
 
+    /// Removes a script, loaded or not; the slot that it had.
+    pub(crate) fn forget(&mut self, id: ScriptId) -> Option<u32> {
+        let script = self.scripts.get_mut(id.slot as usize)?.as_mut();
+        let script = script.filter(|script| script.serial == id.serial)?;
+        if std::mem::take(&mut script.loaded) {
+            self.evals += 1;
+            self.eval_bytes += script.text.len();
+        }
+        Some(self.remove(id.slot))
+    }
+
     fn remove(&mut self, slot: u32) -> u32 {
         if let Some(script) = self.scripts[slot as usize].take() {
             let hash = self.hasher.hash_one(&*script.text);
@@ -241,6 +256,11 @@ mod tests {
         assert_eq!(cache.by_sha(sha.as_bytes()), Some(two));
         assert_eq!(cache.by_sha(sha.to_string().to_uppercase().as_bytes()), Some(two));
         assert!(cache.flags(two).no_writes);
+        cache.mark_loaded(two);
+        assert_eq!(cache.text(two), Some(&b"return 2"[..]));
+        assert_eq!(cache.forget(two), Some(1));
+        assert_eq!((cache.by_sha(sha.as_bytes()), cache.forget(two), cache.len()), (None, None, 1));
+        assert_eq!((cache.evals, cache.eval_bytes), (1, 8));
         cache.clear();
         assert_eq!(cache.len(), 0);
         assert!(!cache.contains(one));

@@ -100,6 +100,18 @@ impl Runtime {
         self.cache.sha(id)
     }
 
+    /// The script's text; none if it is gone. O(1).
+    pub fn text(&self, id: ScriptId) -> Option<&[u8]> {
+        self.cache.text(id)
+    }
+
+    /// Drops one script, also one that SCRIPT LOAD has brought. O(length).
+    pub fn forget(&mut self, id: ScriptId) {
+        if let Some(slot) = self.cache.forget(id) {
+            self.vm.forget(slot);
+        }
+    }
+
     /// SCRIPT FLUSH: drops all scripts, and frees their memory.
     pub fn flush(&mut self) {
         self.cache.clear();

@@ -14,8 +14,8 @@ impl Sha {
         &self.0
     }
 
-    /// The digest of `text`.
-    pub(crate) fn of(text: &[u8]) -> Sha {
+    /// The digest of `text`. O(length).
+    pub fn of(text: &[u8]) -> Sha {
         match Sha::of_long(text, || Ok::<(), Infallible>(())) {
             Ok(sha) => sha,
         }

@@ -9,6 +9,7 @@ pub mod commands;
 pub mod config;
 pub mod core;
 mod families;
+pub mod faults;
 pub mod keyspace;
 pub mod locks;
 pub mod memory;

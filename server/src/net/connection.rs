@@ -63,6 +63,8 @@ pub(super) struct Connection {
     output_left: bool,
     /// The slow script's thread is to answer the last request; later ones wait.
     asked: bool,
+    /// Nothing was read for a while, whatever came.
+    was_held: bool,
     _guard: ClientGuard,
 }
 
@@ -82,6 +84,7 @@ impl Connection {
             refused: false,
             output_left: false,
             asked: false,
+            was_held: false,
             _guard: connection.guard,
         };
         connection.learn(session.status);
@@ -97,6 +100,9 @@ impl Connection {
         if self.status.closing.is_some() {
             return Ok(Next::Write);
         }
+        if self.status.link.holds_input {
+            return Ok(Next::Wait);
+        }
         let read = match (&*self.socket).read(buffer) {
             // Input that was read before EOF is answered first.
             Ok(0) if self.unrun => return Ok(Next::RunAndRead),
@@ -109,8 +115,10 @@ impl Connection {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Next::RunAndRead),
             Err(error) => return Err(error),
         };
-        self.input.append(&buffer[..read]);
-        self.unrun = true;
+        if !self.status.link.is_lost {
+            self.input.append(&buffer[..read]);
+            self.unrun = true;
+        }
         // A read that leaves room in the buffer has emptied the socket; more input makes it ready again.
         let may_have_more = read == buffer.len() || self.ends || self.socket.may_have_more();
         Ok(if may_have_more { Next::RunAndRead } else { Next::Run })
@@ -139,10 +147,15 @@ impl Connection {
                 }
             }
             let ran = self.run_batch(turn);
-            self.input.drop_requests(ran);
+            if ran > 0 {
+                self.input.drop_requests(ran);
+            }
             if self.output.len() > FULL {
                 self.output.write(&mut &*self.socket)?;
             }
+        }
+        if self.status.link.is_lost && self.input.len() > 0 {
+            self.input.clear();
         }
         self.input.record_len();
         if self.input.len() > self.status.query_buffer_limit {
@@ -160,10 +173,13 @@ impl Connection {
     }
 
     fn may_run(&self) -> bool {
-        !self.status.blocked && self.status.closing.is_none() && !self.asked
+        let link = self.status.link;
+        let may_go_on = !self.status.blocked && self.status.closing.is_none() && !self.asked;
+        may_go_on && !link.holds_input && !link.is_lost
     }
 
-    /// Runs the requests that have been parsed, as far as possible. How many ran.
+    /// Runs the requests that have been parsed, as far as possible. How many ran: none when nothing is to be read any
+    /// more.
     fn run_batch(&mut self, turn: &mut Turn<'_>) -> usize {
         let engine = match &mut turn.access {
             EngineAccess::Lent(_) => {
@@ -188,6 +204,9 @@ impl Connection {
     /// The same, with the engine locked.
     fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
         shared.begin(&mut engine);
+        if engine.link(self.slot) != self.status.link {
+            return self.follow_link(shared, engine);
+        }
         if std::mem::take(&mut self.refused) {
             engine.refuse_transaction(self.slot);
         }
@@ -202,6 +221,15 @@ impl Connection {
         self.take_output(&mut engine);
         shared.unlock(engine, &mut self.notices);
         ran.unwrap_or(self.input.requests())
+    }
+
+    /// What may be read and written has changed since the connection looked: it begins anew with that. No request has
+    /// run.
+    #[cold]
+    fn follow_link(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
+        self.refresh(&mut engine);
+        shared.unlock(engine, &mut self.notices);
+        0
     }
 
     fn run_requests(&mut self, shared: &Shared, engine: &mut Engine) -> usize {
@@ -246,6 +274,7 @@ impl Connection {
 
     /// Reads the session's new status, and takes pushed output unless the socket is full.
     pub(super) fn refresh(&mut self, engine: &mut Engine) {
+        self.was_held |= self.status.link.holds_input;
         self.learn(SessionStatus::of(engine, self.slot));
         // Messages wait for a client that does not read.
         if self.output.is_stuck() {
@@ -267,9 +296,20 @@ impl Connection {
         // A protocol error closes the connection whatever the session says.
         let closing = status.closing.or(self.status.closing);
         self.status = SessionStatus { closing, ..status };
+        self.output.hold(status.link.holds_output);
         self.refused &= status.in_transaction;
         self.input.limits.unauthenticated = status.user.is_none();
         self.input.limits.max_bulk = status.max_bulk;
+    }
+
+    /// Whether something may have come while nothing was read, and can be read now.
+    pub(super) fn take_unread(&mut self) -> bool {
+        !self.status.link.holds_input && std::mem::take(&mut self.was_held)
+    }
+
+    /// Whether it is to be closed.
+    pub(super) fn is_closing(&self) -> bool {
+        self.status.closing.is_some()
     }
 
     pub(super) fn has_output(&self) -> bool {

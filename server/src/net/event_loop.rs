@@ -374,7 +374,8 @@ impl EventLoop {
         }
         let (address, socket) = (Address { index: self.index, key }, connection.socket.clone());
         self.shared.clients.insert(connection.id, Client { address, socket });
-        self.put_back(key, Box::new(connection), Next::Wait);
+        let next = if connection.is_closing() { Next::Write } else { Next::Wait };
+        self.put_back(key, Box::new(connection), next);
     }
 
     /// Lets connections take pushed output, with the lock held once for all of them.
@@ -394,6 +395,9 @@ impl EventLoop {
                 if let Some(connection) = self.connections.borrow_mut().get_mut(key) {
                     self.shared.hooks.reach(Point::Refresh);
                     connection.refresh(&mut engine);
+                    if connection.take_unread() {
+                        self.tasks.borrow_mut().push_back(Task::Read { key });
+                    }
                 }
             });
             broken.extend(refreshed.is_none().then_some(key));

@@ -47,6 +47,12 @@ impl Input {
         self.bytes.len() - self.done
     }
 
+    /// Forgets everything, as what comes from now on is forgotten.
+    pub(super) fn clear(&mut self) {
+        *self = Input { limits: self.limits, ..Input::new(self.buffers.clone()) };
+        self.record_len();
+    }
+
     pub(super) fn append(&mut self, bytes: &[u8]) {
         let is_full = self.bytes.capacity() - self.bytes.len() < bytes.len();
         // Moves no more than what was run since the last move.

@@ -2,6 +2,7 @@
 
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Closing, Slot, User};
+use lockwheel_engine::faults::Link;
 use lockwheel_resp::Protocol;
 
 /// What a connection needs to know of its session after it ran or changed.
@@ -18,6 +19,8 @@ pub(super) struct SessionStatus {
     pub(super) is_subscribed: bool,
     /// The server has commands to control it by.
     pub(super) has_control: bool,
+    /// What is read and written, as a test wants it.
+    pub(super) link: Link,
     /// The client has asked not to be sent the next reply, or any.
     pub(super) muted: bool,
     /// `proto-max-bulk-len`, in bytes.
@@ -37,6 +40,7 @@ impl SessionStatus {
             in_transaction: session.is_in_transaction(),
             is_subscribed: session.subscriptions() > 0 && session.protocol == Protocol::Resp2,
             has_control: engine.config.control,
+            link: engine.link(slot),
             muted: session.is_muted(),
             max_bulk: engine.config.proto_max_bulk_len,
             query_buffer_limit: engine.config.client_query_buffer_limit,

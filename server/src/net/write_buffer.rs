@@ -15,13 +15,15 @@ pub(super) struct WriteBuffer {
     waiting: Outbox,
     /// The socket is full: its client does not read.
     stuck: bool,
+    /// Nothing is to be written, as if the socket were full.
+    held: bool,
     /// The counters shared with the session.
     buffers: Arc<ClientBuffers>,
 }
 
 impl WriteBuffer {
     pub(super) fn new(buffers: Arc<ClientBuffers>) -> Self {
-        WriteBuffer { waiting: Outbox::default(), stuck: false, buffers }
+        WriteBuffer { waiting: Outbox::default(), stuck: false, held: false, buffers }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -43,13 +45,21 @@ impl WriteBuffer {
         self.buffers.set_taken(&self.waiting);
     }
 
-    /// Whether the socket was full at the last write.
+    /// Whether the socket was full at the last write, or nothing is to be written.
     pub(super) fn is_stuck(&self) -> bool {
-        self.stuck
+        self.stuck || self.held
+    }
+
+    /// Whether nothing is to be written for now.
+    pub(super) fn hold(&mut self, held: bool) {
+        self.held = held;
     }
 
     /// Writes as much as the socket takes now.
     pub(super) fn write(&mut self, stream: &mut impl Write) -> io::Result<()> {
+        if self.held {
+            return Ok(());
+        }
         if self.waiting.is_empty() {
             return flush(stream);
         }

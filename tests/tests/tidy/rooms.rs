@@ -54,6 +54,7 @@ const HOUSES: &[House] = &[
             ("timers", These(&["time", "keyspace"])),
             ("statistics", These(&["keyspace", "spec"])),
             ("slow_log", These(&[])),
+            ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "timers"])),
             ("scripts", These(&["spec", "config"])),
             ("core", AllBelowBut(&["commands", "pages"])),

@@ -80,6 +80,16 @@ impl OpenReply {
         written
     }
 
+    /// What has been written so far.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.get(self.start..).unwrap_or_default()
+    }
+
+    /// Drops what was written behind so many bytes.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.buffer.truncate(self.start.saturating_add(len));
+    }
+
     /// Bytes written so far.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -132,6 +142,22 @@ impl Delivery {
         if !is_left_open {
             self.next_request();
         }
+    }
+
+    /// Takes a whole reply, which is sent by [`Delivery::release`]. What comes meanwhile goes behind it.
+    pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
+        let held = reply.buffer.split_off(reply.start);
+        self.out.put_tail(reply.buffer);
+        self.count();
+        held
+    }
+
+    /// Sends a reply that was held, and what came meanwhile.
+    pub(crate) fn release(&mut self, held: &[u8]) {
+        let mut reply = self.begin();
+        reply.buffer.extend_from_slice(held);
+        self.end(reply, false);
+        self.count();
     }
 
     #[cold]

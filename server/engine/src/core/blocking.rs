@@ -4,7 +4,7 @@ use super::call::Call;
 use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
-use crate::clients::{HeldState, Request, Slot};
+use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::keyspace::{KeyTimer, Place, ReadyKey, Waiter};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
@@ -32,7 +32,7 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Turn(_) | Retry::Never => {}
+            Retry::Turn(_) | Retry::Never | Retry::Held(_) => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -45,7 +45,9 @@ impl Engine {
         });
         let since_ms = self.time.now.monotonic_ms();
         let Wait { retry, null, .. } = *wait;
-        let blocked = Blocked { command, request, held, retry, null, timeout, place, db, since_ms, took_ns };
+        let on_reply = Vec::new();
+        let blocked =
+            Blocked { command, request, held, retry, on_reply, null, timeout, place, db, since_ms, took_ns };
         self.parked.insert(id, blocked);
         self.time_retry(id);
         self.sessions.get_mut(slot).blocked = true;
@@ -63,6 +65,7 @@ impl Engine {
         match &blocked.retry {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
+            Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Turn(_) | Retry::Never => {}
         }
         if let Some(timer) = blocked.timeout {
@@ -140,7 +143,7 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Turn(_) | Retry::Never => None,
+            Retry::Always(_) | Retry::Turn(_) | Retry::Never | Retry::Held(_) => None,
         }
     }
 
@@ -164,30 +167,40 @@ impl Engine {
             let protocol = self.sessions.get(slot).protocol;
             open.write(protocol, |reply| self.attempt(slot, &blocked, Args::new(&argv), reply))
         }));
-        let command = blocked.command;
-        let is_answered = matches!(asked, Ok(Ok(true)));
-        self.sessions.get_mut(slot).delivery.end(open, !is_answered);
         self.parked.insert(id, blocked);
-        match asked {
-            Ok(Ok(false)) => return false,
-            Ok(Ok(true)) => {}
-            Ok(Err(error)) => {
-                self.observers.stats.failed(command, error.as_bytes());
-                self.answer(slot, |reply| reply.error(error.as_bytes()));
-            }
-            Err(_) => {
-                self.cut_off(slot);
-                return true;
-            }
+        let Ok(asked) = asked else {
+            self.sessions.get_mut(slot).delivery.end(open, true);
+            self.cut_off(slot);
+            return true;
+        };
+        if let Ok(false) = asked {
+            self.sessions.get_mut(slot).delivery.end(open, true);
+            return false;
         }
-        if let Some(blocked) = self.unblock(slot) {
-            self.observe_served(slot, &blocked, began_ns);
-        }
+        self.end_served(slot, open, asked.err(), began_ns);
         self.observers.stats.unblocked_clients += 1;
         self.check_output_limit(slot);
         self.wake(slot);
         self.deliver();
         true
+    }
+
+    /// Ends the wait of a client whose reply is written, or which is answered an error.
+    fn end_served(&mut self, slot: Slot, mut open: OpenReply, error: Option<CommandError>, began_ns: u64) {
+        let Some(blocked) = self.unblock(slot) else {
+            return self.sessions.get_mut(slot).delivery.end(open, true);
+        };
+        self.observe_served(slot, &blocked, began_ns);
+        if let Some(error) = error {
+            self.observers.stats.failed(blocked.command, error.as_bytes());
+            let protocol = self.sessions.get(slot).protocol;
+            open.write(protocol, |reply| reply.error(error.as_bytes()));
+        }
+        if blocked.on_reply.is_empty() {
+            self.sessions.get_mut(slot).delivery.end(open, false);
+        } else {
+            self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply);
+        }
     }
 
     fn attempt(
@@ -207,7 +220,7 @@ impl Engine {
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Turn(_) | Retry::Never => Ok(false),
+            Retry::Turn(_) | Retry::Never | Retry::Held(_) => Ok(false),
         }
     }
 
@@ -245,7 +258,8 @@ impl Engine {
     /// Ends a client's wait, if it waits, as its timeout would: with a null.
     pub(super) fn end_wait(&mut self, slot: Slot) {
         if let Some(blocked) = self.unblock(slot) {
-            self.answer(slot, |reply| blocked.null.write(reply));
+            let null = blocked.null;
+            self.answer_blocked(slot, blocked, |reply| null.write(reply));
         }
     }
 
@@ -254,6 +268,9 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         if !with_error && self.finish_turn(slot) {
             return true;
+        }
+        if self.is_held(id) {
+            return false;
         }
         if with_error {
             return self.cancel_wait(id, &errors::UNBLOCKED);
@@ -268,7 +285,7 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         let Some(blocked) = self.unblock(slot) else { return false };
         self.observers.stats.failed(blocked.command, error.as_bytes());
-        self.answer(slot, |reply| reply.error(error.as_bytes()));
+        self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));
         true
     }
 
@@ -303,7 +320,7 @@ fn queues_of<'a>(on: &'a OnKeys, argv: &'a [&'a [u8]]) -> impl Iterator<Item = &
 fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts,
-        Retry::Always(_) | Retry::Turn(_) => false,
+        Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) => false,
         Retry::Never => true,
     }
 }

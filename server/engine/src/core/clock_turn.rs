@@ -51,6 +51,8 @@ pub(super) enum Fired<'a> {
     Idle(u64),
     /// The leases of a client were renewed.
     Renewal(u64),
+    /// A fault of a client ended: what was delayed goes on, what was frozen thaws, what was lost is cut.
+    Fault(u64),
 }
 
 impl Fired<'_> {
@@ -59,6 +61,7 @@ impl Fired<'_> {
         match timer.kind {
             TimerKind::Idle => Fired::Idle(timer.client),
             TimerKind::Lease => Fired::Renewal(timer.client),
+            TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Wait | TimerKind::RealWait | TimerKind::Output => Fired::Timeout(timer.client),
         }
     }
@@ -71,6 +74,7 @@ impl Fired<'_> {
             Fired::Timeout(client) => OwnedFired::Client("timeout", client),
             Fired::Idle(client) => OwnedFired::Client("idle", client),
             Fired::Renewal(client) => OwnedFired::Client("renewal", client),
+            Fired::Fault(client) => OwnedFired::Client("fault", client),
         }
     }
 }

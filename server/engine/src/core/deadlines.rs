@@ -118,6 +118,9 @@ impl Engine {
             TimerKind::Idle => self.close_idle(timer.client),
             TimerKind::Lease => self.renew_leases(timer.client),
             TimerKind::Output => self.output_due(timer.client),
+            TimerKind::Delay => self.delay_over(timer.client),
+            TimerKind::Thaw => self.thaw(timer.client),
+            TimerKind::Cut => self.cut_lost(timer.client),
         }
     }
 

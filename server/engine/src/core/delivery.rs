@@ -11,6 +11,9 @@ impl Engine {
     /// Whether a waiting client can still be given something. One that has closed its connection is disconnected, even
     /// before its connection reads EOF: what it was given would be lost.
     pub(super) fn is_still_there(&mut self, id: u64) -> bool {
+        if self.is_out_of_reach(id) {
+            return true;
+        }
         let gone = self.environment.host.as_ref().is_some_and(|host| host.is_gone(id));
         if gone && let Some(slot) = self.sessions.find(id) {
             self.cut_off(slot);
@@ -20,8 +23,9 @@ impl Engine {
 
     /// Answers the request that a session has been waiting with, unless it wants no reply.
     pub(crate) fn answer(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
+        let is_lost = self.is_lost(slot);
         let session = self.sessions.get_mut(slot);
-        if session.closing == Some(Closing::Now) {
+        if session.closing == Some(Closing::Now) || is_lost {
             return;
         }
         let protocol = session.protocol;
@@ -34,8 +38,9 @@ impl Engine {
     /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
     /// one command is bounded by the limits of its receivers.
     pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
+        let is_lost = self.is_lost(slot);
         let session = self.sessions.get_mut(slot);
-        if session.closing == Some(Closing::Now) {
+        if session.closing == Some(Closing::Now) || is_lost {
             return;
         }
         let protocol = session.protocol;

@@ -4,7 +4,7 @@ use super::call::{Call, Origin};
 use super::engine::{Engine, Handler, Retry};
 use super::permit::{Caller, Refusal, decide};
 use super::progress::Progress;
-use crate::clients::{Closing, Request, Session, Slot};
+use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::spec::{Args, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
@@ -19,9 +19,9 @@ pub(crate) struct Unfinished {
 }
 
 /// A client that has sent a request.
-struct Client<'a> {
-    engine: &'a Engine,
-    session: &'a Session,
+pub(super) struct Client<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) session: &'a Session,
 }
 
 impl Caller for Client<'_> {
@@ -56,26 +56,53 @@ impl Engine {
         if self.keyspace.has_expiry_backlog() {
             self.fire_named(slot, argv);
         }
+        if self.faults.sees_requests {
+            return self.execute_seen(slot, argv);
+        }
+        self.run_request(slot, argv)
+    }
+
+    /// Runs one request as it is, whatever rules say.
+    #[inline(never)]
+    pub(super) fn execute_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        self.run_request(slot, argv)
+    }
+
+    #[inline(always)]
+    fn run_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        let Some((open, progress)) = self.answer_request(slot, argv) else { return Progress::Stop };
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            session.delivery.cut_reply();
+        } else {
+            session.delivery.end(open, progress == Progress::Blocked);
+        }
+        self.finish_request(slot, progress)
+    }
+
+    /// Runs one request and gives its reply, which is still to be ended; `None` when the session is being closed.
+    #[inline(always)]
+    pub(super) fn answer_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
-            return Progress::Stop;
+            return None;
         }
         session.last_active = self.time.now;
         self.time.note_request(session.id);
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         let progress = open.write(protocol, |reply| self.dispatch(slot, args, reply));
-        let session = self.sessions.get_mut(slot);
         if open.len() > LONG_REPLY {
             self.time.grow_stale();
         }
-        if session.closing == Some(Closing::Now) {
-            session.delivery.cut_reply();
-        } else {
-            session.delivery.end(open, progress == Progress::Blocked);
-        }
-        if !session.keeps_up() {
+        Some((open, progress))
+    }
+
+    /// The reply to a request has ended: all that the request has caused follows.
+    #[inline(always)]
+    pub(super) fn finish_request(&mut self, slot: Slot, progress: Progress) -> Progress {
+        if !self.sessions.get_mut(slot).keeps_up() {
             self.check_much_output(slot);
         }
         self.commit();

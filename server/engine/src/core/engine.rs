@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::clock_turn::ClockTurn;
 use super::engine_time::EngineTime;
+use super::faults::{Faults, Held};
 use super::observers::Observers;
 use super::parked::Parked;
 use super::progress::Stop;
@@ -64,6 +65,8 @@ pub(crate) enum Retry {
     Turn(Box<ClockTurn>),
     /// Never: only the timeout ends the wait.
     Never,
+    /// Never: a rule holds the request, or its reply.
+    Held(Held),
 }
 
 impl From<OnKeys> for Retry {
@@ -133,6 +136,8 @@ pub struct Engine {
     pub(crate) scripts: Scripts,
     /// What a test has switched off.
     pub(crate) switches: Switches,
+    /// What a test lets go wrong.
+    pub(crate) faults: Faults,
     /// What it runs in.
     pub(crate) environment: Environment,
     /// What it was made with.
@@ -169,6 +174,7 @@ impl Engine {
             memory: MemoryAccount::default(),
             scripts: Scripts::new(&config, seed),
             switches: Switches::default(),
+            faults: Faults::new(seed),
             stop: None,
             start,
             config,

@@ -96,6 +96,9 @@ impl Engine {
         let user = self.first_user();
         let (now, account) = (self.time.now, &self.memory.clients);
         let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, user, now, account));
+        if self.is_down() {
+            self.sessions.get_mut(slot).close(Closing::Now);
+        }
         self.watch_idle(slot);
         self.commit();
         slot
@@ -119,12 +122,17 @@ impl Engine {
         self.time.planned = PlannedTurns::default();
         let session = self.sessions.get_mut(slot);
         session.delivery.cut_reply();
+        self.forget_causes();
         self.cut_off(slot);
         self.commit();
     }
 
-    /// The client is gone: frees everything that belongs to it.
+    /// The client is gone: frees everything that belongs to it, unless a request of it is still on its way.
     pub fn disconnect(&mut self, slot: Slot) {
+        if self.outlives_connection(slot) {
+            return self.commit();
+        }
+        self.forget_faults_of(self.sessions.get(slot).id);
         self.unblock(slot);
         self.leave_leases(slot);
         self.unwatch(slot);

@@ -20,6 +20,7 @@ impl Engine {
                 + self.memory.commands
                 + self.sessions.overhead()
                 + of_pubsub(&self.pubsub)
+                + self.faults.memory()
                 + self.memory.messages.get(),
         }
     }

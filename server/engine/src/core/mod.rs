@@ -9,6 +9,7 @@ mod delivery;
 mod dispatch;
 mod engine;
 mod engine_time;
+mod faults;
 mod host;
 mod idle;
 mod leases;
@@ -36,6 +37,7 @@ pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
 pub use engine::{Engine, Host};
+pub(crate) use faults::GrantNumbers;
 pub use output::Output;
 pub(crate) use planned_turns::PlannedTurn;
 pub use progress::Progress;

@@ -1,6 +1,7 @@
 //! The requests of blocked clients.
 
 use crate::clients::{HeldState, Request};
+use crate::faults::ReplyRule;
 use crate::keyspace::Place;
 use crate::spec::{CommandId, Null};
 use crate::timers::TimerKey;
@@ -14,6 +15,8 @@ pub(crate) struct Blocked<R> {
     /// Counts it among the client's memory.
     pub(super) held: HeldState,
     pub(super) retry: R,
+    /// The rules that may act on its answer.
+    pub(super) on_reply: Vec<ReplyRule>,
     /// The answer on timeout.
     pub(super) null: Null,
     pub(super) timeout: Option<TimerKey>,

@@ -7,12 +7,16 @@ use lockwheel_resp::Reply;
 impl Engine {
     /// Sends a message to its subscribers: those of the channel first, then those of patterns.
     pub(crate) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
-        let direct: Vec<u64> = self.pubsub.listening_to(channel).collect();
-        let matching: Vec<(Box<[u8]>, Vec<u64>)> = self
+        let mut direct: Vec<u64> = self.pubsub.listening_to(channel).collect();
+        let mut matching: Vec<(Box<[u8]>, Vec<u64>)> = self
             .pubsub
             .matching(channel)
             .map(|(text, ids)| (text.into(), ids.iter().copied().collect()))
             .collect();
+        if self.faults.sees_messages {
+            let receivers = std::iter::once(&mut direct).chain(matching.iter_mut().map(|(_, ids)| ids));
+            self.lose_message(channel, receivers.collect());
+        }
         let len = channel.len() + message.len();
         self.send_to(&direct, len, &|reply: &mut dyn Reply| {
             reply.push(3);
@@ -33,7 +37,10 @@ impl Engine {
 
     /// Sends a message to the subscribers of a channel of a shard.
     pub(crate) fn send_to_shard(&mut self, channel: &[u8], message: &[u8]) {
-        let ids: Vec<u64> = self.pubsub.listening_to_shard(channel).collect();
+        let mut ids: Vec<u64> = self.pubsub.listening_to_shard(channel).collect();
+        if self.faults.sees_messages {
+            self.lose_message(channel, vec![&mut ids]);
+        }
         self.send_to(&ids, channel.len() + message.len(), &|reply: &mut dyn Reply| {
             reply.push(3);
             reply.bulk(b"smessage");

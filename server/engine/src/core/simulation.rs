@@ -4,7 +4,7 @@ use super::engine::{Engine, Host};
 use super::output::Output;
 use super::progress::Progress;
 use super::target::{NotConnected, Target, TargetAddress};
-use crate::clients::{Outbox, Peer, Slot};
+use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::time::Now;
 use lockwheel_resp::split_words;
@@ -109,6 +109,7 @@ impl Simulation {
         let slot = self.engine.connect(Peer::default());
         let id = self.engine.session(slot).id;
         self.clients.insert(id, Client { slot: Some(slot), ..Client::default() });
+        self.collect(id);
         id
     }
 
@@ -152,10 +153,16 @@ impl Simulation {
         self.set_world();
     }
 
-    /// The server reads EOF from clients that have closed their connections, and ends their sessions.
+    /// The server reads EOF from clients that have closed their connections, and ends their sessions; not from those
+    /// that it reads nothing from.
     pub fn notice(&mut self) {
         for id in std::mem::take(&mut self.gone) {
-            self.disconnect(id);
+            let slot = self.client(id).slot;
+            if slot.is_some_and(|slot| self.engine.link(slot).holds_input) {
+                self.gone.insert(id);
+            } else {
+                self.disconnect(id);
+            }
         }
         self.set_world();
         self.run_batches(VecDeque::new());
@@ -224,7 +231,11 @@ impl Simulation {
     fn run(&mut self, id: u64, ready: &mut VecDeque<u64>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };
+        if self.engine.link(slot).is_lost {
+            client.requests.clear();
+        }
         while !self.engine.session(slot).is_blocked()
+            && !self.engine.link(slot).holds_input
             && let Some(request) = client.requests.pop_front()
         {
             let argv: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
@@ -255,16 +266,21 @@ impl Simulation {
         }
     }
 
-    /// Sends a client what its session holds for it, and closes its connection when the session asks for that.
+    /// Sends a client what its session holds for it, and closes its connection when the session asks for that; unless
+    /// nothing is to be written to it.
     fn collect(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };
+        let closing = self.engine.session(slot).closing();
+        if self.engine.link(slot).holds_output && closing != Some(Closing::Now) {
+            return self.engine.acknowledge_wake(slot);
+        }
         let mut output = Outbox::default();
         self.engine.take_output(slot, &mut output);
         client.received.extend_from_slice(output.bytes());
         // It is received at once.
         self.engine.buffers(slot).set_unwritten(0);
-        if self.engine.session(slot).closing().is_some() {
+        if closing.is_some() {
             self.disconnect(id);
         }
     }

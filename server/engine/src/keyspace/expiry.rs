@@ -122,6 +122,15 @@ impl Keyspace {
         }
     }
 
+    /// Removes a key as if its deadline had come, with its `expired` event. O(1).
+    pub fn expire_now(&mut self, db: usize, key: &[u8], now: Now) {
+        let Keyspace { databases, hasher, .. } = self;
+        let hash = hash_of(hasher, key);
+        if let Some(removed) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {
+            self.expired(db, removed, now);
+        }
+    }
+
     /// Whether a deadline in the past has been set since the last call of [`Keyspace::expire_overdue`].
     #[inline]
     pub fn has_overdue(&self) -> bool {

@@ -87,3 +87,10 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
         KeyTimer::Retry => tx.wake_waiters(key),
     }
 }
+
+/// The numbers of grants begin anew, as on a server that knows of none.
+pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
+    if let Some((ledger, _)) = tx.subscriber_mut::<ledger::LockLedger>() {
+        ledger.restart_numbers();
+    }
+}

@@ -12,6 +12,7 @@ mod config;
 mod connection;
 mod control;
 mod debug;
+mod faults;
 mod fcall;
 mod function_payload;
 mod functions;
@@ -60,9 +61,13 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     transactions::ROWS,
     clock::ROWS,
     awaits::COUNTED,
+    awaits::FAULTS,
     awaits::KEY,
     awaits::IDLE,
     awaits::HELP,
     control::ROWS,
     locks::ROWS,
+    faults::RULE_ROWS,
+    faults::LINK_ROWS,
+    faults::RESTART_ROWS,
 ];

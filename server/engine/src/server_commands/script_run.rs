@@ -149,8 +149,15 @@ impl Host for ScriptHost<'_> {
         }
         // The last call may have been SELECT.
         self.call.db = self.engine.session(self.call.slot).db;
+        let is_cause = self.engine.faults.sees_messages;
+        if is_cause {
+            self.engine.begin_inner_cause(self.call.slot, id, args);
+        }
         self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
+        if is_cause {
+            self.engine.end_cause();
+        }
     }
 
     fn log(&mut self, level: u8, message: &[u8]) {

@@ -70,8 +70,15 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     }
     reply.array(multi.queue().len());
     for (at, (command, request)) in multi.queue().iter().enumerate() {
+        let is_cause = engine.faults.sees_messages;
+        if is_cause {
+            engine.begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
+        }
         run_queued(engine, call.slot, *command, request, reply);
         engine.deliver_messages();
+        if is_cause {
+            engine.end_cause();
+        }
         if engine.session(call.slot).closing().is_some() {
             run_unanswered(engine, call.slot, &multi.queue()[at + 1..], reply.protocol());
             break;
@@ -98,6 +105,7 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
     let argv = request.argv();
     let args = Args::new(&argv);
     match permit(&Transaction(call.user), engine.commands.get(command)) {
+        Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
         Ok(()) => drop(engine.run(call, command, args, reply)),
         Err(refusal) => engine.refuse_call(refusal, args, reply),
     }

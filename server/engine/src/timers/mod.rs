@@ -1,4 +1,5 @@
-//! The engine's own timers, by kind: a client's wait times out, or it was idle or left output unread for too long.
+//! The engine's own timers, by kind: a client's wait times out, it was idle or left output unread for too long, or a
+//! fault of it ends.
 
 use crate::keyspace::Order;
 use crate::time::{TimerId, Wheel};
@@ -17,10 +18,16 @@ pub(crate) enum TimerKind {
     Lease,
     /// A client whose output has been beyond the soft limit is closed, in real time.
     Output,
+    /// A request or a reply that is held goes on, on the monotonic clock.
+    Delay,
+    /// A frozen client is thawed, on the monotonic clock.
+    Thaw,
+    /// A connection that has become a black hole is cut, on the monotonic clock.
+    Cut,
 }
 
 impl TimerKind {
-    const COUNT: usize = 5;
+    const COUNT: usize = 8;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {

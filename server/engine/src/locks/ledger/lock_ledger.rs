@@ -53,6 +53,11 @@ impl LockLedger {
         self.declared = cause;
     }
 
+    /// The numbers of grants begin anew.
+    pub(crate) fn restart_numbers(&mut self) {
+        self.last_grant = 0;
+    }
+
     /// How the last hold of a key ended, as far as it is remembered. O(1).
     #[inline]
     pub(super) fn last_cause(&self, db: usize, key: &[u8]) -> Option<ReleaseCause> {

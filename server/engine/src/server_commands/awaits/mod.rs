@@ -1,6 +1,7 @@
 //! `AWAIT.*`: a test waits for a state of the server, or of a key, instead of sleeping.
 
 mod counted;
+mod faults;
 mod idle;
 mod key;
 mod options;
@@ -28,6 +29,7 @@ const fn row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> 
 
 /// The rows of all of them, a slice per file.
 pub(super) const COUNTED: &[Row<Handler>] = counted::ROWS;
+pub(super) const FAULTS: &[Row<Handler>] = faults::ROWS;
 pub(super) const KEY: &[Row<Handler>] = key::ROWS;
 pub(super) const IDLE: &[Row<Handler>] = idle::ROWS;
 

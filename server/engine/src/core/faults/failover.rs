@@ -1,0 +1,100 @@
+//! A replica that lags and takes over; a server that restarts without what it kept.
+
+use super::super::call::Call;
+use super::super::engine::Engine;
+use crate::clients::{Closing, Slot};
+use crate::keyspace::glob;
+use crate::locks;
+use crate::rdb::{self, Writer};
+use crate::spec::Args;
+use crate::values::Value;
+
+/// Whether the numbers of grants begin anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrantNumbers {
+    /// They go on.
+    GoOn,
+    /// They begin anew.
+    Restart,
+}
+
+impl Engine {
+    /// From now on writes reach no replica: those to keys that match the pattern, or all. Replicas have what there is
+    /// now. O(keys and their values).
+    pub(crate) fn lag(&mut self, pattern: Option<&[u8]>) {
+        let wanted = |key: &[u8]| pattern.is_none_or(|pattern| glob::matches(pattern, key, false));
+        self.faults.lag = Some(self.keyspace.snapshot(self.time.now, pattern.map(Into::into), wanted));
+    }
+
+    /// A replica takes over, with what it has: writes since it began to lag are lost, the script cache is empty, and
+    /// all connections are cut but the caller's and those that rules do not see.
+    pub(crate) fn fail_over(&mut self, call: Call<'_>, args: Args<'_>, numbers: GrantNumbers) {
+        self.cut_others(call.slot);
+        if let Some(snapshot) = self.faults.lag.take() {
+            let actor = call.actor(args);
+            let wanted =
+                |key: &[u8]| snapshot.pattern().is_none_or(|pattern| glob::matches(pattern, key, false));
+            self.keyspace.go_back_to(&snapshot, wanted, are_same, &actor, self.time.now);
+        }
+        if let Ok(runtime) = self.scripts.idle() {
+            runtime.flush();
+        }
+        self.renumber(numbers);
+    }
+
+    /// The server restarts without what it kept: keys, scripts, functions and connections are gone, but the caller's
+    /// and those that rules do not see. Nobody is let in for so many milliseconds of the monotonic clock.
+    pub(crate) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64, numbers: GrantNumbers) {
+        self.cut_others(call.slot);
+        let actor = call.actor(args);
+        let mut tx = self.keyspace.tx_by(&actor, 0, self.time.now);
+        for db in 0..tx.databases() {
+            tx.select(db);
+            tx.flush();
+        }
+        let seed = self.start.seed;
+        self.scripts.reset(&self.config, seed);
+        self.faults.lag = None;
+        let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(down_ms);
+        self.faults.down_until_ms = (down_ms > 0).then_some(until_ms);
+        self.renumber(numbers);
+    }
+
+    /// Whether nobody is let in at present.
+    #[inline]
+    pub(in crate::core) fn is_down(&self) -> bool {
+        self.faults.down_until_ms.is_some_and(|until_ms| self.time.now.monotonic_ms() < until_ms)
+    }
+
+    /// Cuts all connections but this one and those that rules do not see.
+    fn cut_others(&mut self, caller: Slot) {
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            let id = self.sessions.get(slot).id;
+            if self.faults.orphans.contains(&id) {
+                self.unblock(slot);
+                self.disconnect(slot);
+            } else if slot != caller
+                && !self.faults.exempt.contains(&id)
+                && self.sessions.get(slot).closing != Some(Closing::Now)
+            {
+                self.cut_off(slot);
+            }
+        }
+    }
+
+    fn renumber(&mut self, numbers: GrantNumbers) {
+        if numbers == GrantNumbers::Restart {
+            locks::restart_numbers(&mut self.keyspace.tx(0, self.time.now));
+        }
+    }
+}
+
+/// Whether two values have the same bytes in a dump.
+fn are_same(one: &Value, other: &Value) -> bool {
+    let bytes = |value: &Value| {
+        let mut writer = Writer::new();
+        rdb::write_value(value, &mut writer);
+        writer.written().to_vec()
+    };
+    bytes(one) == bytes(other)
+}

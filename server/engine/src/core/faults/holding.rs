@@ -1,0 +1,155 @@
+//! Requests and replies that are held, until their time has come or the test lets them go.
+
+use super::super::engine::{Engine, Retry};
+use super::super::parked::Blocked;
+use super::held::{Held, HeldPart};
+use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::faults::RuleId;
+use crate::keyspace::Place;
+use crate::spec::{Args, CommandId, Null};
+use crate::timers::{Timer, TimerKey, TimerKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Engine {
+    /// Holds a client's request or reply, for so many milliseconds or until it is let go; what the client sends behind
+    /// it waits too.
+    pub(super) fn park_held(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        request: Request,
+        held: Held,
+        delay_ms: Option<u64>,
+    ) {
+        let place = Place { rank: 0, arrival: self.keyspace.waiters.next_ticket() };
+        let session = self.sessions.get_mut(slot);
+        let (id, db) = (session.id, session.db);
+        session.blocked = true;
+        let mut memory = HeldState::new(session.delivery.buffers());
+        memory.set(request.memory() + held.part.memory());
+        let since_ms = self.time.now.monotonic_ms();
+        let timeout = delay_ms.map(|ms| self.set_fault_timer(TimerKind::Delay, id, ms));
+        self.faults.held.add(held.rule, place.arrival, id);
+        let blocked = Blocked {
+            command,
+            request,
+            held: memory,
+            retry: Retry::Held(held),
+            on_reply: Vec::new(),
+            null: Null::Bulk,
+            timeout,
+            place,
+            db,
+            since_ms,
+            took_ns: 0,
+        };
+        self.parked.insert(id, blocked);
+        self.watch_idle(slot);
+    }
+
+    /// Sets a timer of a client that is due in so many milliseconds of the monotonic clock.
+    pub(super) fn set_fault_timer(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
+        let timer = Timer { kind, client, order: self.keyspace.next_order() };
+        let due_ms = self.time.now.monotonic_ms().saturating_add_unsigned(ms);
+        self.time.timers.insert(timer, due_ms)
+    }
+
+    /// What a rule held of a client is no longer parked.
+    pub(in crate::core) fn forget_held(&mut self, held: &Held, arrival: u64) {
+        self.faults.held.remove(held.rule, arrival);
+    }
+
+    /// How many requests and replies a rule holds.
+    pub(crate) fn held_by(&self, rule: RuleId) -> usize {
+        self.faults.held.count(rule)
+    }
+
+    /// Lets go what a rule holds, the longest held first, but no more than `most`; how many that were.
+    pub(crate) fn let_go(&mut self, rule: RuleId, most: usize) -> usize {
+        let clients = self.faults.held.of(rule);
+        let mut gone_on = 0;
+        for client in clients.into_iter().take(most) {
+            gone_on += usize::from(self.go_on(client));
+        }
+        gone_on
+    }
+
+    /// Lets go everything that is held.
+    pub(super) fn let_all_go(&mut self) {
+        for client in self.faults.held.all() {
+            self.go_on(client);
+        }
+    }
+
+    /// The time has come for what is held of a client; its timer has fired.
+    pub(in crate::core) fn delay_over(&mut self, client: u64) {
+        if let Some(blocked) = self.parked.get_mut(client) {
+            blocked.timeout = None;
+        }
+        self.go_on(client);
+    }
+
+    /// Whether something of a client is held.
+    pub(in crate::core) fn is_held(&self, client: u64) -> bool {
+        self.parked.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Held(_)))
+    }
+
+    /// What is held of a client goes on; whether something was.
+    pub(in crate::core) fn go_on(&mut self, client: u64) -> bool {
+        let Some(slot) = self.sessions.find(client).filter(|_| self.is_held(client)) else { return false };
+        // A panic costs the client whose request it is, not who lets it go.
+        let went_on = catch_unwind(AssertUnwindSafe(|| {
+            let Some(blocked) = self.unblock(slot) else { return };
+            let Retry::Held(held) = blocked.retry else { return };
+            match held.part {
+                HeldPart::Request => self.execute_held(slot, blocked.command, &blocked.request),
+                HeldPart::Reply(bytes) => {
+                    self.sessions.get_mut(slot).delivery.release(&bytes);
+                    self.check_output_limit(slot);
+                }
+            }
+        }));
+        if went_on.is_err() {
+            self.cut_off(slot);
+        }
+        if self.faults.orphans.remove(&client) {
+            self.disconnect(slot);
+        } else {
+            self.wake(slot);
+        }
+        true
+    }
+
+    fn execute_held(&mut self, slot: Slot, command: CommandId, request: &Request) {
+        let session = self.sessions.get_mut(slot);
+        if self.faults.orphans.contains(&session.id) {
+            session.closing = None;
+        }
+        let argv = request.argv();
+        let args = Args::new(&argv);
+        let command = self.commands.get(command).clone();
+        let has_cause = self.begin_cause(slot, &command, args);
+        // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
+        let _shown = self.execute_request(slot, &argv);
+        if has_cause {
+            self.end_cause();
+        }
+    }
+
+    /// A client has closed its connection. A request of it that is held was on its way before: the session stays until
+    /// it has arrived. Whether that is so.
+    pub(in crate::core) fn outlives_connection(&mut self, slot: Slot) -> bool {
+        let session = self.sessions.get_mut(slot);
+        let id = session.id;
+        let is_on_its_way = session.closing.is_none()
+            && self.parked.get(id).is_some_and(|blocked| {
+                matches!(&blocked.retry, Retry::Held(Held { part: HeldPart::Request, .. }))
+            });
+        if is_on_its_way {
+            session.delivery.cut();
+            session.closing = Some(Closing::Now);
+            self.faults.orphans.insert(id);
+        }
+        is_on_its_way
+    }
+}

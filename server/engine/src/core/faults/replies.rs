@@ -1,0 +1,112 @@
+//! Replies on their way to a client, as rules want them.
+
+use super::super::engine::{Engine, Retry};
+use super::super::parked::Blocked;
+use super::super::progress::Progress;
+use super::held::{Held, HeldPart};
+use crate::clients::{Closing, OpenReply, Request, Slot};
+use crate::faults::{ReplyAction, ReplyKind, ReplyRule, Substitute};
+use crate::spec::{Args, CommandId};
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Runs a request on whose reply one of these rules may act.
+    pub(super) fn execute_for_reply(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        args: Args<'_>,
+        on_reply: Vec<ReplyRule>,
+    ) -> Progress {
+        let Some((open, progress)) = self.answer_request(slot, args.all()) else { return Progress::Stop };
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            session.delivery.cut_reply();
+        } else if progress == Progress::Blocked {
+            session.delivery.end(open, true);
+            let id = session.id;
+            if let Some(blocked) = self.parked.get_mut(id) {
+                blocked.on_reply = on_reply;
+            }
+        } else {
+            self.end_reply(slot, open, command, Request::new(args.all()), &on_reply);
+        }
+        let progress = self.finish_request(slot, progress);
+        match self.sessions.get(slot).blocked {
+            true => Progress::Blocked,
+            // What is behind a lost reply is lost.
+            false if self.is_lost(slot) => Progress::Stop,
+            false => progress,
+        }
+    }
+
+    /// Answers a request that has waited, as rules want its reply.
+    pub(in crate::core) fn answer_blocked(
+        &mut self,
+        slot: Slot,
+        blocked: Blocked<Retry>,
+        write: impl FnOnce(&mut dyn Reply),
+    ) {
+        if blocked.on_reply.is_empty() {
+            return self.answer(slot, write);
+        }
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
+        let protocol = session.protocol;
+        let mut open = session.delivery.begin();
+        open.write(protocol, write);
+        self.end_reply(slot, open, blocked.command, blocked.request, &blocked.on_reply);
+        self.wake(slot);
+    }
+
+    /// Ends a reply as the first of these rules wants that takes it.
+    pub(in crate::core) fn end_reply(
+        &mut self,
+        slot: Slot,
+        mut open: OpenReply,
+        command: CommandId,
+        request: Request,
+        rules: &[ReplyRule],
+    ) {
+        let taken = self.faults.rules.judge_reply(rules, ReplyKind::of(open.bytes()));
+        self.faults.note_rules();
+        let session = self.sessions.get_mut(slot);
+        let Some((rule, action)) = taken else { return session.delivery.end(open, false) };
+        let (id, protocol) = (session.id, session.protocol);
+        self.rule_acted(rule, Some(id));
+        let session = self.sessions.get_mut(slot);
+        match action {
+            ReplyAction::Drop { cut_after_ms } => {
+                open.truncate(0);
+                session.delivery.end(open, false);
+                self.lose_connection(slot, cut_after_ms);
+            }
+            ReplyAction::Replace(substitute) => {
+                open.truncate(0);
+                open.write(protocol, |reply| write(&substitute, reply));
+                session.delivery.end(open, false);
+            }
+            ReplyAction::Close | ReplyAction::Truncate(_) => {
+                open.truncate(if let ReplyAction::Truncate(bytes) = action { bytes } else { 0 });
+                session.delivery.end(open, false);
+                session.close(Closing::AfterOutput);
+            }
+            ReplyAction::Delay(_) | ReplyAction::Hold => {
+                let delay_ms = if let ReplyAction::Delay(ms) = action { Some(ms) } else { None };
+                let held = Held { rule, part: HeldPart::Reply(session.delivery.hold(open)) };
+                self.park_held(slot, command, request, held, delay_ms);
+            }
+        }
+    }
+}
+
+fn write(substitute: &Substitute, reply: &mut dyn Reply) {
+    match substitute {
+        Substitute::Null => reply.null(),
+        Substitute::Ok => reply.ok(),
+        Substitute::Integer(value) => reply.integer(*value),
+        Substitute::Bulk(bytes) => reply.bulk(bytes),
+    }
+}

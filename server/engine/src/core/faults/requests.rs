@@ -1,0 +1,201 @@
+//! Requests on their way to a handler, as rules see them.
+
+use super::super::call::Call;
+use super::super::dispatch::Client;
+use super::super::engine::Engine;
+use super::super::permit::decide;
+use super::super::progress::Progress;
+use super::held::{Held, HeldPart};
+use super::subject::subject_of;
+use crate::clients::{Closing, Request, Slot};
+use crate::faults::{RequestAction, RuleId, Verdict};
+use crate::spec::{Args, Command, CommandId, Flags};
+use lockwheel_resp::{Writer, number};
+use std::sync::Arc;
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+impl Engine {
+    /// Runs a request of a session while rules may act on it.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::core) fn execute_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        let args = Args::new(argv);
+        let command = self.command_seen(slot, args);
+        let is_exempt = self.faults.exempt.contains(&self.sessions.get(slot).id);
+        let Some(command) = command.filter(|_| !is_exempt) else {
+            return self.execute_exempt(slot, argv, is_exempt);
+        };
+        let subject = subject_of(self.sessions.get(slot), &self.scripts, &command, args);
+        let verdict = subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default();
+        self.faults.note_rules();
+        let has_cause = self.begin_cause(slot, &command, args);
+        let progress = self.obey(slot, &command, args, verdict);
+        if has_cause {
+            self.end_cause();
+        }
+        // Others may wait for a rule to act.
+        self.commit();
+        progress
+    }
+
+    /// Runs a request that rules do not see.
+    fn execute_exempt(&mut self, slot: Slot, argv: &[&[u8]], is_exempt: bool) -> Progress {
+        let has_cause = is_exempt && self.begin_exempt_cause(slot, Args::new(argv));
+        let progress = self.execute_request(slot, argv);
+        if has_cause {
+            self.end_cause();
+        }
+        progress
+    }
+
+    /// The command of a request, if rules see it: it reaches a handler now, and does not control the server.
+    fn command_seen(&self, slot: Slot, args: Args<'_>) -> Option<Arc<Command>> {
+        let session = self.sessions.get(slot);
+        if session.closing == Some(Closing::Now) {
+            return None;
+        }
+        let command = decide(&Client { engine: self, session }, &self.commands, args).ok()?;
+        let is_queued = session.multi.is_some() && !command.has(Flags::UNQUEUED);
+        let is_seen = !is_queued && !command.has(Flags::CONTROL);
+        is_seen.then(|| self.commands.get(command.id).clone())
+    }
+
+    /// Does what rules say.
+    fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: Verdict) -> Progress {
+        let Some((rule, action)) = verdict.act else {
+            return match verdict.on_reply.is_empty() {
+                true => self.execute_request(slot, args.all()),
+                false => self.execute_for_reply(slot, command.id, args, verdict.on_reply),
+            };
+        };
+        let id = self.sessions.get(slot).id;
+        self.rule_acted(rule, Some(id));
+        match action {
+            RequestAction::Drop { cut_after_ms } => {
+                self.lose_connection(slot, cut_after_ms);
+                Progress::Stop
+            }
+            RequestAction::Delay(ms) => self.hold_request(slot, command.id, args, rule, Some(ms)),
+            RequestAction::Hold => self.hold_request(slot, command.id, args, rule, None),
+            RequestAction::Error(text) => self.answer_error(slot, command, &text),
+            RequestAction::Close => {
+                self.sessions.get_mut(slot).close(Closing::AfterOutput);
+                Progress::Stop
+            }
+            RequestAction::Duplicate => self.execute_twice(slot, command.id, args),
+            RequestAction::ForgetScript => {
+                if let Ok(runtime) = self.scripts.idle()
+                    && let Some(script) = runtime.find(&args[1])
+                {
+                    runtime.forget(script);
+                }
+                self.execute_request(slot, args.all())
+            }
+            RequestAction::ExpireKeys => {
+                let db = self.sessions.get(slot).db;
+                for position in command.key_positions(args) {
+                    self.keyspace.expire_now(db, &args[position], self.time.now);
+                }
+                self.commit();
+                self.execute_request(slot, args.all())
+            }
+            RequestAction::Add { argument, by } => self.execute_changed(slot, args, |index, value| {
+                (index == argument).then(|| value.checked_add(by)).flatten()
+            }),
+            RequestAction::ShiftTimes => {
+                let (system_ms, wall_ms) = (self.time.system.wall_ms(), self.time.now.wall_ms());
+                self.execute_changed(slot, args, |_, value| {
+                    let is_instant = value.checked_sub(system_ms).is_some_and(|far| far.abs() <= DAY_MS);
+                    is_instant.then(|| value.checked_add(wall_ms - system_ms)).flatten()
+                })
+            }
+        }
+    }
+
+    fn hold_request(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        args: Args<'_>,
+        rule: RuleId,
+        delay_ms: Option<u64>,
+    ) -> Progress {
+        let held = Held { rule, part: HeldPart::Request };
+        self.park_held(slot, command, Request::new(args.all()), held, delay_ms);
+        Progress::Blocked
+    }
+
+    /// Answers an error instead of executing a request. An EXEC discards its transaction, as when it is refused.
+    fn answer_error(&mut self, slot: Slot, command: &Command, text: &[u8]) -> Progress {
+        if command.name == "exec" {
+            self.sessions.get_mut(slot).multi = None;
+            self.unwatch(slot);
+        }
+        self.observers.stats.rejected(Some(command.id), text);
+        let now = self.time.now;
+        let session = self.sessions.get_mut(slot);
+        session.last_active = now;
+        let protocol = session.protocol;
+        let mut open = session.delivery.begin();
+        open.write(protocol, |reply| reply.error(text));
+        session.delivery.end(open, false);
+        Progress::Continue
+    }
+
+    /// Executes a request without an answer, and once more with one. When it has to wait, once is enough.
+    fn execute_twice(&mut self, slot: Slot, command: CommandId, args: Args<'_>) -> Progress {
+        let session = self.sessions.get(slot);
+        let (call, protocol) = (Call::by(session), session.protocol);
+        self.keyspace.ignore_accesses(session.no_touch);
+        let mut unread = Vec::new();
+        if let Some(unfinished) = self.run(call, command, args, &mut Writer::new(&mut unread, protocol)) {
+            self.block(slot, command, Request::new(args.all()), unfinished);
+            return Progress::Blocked;
+        }
+        self.commit();
+        self.execute_request(slot, args.all())
+    }
+
+    /// Executes a request with some of its integers changed.
+    fn execute_changed(
+        &mut self,
+        slot: Slot,
+        args: Args<'_>,
+        change: impl Fn(usize, i64) -> Option<i64>,
+    ) -> Progress {
+        let changed = |(index, arg): (usize, &&[u8])| {
+            let value = number::parse_i64(arg).filter(|_| index > 0)?;
+            change(index, value).map(|value| value.to_string().into_bytes())
+        };
+        let changed: Vec<Option<Vec<u8>>> = args.all().iter().enumerate().map(changed).collect();
+        let argv: Vec<&[u8]> =
+            args.all().iter().zip(&changed).map(|(arg, changed)| changed.as_deref().unwrap_or(arg)).collect();
+        self.execute_request(slot, &argv)
+    }
+
+    /// The error that a rule answers a command of a transaction instead of having it executed.
+    pub(crate) fn error_for_queued(
+        &mut self,
+        slot: Slot,
+        command: CommandId,
+        args: Args<'_>,
+    ) -> Option<Box<[u8]>> {
+        if !self.faults.sees_requests {
+            return None;
+        }
+        let session = self.sessions.get(slot);
+        let command = self.commands.get(command).clone();
+        let id = session.id;
+        if self.faults.exempt.contains(&id) {
+            return None;
+        }
+        let subject = subject_of(session, &self.scripts, &command, args)?;
+        let (rule, text) = self.faults.rules.judge_queued(&subject)?;
+        self.faults.note_rules();
+        self.rule_acted(rule, Some(id));
+        self.observers.stats.rejected(Some(command.id), &text);
+        Some(text)
+    }
+}

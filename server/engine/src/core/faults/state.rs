@@ -1,0 +1,89 @@
+//! What the engine keeps of faults.
+
+use super::causes::Cause;
+use super::held::HeldClients;
+use crate::faults::{Client, Link, Partition, Rules};
+use crate::keyspace::Snapshot;
+use crate::timers::TimerKey;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rules, and what they and the test hold, cut and keep.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    /// The rules.
+    pub(crate) rules: Rules,
+    /// A rule may still act: requests are shown to them.
+    pub(in crate::core) sees_requests: bool,
+    /// A rule may still act on messages.
+    pub(crate) sees_messages: bool,
+    /// A connection is not carried as it is.
+    pub(in crate::core) has_links: bool,
+    /// The requests that run, from the one a client has sent inwards, while rules see messages.
+    pub(super) causes: Vec<Cause>,
+    /// Whose requests or replies are held.
+    pub(super) held: HeldClients,
+    /// The clients whose requests rules do not see.
+    pub(super) exempt: BTreeSet<u64>,
+    /// The clients that are frozen, with the timer that ends it.
+    pub(super) frozen: BTreeMap<u64, Option<TimerKey>>,
+    /// The clients whose connections are black holes, with the timer that cuts them.
+    pub(super) lost: BTreeMap<u64, Option<TimerKey>>,
+    /// Clients that have closed their connections while a request of theirs was on its way: it still arrives.
+    pub(super) orphans: BTreeSet<u64>,
+    /// From whom the server is cut off.
+    pub(super) partitions: Vec<Partition>,
+    /// Until when nobody is let in, on the monotonic clock in milliseconds.
+    pub(super) down_until_ms: Option<i64>,
+    /// What replicas have, since they lag.
+    pub(super) lag: Option<Snapshot>,
+}
+
+impl Faults {
+    /// None; draws will come from this seed.
+    pub(in crate::core) fn new(seed: u64) -> Self {
+        Faults {
+            rules: Rules::new(seed),
+            sees_requests: false,
+            sees_messages: false,
+            has_links: false,
+            causes: Vec::new(),
+            held: HeldClients::default(),
+            exempt: BTreeSet::new(),
+            frozen: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            partitions: Vec::new(),
+            down_until_ms: None,
+            lag: None,
+        }
+    }
+
+    /// Rules have come, gone, or acted for the last time.
+    pub(super) fn note_rules(&mut self) {
+        self.sees_requests = self.rules.any_live();
+        self.sees_messages = self.sees_requests && self.rules.any_on_messages();
+    }
+
+    /// Connections are held, lost, or let go.
+    pub(super) fn note_links(&mut self) {
+        self.has_links = !(self.frozen.is_empty() && self.lost.is_empty() && self.partitions.is_empty());
+    }
+
+    /// What becomes of the bytes of a client's connection.
+    pub(super) fn link_of(&self, client: Client<'_>) -> Link {
+        let is_lost = self.lost.contains_key(&client.id);
+        let is_frozen = self.frozen.contains_key(&client.id);
+        let mut link = if is_frozen { Link::HELD } else { Link::default() };
+        link.is_lost = is_lost;
+        if self.exempt.contains(&client.id) {
+            return link;
+        }
+        self.partitions.iter().map(|partition| partition.link_of(client)).fold(link, Link::and)
+    }
+
+    /// Bytes of memory that they take, besides what is counted with clients. O(partitions).
+    pub(in crate::core) fn memory(&self) -> usize {
+        let partitions: usize = self.partitions.iter().map(Partition::memory).sum();
+        self.rules.memory() + partitions + self.lag.as_ref().map_or(0, Snapshot::memory)
+    }
+}

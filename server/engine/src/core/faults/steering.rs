@@ -1,0 +1,76 @@
+//! What a test does with rules.
+
+use super::super::engine::Engine;
+use super::state::Faults;
+use crate::clients::{Closing, Slot};
+use crate::core::OtherClients;
+use crate::spec::{Args, CommandError};
+
+impl Engine {
+    /// Adds a rule of this name, from the words behind it.
+    ///
+    /// # Errors
+    /// When the words are no rule, there is one of this name, or there are too many.
+    pub(crate) fn add_rule(&mut self, name: &[u8], words: Args<'_>) -> Result<(), CommandError> {
+        let commands = &self.commands;
+        let resolve = |name: &[u8]| commands.find_full(name).map(|command| command.name.clone());
+        self.faults.rules.add(name, words, &resolve)?;
+        self.faults.note_rules();
+        Ok(())
+    }
+
+    /// Removes a rule; what it holds goes on. Whether there was one.
+    pub(crate) fn remove_rule(&mut self, name: &[u8]) -> bool {
+        let Some(rule) = self.faults.rules.remove(name) else { return false };
+        self.faults.note_rules();
+        self.let_go(rule, usize::MAX);
+        true
+    }
+
+    /// Removes all rules; how many there were.
+    pub(crate) fn remove_rules(&mut self) -> usize {
+        let names: Vec<Box<[u8]>> = self.faults.rules.iter().map(|rule| rule.name.clone()).collect();
+        names.iter().filter(|name| self.remove_rule(name)).count()
+    }
+
+    /// Whether rules see the requests of a client.
+    pub(crate) fn set_exempt(&mut self, client: u64, is_exempt: bool) {
+        if is_exempt {
+            self.faults.exempt.insert(client);
+        } else {
+            self.faults.exempt.remove(&client);
+        }
+        if self.faults.has_links {
+            self.links_changed();
+        }
+    }
+
+    /// Begins anew: no rule, nothing held, every connection carried. A black hole is cut, because what was lost on it
+    /// does not come back. Exempt clients stay so.
+    pub(in crate::core) fn reset_faults(&mut self, caller: Option<Slot>, others: OtherClients) {
+        if others == OtherClients::Kept {
+            self.let_all_go();
+        }
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            let id = self.sessions.get(slot).id;
+            if self.faults.orphans.contains(&id) {
+                self.unblock(slot);
+                self.disconnect(slot);
+            } else if self.faults.lost.contains_key(&id)
+                && caller != Some(slot)
+                && self.sessions.get(slot).closing != Some(Closing::Now)
+            {
+                self.cut_off(slot);
+            }
+        }
+        let timers = self.faults.frozen.values().chain(self.faults.lost.values()).flatten();
+        timers.for_each(|timer| self.time.timers.cancel(*timer));
+        let had_links = self.faults.has_links;
+        let exempt = std::mem::take(&mut self.faults.exempt);
+        let held = std::mem::take(&mut self.faults.held);
+        self.faults = Faults { exempt, held, ..Faults::new(self.start.seed) };
+        if had_links {
+            self.links_changed();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The random draws of a rule: they depend on the seed and the rule's name alone, so that another rule shifts nothing.
+
+use crate::keyspace::Rng;
+
+/// A chance, and the draws that decide it.
+#[derive(Clone, Debug)]
+pub(super) struct Draws {
+    /// From 0 to 1.
+    chance: f64,
+    rng: Rng,
+}
+
+impl Draws {
+    /// Those of the rule of this name.
+    pub(super) fn new(chance: f64, seed: u64, name: &[u8]) -> Self {
+        // The numbers of a generator from one seed are unlike those from its neighbour.
+        let mix = |state: u64, byte: &u8| Rng::new(state ^ u64::from(*byte)).next_u64();
+        Draws { chance, rng: Rng::new(name.iter().fold(Rng::new(seed).next_u64(), mix)) }
+    }
+
+    /// Begins anew with another seed.
+    pub(super) fn restart(&mut self, seed: u64, name: &[u8]) {
+        *self = Draws::new(self.chance, seed, name);
+    }
+
+    /// The next draw.
+    pub(super) fn draw(&mut self) -> bool {
+        /// One more than the largest number of the draw.
+        const RANGE: u64 = 1 << 53;
+        ((self.rng.below(RANGE)) as f64) < self.chance * RANGE as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(chance: f64, seed: u64, name: &str) -> Vec<bool> {
+        let mut draws = Draws::new(chance, seed, name.as_bytes());
+        (0..1000).map(|_| draws.draw()).collect()
+    }
+
+    #[test]
+    fn seed_and_name_decide_and_nothing_else() {
+        assert_eq!(drawn(0.5, 7, "a"), drawn(0.5, 7, "a"));
+        assert_ne!(drawn(0.5, 7, "a"), drawn(0.5, 8, "a"));
+        assert_ne!(drawn(0.5, 7, "a"), drawn(0.5, 7, "b"));
+        assert_ne!(drawn(0.5, 7, "ab"), drawn(0.5, 7, "ba"));
+    }
+
+    #[test]
+    fn the_chance_is_kept() {
+        for (chance, least, most) in [(0.0, 0, 0), (0.1, 60, 140), (0.5, 440, 560), (1.0, 1000, 1000)] {
+            let hits = drawn(chance, 7, "rule").into_iter().filter(|hit| *hit).count();
+            assert!((least..=most).contains(&hits), "{chance}: {hits}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `FAULT.*`: a test lets go wrong what goes wrong on networks and in servers.
+
+mod links;
+mod restarts;
+mod rules;
+
+pub(super) use links::ROWS as LINK_ROWS;
+pub(super) use restarts::ROWS as RESTART_ROWS;
+pub(super) use rules::ROWS as RULE_ROWS;
+
+use crate::core::{EngineHandler, Handler};
+use crate::spec::{Args, CommandError, Flags, Row, errors};
+
+const FLAGS: Flags =
+    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+
+const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
+}
+
+/// Argument `index` as a number of milliseconds.
+fn milliseconds(args: Args<'_>, index: usize) -> Result<u64, CommandError> {
+    Ok(args.int_in(index, 0, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?.unsigned_abs())
+}

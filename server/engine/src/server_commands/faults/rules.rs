@@ -1,0 +1,176 @@
+//! The rules, and what they hold.
+
+use super::{FLAGS, row};
+use crate::core::{Call, Engine, Handler};
+use crate::faults::Rule;
+use crate::spec::{Args, CommandError, Outcome, Row, errors, quotable};
+use lockwheel_resp::Reply;
+
+const ADD_ERRORS: &[&str] = &[
+    "ERR RESULT goes with actions on the reply only: this one acts before there is one",
+    "ERR PROB is a number from 0 to 1",
+    "ERR a condition is named twice",
+    "ERR a rule ends with DO and an action",
+    "ERR a script is named by the 40 digits of its SHA-1",
+    "ERR syntax error",
+    "ERR there can be no more than 1000 rules",
+    "ERR there is a rule 'name' already",
+    "ERR unknown command 'command'",
+    "ERR value is not an integer or out of range",
+    "ERR value is out of range, must be positive",
+];
+
+/// The rows of this file.
+pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
+    row("fault.add", -4, add)
+        .about("control", "7.2.0", "O(N), N the rules; then every request is compared with them")
+        .summary("Adds a rule: which requests, and what goes wrong with them.")
+        .help(&[
+            "FAULT.ADD <name> [<condition> ...] [SKIP <n>] [TIMES <n>] [PROB <p>] DO <action>",
+            "    Add a rule, which acts on requests that meet all conditions.",
+            "    Conditions: ON <command>, SCRIPT <sha1>, CONTAINS <text>, KEY <glob>, CHANNEL <glob>,",
+            "    ARG <index> <value>, CLIENT <id>, CLIENTNAME <glob>, LIB <glob>, RESULT OK|ERROR|NIL.",
+            "    Actions on the request: DROPREQUEST, DELAY <ms>, HOLD, ERROR <text>, CLOSE, DUPLICATE,",
+            "    NOSCRIPT, EXPIRE, ARG <index> ADD <n>, TIMESHIFT.",
+            "    Actions on the reply: DROPREPLY, DELAYREPLY <ms>, HOLDREPLY, REPLY NULL|OK|INT <n>|BULK <text>,",
+            "    CLOSEAFTER, TRUNCATE <bytes>. On messages: LOSEPUBLISH.",
+        ])
+        .syntax(
+            "name [ON command] [SCRIPT sha1 | CONTAINS text] [KEY key-glob] [CHANNEL channel-glob] [ARG index \
+             value] [CLIENT client-id | CLIENTNAME name-glob | LIB library-glob] [RESULT (OK | ERROR | NIL)] \
+             [SKIP matches] [TIMES hits] [PROB chance] DO (DROPREQUEST [CLOSEAFTER milliseconds] | DROPREPLY \
+             [CLOSEAFTER milliseconds] | DELAY milliseconds | DELAYREPLY milliseconds | HOLD | HOLDREPLY | \
+             ERROR error | REPLY (NULL | OK | INT integer | BULK bulk) | CLOSE | CLOSEAFTER | TRUNCATE bytes | \
+             DUPLICATE | LOSEPUBLISH | NOSCRIPT | EXPIRE | ARG changed-index ADD added | TIMESHIFT)",
+        )
+        .errors(ADD_ERRORS),
+    row("fault.clear", 1, clear)
+        .about("control", "7.2.0", "O(N), N the rules")
+        .summary("Removes all rules; what they hold goes on.")
+        .help(&["FAULT.CLEAR", "    Remove all rules. What they hold goes on. The number of rules."]),
+    row("fault.del", 2, del)
+        .about("control", "7.2.0", "O(N), N the rules")
+        .summary("Removes a rule; what it holds goes on.")
+        .help(&["FAULT.DEL <name>", "    Remove a rule. What it holds goes on. 1, or 0 when there is none."])
+        .syntax("name"),
+    row("fault.exempt", -1, exempt)
+        .about("control", "7.2.0", "O(log N), N the exempt clients")
+        .summary("Says whether rules see this client's requests.")
+        .help(&[
+            "FAULT.EXEMPT [ON|OFF]",
+            "    Rules do not see what this connection sends; partitions and restarts spare it.",
+        ])
+        .syntax("[ON | OFF]")
+        .errors(&["ERR syntax error"]),
+    row("fault.go", -2, go)
+        .about("control", "7.2.0", "O(N), N what the rule holds")
+        .summary("Lets go what a rule holds.")
+        .help(&[
+            "FAULT.GO <name> [COUNT <n>]",
+            "    Let go what the rule holds, the longest held first. The number of requests and replies.",
+        ])
+        .syntax("name [COUNT count]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR there is no rule 'name'",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, must be positive",
+        ]),
+    Row::help_command("fault.help", 1)
+        .flags(&[FLAGS])
+        .categories(&["control"])
+        .about("control", "7.2.0", "O(1)")
+        .summary("Explains these commands."),
+    row("fault.list", 1, list)
+        .about("control", "7.2.0", "O(N), N the rules")
+        .summary("Tells of each rule how often it has matched and acted.")
+        .help(&["FAULT.LIST", "    The rules, oldest first, with what came of them."]),
+    row("fault.seed", 2, seed)
+        .about("control", "7.2.0", "O(N), N the rules")
+        .summary("Sets the seed of the draws of PROB.")
+        .help(&["FAULT.SEED <n>", "    Begin the draws of all rules anew, from this seed."])
+        .syntax("seed")
+        .errors(&["ERR value is not an integer or out of range"]),
+];
+
+fn add(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.add_rule(&args[1], Args::new(args.from(2)))?;
+    reply.ok();
+    Ok(())
+}
+
+fn clear(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let removed = engine.remove_rules();
+    reply.integer(removed as i64);
+    Ok(())
+}
+
+fn del(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let removed = engine.remove_rule(&args[1]);
+    reply.integer(removed.into());
+    Ok(())
+}
+
+fn exempt(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let is_exempt = match args.len() {
+        1 => true,
+        2 if args.is(1, "on") => true,
+        2 if args.is(1, "off") => false,
+        _ => return Err(errors::SYNTAX),
+    };
+    engine.set_exempt(call.session, is_exempt);
+    reply.ok();
+    Ok(())
+}
+
+fn go(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let most = match args.len() {
+        2 => usize::MAX,
+        4 if args.is(2, "count") => {
+            let most = args.int_in(3, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?;
+            usize::try_from(most).unwrap_or(usize::MAX)
+        }
+        _ => return Err(errors::SYNTAX),
+    };
+    let unknown = || CommandError::new([b"ERR there is no rule '", quotable(&args[1]), b"'"].concat());
+    let rule = engine.faults.rules.find(&args[1]).ok_or_else(unknown)?.id;
+    let gone_on = engine.let_go(rule, most);
+    reply.integer(gone_on as i64);
+    Ok(())
+}
+
+fn list(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.array(engine.faults.rules.iter().len());
+    for rule in engine.faults.rules.iter() {
+        write(rule, engine.held_by(rule.id), reply);
+    }
+    Ok(())
+}
+
+fn write(rule: &Rule, held: usize, reply: &mut dyn Reply) {
+    reply.map(7);
+    for (name, text) in [("name", &rule.name), ("rule", &rule.text)] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(text);
+    }
+    let counts = rule.counts;
+    let numbers = [("matched", counts.matched), ("skipped", counts.skipped), ("hits", counts.hits)];
+    for (name, count) in numbers {
+        reply.bulk(name.as_bytes());
+        reply.integer(count as i64);
+    }
+    reply.bulk(b"left");
+    match rule.left() {
+        Some(left) => reply.integer(left as i64),
+        None => reply.null(),
+    }
+    reply.bulk(b"held");
+    reply.integer(held as i64);
+}
+
+fn seed(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let seed = args.int(1)?;
+    engine.faults.rules.set_seed(seed as u64);
+    reply.ok();
+    Ok(())
+}

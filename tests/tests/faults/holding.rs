@@ -1,0 +1,135 @@
+//! HOLD and HOLDREPLY: interleavings in the order that a test wants.
+
+use super::Scene;
+
+#[test]
+fn what_is_held_goes_on_when_told_the_longest_held_first() {
+    let mut scene = Scene::new();
+    let [one, two, three] = std::array::from_fn(|_| scene.client());
+    scene.add("gate ON append DO HOLD");
+    for (client, text) in [(one, "a"), (two, "b"), (three, "c")] {
+        scene.check(client, &format!("APPEND k {text}"), "");
+    }
+    scene.steer("AWAIT.HELD gate 3", ":1");
+    scene.steer("AWAIT.BLOCKED 0 EXACT", ":1");
+    scene.steer("FAULT.GO gate COUNT 2", ":2");
+    scene.steer("GET k", "$2 ab");
+    assert_eq!((scene.read(one), scene.read(two), scene.read(three)), (":1".into(), ":2".into(), "".into()));
+    scene.steer("FAULT.GO gate", ":1");
+    assert_eq!(scene.read(three), ":3");
+    scene.steer("FAULT.GO gate", ":0");
+    scene.steer("FAULT.GO nothing", "-ERR there is no rule 'nothing'");
+}
+
+#[test]
+fn what_a_removed_rule_holds_goes_on() {
+    for removal in ["FAULT.DEL gate", "FAULT.CLEAR"] {
+        let mut scene = Scene::new();
+        let [one, two] = [scene.client(), scene.client()];
+        scene.add("gate ON incr DO HOLD");
+        scene.check(one, "INCR n", "");
+        scene.check(two, "INCR n", "");
+        scene.steer(removal, ":1");
+        assert_eq!((scene.read(one), scene.read(two)), (":1".into(), ":2".into()), "{removal}");
+    }
+}
+
+#[test]
+fn a_test_waits_until_a_rule_holds_or_has_acted() {
+    let mut scene = Scene::new();
+    let [client, watcher, other] = std::array::from_fn(|_| scene.client());
+    scene.check(watcher, "AWAIT.HELD gate 1", "");
+    scene.check(other, "AWAIT.FAULT refuse 2", "");
+    scene.add("gate ON incr DO HOLDREPLY");
+    scene.add("refuse ON get DO ERROR no");
+    scene.check(client, "INCR n", "");
+    assert_eq!(scene.read(watcher), ":1");
+    scene.steer("FAULT.GO gate", ":1");
+    assert_eq!(scene.read(client), ":1");
+    scene.check(client, "GET n", "-no");
+    assert_eq!(scene.read(other), "");
+    scene.check(client, "GET n", "-no");
+    assert_eq!(scene.read(other), ":1");
+    scene.check(watcher, "AWAIT.HELD gate 1 LIMIT 10", "");
+    scene.pass(11);
+    assert_eq!(scene.read(watcher), "$-1");
+}
+
+#[test]
+fn a_held_client_is_not_unblocked_and_can_be_killed() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("gate ON incr DO HOLD");
+    scene.check(client, "INCR n", "");
+    scene.steer(&format!("CLIENT UNBLOCK {client}"), ":0");
+    scene.steer(&format!("CLIENT KILL ID {client}"), ":1");
+    assert!(!scene.server.is_connected(client));
+    scene.steer("FAULT.GO gate", ":0");
+    scene.steer("EXISTS n", ":0");
+}
+
+#[test]
+fn a_held_unlock_lets_the_next_wait_and_its_lease_run_out() {
+    let mut scene = Scene::new();
+    let [holder, waiter] = [scene.client(), scene.client()];
+    assert!(scene.ask(holder, "LOCK.ACQUIRE lock a PX 1000").contains("token"));
+    scene.check(waiter, "LOCK.ACQUIRE lock b PX 1000 BLOCK 0", "");
+    scene.add("late ON lock.release DO HOLD");
+    scene.check(holder, "LOCK.RELEASE lock a", "");
+    scene.advance(1000);
+    assert!(scene.read(waiter).contains("token"));
+    scene.steer("FAULT.GO late", ":1");
+    assert!(scene.read(holder).starts_with("-LOCKLOST"));
+}
+
+#[test]
+fn a_held_request_runs_in_its_database_and_transaction() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("gate ON exec DO HOLD");
+    for (line, reply) in
+        [("SELECT 3", "+OK"), ("WATCH w", "+OK"), ("MULTI", "+OK"), ("SET k v", "+QUEUED"), ("EXEC", "")]
+    {
+        scene.check(client, line, reply);
+    }
+    scene.steer("FAULT.GO gate", ":1");
+    assert_eq!(scene.read(client), "*1 +OK");
+    scene.check(client, "WATCH k", "+OK");
+    scene.check(client, "MULTI", "+OK");
+    scene.check(client, "EXEC", "");
+    scene.steer("SELECT 3", "+OK");
+    scene.steer("SET k other", "+OK");
+    scene.steer("FAULT.GO gate", ":1");
+    assert_eq!(scene.read(client), "*-1");
+}
+
+#[test]
+fn what_is_held_counts_in_the_memory_of_its_client() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("gate ON set DO HOLD");
+    let memory = |scene: &mut Scene| {
+        let list = scene.ask(scene.steer, &format!("CLIENT LIST ID {client}"));
+        let field = list.split(' ').find_map(|word| word.strip_prefix("tot-mem=")).map(str::to_owned);
+        field.and_then(|bytes| bytes.parse::<usize>().ok()).expect("it is listed")
+    };
+    let before = memory(&mut scene);
+    scene.server.send(client, &format!("SET k {}", "x".repeat(1 << 20)));
+    assert!(memory(&mut scene) >= before + (1 << 20));
+    scene.steer("FAULT.GO gate", ":1");
+    assert!(memory(&mut scene) < before + (1 << 19));
+}
+
+#[test]
+fn a_reset_lets_go_what_is_held() {
+    let mut scene = Scene::new();
+    let [request, reply] = [scene.client(), scene.client()];
+    scene.add("request ON incr DO HOLD");
+    scene.add("reply ON append DO HOLDREPLY");
+    scene.check(request, "INCR n", "");
+    scene.check(reply, "APPEND k v", "");
+    scene.steer("CONTROL.RESET KEEPCLIENTS", "+OK");
+    assert_eq!((scene.read(request), scene.read(reply)), (":1".into(), ":1".into()));
+    scene.steer("FAULT.LIST", "*0");
+    scene.steer("DBSIZE", ":0");
+}

@@ -1,0 +1,117 @@
+//! Frozen clients and partitions.
+
+use super::Scene;
+
+#[test]
+fn a_frozen_client_is_read_nothing_from_and_written_nothing_to() {
+    let mut scene = Scene::new();
+    let [client, other] = [scene.client(), scene.client()];
+    scene.server.ask(client, "SUBSCRIBE c");
+    scene.steer(&format!("FAULT.FREEZECLIENT {client} FOREVER"), ":1");
+    scene.server.send(client, "UNSUBSCRIBE c");
+    scene.check(other, "PUBLISH c hello", ":1");
+    assert_eq!(scene.read(client), "");
+    scene.steer(&format!("FAULT.THAWCLIENT {client}"), ":1");
+    assert_eq!(scene.read(client), "*3 $7 message $1 c $5 hello *3 $11 unsubscribe $1 c :0");
+    scene.steer(&format!("FAULT.THAWCLIENT {client}"), ":0");
+}
+
+#[test]
+fn a_client_is_frozen_for_a_while_and_its_lease_runs_out() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    assert!(scene.ask(client, "LOCK.ACQUIRE lock me PX 1000").contains("token"));
+    scene.check(client, "CLIENT SETNAME worker-1", "+OK");
+    scene.steer("FAULT.FREEZECLIENT NAME worker-* 1500", ":1");
+    scene.server.send(client, "LOCK.RELEASE lock me");
+    scene.advance(1499);
+    assert_eq!(scene.read(client), "");
+    scene.steer("EXISTS lock", ":0");
+    scene.advance(1);
+    assert!(scene.read(client).starts_with("-LOCKLOST"));
+}
+
+#[test]
+fn a_partition_holds_one_direction_or_both_and_heals() {
+    for (direction, runs, answers) in [("IN", false, false), ("OUT", true, false), ("BOTH", false, false)] {
+        let mut scene = Scene::new();
+        let client = scene.client();
+        scene.steer(&format!("FAULT.PARTITION ALL {direction}"), ":1");
+        scene.check(client, "SET k v", "");
+        scene.steer("EXISTS k", if runs { ":1" } else { ":0" });
+        assert_eq!(!scene.read(client).is_empty(), answers);
+        scene.steer("FAULT.HEAL", ":1");
+        assert_eq!(scene.read(client), "+OK", "{direction}");
+        scene.steer("EXISTS k", ":1");
+    }
+}
+
+#[test]
+fn a_partition_holds_new_connections_and_spares_who_asks_and_who_is_exempt() {
+    let mut scene = Scene::new();
+    let exempt = scene.client();
+    scene.check(exempt, "FAULT.EXEMPT ON", "+OK");
+    scene.steer("FAULT.PARTITION ALL", ":0");
+    let new = scene.client();
+    scene.check(new, "PING", "");
+    scene.check(exempt, "PING", "+PONG");
+    scene.check(exempt, "FAULT.EXEMPT OFF", "");
+    scene.check(exempt, "PING", "");
+    scene.steer("FAULT.HEAL", ":1");
+    assert_eq!((scene.read(new), scene.read(exempt)), ("+PONG".into(), "+OK +PONG".into()));
+}
+
+#[test]
+fn clients_are_cut_off_by_name_and_by_library() {
+    let mut scene = Scene::new();
+    let [named, library, other] = std::array::from_fn(|_| scene.client());
+    scene.check(library, "CLIENT SETINFO LIB-NAME redisson", "+OK");
+    scene.steer("FAULT.PARTITION NAME pool-*", ":0");
+    scene.steer("FAULT.PARTITION LIB redisson", ":1");
+    // Its name reaches the server; from then on nothing does.
+    scene.check(named, "CLIENT SETNAME pool-7", "");
+    scene.check(named, "PING", "");
+    scene.check(library, "PING", "");
+    scene.check(other, "PING", "+PONG");
+    scene.steer("FAULT.HEAL", ":2");
+    assert_eq!((scene.read(named), scene.read(library)), ("+OK +PONG".into(), "+PONG".into()));
+}
+
+#[test]
+fn the_close_of_a_client_that_is_cut_off_is_not_known() {
+    let mut scene = Scene::new();
+    let [waiter, other] = [scene.client(), scene.client()];
+    scene.check(waiter, "BLPOP q 0", "");
+    scene.steer(&format!("FAULT.FREEZECLIENT {waiter} FOREVER"), ":1");
+    scene.server.close(waiter);
+    scene.server.notice();
+    scene.check(other, "RPUSH q v", ":1");
+    scene.check(other, "LLEN q", ":0");
+    scene.steer(&format!("FAULT.THAWCLIENT {waiter}"), ":1");
+    scene.server.notice();
+    assert!(!scene.server.is_connected(waiter));
+}
+
+#[test]
+fn wrong_groups_are_refused() {
+    let mut scene = Scene::new();
+    for line in [
+        "FAULT.PARTITION 7",
+        "FAULT.PARTITION NAME",
+        "FAULT.PARTITION ALL SIDEWAYS",
+        "FAULT.PARTITION ALL IN OUT",
+        "FAULT.FREEZECLIENT ALL FOREVER",
+        "FAULT.FREEZECLIENT NAME x",
+        "FAULT.FREEZECLIENT NAME x 1 2",
+        "FAULT.FREEZECLIENT -1 FOREVER",
+        "FAULT.THAWCLIENT ALL",
+        "FAULT.THAWCLIENT 7 FOREVER",
+    ] {
+        let arity = scene.ask(scene.steer, line);
+        assert!(arity == "-ERR syntax error" || arity.contains("wrong number"), "{line}: {arity}");
+    }
+    scene.steer("FAULT.FREEZECLIENT 99 soon", "-ERR value is not an integer or out of range");
+    scene.steer("FAULT.FREEZECLIENT 99 -1", "-ERR value is out of range, must be positive");
+    scene.steer("FAULT.FREEZECLIENT 99 5", ":0");
+    scene.steer("FAULT.HEAL", ":0");
+}

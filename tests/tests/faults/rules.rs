@@ -1,0 +1,178 @@
+//! Which requests a rule matches, and how often it acts.
+
+use super::Scene;
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+
+#[test]
+fn a_rule_matches_when_all_that_it_names_does() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.check(client, "CLIENT SETNAME worker-1", "+OK");
+    scene.check(client, "CLIENT SETINFO LIB-NAME redisson", "+OK");
+    let sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+    for (rule, hit, miss) in [
+        ("ON Set".to_owned(), "SET k v", "GET k"),
+        ("ON client".to_owned(), "CLIENT GETNAME", "PING"),
+        ("ON client|id".to_owned(), "CLIENT ID", "CLIENT GETNAME"),
+        ("KEY lock:*".to_owned(), "MGET a lock:b", "MGET a b"),
+        ("KEY k".to_owned(), "EVAL \"return 1\" 1 k", "EVAL \"return 1\" 0 k"),
+        (format!("SCRIPT {sha}"), "EVAL \"return 1\" 0", "EVAL \"return 2\" 0"),
+        ("CONTAINS hset".to_owned(), "EVAL \"return 'hset'\" 0", "EVAL \"return 'set'\" 0"),
+        ("CHANNEL c*".to_owned(), "PUBLISH channel m", "PUBLISH other channel"),
+        ("ARG 2 v".to_owned(), "SET k v", "SET v k"),
+        (format!("CLIENT {client}"), "PING", ""),
+        ("CLIENTNAME worker-?".to_owned(), "PING", ""),
+        ("LIB redis*".to_owned(), "PING", ""),
+        ("ON set KEY k ARG 2 v CLIENTNAME w*".to_owned(), "SET k v", "SET k w"),
+    ] {
+        scene.add(&format!("rule {rule} DO ERROR hit"));
+        if miss.is_empty() {
+            scene.steer("PING", "+PONG");
+        } else {
+            assert_ne!(scene.ask(client, miss), "-hit", "{rule}");
+        }
+        scene.check(client, hit, "-hit");
+        assert_eq!(scene.field("rule", "matched"), ":1", "{rule}");
+        scene.steer("FAULT.DEL rule", ":1");
+    }
+}
+
+#[test]
+fn skip_lets_through_and_times_ends() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("rule ON ping SKIP 2 TIMES 2 DO ERROR hit");
+    let answers: Vec<String> = (0..6).map(|_| scene.ask(client, "PING")).collect();
+    assert_eq!(answers, ["+PONG", "+PONG", "-hit", "-hit", "+PONG", "+PONG"]);
+    scene.steer(
+        "FAULT.LIST",
+        "*1 *14 $4 name $4 rule $4 rule $35 ON ping SKIP 2 TIMES 2 DO ERROR hit $7 matched :4 $7 skipped :2 \
+         $4 hits :2 $4 left :0 $4 held :0",
+    );
+    scene.add("endless ON ping DO ERROR hit");
+    assert_eq!(scene.field("endless", "left"), "$-1");
+}
+
+/// What a client is answered to so many PINGs.
+fn drawn(seed: u64, rules: &[&str], reseed: Option<u64>) -> String {
+    let mut server = Simulation::new(Config::default(), seed);
+    let [steer, client] = [server.connect(), server.connect()];
+    for rule in rules {
+        assert_eq!(server.ask(steer, &format!("FAULT.ADD {rule}")), "+OK\r\n");
+    }
+    if let Some(seed) = reseed {
+        assert_eq!(server.ask(steer, &format!("FAULT.SEED {seed}")), "+OK\r\n");
+    }
+    (0..64).map(|_| if server.ask(client, "PING") == "-hit\r\n" { 'x' } else { '.' }).collect()
+}
+
+#[test]
+fn draws_come_from_the_seed_and_the_name_alone() {
+    let rule = "a ON ping PROB 0.5 DO ERROR hit";
+    let alone = drawn(7, &[rule], None);
+    assert!(alone.contains('x') && alone.contains('.'));
+    assert_eq!(alone, drawn(7, &["z ON get PROB 0.5 DO ERROR hit", rule], None));
+    assert_ne!(alone, drawn(8, &[rule], None));
+    assert_ne!(alone, drawn(7, &["b ON ping PROB 0.5 DO ERROR hit"], None));
+    assert_eq!(alone, drawn(8, &[rule], Some(7)));
+    assert_eq!(drawn(7, &["a ON ping PROB 0 DO ERROR hit"], None), ".".repeat(64));
+    assert_eq!(drawn(7, &["a ON ping PROB 1 DO ERROR hit"], None), "x".repeat(64));
+}
+
+#[test]
+fn the_first_rule_that_takes_a_request_acts_alone() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("old ON ping TIMES 1 DO ERROR old");
+    scene.add("new ON ping DO ERROR new");
+    scene.check(client, "PING", "-old");
+    scene.check(client, "PING", "-new");
+    assert_eq!((scene.field("old", "matched"), scene.field("new", "matched")), (":1".into(), ":1".into()));
+}
+
+#[test]
+fn exempt_clients_and_commands_that_control_are_not_seen() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("all DO ERROR hit");
+    assert!(scene.ask(client, "CLOCK.INFO").contains("manual"));
+    scene.check(client, "FAULT.EXEMPT", "+OK");
+    scene.check(client, "PING", "+PONG");
+    scene.check(client, "FAULT.EXEMPT OFF", "+OK");
+    scene.check(client, "PING", "-hit");
+    scene.check(client, "FAULT.EXEMPT MAYBE", "-ERR syntax error");
+}
+
+#[test]
+fn what_a_script_calls_is_not_seen() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    scene.add("sets ON set DO ERROR hit");
+    scene.check(client, "EVAL \"return redis.call('set', 'k', 'v')\" 0", "+OK");
+    scene.check(client, "SET k v", "-hit");
+}
+
+#[test]
+fn wrong_rules_are_refused_and_change_nothing() {
+    let mut scene = Scene::new();
+    scene.add("there DO HOLD");
+    let sha = "012345678901234567890123456789012345678x";
+    for (rule, error) in [
+        ("x ON", "syntax error"),
+        ("x ON nosuch DO HOLD", "unknown command 'nosuch'"),
+        ("x ON get ON set DO HOLD", "a condition is named twice"),
+        ("x CLIENT 1 LIB x DO HOLD", "a condition is named twice"),
+        (&format!("x SCRIPT {sha} DO HOLD"), "a script is named by the 40 digits of its SHA-1"),
+        ("x SCRIPT abc DO HOLD", "a script is named by the 40 digits of its SHA-1"),
+        ("x ON get KEY k", "a rule ends with DO and an action"),
+        ("x ON get DO", "a rule ends with DO and an action"),
+        ("x WHEN get DO HOLD", "syntax error"),
+        ("x DO EXPLODE", "syntax error"),
+        ("x DO HOLD IT", "syntax error"),
+        ("x DO DELAY soon", "value is not an integer or out of range"),
+        ("x DO DELAY -1", "value is out of range, must be positive"),
+        ("x DO TRUNCATE -1", "value is out of range, must be positive"),
+        ("x TIMES 0 DO HOLD", "value is out of range, must be positive"),
+        ("x ARG 0 get DO HOLD", "value is out of range, must be positive"),
+        ("x PROB 1.5 DO HOLD", "PROB is a number from 0 to 1"),
+        ("x PROB nan DO HOLD", "PROB is a number from 0 to 1"),
+        ("x RESULT MAYBE DO HOLDREPLY", "syntax error"),
+        (
+            "x RESULT OK DO HOLD",
+            "RESULT goes with actions on the reply only: this one acts before there is one",
+        ),
+        ("x DO ARG 1 5", "syntax error"),
+        ("x DO REPLY 5", "syntax error"),
+        ("there DO HOLD", "there is a rule 'there' already"),
+    ] {
+        let answer = scene.ask(scene.steer, &format!("FAULT.ADD {rule}"));
+        assert!(answer == format!("-ERR {error}") || answer.contains("wrong number"), "{rule}: {answer}");
+    }
+    scene.steer("FAULT.CLEAR", ":1");
+    scene.steer("FAULT.SEED x", "-ERR value is not an integer or out of range");
+    scene.steer("FAULT.DEL there", ":0");
+}
+
+#[test]
+fn there_is_a_bound_to_rules() {
+    let mut scene = Scene::new();
+    for number in 0..1000 {
+        scene.add(&format!("{number} ON get KEY {number} DO HOLD"));
+    }
+    scene.steer("FAULT.ADD more ON get DO HOLD", "-ERR there can be no more than 1000 rules");
+    scene.steer("FAULT.CLEAR", ":1000");
+}
+
+#[test]
+fn a_server_without_control_has_no_faults() {
+    let mut config = Config::default();
+    config.control = false;
+    let mut server = Simulation::new(config, 7);
+    let client = server.connect();
+    assert!(server.ask(client, "FAULT.ADD x DO HOLD").starts_with("-ERR unknown command"));
+    let mut server = Simulation::new(Config::default(), 7);
+    let client = server.connect();
+    server.ask(client, "MULTI");
+    assert_eq!(server.ask(client, "FAULT.LIST"), "-ERR Command not allowed inside a transaction\r\n");
+}

@@ -1,0 +1,221 @@
+//! The same over sockets, with one thread and with several: what is lost, frozen, held and cut off on real connections.
+
+use lockwheel::{Server, Time};
+use lockwheel_tests::client::{Client, encode};
+
+const THREADS: [usize; 3] = [1, 2, 4];
+
+/// A server whose clock stands still, who steers it, and some clients, which are spread over its threads.
+fn scene<const N: usize>(threads: usize) -> (Server, Client, [Client; N]) {
+    let server = Server::builder().port(0).seed(7).threads(threads).time(Time::Manual).start();
+    let server = server.expect("loopback has a free port");
+    let steer = Client::connect(server.addr());
+    let mut clients = std::array::from_fn(|_| Client::connect(server.addr()));
+    clients.iter_mut().for_each(|client| check(client, "PING", "+PONG"));
+    (server, steer, clients)
+}
+
+#[track_caller]
+fn check(client: &mut Client, line: &str, expected: &str) {
+    assert_eq!(client.line(line).to_string(), expected, "{line}");
+}
+
+/// Every thread has had much time to do what it should not do.
+fn let_others_run(server: &Server) {
+    let mut clients: Vec<Client> = (0..4).map(|_| Client::connect(server.addr())).collect();
+    for client in &mut clients {
+        check(client, "FAULT.EXEMPT", "+OK");
+    }
+    // A partition holds a new connection: who is exempt already answers.
+    for _ in 0..20 {
+        clients.iter_mut().for_each(|client| check(client, "PING", "+PONG"));
+    }
+}
+
+#[test]
+fn a_black_hole_reads_and_forgets_until_its_client_closes_it() {
+    for threads in THREADS {
+        let (server, mut steer, [mut client, mut other]) = scene(threads);
+        check(&mut steer, "FAULT.ADD lost ON set DO DROPREQUEST", "+OK");
+        client
+            .send_raw(&[encode(&["PING"]), encode(&["SET", "k", "v"]), encode(&["SET", "l", "v"])].concat());
+        assert_eq!(client.read_reply().to_string(), "+PONG");
+        check(&mut steer, "AWAIT.FAULT lost 1", ":1");
+        // More than a socket's buffers hold: it is read.
+        let much = encode(&[b"SET".to_vec(), b"m".to_vec(), vec![b'x'; 1 << 20]]);
+        for _ in 0..16 {
+            client.send_raw(&much);
+        }
+        let_others_run(&server);
+        check(&mut other, "EXISTS k l m", ":0");
+        check(&mut steer, "AWAIT.CLIENTS 3 EXACT", ":1");
+        drop(client);
+        check(&mut steer, "AWAIT.CLIENTS 2 EXACT", ":1");
+        check(&mut steer, "FAULT.DEL lost", ":1");
+    }
+}
+
+#[test]
+fn a_lost_reply_is_never_sent_and_the_connection_is_cut_later() {
+    for threads in THREADS {
+        let (server, mut steer, [mut client]) = scene(threads);
+        check(&mut steer, "FAULT.ADD lost ON set DO DROPREPLY CLOSEAFTER 1000", "+OK");
+        client.send_raw(&[encode(&["PING"]), encode(&["SET", "k", "v"]), encode(&["PING"])].concat());
+        check(&mut steer, "AWAIT.FAULT lost 1", ":1");
+        check(&mut steer, "EXISTS k", ":1");
+        let_others_run(&server);
+        steer.line("CLOCK.ADVANCE 1000");
+        assert_eq!(client.read_to_close(), b"+PONG\r\n");
+    }
+}
+
+#[test]
+fn connections_are_cut_before_and_after_and_within_an_answer() {
+    for (action, sent, is_set) in [
+        ("CLOSE", &b"+PONG\r\n"[..], ":0"),
+        ("CLOSEAFTER", b"+PONG\r\n", ":1"),
+        ("TRUNCATE 3", b"+PONG\r\n+OK", ":1"),
+    ] {
+        let (_server, mut steer, [mut client]) = scene(2);
+        check(&mut steer, &format!("FAULT.ADD cut ON set DO {action}"), "+OK");
+        client.send_raw(&[encode(&["PING"]), encode(&["SET", "k", "v"]), encode(&["PING"])].concat());
+        assert_eq!(client.read_to_close(), sent, "{action}");
+        check(&mut steer, "EXISTS k", is_set);
+    }
+}
+
+#[test]
+fn held_requests_and_replies_of_all_threads_go_on_in_order() {
+    for threads in THREADS {
+        for action in ["HOLD", "HOLDREPLY"] {
+            let (_server, mut steer, mut clients) = scene::<8>(threads);
+            check(&mut steer, &format!("FAULT.ADD gate ON append DO {action}"), "+OK");
+            for (number, client) in clients.iter_mut().enumerate() {
+                client.send_raw(&[encode(&["APPEND", "k", "x"]), encode(&["PING"])].concat());
+                check(&mut steer, &format!("AWAIT.HELD gate {}", number + 1), ":1");
+            }
+            check(&mut steer, "STRLEN k", if action == "HOLD" { ":0" } else { ":8" });
+            check(&mut steer, "FAULT.GO gate", ":8");
+            for (number, client) in clients.iter_mut().enumerate() {
+                assert_eq!(client.read_reply().to_string(), format!(":{}", number + 1), "{action}");
+                assert_eq!(client.read_reply().to_string(), "+PONG");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_that_was_on_its_way_arrives_after_its_client_has_closed() {
+    for threads in THREADS {
+        let (_server, mut steer, [mut client]) = scene(threads);
+        check(&mut steer, "FAULT.ADD slow ON set DO DELAY 500", "+OK");
+        client.send_line("SET k late");
+        check(&mut steer, "AWAIT.HELD slow 1", ":1");
+        drop(client);
+        check(&mut steer, "AWAIT.CLIENTS 1 EXACT", ":1");
+        steer.line("CLOCK.ADVANCE 499");
+        check(&mut steer, "EXISTS k", ":0");
+        steer.line("CLOCK.ADVANCE 1");
+        check(&mut steer, "GET k", "\"late\"");
+    }
+}
+
+#[test]
+fn a_frozen_client_is_read_and_written_to_when_it_has_thawed() {
+    for threads in THREADS {
+        let (server, mut steer, [mut client, mut listener]) = scene(threads);
+        let ids = [&mut client, &mut listener].map(|one| one.line("CLIENT ID").to_string());
+        listener.line("SUBSCRIBE c");
+        for id in &ids {
+            check(&mut steer, &format!("FAULT.FREEZECLIENT {} 5000", &id[1..]), ":1");
+        }
+        client.send_line("SET k v");
+        check(&mut steer, "PUBLISH c hello", ":1");
+        let_others_run(&server);
+        check(&mut steer, "EXISTS k", ":0");
+        steer.line("CLOCK.ADVANCE 5000");
+        assert_eq!(client.read_reply().to_string(), "+OK");
+        assert!(listener.read_push().to_string().contains("hello"));
+        check(&mut client, "GET k", "\"v\"");
+    }
+}
+
+#[test]
+fn a_partition_holds_old_and_new_connections_until_it_heals() {
+    for threads in THREADS {
+        let (server, mut steer, [mut old, mut exempt]) = scene(threads);
+        check(&mut exempt, "FAULT.EXEMPT", "+OK");
+        check(&mut steer, "FAULT.PARTITION ALL", ":1");
+        let mut new = Client::connect(server.addr());
+        new.send_line("SET new v");
+        old.send_line("SET old v");
+        for _ in 0..50 {
+            check(&mut exempt, "EXISTS old new", ":0");
+            check(&mut steer, "PING", "+PONG");
+        }
+        // A client that gives up meanwhile is noticed when the partition has healed.
+        let gone = Client::connect(server.addr());
+        check(&mut steer, "AWAIT.CLIENTS 5 EXACT", ":1");
+        drop(gone);
+        check(&mut steer, "FAULT.HEAL", ":1");
+        for client in [&mut old, &mut new] {
+            assert_eq!(client.read_reply().to_string(), "+OK");
+        }
+        check(&mut steer, "AWAIT.CLIENTS 4 EXACT", ":1");
+        check(&mut exempt, "EXISTS old new", ":2");
+    }
+}
+
+#[test]
+fn answers_that_are_cut_off_are_sent_when_the_partition_has_healed() {
+    for threads in THREADS {
+        let (_server, mut steer, [mut client]) = scene(threads);
+        let long = "x".repeat(1 << 20);
+        check(&mut client, &format!("SET long {long}"), "+OK");
+        check(&mut steer, "FAULT.PARTITION ALL OUT", ":1");
+        for _ in 0..8 {
+            client.send_line("GET long");
+        }
+        client.send_line("INCR n");
+        check(&mut steer, "AWAIT.KEY n EXISTS", ":1");
+        check(&mut steer, "FAULT.HEAL", ":1");
+        for _ in 0..8 {
+            assert_eq!(client.read_reply().as_bytes(), Some(long.as_bytes()));
+        }
+        assert_eq!(client.read_reply().to_string(), ":1");
+    }
+}
+
+#[test]
+fn a_restart_cuts_connections_and_lets_nobody_in_while_it_is_down() {
+    for threads in THREADS {
+        let (server, mut steer, [mut client]) = scene(threads);
+        check(&mut client, "SET k v", "+OK");
+        check(&mut steer, "FAULT.RESTART DOWN 100", "+OK");
+        assert_eq!(client.read_to_close(), b"");
+        for _ in 0..3 {
+            assert_eq!(Client::connect(server.addr()).read_to_close(), b"");
+        }
+        steer.line("CLOCK.ADVANCE 100");
+        let mut late = Client::connect(server.addr());
+        check(&mut late, "EXISTS k", ":0");
+    }
+}
+
+#[test]
+fn a_fail_over_cuts_who_waits_and_who_is_held() {
+    for threads in THREADS {
+        let (_server, mut steer, [mut waiter, mut held]) = scene(threads);
+        check(&mut steer, "FAULT.LAG", "+OK");
+        check(&mut steer, "SET k v", "+OK");
+        check(&mut steer, "FAULT.ADD gate ON get DO HOLD", "+OK");
+        waiter.send_line("BLPOP q 0");
+        held.send_line("GET k");
+        check(&mut steer, "AWAIT.BLOCKED 1", ":1");
+        check(&mut steer, "AWAIT.HELD gate 1", ":1");
+        check(&mut steer, "FAULT.FAILOVER", "+OK");
+        assert_eq!((waiter.read_to_close(), held.read_to_close()), (vec![], vec![]));
+        check(&mut steer, "AWAIT.BLOCKED 0 EXACT", ":1");
+        check(&mut steer, "EXISTS k", ":0");
+    }
+}
