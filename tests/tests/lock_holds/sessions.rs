@@ -179,3 +179,28 @@ fn while_time_runs_a_session_s_lease_is_renewed_in_time() {
         assert_eq!(server.ask(other, "LOCK.ACQUIRE l b"), "$-1\r\n");
     }
 }
+
+/// Leases of connections are renewed for ever: a turn of any length comes to its end, and so do turns to deadlines.
+#[test]
+fn a_turn_of_any_length_comes_to_its_end() {
+    let (mut server, main) = server();
+    let holder = server.connect();
+    for line in ["LOCK.ACQUIRE l a SESSION PX 100", "SEM.INIT s 3", "SEM.ACQUIRE s a IDS SESSION PX 300"] {
+        server.ask(holder, line);
+    }
+    let fired = |turned: &str| -> u64 {
+        let (_, rest) = turned.split_once("fired\r\n:").expect("how many have fired");
+        rest.split_once("\r\n").and_then(|(count, _)| count.parse().ok()).expect("a number")
+    };
+    server.ask(main, "SET k v PX 5000000000000");
+    let turned = server.ask(main, "CLOCK.ADVANCE 4000000000000000");
+    assert!((65_537..66_000).contains(&fired(&turned)), "{turned}");
+    assert_eq!(server.ask(main, "PTTL l"), ":100\r\n");
+    assert_eq!(server.ask(main, "EXISTS k"), ":0\r\n");
+    let turned = server.ask(main, "CLOCK.NEXT COUNT 9223372036854775807");
+    assert!((65_536..66_000).contains(&fired(&turned)), "{turned}");
+    assert!(server.ask(main, "SEM.INFO s").contains("$4\r\nleft\r\n:2\r\n"));
+    close(&mut server, holder);
+    assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
+    assert_eq!(server.ask(main, "GET s"), "$1\r\n3\r\n");
+}

@@ -113,12 +113,17 @@ impl Left {
     }
 }
 
+/// How often a turn renews leases of connections one after the other: they are renewed for ever, and a turn may be long.
+const MOST_RENEWALS: u64 = 65_536;
+
 /// A turn of both clocks on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.
 #[derive(Debug)]
 pub struct ClockTurn {
     pub(super) left: Left,
     pub(super) waiters: RedissonWaiters,
     fired: u64,
+    /// How many of these were renewals, since it last leapt over those to come.
+    renewals: u64,
     /// What fired, in order; `None` when nobody wants to know.
     what: Option<Vec<OwnedFired>>,
     settle: Option<Settle>,
@@ -141,6 +146,7 @@ impl ClockTurn {
             left,
             waiters: RedissonWaiters::default(),
             fired: 0,
+            renewals: 0,
             what: None,
             settle: None,
             limit_at_us: None,
@@ -184,9 +190,19 @@ impl ClockTurn {
     /// Something is firing.
     pub(super) fn see(&mut self, fired: Fired<'_>) {
         self.fired += 1;
+        self.renewals += u64::from(matches!(fired, Fired::Renewal(_)));
         if let Some(what) = &mut self.what {
             what.push(fired.own());
         }
+    }
+
+    /// Whether it has renewed so often that it leaps over the renewals to come; then it counts them anew.
+    pub(super) fn leaps(&mut self) -> bool {
+        let leaps = self.renewals >= MOST_RENEWALS;
+        if leaps {
+            self.renewals = 0;
+        }
+        leaps
     }
 
     /// The turn has begun, at `now_us` of the system's monotonic clock; or it had already.

@@ -27,6 +27,15 @@ impl Engine {
         }
     }
 
+    /// Renews the leases of all clients at once so that they need no renewal for so many milliseconds.
+    #[cold]
+    pub(super) fn renew_leases_for(&mut self, ms: u64) {
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+        for client in sessions::renew_all(&mut self.keyspace, ms, self.time.now) {
+            self.set_lease_timer(client);
+        }
+    }
+
     /// Nothing is leased any more.
     pub(super) fn forget_leases(&mut self) {
         self.sessions.take_leaving();

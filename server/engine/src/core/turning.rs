@@ -57,6 +57,13 @@ impl Engine {
             turn.left.spend(in_us);
             let wakes = self.sessions.wakes();
             next = self.fire_instant(turn, due, in_us);
+            if turn.leaps() {
+                match turn.left {
+                    Left::Us(us) => self.renew_leases_for(us / 1000),
+                    Left::Instants(_) => return TurnProgress::Done,
+                }
+                next = self.earliest_in_us();
+            }
             if turn.settles() && self.sessions.wakes() != wakes {
                 // Firing may have taken long.
                 let now_us = self.system_now().monotonic_us;

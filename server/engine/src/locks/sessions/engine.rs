@@ -20,14 +20,24 @@ pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, now: Now) {
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
         && due_ms <= now.monotonic_ms()
     {
-        renew(&mut tx, id);
+        renew(&mut tx, id, 0);
     }
 }
 
-fn renew(tx: &mut Tx<'_>, id: u64) {
-    let Some(lease) = leases(tx).get(id).cloned() else { return };
+/// Renews all leases as if it were so many milliseconds later; the connections that have some. O(n log n).
+pub(crate) fn renew_all(keyspace: &mut Keyspace, later_ms: i64, now: Now) -> Vec<u64> {
+    let mut tx = keyspace.tx(0, now);
+    for id in leases(&tx).ids() {
+        renew(&mut tx, id, later_ms);
+    }
+    leases(&tx).sessions()
+}
+
+fn renew(tx: &mut Tx<'_>, id: u64, later_ms: i64) {
+    let Some(mut lease) = leases(tx).get(id).cloned() else { return };
     tx.select(lease.db);
-    let now_ms = tx.now().monotonic_ms();
+    let now_ms = tx.now().monotonic_ms().saturating_add(later_ms);
+    lease.lease_ms = lease.lease_ms.saturating_add(later_ms);
     let is_held = (lease.kind.renew)(tx, id, &lease);
     with_leases(tx, |leases| match is_held {
         true => leases.renewed(id, now_ms),

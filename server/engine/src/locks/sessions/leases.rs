@@ -96,6 +96,16 @@ impl SessionLeases {
         self.by_session.get(&session)?.first().copied()
     }
 
+    /// All leases, in the order in which they were taken.
+    pub(super) fn ids(&self) -> Vec<u64> {
+        self.leases.keys().copied().collect()
+    }
+
+    /// The connections that have leases.
+    pub(super) fn sessions(&self) -> Vec<u64> {
+        self.by_session.keys().copied().collect()
+    }
+
     /// The leases of a connection, in the order in which they were taken. O(n log n).
     pub(super) fn of(&self, session: u64) -> Vec<u64> {
         let mut ids: Vec<u64> =
