@@ -8,22 +8,31 @@
 """
 
 from . import aio
+from ._asked import Duration
+from ._asked.clock import Info, Turn
+from ._asked.faults import Action, Clients, Rule
+from ._await import Await
 from ._binary import NoBinaryError
+from ._clock import Clock
 from ._errors import AwaitTimeoutError, LockwheelError, ServerError, StartError
-from ._requests import Duration, Info, Turn
+from ._faults import Faults
 from ._resp import Argument, Reply
-from ._server import Await, Clock, Server
+from ._server import Server
 
 __all__ = [
+    "Action",
     "Argument",
     "Await",
     "AwaitTimeoutError",
+    "Clients",
     "Clock",
     "Duration",
+    "Faults",
     "Info",
     "LockwheelError",
     "NoBinaryError",
     "Reply",
+    "Rule",
     "Server",
     "ServerError",
     "StartError",

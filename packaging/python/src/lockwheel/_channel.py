@@ -19,15 +19,17 @@ Talk = Generator[Optional[bytes], Optional[bytes], T]
 class Channel:
     """One end of a connection."""
 
-    def __init__(self, context: Optional[ssl.SSLContext], password: str) -> None:
+    def __init__(self, context: Optional[ssl.SSLContext], password: str, is_exempt: bool) -> None:
         self._incoming = Incoming()
         self._password = password
+        self.is_exempt = is_exempt
+        """Whether rules for faults leave it out."""
         self._is_open = False
         self._received, self._unsent = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = None if context is None else context.wrap_bio(self._received, self._unsent)
 
     def ask(self, arguments: Sequence[Argument]) -> Talk[Reply]:
-        """A request and its reply; the first comes after the handshake and AUTH."""
+        """A request and its reply; the first comes after the handshake, AUTH and FAULT.EXEMPT."""
         if not self._is_open:
             if self._tls is not None:
                 yield from self._over_tls(self._tls.do_handshake)
@@ -35,6 +37,9 @@ class Channel:
                 refused = yield from self._exchange(("AUTH", self._password))
                 if isinstance(refused, ServerError):
                     raise refused
+            if self.is_exempt:
+                # A server that cannot be steered refuses it, and has no faults either.
+                yield from self._exchange(("FAULT.EXEMPT", "ON"))
             self._is_open = True
         return (yield from self._exchange(arguments))
 

@@ -12,6 +12,9 @@ from ._channel import CHUNK, Channel, Conversation
 from ._errors import ServerError
 from ._resp import Argument, Reply
 
+PREPARED = 4
+"""How many connections are ready when no new ones are let in."""
+
 
 class Connection(NamedTuple):
     """A socket and what goes over it."""
@@ -28,10 +31,21 @@ class Connections:
         self._password = access.password
         self._context = access.context()
         self._idle: List[Connection] = []
+        self._is_exempt = True
 
     def ask(self, arguments: Sequence[Argument], timeout: Optional[float] = None) -> Reply:
         """One request and its reply. With a timeout in seconds no single step takes longer."""
-        connection = self._take() or self._over(socket.create_connection(self._address))
+        return self._exchange(self._opened(), arguments, timeout)
+
+    def prepare(self) -> None:
+        """Opens some that stay idle: after a partition or a restart the server lets no new ones in."""
+        for connection in [self._opened() for _ in range(PREPARED)]:
+            self._exchange(connection, ("PING",), None)
+
+    def _opened(self) -> Connection:
+        return self._take() or self._over(socket.create_connection(self._address))
+
+    def _exchange(self, connection: Connection, arguments: Sequence[Argument], timeout: Optional[float]) -> Reply:
         try:
             connection.socket.settimeout(timeout)
             talk = Conversation(connection.channel.ask(arguments))
@@ -68,13 +82,17 @@ class Connections:
             raise
         return self._end(connection, talk.ended.reply)
 
+    def set_exempt(self, is_exempt: bool) -> None:
+        """Whether rules for faults leave out what is asked from now on."""
+        self._is_exempt = is_exempt
+
     def close(self) -> None:
         """Closes what is idle. The next request opens another."""
         while self._idle:
             self._idle.pop().socket.close()
 
     def _over(self, opened: socket.socket) -> Connection:
-        return Connection(opened, Channel(self._context, self._password))
+        return Connection(opened, Channel(self._context, self._password, self._is_exempt))
 
     def _take(self) -> Optional[Connection]:
         while self._idle:
@@ -82,7 +100,7 @@ class Connections:
                 connection = self._idle.pop()
             except IndexError:  # Another thread was faster.
                 return None
-            if is_silent(connection.socket):
+            if connection.channel.is_exempt == self._is_exempt and is_silent(connection.socket):
                 return connection
             connection.socket.close()
         return None

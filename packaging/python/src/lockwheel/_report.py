@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Sequence, Tuple, Union
+from typing import Callable, Dict, List, Sequence, Tuple
 
 from ._access import HOST
+from ._asked import faults, items
+from ._asked.clock import Info, info
 from ._process import Process
-from ._requests import Info, info
-from ._resp import Argument, Reply
+from ._resp import Reply
 
-Lines = Callable[[Reply], List[str]]
+AskReply = Callable[..., Reply]
+Lines = Callable[[AskReply], List[str]]
 
-STEERING = ("CLOCK.", "AWAIT.", "CONTROL.", "SLOWLOG ", "CLIENT LIST")
+STEERING = ("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "SLOWLOG ", "CLIENT LIST")
 """How the commands begin by which tests and fixtures steer the server: they are in no report."""
 
 
-def clock_lines(reply: Reply) -> List[str]:
+def clock_lines(ask: AskReply) -> List[str]:
     """Where the hands stand."""
-    told: Info = info().read(reply)
+    told: Info = info().read(ask("CLOCK.INFO"))
     ahead = "no deadline" if told.next is None else f"next deadline in {told.next.total_seconds():g} s"
     wall = told.wall.isoformat(timespec="milliseconds")
     return [f"{told.mode}, {wall}, monotonic {told.monotonic.total_seconds():g} s, {ahead}, {told.timers} timers"]
 
 
-def waiting_lines(reply: Reply) -> List[str]:
+def waiting_lines(ask: AskReply) -> List[str]:
     """The clients that are blocked, of CLIENT LIST."""
-    clients = [fields(line) for line in str(reply).splitlines()]
+    clients = [fields(line) for line in str(ask("CLIENT", "LIST")).splitlines()]
     return [
         f"id={client['id']} name={client['name']} addr={client['addr']} cmd={client['cmd']}"
         for client in clients
@@ -38,9 +40,9 @@ def fields(line: str) -> Dict[str, str]:
     return dict(pair.partition("=")[::2] for pair in line.split(" "))
 
 
-def command_lines(reply: Reply) -> List[str]:
+def command_lines(ask: AskReply) -> List[str]:
     """The last commands, of SLOWLOG GET, the newest last."""
-    entries = reply if isinstance(reply, list) else []
+    entries = items(ask("SLOWLOG", "GET", -1))
     lines = [command_line(entry) for entry in reversed(entries) if isinstance(entry, list)]
     return [line for line in lines if line]
 
@@ -59,21 +61,31 @@ def quoted(word: str) -> str:
     return word if word.isprintable() and word and " " not in word else repr(word)
 
 
-PARTS: Sequence[Tuple[str, Tuple[Argument, ...], Lines]] = (
-    ("clock", ("CLOCK.INFO",), clock_lines),
-    ("waiting", ("CLIENT", "LIST"), waiting_lines),
-    ("last commands", ("SLOWLOG", "GET", -1), command_lines),
+def fault_lines(ask: AskReply) -> List[str]:
+    """The rules that have acted, of FAULT.LIST."""
+    rules = faults.rules().read(ask("FAULT.LIST"))
+    return [f"{rule.name} ({rule.rule}): hits={rule.hits} held={rule.held}" for rule in rules if rule.hits]
+
+
+PARTS: Sequence[Tuple[str, Lines]] = (
+    ("clock", clock_lines),
+    ("waiting", waiting_lines),
+    ("faults that acted", fault_lines),
+    ("last commands", command_lines),
 )
-"""What is asked for a report, with how it is shown. All is asked before anything is shown."""
+"""What a report has, and how it is asked for."""
 
 
-def text(process: Process, replies: Sequence[Union[Reply, Exception]]) -> str:
-    """The report, of the replies to `PARTS`; an exception among them is shown."""
+def text(process: Process, ask: AskReply) -> str:
+    """The report; what goes wrong when a part is asked for is shown in its place."""
     lines = [f"lockwheel on {HOST}:{process.access.port}, seed {process.options.seed}"]
     if not process.is_running:
         lines.append("it has ended")
-    for (title, _, show), reply in zip(PARTS, replies):
-        lines += part(title, [f"{reply!r}"] if isinstance(reply, Exception) else show(reply))
+    for title, told in PARTS:
+        try:
+            lines += part(title, told(ask))
+        except Exception as error:
+            lines += part(title, [f"{error!r}"])
     return "\n".join(lines + part("log", process.log()))
 
 

@@ -1,0 +1,107 @@
+"""Faults in what goes between a server and its clients, for asyncio."""
+
+from __future__ import annotations
+
+from typing import Awaitable, Callable, List, Optional, Tuple
+
+from .._asked import AskAsync, Duration, faults
+from .._asked.faults import Action, Clients, Rule
+from .._resp import Argument
+
+
+class Faults:
+    """Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own
+    connections are exempt unless `exempt` says otherwise. A reset of the server ends every fault."""
+
+    def __init__(self, ask: AskAsync, exempt: Callable[[bool], None], prepare: Callable[[], Awaitable[None]]) -> None:
+        self._ask = ask
+        self._exempt = exempt
+        self._prepare = prepare
+
+    async def add(
+        self,
+        name: str,
+        action: Action,
+        *,
+        on: Optional[str] = None,
+        script: Optional[str] = None,
+        contains: Optional[str] = None,
+        key: Optional[str] = None,
+        channel: Optional[str] = None,
+        arg: Optional[Tuple[int, Argument]] = None,
+        client: Optional[Clients] = None,
+        result: Optional[str] = None,
+        skip: Optional[int] = None,
+        times: Optional[int] = None,
+        prob: Optional[float] = None,
+    ) -> None:
+        """Adds a rule: requests that match all that is named meet the action. Of several rules the oldest acts.
+
+        A request matches by its command (`on`), its script's digest (`script`) or text (`contains`), patterns of its
+        keys and channels, an argument (`arg=(2, "PX")`), its client, and for actions on the reply by its `result`:
+        `OK`, `ERROR` or `NIL`. The first `skip` matches pass, after `times` hits the rule rests, and with `prob` the
+        seed draws.
+        """
+        await self._ask(
+            faults.add(
+                name, action, on, script, contains, key, channel, arg, client, result, skip, times, prob
+            )
+        )
+
+    async def go(self, name: str, count: Optional[int] = None) -> int:
+        """Lets go on what a rule holds, the oldest first, or so many. How many there were."""
+        return await self._ask(faults.go(name, count))
+
+    async def list(self) -> List[Rule]:
+        """The rules, the oldest first."""
+        return await self._ask(faults.rules())
+
+    async def remove(self, name: str) -> bool:
+        """Removes a rule, if it is there; what it holds goes on."""
+        return await self._ask(faults.remove(name))
+
+    async def clear(self) -> int:
+        """Removes all rules; what they hold goes on. How many there were."""
+        return await self._ask(faults.clear())
+
+    async def seed(self, begin: int) -> None:
+        """Draws for `prob` from this seed from now on."""
+        await self._ask(faults.seed(begin))
+
+    async def exempt(self, exempt: bool = True) -> None:
+        """Whether rules leave out what `Server.command` sends; they do unless told."""
+        self._exempt(exempt)
+
+    async def freeze_client(self, clients: Clients, duration: Optional[Duration] = None) -> int:
+        """Reads nothing from clients and writes nothing to them, as if their processes stood still: for so long on the
+        monotonic hand, or until `thaw_client`. How many there are."""
+        return await self._ask(faults.freeze_client(clients, duration))
+
+    async def thaw_client(self, clients: Clients) -> int:
+        """Lets frozen clients go on. How many there are."""
+        return await self._ask(faults.thaw_client(clients))
+
+    async def partition(self, clients: Clients, direction: str = "BOTH") -> int:
+        """Cuts clients off, new connections of theirs too: what they send (`IN`), what they are sent (`OUT`), or both.
+        How many there are now."""
+        await self._prepare()
+        return await self._ask(faults.partition(clients, direction))
+
+    async def heal(self) -> int:
+        """Ends all partitions. How many there were."""
+        return await self._ask(faults.heal())
+
+    async def lag(self, key: Optional[str] = None) -> None:
+        """From now on writes, of keys like this if one is given, reach no replica."""
+        await self._ask(faults.lag(key))
+
+    async def failover(self, *, tokens: bool = False) -> None:
+        """A replica takes over: keys are as they were at `lag`, the scripts are gone, every other connection is cut.
+        With `tokens` the numbers of grants go back too."""
+        await self._ask(faults.failover(tokens))
+
+    async def restart(self, down: Optional[Duration] = None, *, tokens: bool = False) -> None:
+        """As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for `down`.
+        With `tokens` the numbers of grants begin anew."""
+        await self._prepare()
+        await self._ask(faults.restart(down, tokens))

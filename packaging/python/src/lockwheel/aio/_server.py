@@ -1,0 +1,109 @@
+"""The server, for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from types import TracebackType
+from typing import Generator, Optional, Sequence, Type, Union
+
+from .._asked import Request, T
+from .._process import Process
+from .._resp import Argument, Reply
+from .._running import Running
+from .._server import Server as BlockingServer
+from ._await import Await
+from ._clock import Clock
+from ._faults import Faults
+
+
+class Server(Running):
+    """As `lockwheel.Server`, but it starts when it is awaited, or entered by `async with`."""
+
+    def __init__(
+        self,
+        *,
+        time: Union[str, datetime] = "real",
+        seed: int = 0,
+        args: Sequence[str] = (),
+        binary: Optional[str] = None,
+    ) -> None:
+        def start() -> BlockingServer:
+            return BlockingServer(time=time, seed=seed, args=args, binary=binary)
+
+        self._start = start
+        self._started: Optional[BlockingServer] = None
+        self.clock = Clock(self._ask)
+        """Turns the server's clock."""
+        self.await_ = Await(self._ask, self.report)
+        """Waits for states instead of sleeping."""
+        self.faults = Faults(self._ask, self._set_exempt, self._prepare)
+        """Makes faults."""
+
+    @classmethod
+    def of(cls, server: BlockingServer) -> Server:
+        """The same server, for asyncio."""
+        it = cls()
+        it._started = server
+        return it
+
+    @property
+    def blocking(self) -> BlockingServer:
+        """The same server, for code that blocks. RuntimeError: it has not started."""
+        if self._started is None:
+            raise RuntimeError("the server has not started: await it, or enter it by `async with`")
+        return self._started
+
+    @property
+    def _process(self) -> Process:
+        return self.blocking._process
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has started and not ended."""
+        return self._started is not None and self._started.is_running
+
+    async def command(self, *arguments: Argument) -> Reply:
+        """Any command. ServerError: the server has refused it."""
+        return await self.blocking._connections.ask_async(arguments)
+
+    async def reset(self, *, keep_clients: bool = False) -> None:
+        """Makes the server as it was at its start. Connections of clients are cut, unless they are to be kept."""
+        await asyncio.to_thread(self.blocking.reset, keep_clients=keep_clients)
+
+    async def stop(self) -> None:
+        """Ends the server and waits for that. A second call does nothing."""
+        if self._started is not None:
+            await asyncio.to_thread(self._started.stop)
+
+    async def report(self) -> str:
+        """What the server knows, for a test that has failed."""
+        return await asyncio.to_thread(self.blocking.report)
+
+    async def _ask(self, request: Request[T]) -> T:
+        return request.read(await self.command(*request.arguments))
+
+    def _set_exempt(self, is_exempt: bool) -> None:
+        self.blocking._connections.set_exempt(is_exempt)
+
+    async def _prepare(self) -> None:
+        await asyncio.to_thread(self.blocking._connections.prepare)
+
+    async def _begin(self) -> Server:
+        if self._started is None:
+            self._started = await asyncio.to_thread(self._start)
+        return self
+
+    def __await__(self) -> Generator[None, None, Server]:
+        return self._begin().__await__()
+
+    async def __aenter__(self) -> Server:
+        return await self._begin()
+
+    async def __aexit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        await asyncio.to_thread(self.blocking.__exit__, kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"<lockwheel.aio.Server {self.url if self._started else 'not started'}>"
