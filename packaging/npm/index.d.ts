@@ -1,4 +1,7 @@
 /// <reference lib="esnext.disposable" />
+import type { Faults } from './lib/faults.js';
+
+export { Action, Clients, type Faults, type Matchers, type Rule } from './lib/faults.js';
 
 /** How a server is started. */
 export interface ServerOptions {
@@ -51,11 +54,17 @@ export interface Server extends AsyncDisposable {
   readonly port: number;
   readonly clock: Clock;
   readonly await: Await;
+  readonly faults: Faults;
   /** Sends any command on the server's own connection. Rejects with a `ReplyError` when the server refuses it. */
   command(...args: Argument[]): Promise<Reply>;
-  /** Makes it as it was at its start: keys, scripts, configuration, clock. Other connections are cut. */
-  reset(): Promise<void>;
-  /** What it knows: clock and seed, who waits, the last commands, the last lines of its log. */
+  /**
+   * Makes it as it was at its start: keys, scripts, faults, configuration, clock. Other connections are cut, unless they
+   * are to be kept.
+   */
+  reset(options?: { keepClients?: boolean }): Promise<void>;
+  /**
+   * What it knows: clock and seed, who waits, the faults that have acted, the last commands, the last lines of its log.
+   */
   report(): Promise<string>;
   /** Ends it and resolves when it has ended. A second call does nothing. */
   stop(): Promise<void>;
@@ -79,6 +88,8 @@ export interface Turned {
   fired: number;
   /** Whether clients fell silent after each instant, where `settle` asked for it. */
   settled: boolean;
+  /** What `next` has fired: each its kind, and its key or the number of its client. */
+  what: [kind: string, whose: string | number][];
 }
 
 /** Where the clock stands; times are milliseconds. */
@@ -121,14 +132,32 @@ export interface AwaitOptions {
   limit?: number;
 }
 
+/** Which numbers are meant: at least so many, unless these say otherwise. */
+export interface CountOptions extends AwaitOptions {
+  /** Just so many. */
+  exact?: boolean;
+  /** No more than so many. */
+  atmost?: boolean;
+}
+
 /** Waits for a state instead of sleeping. Rejects with an `AwaitError` when the limit passes first. */
 export interface Await {
-  /** At least so many clients are blocked (on that key). */
-  blocked(count: number, options?: AwaitOptions & { key?: string }): Promise<void>;
-  /** At least so many clients wait for a lock: natively, or subscribed to its Redisson channels. */
-  waiters(key: string, count: number, options?: AwaitOptions): Promise<void>;
-  /** A channel has at least so many subscribers. */
-  subscribers(channel: string, count: number, options?: AwaitOptions): Promise<void>;
+  /** So many clients are blocked (on that key). */
+  blocked(count: number, options?: CountOptions & { key?: string }): Promise<void>;
+  /** So many clients wait for a lock: natively, or subscribed to its Redisson channels. */
+  waiters(key: string, count: number, options?: CountOptions): Promise<void>;
+  /** A channel has so many subscribers. */
+  subscribers(channel: string, count: number, options?: CountOptions): Promise<void>;
+  /** So many clients (with a name like this) are connected, the package's own connections among them. */
+  clients(count: number, options?: CountOptions & { name?: string }): Promise<void>;
   /** A key is there, is gone, or has this type, as TYPE names it. */
   key(key: string, state: 'EXISTS' | 'GONE' | (string & {}), options?: AwaitOptions): Promise<void>;
+  /** A command was executed so often (on keys like this). */
+  calls(command: string, count: number, options?: AwaitOptions & { key?: string }): Promise<void>;
+  /** No client (with a name like this) has sent a command for so many milliseconds of real time. */
+  idle(quiet: number, options?: AwaitOptions & { name?: string }): Promise<void>;
+  /** A rule has acted so often (1). */
+  fault(name: string, count?: number, options?: AwaitOptions): Promise<void>;
+  /** A rule holds so many (1) requests or replies. */
+  held(name: string, count?: number, options?: AwaitOptions): Promise<void>;
 }

@@ -1,37 +1,59 @@
 'use strict';
 // Waiting for a state instead of sleeping.
 
-const { milliseconds } = require('./clock.js');
+const { limited, milliseconds, options } = require('./words.js');
 
 /** Each method resolves when the server is in that state, and rejects when the limit of real time passes first. */
 class Await {
   #until;
 
-  /** `until` sends an `AWAIT.*` command and rejects when it was not answered by 1. */
+  /** `until` sends an `AWAIT.*` command, resolves to its reply, and rejects when that is null. */
   constructor(until) {
     this.#until = until;
   }
 
-  blocked(count, { key, limit } = {}) {
-    return this.#until('AWAIT.BLOCKED', count, ...(key === undefined ? [] : ['KEY', key]), ...limited(limit));
+  async blocked(count, { key, ...rest } = {}) {
+    await this.#until('AWAIT.BLOCKED', ...counted(count, rest), ...options({ key }), ...limited(rest.limit));
   }
 
-  waiters(key, count, { limit } = {}) {
-    return this.#until('AWAIT.WAITERS', key, count, ...limited(limit));
+  async waiters(key, count, rest = {}) {
+    await this.#until('AWAIT.WAITERS', key, ...counted(count, rest), ...limited(rest.limit));
   }
 
-  subscribers(channel, count, { limit } = {}) {
-    return this.#until('AWAIT.SUBSCRIBERS', channel, count, ...limited(limit));
+  async subscribers(channel, count, rest = {}) {
+    await this.#until('AWAIT.SUBSCRIBERS', channel, ...counted(count, rest), ...limited(rest.limit));
   }
 
-  key(key, state, { limit } = {}) {
+  async clients(count, { name, ...rest } = {}) {
+    await this.#until('AWAIT.CLIENTS', ...counted(count, rest), ...options({ name }), ...limited(rest.limit));
+  }
+
+  async key(key, state, { limit } = {}) {
     const condition = ['EXISTS', 'GONE'].includes(state) ? [state] : ['TYPE', state];
-    return this.#until('AWAIT.KEY', key, ...condition, ...limited(limit));
+    await this.#until('AWAIT.KEY', key, ...condition, ...limited(limit));
+  }
+
+  async calls(command, count, { key, limit } = {}) {
+    await this.#until('AWAIT.CALLS', command, count, ...options({ key }), ...limited(limit));
+  }
+
+  async idle(quiet, { name, limit } = {}) {
+    await this.#until('AWAIT.IDLE', milliseconds(quiet), ...options({ name }), ...limited(limit));
+  }
+
+  async fault(name, count = 1, { limit } = {}) {
+    await this.#until('AWAIT.FAULT', name, count, ...limited(limit));
+  }
+
+  async held(name, count = 1, { limit } = {}) {
+    await this.#until('AWAIT.HELD', name, count, ...limited(limit));
   }
 }
 
-function limited(limit) {
-  return limit === undefined ? [] : ['LIMIT', milliseconds(limit)];
+/** So many: at least, exactly or at most. */
+function counted(count, { exact = false, atmost = false }) {
+  if (exact && atmost) throw new TypeError('a number is either exact or atmost');
+  return [count, ...(exact ? ['EXACT'] : []), ...(atmost ? ['ATMOST'] : [])];
 }
 
 module.exports = { Await };

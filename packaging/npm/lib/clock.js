@@ -2,12 +2,7 @@
 // The clock that a test turns.
 
 const { fields } = require('./resp.js');
-
-/** Whole milliseconds, as the server counts them. */
-function milliseconds(duration) {
-  if (Number.isSafeInteger(duration)) return duration;
-  throw new RangeError(`a duration is a whole number of milliseconds, not ${duration}`);
-}
+const { limited, milliseconds } = require('./words.js');
 
 /** The two hands of the server's clock: the wall hand, on which keys expire, and the monotonic one, for waits. */
 class Clock {
@@ -59,13 +54,12 @@ class Clock {
 function turnOptions({ settle, limit, nowake = false } = {}) {
   const words = nowake ? ['NOWAKE'] : [];
   if (settle !== undefined) words.push('SETTLE', milliseconds(settle));
-  if (limit !== undefined) words.push('LIMIT', milliseconds(limit));
-  return words;
+  return [...words, ...limited(limit)];
 }
 
 function turned(reply) {
-  const { wall, fired, settled } = fields(reply);
-  return { wall: new Date(wall), fired, settled: settled === 1 };
+  const { wall, fired, settled, what = [] } = fields(reply);
+  return { wall: new Date(wall), fired, settled: settled === 1, what };
 }
 
-module.exports = { Clock, milliseconds };
+module.exports = { Clock };

@@ -10,9 +10,16 @@ class Connection {
   #access;
   #socket = null;
   #waiting = [];
+  #isExempt = true;
 
   constructor(access) {
     this.#access = access;
+  }
+
+  /** Whether rules for faults leave out what it sends from now on. */
+  async setExempt(isExempt) {
+    this.#isExempt = isExempt;
+    if (this.#socket !== null) await this.send(exemption(isExempt));
   }
 
   /** Sends a request; resolves to its reply, rejects with a ReplyError when the server refuses it. */
@@ -22,6 +29,8 @@ class Connection {
     this.#socket = this.#open();
     const { password } = this.#access;
     const login = password === '' ? Promise.resolve() : this.#ask(encode(['AUTH', password]));
+    // A server that cannot be steered refuses it, and has no faults either.
+    if (this.#isExempt) this.#ask(encode(exemption(true))).catch(() => {});
     const answer = this.#ask(request);
     // Who is not let in is told of the password, not of the request.
     answer.catch(() => {});
@@ -30,7 +39,10 @@ class Connection {
 
   /** Ends it. What is still awaited is rejected. */
   close() {
-    this.#socket?.destroy();
+    const socket = this.#socket;
+    if (socket === null) return;
+    socket.destroy();
+    this.#drop(socket, new Error('the connection to the server was closed'));
   }
 
   #ask(request) {
@@ -79,6 +91,10 @@ class Connection {
     this.#waiting = [];
     for (const { reject } of left) reject(reason);
   }
+}
+
+function exemption(isExempt) {
+  return ['FAULT.EXEMPT', isExempt ? 'ON' : 'OFF'];
 }
 
 module.exports = { Connection };

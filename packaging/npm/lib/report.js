@@ -4,12 +4,13 @@
 const { fields } = require('./resp.js');
 
 /** How the names of commands begin by which tests and fixtures steer the server. */
-const STEERING = ['CLOCK.', 'AWAIT.', 'CONTROL.', 'SLOWLOG', 'CLIENT LIST'];
+const STEERING = ['CLOCK.', 'AWAIT.', 'CONTROL.', 'FAULT.', 'SLOWLOG', 'CLIENT LIST'];
 
 /** The parts of a report, in order: a title, and what makes its lines. */
 const PARTS = [
   ['clock', clockLines],
   ['waiting', waitingLines],
+  ['faults that acted', faultLines],
   ['last commands', commandLines],
 ];
 
@@ -33,6 +34,11 @@ async function waitingLines(command) {
     .map((line) => Object.fromEntries(line.split(' ').map((pair) => pair.split(/=(.*)/s, 2))))
     .filter(({ flags, cmd }) => flags.includes('b') && !cmd.startsWith('await.'))
     .map(({ id, name, addr, cmd }) => `id=${id} name=${name} addr=${addr} cmd=${cmd}`);
+}
+
+async function faultLines(command) {
+  const rules = (await command('FAULT.LIST')).map(fields).filter(({ hits }) => hits > 0);
+  return rules.map(({ name, rule, hits, held }) => `${name} (${rule}): hits=${hits} held=${held}`);
 }
 
 /** The last commands, the newest last, each with who sent it. */

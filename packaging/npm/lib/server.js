@@ -8,6 +8,7 @@ const { Await } = require('./await.js');
 const { findBinary } = require('./binary.js');
 const { Clock } = require('./clock.js');
 const { Connection } = require('./connection.js');
+const { Faults } = require('./faults.js');
 const { Log } = require('./log.js');
 const { report } = require('./report.js');
 
@@ -19,6 +20,9 @@ class AwaitError extends Error {
   name = 'AwaitError';
 }
 
+/** How many connections are ready for waits when no new ones are let in. */
+const PREPARED = 4;
+
 /** A running server. */
 class Server {
   host = HOST;
@@ -27,36 +31,47 @@ class Server {
   #log;
   #seed;
   #access;
-  #control;
+  /** What a test asks and what steers the server go by connections of their own: a fault may hold one of them. */
+  #commands;
+  #steering;
+  /** Connections on which nobody waits. */
+  #idle = [];
 
   constructor({ process, ended, log, access, seed }) {
     this.port = access.port;
     this.url = access.url;
-    this.clock = new Clock((...args) => this.command(...args));
+    this.#commands = new Connection(access);
+    this.#steering = new Connection(access);
+    this.clock = new Clock(this.#steer);
     this.await = new Await((...args) => this.#until(args));
+    this.faults = new Faults(this.#steer, this.#commands, () => this.#prepare());
     this.#process = process;
     this.#ended = ended;
     this.#log = log;
     this.#seed = seed;
     this.#access = access;
-    this.#control = new Connection(access);
   }
+
+  #steer = (...args) => this.#steering.send(args);
 
   command(...args) {
-    return this.#control.send(args);
+    return this.#commands.send(args);
   }
 
-  async reset() {
-    await this.command('CONTROL.RESET');
+  async reset({ keepClients = false } = {}) {
+    this.#commands.close();
+    this.#commands.setExempt(true);
+    this.#idle.splice(0).forEach((connection) => connection.close());
+    await this.#steer('CONTROL.RESET', ...(keepClients ? ['KEEPCLIENTS'] : []));
   }
 
   report() {
     const title = `lockwheel on ${HOST}:${this.port}, seed ${this.#seed}`;
-    return report(title, (...args) => this.command(...args), this.#log.lines);
+    return report(title, this.#steer, this.#log.lines);
   }
 
   async stop() {
-    this.#control.close();
+    for (const connection of [this.#commands, this.#steering, ...this.#idle]) connection.close();
     this.#process.ref();
     this.#process.kill('SIGTERM');
     const impatience = setTimeout(() => this.#process.kill('SIGKILL'), GRACE);
@@ -69,13 +84,20 @@ class Server {
     await this.stop();
   }
 
+  /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */
+  async #prepare() {
+    while (this.#idle.length < PREPARED) this.#idle.push(new Connection(this.#access));
+    await Promise.all([this.#commands, ...this.#idle].map((connection) => connection.send(['PING'])));
+  }
+
   /** Waits on a connection of its own, so that the test goes on meanwhile on the other. */
   async #until(args) {
-    const connection = new Connection(this.#access);
+    const connection = this.#idle.pop() ?? new Connection(this.#access);
     try {
-      if ((await connection.send(args)) === 1) return;
+      const reply = await connection.send(args);
+      if (reply !== null) return reply;
     } finally {
-      connection.close();
+      this.#idle.push(connection);
     }
     throw new AwaitError(`${args.join(' ')}: not within the limit\n${await this.report()}`);
   }

@@ -3,10 +3,8 @@
 
 const assert = require('node:assert/strict');
 const net = require('node:net');
-const { test } = require('node:test');
-const { AwaitError, startServer } = require('../index.js');
-
-const START = new Date('2030-01-01T00:00:00Z');
+const { AwaitError } = require('../index.js');
+const { START, withServer } = require('./client.js');
 
 /** A client that has sent a command and waits for its reply. */
 function waiting(server, command) {
@@ -15,21 +13,12 @@ function waiting(server, command) {
   return client.resume();
 }
 
-/** Runs a test with a server of its own. */
-function withServer(name, options, body) {
-  test(name, async (t) => {
-    const server = await startServer({ time: START, ...options });
-    t.after(() => server.stop());
-    await body(server);
-  });
-}
-
 withServer('the clock ends a lease', {}, async (server) => {
   await server.command('SET', 'lease', 'holder', 'PX', 30_000);
   assert.equal((await server.clock.advance(29_999)).fired, 0);
   assert.equal(await server.command('GET', 'lease'), 'holder');
   const turned = await server.clock.advance(1);
-  assert.deepEqual(turned, { wall: new Date(START.getTime() + 30_000), fired: 1, settled: true });
+  assert.deepEqual(turned, { wall: new Date(START.getTime() + 30_000), fired: 1, settled: true, what: [] });
   assert.equal(await server.command('GET', 'lease'), null);
 });
 
@@ -95,7 +84,7 @@ withServer('who waits in vain is told what the server knows', { seed: 42 }, asyn
     assert.ok(error instanceof AwaitError);
     assert.match(error.message, /^AWAIT.KEY never EXISTS LIMIT 1: not within the limit\n/);
     assert.match(error.message, /seed 42\nclock:\n {4}mode=manual wall=1893456000000 \(2030-01-01T00:00:00.000Z\)/);
-    assert.match(error.message, /\nwaiting:\n {4}id=\d+ name= addr=127.0.0.1:\d+ cmd=blpop\nlast commands:\n/);
+    assert.match(error.message, /\nwaiting:\n {4}id=\d+ name= addr=127.0.0.1:\d+ cmd=blpop\nfaults that acted:\nlast commands:\n/);
     assert.match(error.message, /127.0.0.1:\d+: SET order:42 paid\nlog:\n.*Ready to accept connections/);
     assert.doesNotMatch(error.message, /: (AWAIT|CLOCK|CLIENT LIST|SLOWLOG)/i);
     return true;

@@ -1,5 +1,6 @@
 // What a user writes, as the types of an ECMAScript module see it; checked, not run.
-import { AwaitError, ReplyError, startServer, type Reply, type Server, type ServerOptions } from 'lockwheel';
+import { Action, AwaitError, Clients, ReplyError, startServer } from 'lockwheel';
+import type { Reply, Rule, Server, ServerOptions } from 'lockwheel';
 
 export async function everything(): Promise<void> {
   const options: ServerOptions = { time: new Date(0), seed: 1n, args: ['--maxclients', 10], binary: 'b' };
@@ -10,10 +11,17 @@ export async function everything(): Promise<void> {
   const turned: number | undefined = (await server.clock.next(2))?.fired;
   await server.await.blocked(1, { key: 'list', limit: 10 });
   await server.await.key('list', 'GONE');
+  await server.await.waiters('lock', 2, { exact: true });
+  await server.faults.add('slow', Action.delay(5), { on: 'SET', arg: [2, 'PX'], client: Clients.named('w'), times: 1 });
+  const rules: Rule[] = await server.faults.list();
+  await server.faults.partition(Clients.all(), 'IN');
+  if (rules.length > 1) throw new AwaitError(rules[0]?.rule);
   const reply: Reply = await server.command('SET', where, 1, new Uint8Array(1));
   if (reply instanceof ReplyError) throw new AwaitError(reply.code);
   // @ts-expect-error: a duration is a number of milliseconds
   await server.clock.advance('30s');
+  // @ts-expect-error: no such matcher
+  await server.faults.add('slow', Action.hold(), { onn: 'SET' });
   // @ts-expect-error: no such option
   await startServer({ tme: 'manual' });
   console.log(fired.toFixed(), settled === true, wall.getTime(), next, turned, await server.report());

@@ -1,0 +1,150 @@
+/** What a rule does. Durations are milliseconds of the monotonic hand. */
+export class Action {
+  private constructor();
+  /**
+   * The request is lost, and all that its connection sends and is sent from there on, until the client closes it, or the
+   * server cuts it after `closeAfter`.
+   */
+  static dropRequest(options?: { closeAfter?: number }): Action;
+  /** The request is executed, and its reply is lost, as `dropRequest` loses the request. */
+  static dropReply(options?: { closeAfter?: number }): Action;
+  /** The request is executed so much later; what is behind it on its connection waits too. */
+  static delay(duration: number): Action;
+  /** The request is executed at once and answered so much later. */
+  static delayReply(duration: number): Action;
+  /** The request is executed when `faults.go` says so. */
+  static hold(): Action;
+  /** The request is executed at once and answered when `faults.go` says so. */
+  static holdReply(): Action;
+  /** The request is not executed; this error is its reply. */
+  static error(text: string): Action;
+  /** The request is executed and answered by null. */
+  static replyNull(): Action;
+  /** The request is executed and answered by `OK`. */
+  static replyOk(): Action;
+  /** The request is executed and answered by this integer. */
+  static replyInt(number: number | bigint): Action;
+  /** The request is executed and answered by this string. */
+  static replyBulk(text: string | Uint8Array): Action;
+  /** The connection is cut before the request is executed. */
+  static close(): Action;
+  /** The connection is cut after the request was executed; there is no reply. */
+  static closeAfter(): Action;
+  /** The reply ends after so many bytes, and the connection is cut. */
+  static truncate(bytes: number): Action;
+  /** The request is executed twice and answered once. */
+  static duplicate(): Action;
+  /** The request is executed; the messages that it publishes reach nobody, or not the clients that are named. */
+  static losePublish(): Action;
+  /** The script that the request names is no longer cached. */
+  static noScript(): Action;
+  /** The keys of the request expire just before it is executed. */
+  static expire(): Action;
+  /** The request is executed with this integer argument changed; 1 is the first behind the command. */
+  static argAdd(index: number, by: number | bigint): Action;
+  /** The request is executed with the instants among its arguments moved as far as the clock was turned. */
+  static timeShift(): Action;
+}
+
+/** Some clients. */
+export class Clients {
+  private constructor();
+  /** One, by its number. */
+  static id(id: number): Clients;
+  /** Those with a name like this. */
+  static named(pattern: string): Clients;
+  /** Those whose library has a name like this, as CLIENT SETINFO told it. */
+  static lib(pattern: string): Clients;
+  /** Those from this address, with or without a port. */
+  static addr(address: string): Clients;
+  /** All but those that are exempt. */
+  static all(): Clients;
+}
+
+/** Which requests a rule matches, and which of these it acts on. All that is named has to match. */
+export interface Matchers {
+  /** The command. */
+  on?: string;
+  /** The digest of the script. */
+  script?: string;
+  /** What the text of the script contains. */
+  contains?: string;
+  /** A pattern of keys. */
+  key?: string;
+  /** A pattern of channels. */
+  channel?: string;
+  /** An argument, 1 being the first behind the command, and what it is. */
+  arg?: readonly [index: number, value: string | number];
+  /** The clients, by id, name or lib. */
+  client?: Clients;
+  /** For actions on the reply: which replies. */
+  result?: 'OK' | 'ERROR' | 'NIL';
+  /** So many matches pass first. */
+  skip?: number;
+  /** After so many hits the rule rests. */
+  times?: number;
+  /** The chance, from 0 to 1; the seed draws. */
+  prob?: number;
+}
+
+/** A rule, and what came of it. */
+export interface Rule {
+  name: string;
+  /** Its words behind the name. */
+  rule: string;
+  matched: number;
+  skipped: number;
+  /** How often it has acted. */
+  hits: number;
+  /** How often it can still act; null: there is no end to it. */
+  left: number | null;
+  /** How many requests or replies it holds. */
+  held: number;
+}
+
+/**
+ * Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own connections
+ * are exempt unless `exempt` says otherwise. A reset of the server ends every fault.
+ */
+export interface Faults {
+  /** Adds a rule: requests that match meet the action. Of several rules the oldest acts. */
+  add(name: string, action: Action, matchers?: Matchers): Promise<void>;
+  /** Lets go on what a rule holds, the oldest first, or so many; resolves to how many there were. */
+  go(name: string, count?: number): Promise<number>;
+  /** The rules, the oldest first. */
+  list(): Promise<Rule[]>;
+  /** Removes a rule, if it is there; what it holds goes on. */
+  remove(name: string): Promise<boolean>;
+  /** Removes all rules; what they hold goes on. Resolves to how many there were. */
+  clear(): Promise<number>;
+  /** Draws for `prob` from this seed from now on. */
+  seed(seed: number | bigint): Promise<void>;
+  /** Whether rules leave out what `server.command` sends; they do unless told. */
+  exempt(isExempt?: boolean): Promise<void>;
+  /**
+   * Reads nothing from clients and writes nothing to them, as if their processes stood still: for so many milliseconds
+   * of the monotonic hand, or until `thawClient`. Resolves to how many there are.
+   */
+  freezeClient(clients: Clients, duration?: number): Promise<number>;
+  /** Lets frozen clients go on; resolves to how many there are. */
+  thawClient(clients: Clients): Promise<number>;
+  /**
+   * Cuts clients off, new connections of theirs too: what they send (`IN`), what they are sent (`OUT`), or both. Resolves
+   * to how many there are now.
+   */
+  partition(clients: Clients, direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
+  /** Ends all partitions; resolves to how many there were. */
+  heal(): Promise<number>;
+  /** From now on writes (of keys like this) reach no replica. */
+  lag(options?: { key?: string }): Promise<void>;
+  /**
+   * A replica takes over: keys are as they were at `lag`, the scripts are gone, every other connection is cut. With
+   * `tokens` the numbers of grants go back too.
+   */
+  failover(options?: { tokens?: boolean }): Promise<void>;
+  /**
+   * As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for `down`
+   * milliseconds. With `tokens` the numbers of grants begin anew.
+   */
+  restart(options?: { down?: number; tokens?: boolean }): Promise<void>;
+}

@@ -1,0 +1,93 @@
+'use strict';
+// Faults in what goes between the server and its clients.
+
+const { fields } = require('./resp.js');
+const { milliseconds, options } = require('./words.js');
+
+/** Rules for single requests, and faults of whole clients or of the whole server. */
+class Faults {
+  #command;
+  #commands;
+  #prepare;
+
+  /**
+   * `command` steers the server; rules see what `commands`, a connection, sends if it is not exempt; `prepare` opens the
+   * package's connections while the server still lets them in.
+   */
+  constructor(command, commands, prepare) {
+    this.#command = command;
+    this.#commands = commands;
+    this.#prepare = prepare;
+  }
+
+  async add(name, action, matchers = {}) {
+    const { on, script, contains, key, channel, arg, client, result, skip, times, prob, ...unknown } = matchers;
+    const [misspelt] = Object.keys(unknown);
+    if (misspelt !== undefined) throw new TypeError(`a rule has no ${misspelt}`);
+    if (client !== undefined && client.ofRule === undefined) throw new TypeError('a rule names clients by id, name or lib');
+    await this.#command(
+      ...['FAULT.ADD', name, ...options({ on, script, contains, key, channel })],
+      ...(arg === undefined ? [] : ['ARG', ...arg]),
+      ...(client === undefined ? [] : client.ofRule),
+      ...[...options({ result, skip, times, prob }), 'DO', ...action.words],
+    );
+  }
+
+  go(name, count) {
+    return this.#command('FAULT.GO', name, ...options({ count }));
+  }
+
+  async list() {
+    return (await this.#command('FAULT.LIST')).map(fields);
+  }
+
+  async remove(name) {
+    return (await this.#command('FAULT.DEL', name)) === 1;
+  }
+
+  clear() {
+    return this.#command('FAULT.CLEAR');
+  }
+
+  async seed(seed) {
+    await this.#command('FAULT.SEED', seed);
+  }
+
+  async exempt(isExempt = true) {
+    await this.#commands.setExempt(isExempt);
+  }
+
+  freezeClient(clients, duration) {
+    const lasts = duration === undefined ? 'FOREVER' : milliseconds(duration);
+    return this.#command('FAULT.FREEZECLIENT', ...clients.words, lasts);
+  }
+
+  thawClient(clients) {
+    return this.#command('FAULT.THAWCLIENT', ...clients.words);
+  }
+
+  async partition(clients, direction = 'BOTH') {
+    await this.#prepare();
+    return this.#command('FAULT.PARTITION', ...clients.words, direction);
+  }
+
+  heal() {
+    return this.#command('FAULT.HEAL');
+  }
+
+  async lag({ key } = {}) {
+    await this.#command('FAULT.LAG', ...options({ key }));
+  }
+
+  async failover({ tokens = false } = {}) {
+    await this.#command('FAULT.FAILOVER', ...(tokens ? ['TOKENS'] : []));
+  }
+
+  async restart({ down, tokens = false } = {}) {
+    await this.#prepare();
+    const lasts = options({ down: down === undefined ? undefined : milliseconds(down) });
+    await this.#command('FAULT.RESTART', ...lasts, ...(tokens ? ['TOKENS'] : []));
+  }
+}
+
+module.exports = { Faults };
