@@ -45,7 +45,7 @@ func allOfIt(t *testing.T, server *Server) {
 	if err := server.Reset(); err != nil {
 		t.Fatal(err)
 	}
-	server.control.close()
+	server.commands.close()
 	mustReply(t, server, "PONG", "PING")
 	if report := server.Report(); !strings.Contains(report, "mode=manual") || strings.Contains(report, "PEXPIRE") {
 		t.Fatal(report)
@@ -60,7 +60,7 @@ func TestWithAPassword(t *testing.T) {
 	}
 	allOfIt(t, server)
 	mustReply(t, server, "OK", "CONFIG", "SET", "requirepass", "other")
-	server.control.close()
+	server.commands.close()
 	if _, err := server.Command("PING"); err == nil || !strings.HasPrefix(err.Error(), "WRONGPASS") {
 		t.Fatal(err)
 	}

@@ -13,6 +13,14 @@ type Turned struct {
 	Wall    time.Time // where the wall hand stands
 	Fired   int64     // how many deadlines have fired
 	Settled bool      // whether the clients fell silent after each instant, where [Settle] asked for it
+	What    []Fired   // what Next has fired
+}
+
+// Fired is a deadline that has fired.
+type Fired struct {
+	Kind   string
+	Key    string // whose it is, where that is a key
+	Client int64  // whose it is, where that is a client
 }
 
 // Option of a turn: [Settle], [NoWake].
@@ -65,7 +73,7 @@ func (c *Clock) Advance(by time.Duration, options ...Option) Turned {
 	return c.turn([]any{"CLOCK.ADVANCE", by.Milliseconds()}, options)
 }
 
-// Next moves both hands to the next deadline, count times, and fires what is due there.
+// Next moves both hands to the next deadline, count times, and fires what is due there. Fired is 0 when there is none.
 func (c *Clock) Next(count int, options ...Option) Turned {
 	return c.turn([]any{"CLOCK.NEXT", "COUNT", count}, options)
 }
@@ -73,18 +81,14 @@ func (c *Clock) Next(count int, options ...Option) Turned {
 // Info tells where the clock stands.
 func (c *Clock) Info() Info {
 	told := fields(c.server.must("CLOCK.INFO"))
-	info := Info{
+	return Info{
 		Manual:    told["mode"] == "manual",
 		Wall:      instant(told["wall"]),
 		Monotonic: milliseconds(told["monotonic"]),
 		Offset:    milliseconds(told["offset"]),
+		Next:      maybe(told["next"], milliseconds),
+		Timers:    integer(told["timers"]),
 	}
-	info.Timers, _ = told["timers"].(int64)
-	if told["next"] != nil {
-		next := milliseconds(told["next"])
-		info.Next = &next
-	}
-	return info
 }
 
 func (c *Clock) wall(verb string, arguments ...any) time.Time {
@@ -95,17 +99,16 @@ func (c *Clock) turn(arguments []any, options []Option) Turned {
 	for _, option := range options {
 		arguments = option(arguments)
 	}
-	told := fields(c.server.must(arguments...))
-	fired, _ := told["fired"].(int64)
-	return Turned{Wall: instant(told["wall"]), Fired: fired, Settled: told["settled"] == int64(1)}
-}
-
-func instant(reply any) time.Time {
-	number, _ := reply.(int64)
-	return time.UnixMilli(number)
-}
-
-func milliseconds(reply any) time.Duration {
-	number, _ := reply.(int64)
-	return time.Duration(number) * time.Millisecond
+	reply := c.server.must(arguments...)
+	if reply == nil {
+		return Turned{}
+	}
+	told := fields(reply)
+	turned := Turned{Wall: instant(told["wall"]), Fired: integer(told["fired"]), Settled: integer(told["settled"]) == 1}
+	for _, fired := range list(told["what"]) {
+		if pair := list(fired); len(pair) == 2 {
+			turned.What = append(turned.What, Fired{Kind: text(pair[0]), Key: text(pair[1]), Client: integer(pair[1])})
+		}
+	}
+	return turned
 }

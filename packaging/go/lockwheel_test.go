@@ -57,7 +57,7 @@ func TestATurnSettles(t *testing.T) {
 
 func TestWaitingReplacesSleeping(t *testing.T) {
 	server := Run(t)
-	other := &connection{access: server.access}
+	other := newConnection(server.access)
 	popped := make(chan any)
 	go func() {
 		reply, _ := other.do("BLPOP", "list", 0)
@@ -112,7 +112,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 func TestAFailedTestTellsWhatTheServerKnows(t *testing.T) {
 	test := &failing{}
 	server := RunWith(test, Options{Seed: 42, Time: "manual"})
-	waiting := &connection{access: server.access}
+	waiting := newConnection(server.access)
 	go func() {
 		waiting.do("CLIENT", "SETNAME", "who-waits")
 		waiting.do("BLPOP", "list", 0)

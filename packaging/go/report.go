@@ -5,15 +5,18 @@ import (
 	"strings"
 )
 
-// Report tells what the server knows, for a test that has failed: its clock and seed, the clients that wait, the last
-// commands and the last lines of its log.
+// Report tells what the server knows, for a test that has failed: its clock and seed, the clients that wait, the
+// faults that have acted, the last commands and the last lines of its log.
 func (s *Server) Report() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "lockwheel on %s, seed %d\n", s.Addr(), s.seed)
 	for _, part := range []struct {
 		title string
 		lines func() []string
-	}{{"clock", s.clockLines}, {"waiting", s.waitingLines}, {"last commands", s.commandLines}, {"log", s.log.lines}} {
+	}{
+		{"clock", s.clockLines}, {"waiting", s.waitingLines}, {"faults that acted", s.faultLines},
+		{"last commands", s.commandLines}, {"log", s.log.lines},
+	} {
 		fmt.Fprintf(&text, "%s:\n", part.title)
 		for _, line := range part.lines() {
 			fmt.Fprintf(&text, "    %s\n", line)
@@ -23,7 +26,7 @@ func (s *Server) Report() string {
 }
 
 func (s *Server) clockLines() []string {
-	reply, err := s.Command("CLOCK.INFO")
+	reply, err := s.steering.do("CLOCK.INFO")
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -37,7 +40,7 @@ func (s *Server) clockLines() []string {
 
 // waitingLines are the lines of CLIENT LIST of the clients that are blocked.
 func (s *Server) waitingLines() []string {
-	reply, err := s.Command("CLIENT", "LIST")
+	reply, err := s.steering.do("CLIENT", "LIST")
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -64,7 +67,7 @@ func field(line, name string) string {
 
 // commandLines are the last commands, the newest last, without those that steer the server.
 func (s *Server) commandLines() []string {
-	reply, err := s.Command("SLOWLOG", "GET", "-1")
+	reply, err := s.steering.do("SLOWLOG", "GET", "-1")
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -83,7 +86,9 @@ func (s *Server) commandLines() []string {
 }
 
 // steering begins the commands by which tests and fixtures steer the server.
-var steering = []string{"CLOCK.", "AWAIT.", "CONTROL.", "SLOWLOG", "CLIENT LIST"}
+var steering = []string{
+	"CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "SLOWLOG", "CLIENT LIST",
+}
 
 func commandLine(entry []any) string {
 	arguments, _ := entry[3].([]any)
@@ -101,4 +106,19 @@ func commandLine(entry []any) string {
 		return name + ": " + line
 	}
 	return fmt.Sprint(entry[4]) + ": " + line
+}
+
+// faultLines are the rules that have acted.
+func (s *Server) faultLines() []string {
+	reply, err := s.steering.do("FAULT.LIST")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var lines []string
+	for _, entry := range list(reply) {
+		if rule := fields(entry); integer(rule["hits"]) > 0 {
+			lines = append(lines, fmt.Sprintf("%v (%v): hits=%v held=%v", rule["name"], rule["rule"], rule["hits"], rule["held"]))
+		}
+	}
+	return lines
 }

@@ -21,6 +21,20 @@ type connection struct {
 	mutex  sync.Mutex
 	socket net.Conn
 	reader *bufio.Reader
+	// Whether rules for faults leave out what it sends.
+	isExempt bool
+}
+
+func newConnection(access *access) *connection { return &connection{access: access, isExempt: true} }
+
+// setExempt says whether rules for faults leave out what it sends from now on.
+func (c *connection) setExempt(isExempt bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.isExempt != isExempt {
+		c.isExempt = isExempt
+		c.drop()
+	}
 }
 
 // do sends a request and reads its reply: nil, int64, string or []any. What the server refuses is an [Error].
@@ -33,23 +47,31 @@ func (c *connection) do(arguments ...any) (any, error) {
 	return c.exchange(arguments)
 }
 
-// open connects and logs in, unless that is done.
+// open connects and logs in, unless that is done and the server has not cut the connection since.
 func (c *connection) open() error {
-	if c.socket != nil {
+	if c.socket != nil && c.reader.Buffered() == 0 && !isCut(c.socket) {
 		return nil
 	}
+	c.drop()
 	socket, err := c.access.dial()
 	if err != nil {
 		return err
 	}
 	c.socket, c.reader = socket, bufio.NewReader(socket)
-	if c.access.password == "" {
-		return nil
+	if c.access.password != "" {
+		if _, err = c.exchange([]any{"AUTH", c.access.password}); err != nil {
+			c.drop()
+			return err
+		}
 	}
-	if _, err = c.exchange([]any{"AUTH", c.access.password}); err != nil {
-		c.drop()
+	if c.isExempt {
+		// A server that cannot be steered refuses it, and has no faults either.
+		var refused Error
+		if _, err = c.exchange([]any{"FAULT.EXEMPT", "ON"}); err != nil && !errors.As(err, &refused) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (c *connection) exchange(arguments []any) (any, error) {

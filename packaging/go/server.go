@@ -34,14 +34,19 @@ type Server struct {
 	Clock *Clock
 	// Await waits for states instead of sleeping.
 	Await *Await
+	// Faults makes faults.
+	Faults *Faults
 
 	access  *access
 	seed    int64
 	process *exec.Cmd
-	control *connection
-	log     *serverLog
-	ended   chan struct{}
-	test    TB
+	// What a test asks and what steers the server go by connections of their own: a fault may hold one of them.
+	commands *connection
+	steering *connection
+	waits    idleConnections
+	log      *serverLog
+	ended    chan struct{}
+	test     TB
 }
 
 // Start starts a server that ends with [Server.Stop], or with this process.
@@ -51,7 +56,7 @@ func Start(options Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{seed: options.Seed, log: &serverLog{}, ended: make(chan struct{})}
-	s.Clock, s.Await = &Clock{s}, &Await{server: s}
+	s.Clock, s.Await, s.Faults = &Clock{s}, &Await{server: s}, &Faults{s}
 	s.process = exec.Command(program, arguments(options)...)
 	output, err := s.process.StdoutPipe()
 	if err != nil {
@@ -78,7 +83,7 @@ func Start(options Options) (*Server, error) {
 		<-s.ended
 		return nil, err
 	}
-	s.control = &connection{access: s.access}
+	s.commands, s.steering = newConnection(s.access), newConnection(s.access)
 	return s, nil
 }
 
@@ -108,18 +113,28 @@ func (s *Server) URL() string { return s.access.url() }
 
 // Command sends any command on the server's own connection: nil, int64, string or []any. What the server refuses is an
 // [Error].
-func (s *Server) Command(arguments ...any) (any, error) { return s.control.do(arguments...) }
+func (s *Server) Command(arguments ...any) (any, error) { return s.commands.do(arguments...) }
 
-// Reset makes the server as it was at its start: no keys, no scripts, its configuration, its clock. Connections of
-// other clients are cut.
-func (s *Server) Reset() error {
-	_, err := s.control.do("CONTROL.RESET")
+// Reset makes the server as it was at its start: no keys, no scripts, no faults, its configuration, its clock.
+// Connections of other clients are cut.
+func (s *Server) Reset() error { return s.reset("CONTROL.RESET") }
+
+// ResetKeepingClients is [Server.Reset], but the connections of clients stay.
+func (s *Server) ResetKeepingClients() error { return s.reset("CONTROL.RESET", "KEEPCLIENTS") }
+
+func (s *Server) reset(words ...any) error {
+	s.commands.close()
+	s.commands.setExempt(true)
+	s.waits.close()
+	_, err := s.steering.do(words...)
 	return err
 }
 
 // Stop ends the server and waits for that. A second call does nothing.
 func (s *Server) Stop() {
-	s.control.close()
+	s.commands.close()
+	s.steering.close()
+	s.waits.close()
 	s.process.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.ended:
@@ -129,9 +144,9 @@ func (s *Server) Stop() {
 	}
 }
 
-// must is Command for what only fails when the server does, or the test is wrong.
+// must steers the server by what only fails when the server does, or the test is wrong.
 func (s *Server) must(arguments ...any) any {
-	reply, err := s.Command(arguments...)
+	reply, err := s.steering.do(arguments...)
 	if err != nil {
 		s.fail("%v: %v", arguments, err)
 	}

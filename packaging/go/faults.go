@@ -1,0 +1,179 @@
+package lockwheel
+
+import (
+	"time"
+)
+
+// Faults makes faults: by rules for single requests, and for whole clients or the whole server. The package's own
+// connections are exempt unless [Faults.Exempt] says otherwise. A reset of the server ends every fault.
+type Faults struct{ server *Server }
+
+// Match says which requests a rule matches, and which of these it acts on. All that is not zero has to match.
+type Match struct {
+	On       string   // the command
+	Script   string   // the digest of the script
+	Contains string   // what the text of the script contains
+	Key      string   // a pattern of keys
+	Channel  string   // a pattern of channels
+	Arg      int      // an argument, 1 being the first behind the command; 0: any
+	Value    string   // what Arg is
+	Client   *Clients // by id, name or library
+	Result   string   // for actions on the reply: OK, ERROR or NIL
+	Skip     int64    // so many matches pass first
+	Times    int64    // after so many hits the rule rests; 0: never
+	Prob     *float64 // the chance, from 0 to 1; the seed draws. nil: always
+}
+
+// Rule is a rule, and what came of it.
+type Rule struct {
+	Name    string
+	Rule    string // its words behind the name
+	Matched int64
+	Skipped int64
+	Hits    int64  // how often it has acted
+	Left    *int64 // how often it can still act; nil: there is no end to it
+	Held    int64  // how many requests or replies it holds
+}
+
+// Direction of a partition.
+type Direction string
+
+// What clients send, what they are sent, and both.
+const (
+	In   Direction = "IN"
+	Out  Direction = "OUT"
+	Both Direction = "BOTH"
+)
+
+// Add adds a rule: requests that match meet the action. Of several rules the oldest acts.
+func (f *Faults) Add(name string, match Match, action Action) {
+	words := append([]any{"FAULT.ADD", name}, match.words()...)
+	f.server.must(append(append(words, "DO"), action...)...)
+}
+
+func (m Match) words() []any {
+	var words []any
+	option := func(name, value string) {
+		if value != "" {
+			words = append(words, name, value)
+		}
+	}
+	option("ON", m.On)
+	option("SCRIPT", m.Script)
+	option("CONTAINS", m.Contains)
+	option("KEY", m.Key)
+	option("CHANNEL", m.Channel)
+	if m.Arg != 0 {
+		words = append(words, "ARG", m.Arg, m.Value)
+	}
+	if m.Client != nil {
+		words = append(words, m.Client.ofRule()...)
+	}
+	option("RESULT", m.Result)
+	if m.Skip != 0 {
+		words = append(words, "SKIP", m.Skip)
+	}
+	if m.Times != 0 {
+		words = append(words, "TIMES", m.Times)
+	}
+	if m.Prob != nil {
+		words = append(words, "PROB", *m.Prob)
+	}
+	return words
+}
+
+// Go lets go on what a rule holds, the oldest first. How many there were.
+func (f *Faults) Go(name string) int64 { return integer(f.server.must("FAULT.GO", name)) }
+
+// GoCount lets go on so many of what a rule holds, the oldest first. How many there were.
+func (f *Faults) GoCount(name string, count int) int64 {
+	return integer(f.server.must("FAULT.GO", name, "COUNT", count))
+}
+
+// List tells the rules, the oldest first.
+func (f *Faults) List() []Rule {
+	entries, _ := f.server.must("FAULT.LIST").([]any)
+	rules := make([]Rule, 0, len(entries))
+	for _, entry := range entries {
+		told := fields(entry)
+		rules = append(rules, Rule{
+			Name:    text(told["name"]),
+			Rule:    text(told["rule"]),
+			Matched: integer(told["matched"]),
+			Skipped: integer(told["skipped"]),
+			Hits:    integer(told["hits"]),
+			Left:    maybe(told["left"], integer),
+			Held:    integer(told["held"]),
+		})
+	}
+	return rules
+}
+
+// Remove removes a rule, if it is there; what it holds goes on.
+func (f *Faults) Remove(name string) bool { return integer(f.server.must("FAULT.DEL", name)) == 1 }
+
+// Clear removes all rules; what they hold goes on. How many there were.
+func (f *Faults) Clear() int64 { return integer(f.server.must("FAULT.CLEAR")) }
+
+// Seed draws for [Match.Prob] from this seed from now on.
+func (f *Faults) Seed(seed int64) { f.server.must("FAULT.SEED", seed) }
+
+// Exempt says whether rules leave out what [Server.Command] sends; they do unless told.
+func (f *Faults) Exempt(isExempt bool) { f.server.commands.setExempt(isExempt) }
+
+// FreezeClient reads nothing from clients and writes nothing to them, as if their processes stood still, for so long on
+// the monotonic hand; 0: until [Faults.ThawClient]. How many there are.
+func (f *Faults) FreezeClient(clients Clients, duration time.Duration) int64 {
+	var lasts any = "FOREVER"
+	if duration > 0 {
+		lasts = duration.Milliseconds()
+	}
+	return integer(f.server.must(append(append([]any{"FAULT.FREEZECLIENT"}, clients.words()...), lasts)...))
+}
+
+// ThawClient lets frozen clients go on. How many there are.
+func (f *Faults) ThawClient(clients Clients) int64 {
+	return integer(f.server.must(append([]any{"FAULT.THAWCLIENT"}, clients.words()...)...))
+}
+
+// Partition cuts clients off, new connections of theirs too. How many there are now.
+func (f *Faults) Partition(clients Clients, direction Direction) int64 {
+	f.server.prepare()
+	return integer(f.server.must(append(append([]any{"FAULT.PARTITION"}, clients.words()...), string(direction))...))
+}
+
+// Heal ends all partitions. How many there were.
+func (f *Faults) Heal() int64 { return integer(f.server.must("FAULT.HEAL")) }
+
+// Lag lets writes, of keys like this if the pattern is not empty, reach no replica from now on.
+func (f *Faults) Lag(pattern string) {
+	words := []any{"FAULT.LAG"}
+	if pattern != "" {
+		words = append(words, "KEY", pattern)
+	}
+	f.server.must(words...)
+}
+
+// ForgetTokens is what [Faults.Failover] and [Faults.Restart] do beside: the numbers of grants go back too.
+const ForgetTokens = "TOKENS"
+
+// Failover lets a replica take over: keys are as they were at [Faults.Lag], the scripts are gone, every other connection
+// is cut.
+func (f *Faults) Failover(options ...string) { f.cut([]any{"FAULT.FAILOVER"}, options) }
+
+// Restart is a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long.
+func (f *Faults) Restart(down time.Duration, options ...string) {
+	words := []any{"FAULT.RESTART"}
+	if down > 0 {
+		words = append(words, "DOWN", down.Milliseconds())
+	}
+	f.server.prepare()
+	f.cut(words, options)
+}
+
+func (f *Faults) cut(words []any, options []string) {
+	for _, option := range options {
+		words = append(words, option)
+	}
+	f.server.must(words...)
+}
