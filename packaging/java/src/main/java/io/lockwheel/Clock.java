@@ -92,7 +92,16 @@ public final class Clock {
             return null;
         }
         Map<String, Object> told = Resp.fields(reply);
-        return new Turned(instant(told.get("wall")), (Long) told.get("fired"), told.get("settled").equals(1L));
+        List<?> what = (List<?>) told.getOrDefault("what", List.of());
+        return new Turned(
+                instant(told.get("wall")),
+                (Long) told.get("fired"),
+                told.get("settled").equals(1L),
+                what.stream().map(each -> fired((List<?>) each)).toList());
+    }
+
+    private static Turned.Fired fired(List<?> told) {
+        return new Turned.Fired((String) told.get(0), told.get(1));
     }
 
     private static Instant instant(Object milliseconds) {

@@ -21,6 +21,8 @@ final class Connection implements Closeable {
     private final String password;
     /** Also closed by other threads than the one that reads. */
     private volatile SocketChannel channel;
+    /** Whether rules for faults leave out what it sends. */
+    private boolean isExempt = true;
     /** What has come and is not read yet. */
     private final ByteBuffer arrived = ByteBuffer.allocate(16 * 1024).limit(0);
 
@@ -45,6 +47,14 @@ final class Connection implements Closeable {
         }
     }
 
+    /** Whether rules for faults leave out what it sends from now on. */
+    synchronized void setExempt(boolean isExempt) {
+        if (this.isExempt != isExempt) {
+            this.isExempt = isExempt;
+            close();
+        }
+    }
+
     /** Ends it: a request that waits for its reply fails. */
     @Override
     public void close() {
@@ -65,6 +75,13 @@ final class Connection implements Closeable {
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
         if (password != null) {
             exchange(Resp.request("AUTH", password));
+        }
+        if (isExempt) {
+            try {
+                exchange(Resp.request("FAULT.EXEMPT", "ON"));
+            } catch (ReplyException withoutSteering) {
+                // Then it has no faults either.
+            }
         }
     }
 

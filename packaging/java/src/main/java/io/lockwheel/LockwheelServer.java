@@ -3,7 +3,9 @@ package io.lockwheel;
 import java.net.InetSocketAddress;
 import java.net.URLEncoder;
 import java.security.KeyStore;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.stream.Collectors;
 import org.redisson.config.Config;
 
@@ -11,6 +13,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 /** A server of one's own: a process that this one starts, and that ends by {@link #stop} or with this process. */
 public final class LockwheelServer implements AutoCloseable {
+    /** How many connections are ready for waits when no new ones are let in. */
+    private static final int PREPARED = 4;
+
     private final ServerOptions options;
     private final ServerProcess process;
     private final InetSocketAddress address;
@@ -18,7 +23,10 @@ public final class LockwheelServer implements AutoCloseable {
     /** What a test asks and what steers the server go by connections of their own: neither waits for the other. */
     private final Connection commands;
     private final Connection steering;
+    /** Those on which nobody waits. */
+    private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
     private final Clock clock;
+    private final Faults faults;
     private final int tlsPort;
 
     private LockwheelServer(ServerOptions options) {
@@ -29,6 +37,7 @@ public final class LockwheelServer implements AutoCloseable {
         commands = new Connection(address, password);
         steering = new Connection(address, password);
         clock = new Clock(steering);
+        faults = new Faults(steering, commands, this::prepare);
         tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
     }
 
@@ -99,7 +108,12 @@ public final class LockwheelServer implements AutoCloseable {
 
     /** Waits for states of the server. */
     public Await await() {
-        return new Await(this::until, null);
+        return new Await(this::until);
+    }
+
+    /** Makes faults. */
+    public Faults faults() {
+        return faults;
     }
 
     /**
@@ -112,28 +126,42 @@ public final class LockwheelServer implements AutoCloseable {
         return commands.send(args);
     }
 
-    /** Makes it as it was at its start: keys, scripts, configuration, clock. Other connections are cut. */
+    /** Makes it as it was at its start: keys, scripts, faults, configuration, clock. Other connections are cut. */
     public void reset() {
         commands.close();
+        commands.setExempt(true);
+        closeIdle();
         steering.send("CONTROL.RESET");
     }
 
     /** {@link #reset}, but the connections of its clients stay. */
     public void resetKeepingClients() {
+        commands.setExempt(true);
         steering.send("CONTROL.RESET", "KEEPCLIENTS");
     }
 
-    /** What it knows, also after its end: clock and seed, who waits, the last commands, the last lines of its log. */
+    /**
+     * What it knows, also after its end: clock and seed, who waits, the faults that have acted, the last
+     * commands, the last lines of its log.
+     */
     public String report() {
         String title = "lockwheel on " + host() + ":" + address.getPort() + ", seed " + options.seed();
         // An interrupt would cut the connection; a test that was interrupted has the most need of a report.
         boolean interrupted = Thread.interrupted();
-        try (Connection connection = new Connection(address, password)) {
+        Connection connection = taken();
+        try {
             return Report.of(title, connection, process.log());
         } finally {
+            idle.push(connection);
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    private void closeIdle() {
+        for (Connection each = idle.poll(); each != null; each = idle.poll()) {
+            each.close();
         }
     }
 
@@ -146,6 +174,7 @@ public final class LockwheelServer implements AutoCloseable {
     public void stop() {
         commands.close();
         steering.close();
+        closeIdle();
         process.stop();
     }
 
@@ -155,12 +184,30 @@ public final class LockwheelServer implements AutoCloseable {
         stop();
     }
 
+    /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */
+    private void prepare() {
+        List<Connection> ready = new ArrayList<>(List.of(commands));
+        while (ready.size() <= PREPARED) {
+            ready.add(taken());
+        }
+        ready.forEach(connection -> connection.send("PING"));
+        ready.stream().skip(1).forEach(idle::push);
+    }
+
+    private Connection taken() {
+        Connection connection = idle.poll();
+        return connection == null ? new Connection(address, password) : connection;
+    }
+
     /** Waits on a connection of its own, so that other threads go on meanwhile. */
-    private void until(List<Object> command) {
-        try (Connection connection = new Connection(address, password)) {
-            if (Long.valueOf(1).equals(connection.send(command.toArray()))) {
-                return;
+    private long until(List<Object> command) {
+        Connection connection = taken();
+        try {
+            if (connection.send(command.toArray()) instanceof Long reply) {
+                return reply;
             }
+        } finally {
+            idle.push(connection);
         }
         String words = command.stream().map(Object::toString).collect(Collectors.joining(" "));
         throw new AwaitException(words + ": not within the limit\n" + report());

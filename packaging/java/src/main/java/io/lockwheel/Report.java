@@ -17,7 +17,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 final class Report {
     /** How the names of commands begin by which tests and fixtures steer the server. */
     private static final List<String> STEERING =
-            List.of("CLOCK.", "AWAIT.", "CONTROL.", "SLOWLOG", "CLIENT LIST", "AUTH ");
+            List.of("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "SLOWLOG", "CLIENT LIST", "AUTH ");
 
     private final Connection connection;
     private final StringBuilder text;
@@ -32,6 +32,7 @@ final class Report {
         Report report = new Report(title, connection);
         report.part("clock", Report::clockLines);
         report.part("waiting", Report::waitingLines);
+        report.part("faults that acted", Report::faultLines);
         report.part("last commands", Report::commandLines);
         report.part("log", unused -> log);
         return report.text.toString();
@@ -75,6 +76,14 @@ final class Report {
                 .collect(Collectors.toMap(pair -> pair[0], pair -> pair.length > 1 ? pair[1] : ""));
     }
 
+    private static List<String> faultLines(Connection connection) {
+        return new Faults(connection, connection, () -> {})
+                .list().stream()
+                        .filter(rule -> rule.hits() > 0)
+                        .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
+                        .toList();
+    }
+
     /** The last commands, the newest last, each with who sent it. */
     private static List<String> commandLines(Connection connection) {
         List<Object> entries = new ArrayList<>((List<?>) connection.send("SLOWLOG", "GET", -1));
@@ -94,7 +103,7 @@ final class Report {
     }
 
     /** A word of a command; of bytes that are no text, what is. */
-    private static String shown(Object word) {
+    static String shown(Object word) {
         return word instanceof byte[] bytes ? new String(bytes, UTF_8) : word.toString();
     }
 }

@@ -118,4 +118,9 @@ final class Resp {
         map.forEach((name, value) -> fields.put((String) name, value));
         return fields;
     }
+
+    /** Yes or no, in either protocol. */
+    static boolean isTrue(Object reply) {
+        return Boolean.TRUE.equals(reply) || Long.valueOf(1).equals(reply);
+    }
 }

@@ -1,6 +1,7 @@
 package io.lockwheel;
 
 import java.time.Instant;
+import java.util.List;
 
 /**
  * What a turn of the clock did.
@@ -8,5 +9,14 @@ import java.time.Instant;
  * @param wall where the wall hand stands
  * @param fired how many deadlines have fired
  * @param settled whether clients fell silent after each instant, where {@code settle} asked for it
+ * @param what what {@code next} has fired
  */
-public record Turned(Instant wall, long fired, boolean settled) {}
+public record Turned(Instant wall, long fired, boolean settled, List<Fired> what) {
+    /**
+     * A deadline that has fired.
+     *
+     * @param kind its kind
+     * @param whose its key, or the number of its client
+     */
+    public record Fired(String kind, Object whose) {}
+}

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -32,7 +33,8 @@ class SteeringTest {
         server.command("SET", "lease", "holder", "PX", 30_000);
         assertEquals(0, server.clock().advance(Duration.ofMillis(29_999)).fired());
         assertEquals("holder", server.command("GET", "lease"));
-        assertEquals(new Turned(START.plusSeconds(30), 1, true), server.clock().advance(Duration.ofMillis(1)));
+        Turned turned = new Turned(START.plusSeconds(30), 1, true, List.of());
+        assertEquals(turned, server.clock().advance(Duration.ofMillis(1)));
         assertNull(server.command("GET", "lease"));
     }
 
@@ -125,7 +127,7 @@ class SteeringTest {
                 "seed 42\nclock:\n {4}mode=manual wall=1893456000000 \\(2030-01-01T00:00:00Z\\) monotonic=\\d+",
                 " next=- timers=0\nwaiting:\n",
                 "waiting:\n {4}id=\\d+ name= addr=127.0.0.1:" + client.getLocalPort() + " cmd=blpop\n",
-                "cmd=blpop\nlast commands:\n",
+                "cmd=blpop\nfaults that acted:\nlast commands:\n",
                 "127.0.0.1:\\d+: SET order:42 paid\nlog:\n.*Ready to accept connections",
             }) {
                 assertTrue(Pattern.compile(wanted).matcher(told).find(), () -> wanted + " is not in\n" + told);

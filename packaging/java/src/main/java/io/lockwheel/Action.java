@@ -1,0 +1,132 @@
+package io.lockwheel;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What a rule for faults does. Durations are of the monotonic hand.
+ *
+ * @param words as words of a command, behind {@code DO}
+ */
+public record Action(List<Object> words) {
+    /** Makes the words unchangeable. */
+    public Action {
+        words = List.copyOf(words);
+    }
+
+    private static Action of(Object... words) {
+        return new Action(List.of(words));
+    }
+
+    /**
+     * Loses the request, and all that its connection sends and is sent from there on, until the client closes it.
+     */
+    public static Action dropRequest() {
+        return of("DROPREQUEST");
+    }
+
+    /** As {@link #dropRequest()}, on a connection that the server cuts after so long. */
+    public static Action dropRequest(Duration closeAfter) {
+        return of("DROPREQUEST", "CLOSEAFTER", Milliseconds.of(closeAfter));
+    }
+
+    /** Executes the request and loses its reply, as {@link #dropRequest()} loses the request. */
+    public static Action dropReply() {
+        return of("DROPREPLY");
+    }
+
+    /** As {@link #dropReply()}, on a connection that the server cuts after so long. */
+    public static Action dropReply(Duration closeAfter) {
+        return of("DROPREPLY", "CLOSEAFTER", Milliseconds.of(closeAfter));
+    }
+
+    /** Executes the request so much later; what is behind it on its connection waits too. */
+    public static Action delay(Duration by) {
+        return of("DELAY", Milliseconds.of(by));
+    }
+
+    /** Executes the request at once and answers it so much later. */
+    public static Action delayReply(Duration by) {
+        return of("DELAYREPLY", Milliseconds.of(by));
+    }
+
+    /** Executes the request when {@link Faults#go(String)} says so. */
+    public static Action hold() {
+        return of("HOLD");
+    }
+
+    /** Executes the request at once and answers it when {@link Faults#go(String)} says so. */
+    public static Action holdReply() {
+        return of("HOLDREPLY");
+    }
+
+    /** Answers this error and does not execute the request. */
+    public static Action error(String text) {
+        return of("ERROR", text);
+    }
+
+    /** Executes the request and answers null. */
+    public static Action replyNull() {
+        return of("REPLY", "NULL");
+    }
+
+    /** Executes the request and answers {@code OK}. */
+    public static Action replyOk() {
+        return of("REPLY", "OK");
+    }
+
+    /** Executes the request and answers this integer. */
+    public static Action replyInt(long number) {
+        return of("REPLY", "INT", number);
+    }
+
+    /** Executes the request and answers this string. */
+    public static Action replyBulk(String text) {
+        return of("REPLY", "BULK", text);
+    }
+
+    /** Cuts the connection before the request is executed. */
+    public static Action close() {
+        return of("CLOSE");
+    }
+
+    /** Cuts the connection after the request was executed; there is no reply. */
+    public static Action closeAfter() {
+        return of("CLOSEAFTER");
+    }
+
+    /** Ends the reply after so many bytes and cuts the connection. */
+    public static Action truncate(int length) {
+        return of("TRUNCATE", length);
+    }
+
+    /** Executes the request twice and answers it once. */
+    public static Action duplicate() {
+        return of("DUPLICATE");
+    }
+
+    /** Executes the request; the messages that it publishes reach nobody, or not the clients that are named. */
+    public static Action losePublish() {
+        return of("LOSEPUBLISH");
+    }
+
+    /** Makes the server forget the script that the request names. */
+    public static Action noScript() {
+        return of("NOSCRIPT");
+    }
+
+    /** Lets the keys of the request expire just before it is executed. */
+    public static Action expire() {
+        return of("EXPIRE");
+    }
+
+    /** Executes the request with this integer argument changed; 1 is the first behind the command. */
+    public static Action argAdd(int index, long by) {
+        return of("ARG", index, "ADD", by);
+    }
+
+    /** Executes the request with the instants among its arguments moved as far as the clock was turned. */
+    public static Action timeShift() {
+        return of("TIMESHIFT");
+    }
+}

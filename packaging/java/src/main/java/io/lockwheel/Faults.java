@@ -1,0 +1,143 @@
+package io.lockwheel;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own connections
+ * are exempt unless {@link #exempt} says otherwise. A reset of the server ends every fault.
+ */
+public final class Faults {
+    private final Connection connection;
+    /** Of {@link LockwheelServer#command}. */
+    private final Connection commands;
+    /** Opens the package's connections while the server still lets them in. */
+    private final Runnable prepare;
+
+    Faults(Connection connection, Connection commands, Runnable prepare) {
+        this.connection = connection;
+        this.commands = commands;
+        this.prepare = prepare;
+    }
+
+    /** Adds a rule: requests that match meet the action. Of several rules the oldest acts. */
+    public void add(String name, Match match, Action action) {
+        connection.send(Words.of(List.of("FAULT.ADD", name), match.words(), List.of("DO"), action.words()));
+    }
+
+    /** Lets go on what a rule holds, the oldest first. How many there were. */
+    public long go(String name) {
+        return (Long) connection.send("FAULT.GO", name);
+    }
+
+    /** Lets go on so many of what a rule holds, the oldest first. How many there were. */
+    public long go(String name, int count) {
+        return (Long) connection.send("FAULT.GO", name, "COUNT", count);
+    }
+
+    /** The rules, the oldest first. */
+    public List<Rule> list() {
+        List<?> rules = (List<?>) connection.send("FAULT.LIST");
+        return rules.stream().map(Resp::fields).map(Faults::rule).toList();
+    }
+
+    private static Rule rule(Map<String, Object> told) {
+        return new Rule(
+                (String) told.get("name"),
+                (String) told.get("rule"),
+                (Long) told.get("matched"),
+                (Long) told.get("skipped"),
+                (Long) told.get("hits"),
+                (Long) told.get("left"),
+                (Long) told.get("held"));
+    }
+
+    /** Removes a rule, if it is there; what it holds goes on. */
+    public boolean remove(String name) {
+        return connection.send("FAULT.DEL", name).equals(1L);
+    }
+
+    /** Removes all rules; what they hold goes on. How many there were. */
+    public long clear() {
+        return (Long) connection.send("FAULT.CLEAR");
+    }
+
+    /** Draws for {@link Match#prob} from this seed from now on. */
+    public void seed(long seed) {
+        connection.send("FAULT.SEED", seed);
+    }
+
+    /** Whether rules leave out what {@link LockwheelServer#command} sends; they do unless told. */
+    public void exempt(boolean isExempt) {
+        commands.setExempt(isExempt);
+    }
+
+    /**
+     * Reads nothing from clients and writes nothing to them, as if their processes stood still, until
+     * {@link #thawClient}. How many there are.
+     */
+    public long freezeClient(Clients clients) {
+        return freeze(clients, "FOREVER");
+    }
+
+    /** The same, for so long on the monotonic hand. */
+    public long freezeClient(Clients clients, Duration duration) {
+        return freeze(clients, Milliseconds.of(duration));
+    }
+
+    private long freeze(Clients clients, Object lasts) {
+        return (Long) connection.send(Words.of(List.of("FAULT.FREEZECLIENT"), clients.words(), List.of(lasts)));
+    }
+
+    /** Lets frozen clients go on. How many there are. */
+    public long thawClient(Clients clients) {
+        return (Long) connection.send(Words.of(List.of("FAULT.THAWCLIENT"), clients.words()));
+    }
+
+    /** Cuts clients off, new connections of theirs too. How many there are now. */
+    public long partition(Clients clients, Direction direction) {
+        prepare.run();
+        return (Long) connection.send(Words.of(List.of("FAULT.PARTITION"), clients.words(), List.of(direction.name())));
+    }
+
+    /** Ends all partitions. How many there were. */
+    public long heal() {
+        return (Long) connection.send("FAULT.HEAL");
+    }
+
+    /** From now on writes reach no replica. */
+    public void lag() {
+        connection.send("FAULT.LAG");
+    }
+
+    /** From now on writes of keys like this reach no replica. */
+    public void lag(String pattern) {
+        connection.send("FAULT.LAG", "KEY", pattern);
+    }
+
+    /**
+     * A replica takes over: keys are as they were at {@link #lag()}, the scripts are gone, every other connection is
+     * cut.
+     */
+    public void failover() {
+        connection.send("FAULT.FAILOVER");
+    }
+
+    /** The same, and the numbers of grants go back too. */
+    public void failoverWithTokens() {
+        connection.send("FAULT.FAILOVER", "TOKENS");
+    }
+
+    /** As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long. */
+    public void restart(Duration down) {
+        prepare.run();
+        connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down));
+    }
+
+    /** The same, and the numbers of grants begin anew. */
+    public void restartWithTokens(Duration down) {
+        prepare.run();
+        connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down), "TOKENS");
+    }
+}
