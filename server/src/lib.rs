@@ -22,5 +22,6 @@ pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot
 pub use lockwheel_engine::time::ClockError;
 pub use net::{BindError, TlsError};
 pub use server::{
-    AllocatorUsage, Builder, Handle, OtherClients, Server, Settle, Stage, StartError, Time, Turned,
+    Action, AllocatorUsage, Builder, Clients, Direction, Faults, GrantNumbers, Handle, Match, NotInTime,
+    OtherClients, Refused, Reply, Rule, Server, Settle, Stage, StartError, Time, Turned, Until,
 };

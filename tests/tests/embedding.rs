@@ -64,3 +64,135 @@ fn the_same_seed_makes_the_same_choices() {
     };
     assert_eq!(choices(), choices());
 }
+
+mod steering {
+    //! What a test steers by methods: states and faults.
+
+    use super::*;
+    use lockwheel::{Action, Clients, Direction, GrantNumbers, Match, NotInTime, Reply};
+    use std::error::Error;
+    use std::thread;
+
+    type Tried = Result<(), Box<dyn Error>>;
+
+    fn actions() -> Vec<(Action, &'static str)> {
+        let second = Duration::from_secs(1);
+        vec![
+            (Action::drop_request(), "DROPREQUEST"),
+            (Action::drop_reply().cut_after(second), "DROPREPLY CLOSEAFTER 1000"),
+            (Action::delay(second), "DELAY 1000"),
+            (Action::delay_reply(second), "DELAYREPLY 1000"),
+            (Action::hold(), "HOLD"),
+            (Action::hold_reply(), "HOLDREPLY"),
+            (Action::error("ERR as asked"), "ERROR ERR as asked"),
+            (Action::reply_null(), "REPLY NULL"),
+            (Action::reply_ok(), "REPLY OK"),
+            (Action::reply_int(-1), "REPLY INT -1"),
+            (Action::reply_bulk("text"), "REPLY BULK text"),
+            (Action::close(), "CLOSE"),
+            (Action::close_after(), "CLOSEAFTER"),
+            (Action::truncate(3), "TRUNCATE 3"),
+            (Action::duplicate(), "DUPLICATE"),
+            (Action::lose_publish(), "LOSEPUBLISH"),
+            (Action::no_script(), "NOSCRIPT"),
+            (Action::expire(), "EXPIRE"),
+            (Action::arg_add(2, -1), "ARG 2 ADD -1"),
+            (Action::time_shift(), "TIMESHIFT"),
+        ]
+    }
+
+    #[test]
+    fn the_server_knows_every_action_and_matcher() -> Tried {
+        let server = ours::manual_server();
+        for (action, words) in actions() {
+            server.faults().add("rule", &Match::any().on("GET"), &action)?;
+            assert_eq!(server.faults().list()?[0].rule, format!("ON GET DO {words}"));
+            assert!(server.faults().remove("rule")?);
+        }
+        let all = Match::any().on("set").key("order:*").channel("news").arg(2, "v").result("OK");
+        let all = all.client(&Clients::Named("w*".to_owned())).skip(1).times(2).prob(0.5);
+        server.faults().add("all", &all, &Action::drop_reply())?;
+        let script = Match::any().script(&"a".repeat(40)).client(&Clients::Lib("redis-rs".to_owned()));
+        server.faults().add("script", &script, &Action::no_script())?;
+        let text = Match::any().contains("hincrby").client(&Clients::Id(7));
+        server.faults().add("text", &text, &Action::hold())?;
+        let rules = server.faults().list()?;
+        let words = "ON set KEY order:* CHANNEL news ARG 2 v RESULT OK CLIENTNAME w* SKIP 1 TIMES 2 \
+                     PROB 0.5 DO DROPREPLY";
+        assert_eq!((rules[0].rule.as_str(), rules[0].left, rules[1].left), (words, Some(2), None));
+        server.faults().seed(7)?;
+        assert_eq!(server.faults().clear()?, 3);
+        assert!(server.faults().add("no", &Match::any().on("NOSUCH"), &Action::hold()).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn an_interleaving_in_a_wished_order() -> Tried {
+        let server = ours::manual_server();
+        server.faults().add("writes", &Match::any().on("SET"), &Action::hold())?;
+        let mut clients = [Client::connect(server.addr()), Client::connect(server.addr())];
+        for client in &mut clients {
+            client.send_line("SET k v");
+        }
+        server.until().held("writes", 2)?;
+        assert_eq!(server.command(&["EXISTS", "k"])?, Reply::Integer(0), "the test itself is exempt");
+        assert_eq!(server.faults().go("writes", Some(1))?, 1);
+        assert_eq!(server.faults().go("writes", None)?, 1);
+        for client in &mut clients {
+            assert_eq!(client.read_reply().to_string(), "+OK");
+        }
+        server.until().fault("writes", 2)?;
+        Ok(())
+    }
+
+    #[test]
+    fn whole_clients_and_the_whole_server_fail() -> Tried {
+        let server = ours::manual_server();
+        let mut client = Client::connect(server.addr());
+        client.line("CLIENT SETNAME frozen");
+        let frozen = Clients::Named("frozen".to_owned());
+        assert_eq!(server.faults().freeze_client(&frozen, Some(Duration::from_secs(5)))?, 1);
+        client.send_line("SET k v");
+        assert_eq!(server.faults().thaw_client(&frozen)?, 1);
+        assert_eq!(client.read_reply().to_string(), "+OK");
+        assert_eq!(server.faults().partition(&Clients::All, Direction::In)?, 1);
+        client.send_line("SET k again");
+        assert_eq!(server.command(&["GET", "k"])?, Reply::Text(b"v".to_vec()));
+        assert_eq!(server.faults().heal()?, 1);
+        assert_eq!(client.read_reply().to_string(), "+OK");
+        server.faults().lag(Some("order:*"))?;
+        server.command(&["MSET", "order:1", "x", "other", "x"])?;
+        server.faults().failover(GrantNumbers::GoOn)?;
+        assert_eq!(server.command(&["EXISTS", "order:1", "other"])?, Reply::Integer(1));
+        server.faults().restart(Duration::from_secs(5), GrantNumbers::GoBack)?;
+        assert_eq!(server.command(&["DBSIZE"])?, Reply::Integer(0));
+        Ok(())
+    }
+
+    #[test]
+    fn states_are_awaited() -> Tried {
+        let server = ours::manual_server();
+        let waits = server.handle();
+        let waiting = thread::spawn(move || waits.command(&["BLPOP", "list", "0"]));
+        server.until().exact().blocked(1, Some("list"))?;
+        server.command(&["RPUSH", "list", "v"])?;
+        let popped = ["list", "v"].map(|text| Reply::Text(text.as_bytes().to_vec()));
+        assert_eq!(waiting.join().expect("it does not panic")?, Reply::Array(popped.to_vec()));
+        server.command(&["SET", "k", "v"])?;
+        server.until().exists("k")?;
+        server.until().has_type("k", "string")?;
+        server.until().gone("other")?;
+        server.until().calls("SET", 1, None)?;
+        server.until().exact().clients(0, Some("nobody"))?;
+        server.until().at_most().waiters("k", 3)?;
+        server.until().exact().subscribers("news", 0)?;
+        server.until().idle(Duration::from_millis(10), Some("nobody"))?;
+        let late = server.until().within(Duration::from_millis(10)).exists("never");
+        let Err(NotInTime::Limit(report)) = late else { panic!("{late:?}") };
+        assert!(
+            report.starts_with("AWAIT.KEY never EXISTS LIMIT 10: not within the limit\nclock:\n"),
+            "{report}"
+        );
+        Ok(())
+    }
+}

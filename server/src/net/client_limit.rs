@@ -51,8 +51,12 @@ impl ClientLimit {
         if !is_below {
             return None;
         }
-        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        Some(ClientGuard { limit: self.clone(), id })
+        Some(ClientGuard { limit: self.clone(), id: self.next_id() })
+    }
+
+    /// The number of the next client, which is given to no other.
+    pub(super) fn next_id(&self) -> u64 {
+        self.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The number of clients, and its changes.

@@ -49,8 +49,9 @@ impl Host for NetHost {
 
     fn is_gone(&self, session: u64) -> bool {
         // A client without a connection has closed it, and its session will be removed next.
-        self.shared.upgrade().is_some_and(|shared| {
-            shared.clients.get(&session).is_none_or(|client| client.socket.is_closed_by_peer())
+        self.shared.upgrade().is_some_and(|shared| match shared.clients.get(&session) {
+            Some(client) => client.socket.is_closed_by_peer(),
+            None => !shared.callers.is_waiting(session),
         })
     }
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {

@@ -6,8 +6,10 @@
 
 mod accept;
 mod acceptors;
+mod asking;
 mod batches;
 mod busy;
+mod callers;
 mod client_limit;
 mod connection;
 mod connections;

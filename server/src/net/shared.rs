@@ -2,6 +2,7 @@
 
 use super::batches::Batches;
 use super::busy::{Job, Refused};
+use super::callers::Callers;
 use super::client_limit::ClientLimit;
 use super::contain::contained;
 use super::deferred::Deferred;
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     inboxes: Box<[Inbox]>,
     /// The connected clients by session id.
     pub(super) clients: DashMap<u64, Client>,
+    /// The clients of this process, which have no socket.
+    pub(super) callers: Callers,
     pub(super) client_limit: Arc<ClientLimit>,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
     pub(super) timer_at: AtomicU64,
@@ -88,6 +91,7 @@ impl Shared {
             engine: Deferred::new(engine),
             inboxes,
             clients: DashMap::new(),
+            callers: Callers::default(),
             timer_at: AtomicU64::new(NEVER),
             timer_wakes: AtomicU64::new(0),
             batches: Batches::default(),
@@ -191,8 +195,11 @@ impl Shared {
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut engine)));
         let mut notices = Notices::default();
         self.unlock(engine, &mut notices);
-        for address in notices.sessions.into_iter().filter_map(|id| self.address(id)) {
-            self.notify(address);
+        for id in notices.sessions {
+            match self.address(id) {
+                Some(address) => self.notify(address),
+                None => self.callers.wake(id),
+            }
         }
         if notices.earlier_deadline && index != Some(0) {
             self.wake_timekeeper();
@@ -345,6 +352,7 @@ impl Shared {
         self.shutdown.request();
         self.script.force_kill();
         self.batches.wake();
+        self.callers.wake_all();
         self.inboxes.iter().for_each(Inbox::wake);
     }
 }

@@ -46,7 +46,7 @@ impl Turn<'_> {
             match self.shared.address(id) {
                 Some(address) if address.index == self.index => self.changed.borrow_mut().push(address.key),
                 Some(address) => self.shared.notify(address),
-                None => {}
+                None => self.shared.callers.wake(id),
             }
         }
         if std::mem::take(&mut notices.earlier_deadline) && self.index != 0 {

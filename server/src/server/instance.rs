@@ -2,6 +2,7 @@
 
 use super::error::StartError;
 use super::handle::{Handle, Turned};
+use super::steering::{Faults, Refused, Reply, Until};
 use crate::net::{self, AcceptRuntime, Acceptors, Listeners, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
@@ -238,6 +239,32 @@ impl Server {
     /// As [`Handle::timer_wakes`].
     pub fn timer_wakes(&self) -> u64 {
         self.handle.timer_wakes()
+    }
+}
+
+/// What a test steers beside the clock and the locks.
+impl Server {
+    /// As [`Handle::command`].
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    pub fn command(&self, words: &[&str]) -> Result<Reply, Refused> {
+        self.handle.command(words)
+    }
+
+    /// As [`Handle::until`].
+    pub fn until(&self) -> Until {
+        self.handle.until()
+    }
+
+    /// As [`Handle::faults`].
+    pub fn faults(&self) -> Faults {
+        self.handle.faults()
+    }
+
+    /// As [`Handle::report`].
+    pub fn report(&self) -> String {
+        self.handle.report()
     }
 }
 

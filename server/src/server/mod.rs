@@ -4,6 +4,7 @@ mod error;
 mod handle;
 mod instance;
 mod serve;
+mod steering;
 
 pub use error::StartError;
 pub use handle::{Handle, Turned};
@@ -12,3 +13,6 @@ pub use lockwheel_engine::config::TimeMode as Time;
 pub use lockwheel_engine::core::{OtherClients, Settle};
 pub use lockwheel_engine::statistics::AllocatorUsage;
 pub use serve::Stage;
+pub use steering::{
+    Action, Clients, Direction, Faults, GrantNumbers, Match, NotInTime, Refused, Reply, Rule, Until,
+};
