@@ -1,0 +1,43 @@
+//! Real clients of several lock libraries, beside each other and beside native locks, on one key.
+
+mod contention;
+mod desk;
+mod libraries;
+mod objects;
+mod referee;
+mod window;
+mod workshop;
+
+use contention::{contend, notices_a_lost_wake_up};
+use lockwheel_tests::redisson::Version;
+
+/// The versions in which an object came, and the newest.
+const V3_6: Version = Version::new(3, 6, 5);
+const V3_17: Version = Version::new(3, 17, 0);
+const V3_24: Version = Version::new(3, 24, 3);
+const V4_7: Version = Version::new(4, 7, 0);
+
+#[test]
+fn redisson_3_6_beside_native_clients() {
+    contend(V3_6, |object| object.since == V3_6);
+}
+
+#[test]
+fn redisson_3_17_beside_native_clients() {
+    contend(V3_17, |object| object.since == V3_17);
+}
+
+#[test]
+fn redisson_3_24_beside_native_clients() {
+    contend(V3_24, |object| object.since == V3_24);
+}
+
+#[test]
+fn redisson_4_7_beside_native_clients() {
+    contend(V4_7, |_| true);
+}
+
+#[test]
+fn a_wake_up_that_is_lost_is_seen() {
+    notices_a_lost_wake_up(V4_7);
+}
