@@ -12,7 +12,7 @@ const VERSIONS: [&str; 4] = ["3.6.5", "3.17.0", "3.24.3", "4.7.0"];
 const SEEDS: u64 = 12;
 const STEPS: usize = 120;
 /// Threads of a Redisson client: its scripts take them for their own, native commands for any owner.
-const OWNERS: [&str; 3] = [
+pub(crate) const OWNERS: [&str; 3] = [
     "8743c9c0-0795-4907-87fd-6c719a6b4586:1",
     "8743c9c0-0795-4907-87fd-6c719a6b4586:2",
     "8743c9c0-0795-4907-87fd-6c719a6b4586:3",
@@ -33,27 +33,29 @@ enum Act {
 }
 
 /// The scripts of a version.
-struct Scripts {
+pub(crate) struct Scripts {
     version: &'static str,
-    all: Vec<Script>,
+    /// Each with its text without blanks.
+    all: Vec<(Script, String)>,
 }
 
 impl Scripts {
-    fn of(version: &'static str) -> Option<Self> {
+    pub(crate) fn of(version: &'static str) -> Option<Self> {
         let (all, _) = scripts_of(version, Path::new(env!("CARGO_TARGET_TMPDIR")))?;
-        Some(Scripts { version, all })
+        let all = all.into_iter().filter(|script| script.class.ends_with("Lock"));
+        let squeezed = |script: Script| (script.text.split_whitespace().collect(), script);
+        Some(Scripts { version, all: all.map(squeezed).map(|(text, script)| (script, text)).collect() })
     }
 
     /// The text of the only script of a class that has all of these parts and none of those.
-    fn find(&self, class: &str, with: &[&str], without: &[&str]) -> &str {
-        let is_it = |script: &&Script| {
-            let text: String = script.text.split_whitespace().collect();
+    pub(crate) fn find(&self, class: &str, with: &[&str], without: &[&str]) -> &str {
+        let is_it = |(script, text): &&(Script, String)| {
             let has = |part: &&str| text.contains(part);
-            script.class == class && with.iter().all(has) && !without.iter().any(|part| has(part))
+            script.class == class && with.iter().all(has) && !without.iter().any(has)
         };
-        let found: Vec<&Script> = self.all.iter().filter(is_it).collect();
-        assert_eq!(found.len(), 1, "{} {class} {with:?}: {found:?}", self.version);
-        &found[0].text
+        let found: Vec<_> = self.all.iter().filter(is_it).collect();
+        assert_eq!(found.len(), 1, "{} {class} {with:?}", self.version);
+        &found[0].0.text
     }
 
     /// The request that a client of Redisson sends.
@@ -118,14 +120,14 @@ fn native(act: Act, owner: &str) -> String {
 }
 
 /// A server with a client, and one that hears all messages.
-struct World {
-    server: Simulation,
+pub(crate) struct World {
+    pub(crate) server: Simulation,
     client: u64,
     listener: u64,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut server = Simulation::new(Config::default(), 7);
         let (client, listener) = (server.connect(), server.connect());
         server.ask(client, "CLOCK.FREEZE");
@@ -133,19 +135,19 @@ impl World {
         World { server, client, listener }
     }
 
-    fn ask(&mut self, line: &str) -> String {
+    pub(crate) fn ask(&mut self, line: &str) -> String {
         self.server.ask(self.client, line)
     }
 
     /// What was published, the last word of each message.
-    fn heard(&mut self) -> Vec<String> {
+    pub(crate) fn heard(&mut self) -> Vec<String> {
         let text = self.server.read(self.listener);
         let messages = text.split("pmessage\r\n").skip(1);
         messages.map(|message| message.split("\r\n").skip(1).collect::<Vec<_>>().join(" ")).collect()
     }
 
     /// All keys with what they hold and how long, without the client's latch.
-    fn state(&mut self) -> Vec<String> {
+    pub(crate) fn state(&mut self) -> Vec<String> {
         self.ask(&format!("DEL {LATCH}"));
         let keys = self.ask("KEYS *");
         let mut names: Vec<&str> = keys.split("\r\n").skip(2).step_by(2).collect();
@@ -155,6 +157,8 @@ impl World {
         let of = |world: &mut World, name: &str| {
             let value = match world.ask(&format!("TYPE {name}")).as_str() {
                 "+hash\r\n" => world.ask(&format!("HGETALL {name}")),
+                "+list\r\n" => world.ask(&format!("LRANGE {name} 0 -1")),
+                "+zset\r\n" => world.ask(&format!("ZRANGE {name} 0 -1 WITHSCORES")),
                 _ => world.ask(&format!("GET {name}")),
             };
             format!("{name}: {value} {}", world.ask(&format!("PTTL {name}")))
@@ -251,6 +255,7 @@ fn native_waiters_are_served_in_order_when_a_script_gives_the_lock_back() {
             client
         });
         world.ask(&scripts.request(Act::EndWrite, OWNERS[0]));
+        world.ask(&format!("DEL {LATCH}"));
         let served = |world: &mut World| clients.map(|client| world.server.read(client).contains("token"));
         assert_eq!(served(&mut world), [true, true, false, false], "{version}");
         // Redisson's readers join those that read, and its scripts release only what is theirs.

@@ -1,6 +1,7 @@
 //! Shared and exclusive locks, conversions, fenced locks and locks that are strings, line by line.
 
 mod convert;
+mod fair;
 mod interop;
 mod others;
 mod shared;

@@ -2,12 +2,25 @@
 
 use super::redisson::{self, UNLOCK_MESSAGE};
 use crate::keyspace::Tx;
+use crate::values::Value;
 
-/// Notifies them that a plain lock is free.
+/// Notifies them that a plain lock is free: the first in the queue of a fair one alone.
 pub(super) fn notify_plain(tx: &mut Tx<'_>, key: &[u8]) {
-    if tx.has_audience() {
+    if tx.has_audience() && !notify_head(tx, key) {
         tx.publish(&redisson::lock_channel(key), UNLOCK_MESSAGE);
     }
+}
+
+/// Notifies the first in the queue of a fair lock; whether there is one.
+pub(super) fn notify_head(tx: &mut Tx<'_>, key: &[u8]) -> bool {
+    let channel = match tx.peek(&redisson::queue_key(key)) {
+        Some(Value::List(queue)) => queue.get(0).map(|head| redisson::waiter_channel(key, head)),
+        _ => None,
+    };
+    if let Some(channel) = channel.as_deref().filter(|_| tx.has_audience()) {
+        tx.publish(channel, UNLOCK_MESSAGE);
+    }
+    channel.is_some()
 }
 
 /// Notifies them that a read-write lock can be taken, or read.

@@ -29,6 +29,8 @@ const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:";
 const LATCH_CHANNEL: &[u8] = b"redisson_countdownlatch__channel__{";
 /// The prefix of the list of a fair lock's waiters.
 const QUEUE: &[u8] = b"redisson_lock_queue:";
+/// The prefix of the sorted set beside it.
+const QUEUE_TIMEOUTS: &[u8] = b"redisson_lock_timeout:";
 
 /// The prefix of the counter of a fenced lock.
 const TOKEN: &[u8] = b"redisson_lock_token:";
@@ -168,6 +170,16 @@ fn of_client(key: Vec<u8>, client: Option<&[u8]>) -> Vec<u8> {
         Some(client) => suffixed(&key, client),
         None => key,
     }
+}
+
+/// The key of the sorted set of when those who wait for a fair lock give up.
+pub(super) fn queue_timeouts_key(key: &[u8]) -> Vec<u8> {
+    [QUEUE_TIMEOUTS, &braced(key)].concat()
+}
+
+/// The channel of one waiter on a fair lock.
+pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
+    [&*lock_channel(key), b":", owner].concat()
 }
 
 /// The key that holds the lease of an owner's `n`th read hold.

@@ -1,7 +1,7 @@
 //! A grant: where an owner comes to hold a lock, or to hold it once more, whatever the layout.
 
 use super::super::fences::{Fences, TokenSource};
-use super::super::layouts::{Layout, Standing};
+use super::super::layouts::{Layout, Standing, fair};
 use super::super::ledger::{self, ReleaseCause};
 use super::super::sessions::{self, SessionLease};
 use super::counter;
@@ -51,6 +51,9 @@ pub(in crate::locks) fn grant(
         Fences::check(tx, resource, source)?;
     }
     let counter = if options.fenced && !again { Some(counter::next(tx, key)?) } else { None };
+    if layout == Layout::Fair && !again {
+        fair::dequeue(tx, key, owner, options.fair_wait_ms())?;
+    }
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
     let field = layout.field(owner);
     let acquired = ledger::acquired(tx, at, key, &field, holds > 1);

@@ -9,8 +9,10 @@ mod several;
 
 use self::grant::grant;
 use self::options::Options;
+use super::layouts::{Layout, fair};
+use super::redisson::queue_key;
 use super::{graph, ownership};
-use crate::keyspace::Tx;
+use crate::keyspace::{CalledBy, Tx};
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
     Wait,
@@ -28,16 +30,17 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
-             [PRIORITY <priority>] [SHARED|EXCLUSIVE] [NOREENTER|MAXHOLDS <count>] [FENCED] \
+             [PRIORITY <priority>] [SHARED|EXCLUSIVE|FAIR] [NOREENTER|MAXHOLDS <count>] [FENCED] \
              [LAYOUT HASH|STRING] [SESSION] [FENCE <resource>]",
         "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
         "    of the waiters the one with the highest priority is served first, 0 if it names none.",
-        "    SHARED and EXCLUSIVE read and write a read-write lock; FENCED: the token is Redisson's counter.",
+        "    SHARED and EXCLUSIVE read and write a read-write lock; FENCED: the token is Redisson's counter;",
+        "    FAIR: who waits stands in the queue of Redisson's fair lock.",
         "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end.",
         "    FENCE: the grant raises the highest token of that resource, see LOCK.FENCE.",
     ])
     .syntax(
-        "key owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
+        "key owner [mode: SHARED | EXCLUSIVE | FAIR] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
          [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
          [SESSION] [FENCE resource]",
     )
@@ -72,9 +75,11 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     };
     graph::check(tx, &args[2], &[&args[1]])?;
+    let beside = acquire.join(tx, args)?;
     let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.rank = rank;
+    wait.retry.beside = beside;
     Ok(wait.into())
 }
 
@@ -82,6 +87,21 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
 #[derive(Debug)]
 struct Acquire {
     options: Options,
+}
+
+impl Acquire {
+    fn is_fair(&self) -> bool {
+        self.options.layout == Layout::Fair
+    }
+
+    /// Puts an owner that is about to wait into the queue of a fair lock; the key of the queue.
+    fn join(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Result<Option<Box<[u8]>>, CommandError> {
+        if !self.is_fair() || !matches!(tx.called_by(), CalledBy::Client) {
+            return Ok(None);
+        }
+        fair::join(tx, &args[1], &args[2], self.options.fair_wait_ms())?;
+        Ok(Some(queue_key(&args[1]).into()))
+    }
 }
 
 impl Attempt for Acquire {
@@ -99,6 +119,24 @@ impl Attempt for Acquire {
         if let Some(granted) = &granted {
             granted.write(waited_ms.unwrap_or(0), reply);
         }
+        if granted.is_none() && waited_ms.is_some() && self.is_fair() {
+            fair::keep(tx, &args[1], &args[2], self.options.fair_wait_ms())?;
+        }
         Ok(granted.is_some())
+    }
+
+    fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
+        if !self.is_fair() {
+            return None;
+        }
+        fair::ready_at_ms(tx, &args[1], self.options.fair_wait_ms())
+    }
+
+    fn leave(&self, tx: &mut Tx<'_>, args: Args<'_>) {
+        let (key, owner) = (&args[1], &args[2]);
+        if self.is_fair() && tx.waiting_as(key, owner).next().is_none() {
+            // A queue of another type is nobody's.
+            let _ = fair::leave(tx, key, owner, self.options.fair_wait_ms());
+        }
     }
 }

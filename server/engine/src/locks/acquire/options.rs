@@ -1,11 +1,14 @@
 //! The options of `LOCK.ACQUIRE`, and what they choose.
 
-use super::super::layouts::Layout;
+use super::super::layouts::{Layout, fair};
 use super::super::options::{DEFAULT_LEASE_MS, block_ms, lease_ms};
 use super::super::sessions;
 use super::limit::Limit;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
+
+/// Scores are doubles, and those behind add up: a time beyond this is as good as none.
+const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
 
 /// What a request for a lock asks for.
 #[derive(Debug)]
@@ -162,11 +165,17 @@ impl Options {
         self.priority.saturating_neg()
     }
 
+    /// How long the owner stands in the queue of a fair lock.
+    pub(super) fn fair_wait_ms(&self) -> i64 {
+        let block = self.block.flatten().and_then(|ms| i64::try_from(ms).ok());
+        block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))
+    }
+
     /// Whether all that is asked for can be done.
     fn is_ready(&self) -> bool {
         let bare = !self.get_holder && !self.asynchronous;
         let without = self.delay_ms.is_none() && self.data.is_none();
-        self.layout != Layout::Fair && bare && without
+        bare && without
     }
 }
 

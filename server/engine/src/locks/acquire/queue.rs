@@ -20,6 +20,7 @@ const fn class(name: &'static str) -> WaitClass {
 }
 
 const PLAIN: WaitClass = class("lock");
+const FAIR: WaitClass = class("fair lock");
 const SHARED: WaitClass = class("shared lock");
 const EXCLUSIVE: WaitClass = class("exclusive lock");
 const CONVERSION: WaitClass = class("conversion");
@@ -32,7 +33,8 @@ pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     match layout {
         Layout::Shared => &SHARED,
         Layout::Exclusive => &EXCLUSIVE,
-        Layout::Plain | Layout::Fair | Layout::Text => &PLAIN,
+        Layout::Fair => &FAIR,
+        Layout::Plain | Layout::Text => &PLAIN,
     }
 }
 
@@ -46,7 +48,7 @@ pub(in crate::locks) fn mode_of(class: &str) -> Option<LockMode> {
     if class == SHARED.name {
         return Some(LockMode::Shared);
     }
-    let writes = [PLAIN.name, EXCLUSIVE.name, CONVERSION.name].contains(&class);
+    let writes = [PLAIN.name, FAIR.name, EXCLUSIVE.name, CONVERSION.name].contains(&class);
     writes.then_some(LockMode::Exclusive)
 }
 

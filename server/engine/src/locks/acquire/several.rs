@@ -3,7 +3,7 @@
 //! A request that waits has one place in the queues of all its locks, and is served when it is the first in each of
 //! them and all are free. So of two such requests the older one never waits for the younger.
 
-use super::super::layouts::Standing;
+use super::super::layouts::{Layout, Standing};
 use super::super::{graph, options, ownership};
 use super::counter;
 use super::grant::grant;
@@ -34,8 +34,8 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .help_after("lock.acquire")
         .syntax(
             "numkeys key [key ...] owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] \
-             [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
-             [SESSION] [FENCE resource]",
+             [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] \
+             [LAYOUT (layout: HASH | STRING)] [SESSION] [FENCE resource]",
         )
         .errors(&[
             "ERR syntax error",
@@ -90,6 +90,9 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     }
     ownership::check_owner(&args[count + 2])?;
     let options = Options::parse(tx, args, count + 3, "lock.macquire")?;
+    if options.layout == Layout::Fair {
+        return Err(errors::SYNTAX);
+    }
     let keys = &args.from(2)[..count];
     if keys.iter().collect::<BTreeSet<_>>().len() < count {
         return Err(DUPLICATE);

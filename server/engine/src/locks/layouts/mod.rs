@@ -1,5 +1,6 @@
 //! How a lock stands in its key: the layouts, each with what it takes to hold it.
 
+pub(super) mod fair;
 pub(super) mod plain;
 pub(super) mod read_write;
 pub(super) mod text;
@@ -46,7 +47,8 @@ impl Layout {
         owner: &[u8],
     ) -> Result<Standing, CommandError> {
         match self {
-            Layout::Plain | Layout::Fair => plain::standing(tx, key, owner),
+            Layout::Plain => plain::standing(tx, key, owner),
+            Layout::Fair => fair::standing(tx, key, owner),
             Layout::Shared => read_write::standing_of_reader(tx, key, owner),
             Layout::Exclusive => read_write::standing_of_writer(tx, key, owner),
             Layout::Text => text::standing(tx, key, owner),

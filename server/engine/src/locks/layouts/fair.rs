@@ -1,0 +1,189 @@
+//! Redisson's fair lock: a plain lock, beside which stand a list of the owners that wait, and a sorted set of when each
+//! gives up, in milliseconds since the epoch.
+//!
+//! Redisson counts that by its clients' clocks, and drops a head whose time is over. Those that wait natively have a
+//! connection that lives or not: the server keeps their scores ahead, and puts back who was dropped.
+
+use super::super::channels;
+use super::super::redisson::{queue_key, queue_timeouts_key};
+use super::{Standing, plain};
+use crate::keyspace::{Tx, events};
+use crate::spec::CommandError;
+use crate::values::{End, List, ZSet};
+
+/// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
+pub(in crate::locks) const WAIT_MS: i64 = 300_000;
+
+/// The state of the lock for an owner: free when nobody stands before it.
+///
+/// Errors: a key holds another type.
+pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
+    drop_stale(tx, key)?;
+    let standing = plain::standing(tx, key, owner)?;
+    let is_next = head(tx, key)?.is_none_or(|head| *head == *owner);
+    Ok(if standing == Standing::Free && !is_next { Standing::Others } else { standing })
+}
+
+/// Takes an owner that gets the lock out of the queue: those behind it wait so much less.
+pub(in crate::locks) fn dequeue(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    wait_ms: i64,
+) -> Result<(), CommandError> {
+    if head(tx, key)?.is_some_and(|head| *head == *owner) {
+        pop(tx, key)?;
+    }
+    remove_timeout(tx, key, owner)?;
+    let Some(timeouts) = tx.read::<ZSet>(&queue_timeouts_key(key))? else { return Ok(()) };
+    let waiting: Vec<Box<[u8]>> = timeouts.iter().map(|(member, _)| member.into()).collect();
+    waiting.iter().try_for_each(|member| shift(tx, key, member, wait_ms))
+}
+
+/// Puts an owner at the end of the queue, unless it stands there.
+pub(in crate::locks) fn join(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    wait_ms: i64,
+) -> Result<(), CommandError> {
+    if timeout(tx, key, owner)?.is_some() {
+        return Ok(());
+    }
+    let now = tx.now().wall_ms();
+    let last =
+        tx.read::<List>(&queue_key(key))?.and_then(|queue| queue.peek(End::Right)).map(Box::<[u8]>::from);
+    let ends = match last.filter(|last| **last != *owner) {
+        Some(last) => timeout(tx, key, &last)?,
+        None => None,
+    };
+    // As PTTL says of a lock without a lease, and of none.
+    let none = if tx.exists(key) { -1 } else { -2 };
+    let left = || tx.deadline(key).map_or(none, |deadline| deadline - now) as f64;
+    let ttl = ends.map_or_else(left, |ends| ends - now as f64);
+    set_timeout(tx, key, owner, ttl + now as f64 + wait_ms as f64)?;
+    push(tx, key, owner, End::Right)
+}
+
+/// Keeps the place of an owner that waits: puts it back at the head, if it was dropped there, and its time ahead.
+pub(in crate::locks) fn keep(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    wait_ms: i64,
+) -> Result<(), CommandError> {
+    let (now, ends) = (tx.now().wall_ms(), timeout(tx, key, owner)?);
+    if ends.is_none() {
+        push(tx, key, owner, End::Left)?;
+    }
+    if ends.is_none_or(|ends| ends <= renewal(now, wait_ms) as f64) {
+        set_timeout(tx, key, owner, now.saturating_add(wait_ms) as f64)?;
+    }
+    Ok(())
+}
+
+/// When the queue is to be looked at again, though nothing changes: the time of a head is over, or to be put ahead.
+pub(in crate::locks) fn ready_at_ms(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64) -> Option<i64> {
+    let head = head(tx, key).ok()??;
+    let ends = timeout(tx, key, &head).ok()?? as i64;
+    let is_native = tx.waiting_as(key, &head).next().is_some();
+    Some(if is_native { ends.saturating_sub(wait_ms / 2) } else { ends })
+}
+
+/// Up to when a time is put ahead that ends then: half of the wait before.
+fn renewal(now: i64, wait_ms: i64) -> i64 {
+    now.saturating_add(wait_ms / 2)
+}
+
+/// Takes an owner that gives up out of the queue: those behind it wait so much less.
+pub(in crate::locks) fn leave(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    owner: &[u8],
+    wait_ms: i64,
+) -> Result<(), CommandError> {
+    let name = queue_key(key);
+    let Some(queue) = tx.read::<List>(&name)? else { return Ok(()) };
+    let waiting: Vec<Box<[u8]>> = queue.iter().map(Box::from).collect();
+    let Some(at) = waiting.iter().position(|waiting| **waiting == *owner) else { return Ok(()) };
+    waiting[at + 1..].iter().try_for_each(|behind| shift(tx, key, behind, wait_ms))?;
+    remove_timeout(tx, key, owner)?;
+    if let Some(edit) = tx.write::<List>(&name)? {
+        edit.value.remove_equal(owner, usize::MAX, End::Left, edit.encodings);
+        tx.changed(&name, events::LREM);
+        tx.delete_if_empty(&name);
+    }
+    if at == 0 && !tx.exists(key) {
+        channels::notify_head(tx, key);
+    }
+    Ok(())
+}
+
+/// Drops heads whose time is over and that nobody waits for natively.
+fn drop_stale(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
+    let now = tx.now().wall_ms() as f64;
+    while let Some(head) = head(tx, key)? {
+        let is_over = timeout(tx, key, &head)?.is_some_and(|ends| ends <= now);
+        if !is_over || tx.waiting_as(key, &head).next().is_some() {
+            break;
+        }
+        remove_timeout(tx, key, &head)?;
+        pop(tx, key)?;
+    }
+    Ok(())
+}
+
+fn head(tx: &mut Tx<'_>, key: &[u8]) -> Result<Option<Box<[u8]>>, CommandError> {
+    Ok(tx.read::<List>(&queue_key(key))?.and_then(|queue| queue.get(0)).map(Box::from))
+}
+
+fn timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<f64>, CommandError> {
+    Ok(tx.read::<ZSet>(&queue_timeouts_key(key))?.and_then(|timeouts| timeouts.score(owner)))
+}
+
+fn push(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], end: End) -> Result<(), CommandError> {
+    let name = queue_key(key);
+    let edit = tx.write_or_new::<List>(&name)?;
+    edit.value.push(end, owner, edit.encodings);
+    tx.changed(&name, if matches!(end, End::Right) { events::RPUSH } else { events::LPUSH });
+    Ok(())
+}
+
+fn pop(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
+    let name = queue_key(key);
+    if let Some(edit) = tx.write::<List>(&name)? {
+        edit.value.pop(End::Left, edit.encodings);
+        tx.changed(&name, events::LPOP);
+        tx.delete_if_empty(&name);
+    }
+    Ok(())
+}
+
+fn set_timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], ends: f64) -> Result<(), CommandError> {
+    let name = queue_timeouts_key(key);
+    let edit = tx.write_or_new::<ZSet>(&name)?;
+    edit.value.insert(owner, ends, edit.encodings);
+    tx.changed(&name, events::ZADD);
+    Ok(())
+}
+
+fn remove_timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandError> {
+    let name = queue_timeouts_key(key);
+    if let Some(edit) = tx.write::<ZSet>(&name)?
+        && edit.value.remove(owner).is_some()
+    {
+        tx.changed(&name, events::ZREM);
+        tx.delete_if_empty(&name);
+    }
+    Ok(())
+}
+
+/// An owner in the queue waits so much less.
+fn shift(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
+    let ends = timeout(tx, key, owner)?.unwrap_or(0.0) - wait_ms as f64;
+    let name = queue_timeouts_key(key);
+    let edit = tx.write_or_new::<ZSet>(&name)?;
+    edit.value.insert(owner, ends, edit.encodings);
+    tx.changed(&name, events::ZINCR);
+    Ok(())
+}
