@@ -2,3 +2,6 @@
 //! held.
 
 mod awaits;
+mod events;
+mod fixture;
+mod verify;

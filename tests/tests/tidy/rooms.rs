@@ -49,7 +49,7 @@ const HOUSES: &[House] = &[
             ("spec", These(&["memory", "time", "values", "keyspace"])),
             ("commands", These(&["time", "values", "rdb", "keyspace", "spec"])),
             ("pubsub", These(&["memory", "keyspace"])),
-            ("locks", These(&["time", "values", "keyspace", "spec", "pubsub"])),
+            ("locks", These(&["memory", "time", "values", "keyspace", "spec", "pubsub"])),
             ("config", These(&["time", "values", "keyspace", "spec"])),
             ("timers", These(&["time", "keyspace"])),
             ("statistics", These(&["keyspace", "spec"])),

@@ -188,7 +188,8 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let wanted = !tx.access(&args[1]);
     if wanted {
-        store(tx, &args[1], &args[2], None);
+        let at = store(tx, &args[1], &args[2], None);
+        tx.set_if_absent(at, &args[1], &args[2]);
     }
     reply.integer(i64::from(wanted));
     Ok(())

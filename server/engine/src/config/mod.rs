@@ -106,6 +106,15 @@ pub struct Config {
     pub slowlog_log_slower_than: i64,
     /// The most entries of SLOWLOG.
     pub slowlog_max_len: usize,
+    /// Whether the history of locks is kept.
+    pub lock_history: bool,
+    /// The most entries of the history of locks.
+    pub lock_history_max: usize,
+    /// Whether holds of locks are observed that no LOCK command has taken.
+    pub lock_ledger: bool,
+    /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
+    /// suspects that a message was lost.
+    pub lock_wakeup_limit: u64,
     /// The most bytes that scripts may use.
     pub lua_memory_limit: usize,
     /// The limits of encodings; the seed beside them is the keyspace's own.
@@ -173,6 +182,10 @@ impl Default for Config {
             busy_reply_threshold: 5000,
             slowlog_log_slower_than: 10_000,
             slowlog_max_len: 128,
+            lock_history: false,
+            lock_history_max: 65_536,
+            lock_ledger: true,
+            lock_wakeup_limit: 1000,
             lua_memory_limit: 2 << 30,
             encodings: Encodings::default(),
             maxmemory: 0,

@@ -1,6 +1,7 @@
 //! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
-//! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `lua-memory-limit`, `port-file`, `ready-fd`,
-//! `seed`, `threads`, `time` and `tls-port-file` are our own.
+//! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `lock-history`, `lock-history-max`,
+//! `lock-ledger`, `lock-wakeup-limit`, `lua-memory-limit`, `port-file`, `ready-fd`, `seed`, `threads`, `time` and
+//! `tls-port-file` are our own.
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
 use super::{AuthClients, Config, LogLevel, MaxmemoryPolicy, Permission, Supervision, special};
@@ -13,6 +14,9 @@ const LONG: u64 = i64::MAX as u64;
 
 /// The most databases: some 30 MB of them. Redis takes any number, and dies when they do not fit into memory.
 const DATABASES: i64 = 100_000;
+
+/// The most entries of the history of locks: more than a gigabyte of them.
+const LOCK_HISTORY: i64 = 1 << 24;
 
 const LIMITS: &str = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60";
 
@@ -159,6 +163,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         .field(field!(encodings.list_max_listpack_size)),
     integer("loading-process-events-interval-bytes", 1024, INT, "2097152").hidden(),
     text("locale-collate", "").check(special::locale),
+    flag("lock-history", "no").field(field!(lock_history)),
+    integer("lock-history-max", 1, LOCK_HISTORY, "65536").field(field!(lock_history_max)),
+    flag("lock-ledger", "yes").field(field!(lock_ledger)),
+    integer("lock-wakeup-limit", 0, i64::MAX, "1000").field(field!(lock_wakeup_limit)),
     text("logfile", "").at_start().field(field!(logfile)),
     choice("loglevel", LogLevel::NAMES, "notice").field(field!(loglevel)),
     size("lua-memory-limit", 1 << 20, LONG, "2147483648").fixed().field(field!(lua_memory_limit)),

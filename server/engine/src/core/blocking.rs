@@ -6,6 +6,7 @@ use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::keyspace::{KeyTimer, Place, ReadyKey, Waiter};
+use crate::locks::HistoryCause;
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -51,6 +52,7 @@ impl Engine {
         self.parked.insert(id, blocked);
         self.time_retry(id);
         self.sessions.get_mut(slot).blocked = true;
+        self.note_queued(slot);
         self.watch_idle(slot);
     }
 
@@ -159,6 +161,9 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         // It stays in its queues meanwhile and so keeps its place; only the request is taken out.
         let Some(blocked) = self.parked.remove(id) else { return false };
+        if self.config.lock_history {
+            self.note_retry(slot, &blocked);
+        }
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.time.reading_ns();
         // A panic in a command disconnects the client that waits with it, not the one whose request woke it.
@@ -176,6 +181,9 @@ impl Engine {
         if let Ok(false) = asked {
             self.sessions.get_mut(slot).delivery.end(open, true);
             return false;
+        }
+        if asked.is_err() {
+            self.note_left_queue(slot, HistoryCause::Error);
         }
         self.end_served(slot, open, asked.err(), began_ns);
         self.observers.stats.unblocked_clients += 1;
@@ -257,6 +265,7 @@ impl Engine {
 
     /// Ends a client's wait, if it waits, as its timeout would: with a null.
     pub(super) fn end_wait(&mut self, slot: Slot) {
+        self.note_left_queue(slot, HistoryCause::Timeout);
         if let Some(blocked) = self.unblock(slot) {
             let null = blocked.null;
             self.answer_blocked(slot, blocked, |reply| null.write(reply));
@@ -283,6 +292,7 @@ impl Engine {
     /// Ends a client's wait with an error. Whether the client was waiting.
     pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
+        self.note_left_queue(slot, HistoryCause::Unblocked);
         let Some(blocked) = self.unblock(slot) else { return false };
         self.observers.stats.failed(blocked.command, error.as_bytes());
         self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));

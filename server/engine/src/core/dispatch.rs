@@ -93,6 +93,9 @@ impl Engine {
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         let progress = open.write(protocol, |reply| self.dispatch(slot, args, reply));
+        if self.config.lock_history && progress != Progress::Blocked {
+            self.note_answer(slot, args, open.bytes());
+        }
         if open.len() > LONG_REPLY {
             self.time.grow_stale();
         }
@@ -131,6 +134,10 @@ impl Engine {
             return Progress::Continue;
         }
         session.last_command = Some(command);
+        if self.config.lock_history {
+            self.note_request(slot, command, args, 0);
+        }
+        let session = self.sessions.get_mut(slot);
         self.keyspace.ignore_accesses(session.no_touch);
         let call = Call::by(session);
         match self.run(call, command, args, reply) {

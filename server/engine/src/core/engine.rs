@@ -179,6 +179,7 @@ impl Engine {
             start,
             config,
         };
+        engine.configure_ledger();
         engine.keyspace.go_on_at(engine.time.now, engine.time.clock.over());
         engine.memory.commands =
             engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();

@@ -4,6 +4,7 @@ use super::engine::Engine;
 use super::planned_turns::PlannedTurns;
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot, User};
 use crate::config::Config;
+use crate::locks::{HistoryCause, HistoryEvent};
 use crate::scripts::kill_error;
 use crate::spec::CommandId;
 use crate::statistics::Process;
@@ -31,6 +32,7 @@ impl Engine {
             self.output_limits_changed();
         }
         self.config.apply_to(&mut self.keyspace);
+        self.configure_ledger();
         self.observers.configure(&self.config);
     }
 
@@ -100,6 +102,7 @@ impl Engine {
             self.sessions.get_mut(slot).close(Closing::Now);
         }
         self.watch_idle(slot);
+        self.note_connection(slot, HistoryEvent::Connect);
         self.commit();
         slot
     }
@@ -133,17 +136,20 @@ impl Engine {
             return self.commit();
         }
         self.forget_faults_of(self.sessions.get(slot).id);
+        self.note_left_queue(slot, HistoryCause::Disconnected);
         self.unblock(slot);
         self.leave_leases(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);
         self.cancel_timers(slot);
+        self.note_connection(slot, HistoryEvent::Disconnect);
         self.sessions.remove(slot);
         self.commit();
     }
 
     /// Disconnects a client at once: nothing more is done for it or sent to it.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
+        self.note_left_queue(slot, HistoryCause::Disconnected);
         self.unblock(slot);
         self.leave_leases(slot);
         self.unwatch(slot);

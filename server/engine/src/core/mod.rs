@@ -10,6 +10,7 @@ mod dispatch;
 mod engine;
 mod engine_time;
 mod faults;
+mod history;
 mod host;
 mod idle;
 mod leases;

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use crate::clients::{Message, Slot};
+use crate::locks::HistoryEvent;
 use lockwheel_resp::Reply;
 
 impl Engine {
@@ -67,7 +68,10 @@ impl Engine {
         let patterns = std::mem::take(&mut session.patterns);
         let shards = std::mem::take(&mut session.shards);
         let id = session.id;
-        channels.iter().for_each(|channel| self.pubsub.unsubscribe(channel, id));
+        for channel in channels.iter() {
+            self.pubsub.unsubscribe(channel, id);
+            self.note_subscription(slot, channel, HistoryEvent::LeftQueue);
+        }
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
         shards.iter().for_each(|channel| self.pubsub.unsubscribe_shard(channel, id));
         self.subscriptions_changed(slot);

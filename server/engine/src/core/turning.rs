@@ -191,9 +191,11 @@ impl Engine {
 
     fn turn(&mut self, us: u64) {
         // The target was within the range, and so is everything on the way to it.
+        let before = self.time.now;
         if us > 0 && self.time.clock.advance_us(self.time.system, us).is_ok() {
             self.time.now = self.time.clock.read(self.time.system);
             self.keyspace.go_on_at(self.time.now, Over::Reached);
+            self.note_turn(before);
             self.keyspace.note_turn();
         }
     }
@@ -204,6 +206,7 @@ impl Engine {
         let result = verb(&mut self.time.clock, self.time.system);
         self.time.now = self.time.clock.read(self.time.system);
         self.keyspace.go_on_at(self.time.now, over);
+        self.note_turn(before);
         if self.time.now.wall_us > before.wall_us {
             self.keyspace.note_turn();
         }

@@ -132,6 +132,11 @@ impl Database {
         self.id(hash, key).map(|id| self.entries.get(id))
     }
 
+    /// The number of the entry of a key.
+    pub(super) fn find_id(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.id(hash, key)
+    }
+
     #[inline(always)]
     pub(super) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<(u32, &mut Entry)> {
         let id = self.id(hash, key)?;

@@ -58,6 +58,16 @@ impl Context<'_> {
         live.map(|entry| &entry.value)
     }
 
+    /// The entry of a key of the same database. O(1).
+    pub fn entry(&self, key: &[u8]) -> Option<EntryId> {
+        self.database.find_id(hash_of(self.hasher, key), key).map(EntryId)
+    }
+
+    /// The deadline of an entry, in wall milliseconds. O(1).
+    pub fn deadline(&self, at: EntryId) -> Option<i64> {
+        self.database.deadline_of(at.0)
+    }
+
     /// The mark beside an entry.
     #[inline]
     pub fn mark(&self, at: EntryId) -> Option<Mark> {

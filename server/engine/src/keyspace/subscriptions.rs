@@ -121,15 +121,23 @@ impl Keyspace {
         )
     }
 
+    /// Asks all subscribers again what they want.
+    pub fn interests_changed(&mut self) {
+        for one in &mut self.subscriptions {
+            one.interests = one.subscriber.interests();
+        }
+        self.note_interests();
+    }
+
     /// The subscriber of this type.
-    pub(super) fn subscriber<T: Subscriber>(&self) -> Option<&T> {
+    pub fn subscriber<T: Subscriber>(&self) -> Option<&T> {
         let mut all = self.subscriptions.iter().map(|one| &*one.subscriber as &dyn Any);
         all.find_map(|one| one.downcast_ref())
     }
 
     /// The subscriber of this type, and its view of a database.
     #[inline]
-    pub(super) fn subscriber_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
+    pub fn subscriber_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
         let (subscriptions, context) = self.parts(db);
         let mut all = subscriptions.iter_mut().map(|one| &mut *one.subscriber as &mut dyn Any);
         Some((all.find_map(|one| one.downcast_mut())?, context))

@@ -11,10 +11,14 @@ mod channels;
 mod check;
 mod convert;
 mod count;
+mod declared;
 mod fences;
 mod force_unlock;
 mod graph;
 mod held;
+mod history;
+mod history_command;
+mod history_feed;
 mod info;
 mod latches;
 mod layouts;
@@ -24,6 +28,7 @@ mod options;
 mod ownership;
 mod rates;
 mod redisson;
+mod refusals;
 mod release;
 mod renew;
 mod semaphores;
@@ -31,13 +36,23 @@ pub(crate) mod sessions;
 mod snapshot;
 mod throttle;
 mod transfer;
+mod verify;
 
 use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use channel_waiters::channel_waiters;
+pub(crate) use history::{
+    Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,
+    Request as HistoryRequest,
+};
+pub(crate) use history_command::OFF as HISTORY_IS_OFF;
+pub(crate) use history_feed::{HistoryReader, clock_turned, happened, request_begins};
 pub(crate) use info::{ListeningHandler, snapshot};
 pub(crate) use layouts::read_write::reap;
+pub(crate) use ledger::{LedgerSettings, configure as configure_ledger};
+pub(crate) use redisson::lock_of_channel;
+pub(crate) use refusals::{Answer, call_ended};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 
 /// The rows of the commands that never wait, one slice per file.
@@ -56,6 +71,9 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     semaphores::RENEW_ROWS,
     rates::ROWS,
     throttle::ROWS,
+    history_command::ROWS,
+    declared::ROWS,
+    verify::ROWS,
 ];
 
 /// The rows of those that see subscriptions.

@@ -182,6 +182,29 @@ pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
     [&*lock_channel(key), b":", owner].concat()
 }
 
+/// The lock of which a key is the list of waiters.
+pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
+    key.strip_prefix(QUEUE).map(unbraced)
+}
+
+/// The lock that a channel is for, and the waiter of a fair lock that it is for alone.
+pub(crate) fn lock_of_channel(channel: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+    let name = channel.strip_prefix(CHANNEL).or_else(|| channel.strip_prefix(READ_WRITE_CHANNEL))?;
+    // `<uuid>:<thread>` behind a colon: threads have up to 20 digits.
+    let owner = (UUID + 1..=UUID + 20).find_map(|len| {
+        let (rest, owner) = name.split_at_checked(name.len().checked_sub(len)?)?;
+        (rest.ends_with(b":") && is_owner(owner)).then_some(owner)
+    });
+    let name = owner.map_or(name, |owner| &name[..name.len() - owner.len() - 1]);
+    Some((unbraced(name), owner))
+}
+
+/// The name of a key from its name in what belongs to it.
+fn unbraced(name: &[u8]) -> &[u8] {
+    let inner = name.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+    inner.filter(|inner| !inner.contains(&b'{')).unwrap_or(name)
+}
+
 /// The key that holds the lease of an owner's `n`th read hold.
 pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, b":rwlock_timeout:", n.to_string().as_bytes()].concat()
@@ -239,6 +262,19 @@ pub(super) fn wake_messages(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lock_of_a_queue_and_of_a_channel() {
+        for key in [&b"lock"[..], b"a:b", b"tag{x}y"] {
+            assert_eq!(lock_of_queue(&queue_key(key)), Some(key));
+            assert_eq!(lock_of_channel(&lock_channel(key)), Some((key, None)));
+            assert_eq!(lock_of_channel(&read_write_channel(key)), Some((key, None)));
+            let owner = b"8743c9c0-0795-4907-87fd-6c719a6b4586:4711";
+            let fair = [&*Channels::of(key).fair, owner].concat();
+            assert_eq!(lock_of_channel(&fair), Some((key, Some(&owner[..]))));
+        }
+        assert_eq!((lock_of_queue(b"other"), lock_of_channel(b"news")), (None, None));
+    }
 
     #[test]
     fn owners_are_known_by_their_form() {

@@ -66,6 +66,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
     } else if let Some(edit) = tx.write::<Hash>(key)? {
         edit.value.set(held.field, &IntText::new(left), edit.encodings);
         tx.changed(key, events::HINCRBY);
+        ledger::released_partly(tx, key, held.field, left);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
+use super::ledger;
 use super::options::{self, Tail};
 use super::ownership;
 use super::redisson::write_field;
@@ -103,6 +104,9 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(keys.len());
     for (key, lease) in keys.iter().zip(leases) {
         let is_set = set(tx, key, owner, lease, (deadline, options.word))?;
+        if is_set {
+            ledger::renewed(tx, key, owner);
+        }
         reply.integer(i64::from(is_set));
     }
     Ok(())

@@ -64,6 +64,7 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     awaits::FAULTS,
     awaits::KEY,
     awaits::IDLE,
+    awaits::EVENT,
     awaits::HELP,
     control::ROWS,
     locks::ROWS,

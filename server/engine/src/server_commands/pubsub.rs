@@ -5,6 +5,7 @@
 use crate::clients::{Session, Subscribed};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
+use crate::locks::HistoryEvent;
 use crate::pubsub::PubSub;
 use crate::spec::{Args, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
@@ -257,11 +258,19 @@ fn join(engine: &mut Engine, call: Call<'_>, kind: Kind, args: Args<'_>, reply: 
         let session = engine.sessions.get_mut(call.slot);
         if kind.names(session).insert(name) {
             kind.join(&mut engine.pubsub, name, session.id);
+            note(engine, call, kind, name, HistoryEvent::Queued);
         }
-        confirm(reply, word, Some(name), kind.count(session));
+        confirm(reply, word, Some(name), kind.count(engine.sessions.get_mut(call.slot)));
     }
     engine.subscriptions_changed(call.slot);
     Ok(())
+}
+
+/// Who listens to a lock's channel waits for the lock as Redisson does.
+fn note(engine: &mut Engine, call: Call<'_>, kind: Kind, name: &[u8], event: HistoryEvent) {
+    if !matches!(kind, Kind::Pattern) {
+        engine.note_subscription(call.slot, name, event);
+    }
 }
 
 fn unsubscribe(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -287,10 +296,12 @@ fn leave(engine: &mut Engine, call: Call<'_>, kind: Kind, args: Args<'_>, reply:
         confirm(reply, word, None, kind.count(session));
     }
     for name in named {
+        let session = engine.sessions.get_mut(call.slot);
         if kind.names(session).remove(&name) {
             kind.leave(&mut engine.pubsub, &name, session.id);
+            note(engine, call, kind, &name, HistoryEvent::LeftQueue);
         }
-        confirm(reply, word, Some(&name), kind.count(session));
+        confirm(reply, word, Some(&name), kind.count(engine.sessions.get_mut(call.slot)));
     }
     engine.subscriptions_changed(call.slot);
     Ok(())

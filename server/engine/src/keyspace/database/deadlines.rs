@@ -13,6 +13,11 @@ impl Database {
         Some(self.deadlines.deadline(TimerId::at(id)))
     }
 
+    /// The deadline of an entry.
+    pub(in crate::keyspace) fn deadline_of(&self, id: u32) -> Option<i64> {
+        self.entries.get(id).has_deadline().then(|| self.deadlines.deadline(TimerId::at(id)))
+    }
+
     /// Gives a key a deadline, made at `order`; its entry, if there is such a key.
     pub(in crate::keyspace) fn set_deadline(
         &mut self,

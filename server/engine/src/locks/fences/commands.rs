@@ -1,5 +1,7 @@
 //! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests that have none.
 
+use super::super::history::{Event, Happening};
+use super::super::ledger;
 use super::highest::Fences;
 use super::resource::{Resource, TokenSource};
 use crate::keyspace::Tx;
@@ -54,7 +56,11 @@ const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHa
 
 fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let token = args.int_in(2, 1, i64::MAX, TOKEN)?;
-    Fences::of_mut(tx).show(&args[1], token)?;
+    let shown = Fences::of_mut(tx).show(&args[1], token);
+    let event = if shown.is_ok() { Event::Fenced } else { Event::FenceRefused };
+    let write = Happening::new(event, &args[1], b"");
+    ledger::record(tx, Happening { grant: token.unsigned_abs(), ..write });
+    shown?;
     reply.ok();
     Ok(())
 }

@@ -247,6 +247,7 @@ pub(in crate::locks) fn release(
     if left > 0 {
         edit.value.set(held.field, &IntText::new(left), edit.encodings);
         tx.changed(key, events::HINCRBY);
+        ledger::released_partly(tx, key, held.field, left);
     } else {
         tx.field_removed(at, key, held.field);
         if let Some(edit) = tx.write::<Hash>(key)? {

@@ -1,5 +1,7 @@
 //! How native commands reach the ledger, within their transaction.
 
+use super::super::history::{Cause, Event, Happening};
+use super::super::redisson::WRITE_SUFFIX;
 use super::super::sessions::SessionLeases;
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
@@ -38,9 +40,15 @@ pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], owner: 
 
 /// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
 pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from: &[u8], to: &[u8]) {
-    let db = tx.db();
+    let (db, now) = (tx.db(), tx.now());
     let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
     ledger.convert((db, key, at), (from, to), &mut context);
+    if ledger.history().is_some()
+        && let Some(mark) = context.mark(at)
+        && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), to)
+    {
+        ledger.record_grant(Event::Converted, (db, key, at), to, grant, now, &context);
+    }
 }
 
 /// The number of the last grant among a key's holders. O(n), n the owners.
@@ -106,19 +114,60 @@ pub(in crate::locks) fn acquired(
     owner: &[u8],
     re_entry: bool,
 ) -> Acquired {
-    let db = tx.db();
+    let (db, now) = (tx.db(), tx.now());
     let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
     let mark = context.mark(at);
     if re_entry
         && let Some(mark) = mark
         && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), owner)
     {
+        if ledger.history().is_some() {
+            ledger.record_grant(Event::Reentered, (db, key, at), owner, grant, now, &context);
+        }
         let token = ledger.counters.token_of(grant.number);
         return Acquired { grant: grant.number, token, predecessor: None };
     }
     let predecessor = if re_entry { None } else { ledger.last_cause(db, key) };
-    let grant = ledger.begin((db, key, at), mark, owner, true, &mut context);
+    let grant = ledger.begin((db, key, at), mark, owner, true, now, &mut context);
     Acquired { grant, token: grant, predecessor }
+}
+
+/// Adds an entry to the history, if it is on; the request that runs is its client.
+pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
+    let (db, now) = (tx.db(), tx.now());
+    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return };
+    if let Some(history) = ledger.history_mut() {
+        history.record(now, Happening { db, ..happening });
+    }
+}
+
+/// A native command has given back some of an owner's holds; so many are left. The end of the last hold is noticed by
+/// itself.
+pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], left: i64) {
+    if ledger(tx).history().is_some()
+        && let Some(grant) = grant(tx, key, owner)
+    {
+        let (native, cause) = (Some(grant.native), Cause::Released);
+        let released = Happening::new(Event::Released, key, owner);
+        record(tx, Happening { grant: grant.number, native, holds: left, cause, ..released });
+    }
+}
+
+/// A native command has set the leases of an owner's holds anew, as a reader or plain holder and as a writer.
+pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+    let (db, now) = (tx.db(), tx.now());
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    if ledger.history().is_none() {
+        return;
+    }
+    for field in [owner, &[owner, WRITE_SUFFIX].concat()] {
+        if let Some(at) = context.entry(key)
+            && let Some(mark) = context.mark(at)
+            && let Some(grant) = ledger.grant_of(db, key, (context.value(at), mark), field)
+        {
+            ledger.record_grant(Event::Renewed, (db, key, at), field, grant, now, &context);
+        }
+    }
 }
 
 /// The number of a grant of something that is no lock, above that of every earlier grant.

@@ -1,14 +1,18 @@
 //! Who holds locks, by which grants, and how holds ended.
 
+use super::super::history::{Event, History, Sections};
 use super::super::redisson;
 use super::super::sessions::SessionLeases;
 use super::counters::Counters;
+use super::fair_queues::FairQueues;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
+use super::observed::Observed;
 use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
 use crate::keyspace::{Change, Context, EntryId, Mark, Removal};
+use crate::time::Now;
 use crate::values::Value;
 
 /// What is known of locks, in all databases.
@@ -31,6 +35,21 @@ pub(crate) struct LockLedger {
     pub(super) leases: SessionLeases,
     /// Why the present command ends holds, where it says so itself.
     declared: Option<ReleaseCause>,
+    /// Whether holds are observed that no native command has taken.
+    pub(super) observes: bool,
+    /// What LOCK.OBSERVE names.
+    pub(in crate::locks) observed: Observed,
+    /// The history, while it is on.
+    pub(super) history: Option<Box<History>>,
+    /// Texts that were set lately because they were absent, without a lease; while the history is on.
+    pub(super) unleased: RecentReleases<()>,
+    /// The queues of fair locks; while the history is on.
+    pub(super) fair_queues: FairQueues,
+    /// Sections that clients have declared.
+    pub(in crate::locks) sections: Sections,
+    /// How long a lock may be free while somebody waits, before LOCK.VERIFY suspects something.
+    pub(in crate::locks) wakeup_limit_ms: u64,
+    pub(super) seed: u64,
 }
 
 impl LockLedger {
@@ -45,6 +64,14 @@ impl LockLedger {
             losses: RecentReleases::new(seed),
             leases: SessionLeases::default(),
             declared: None,
+            observes: true,
+            observed: Observed::default(),
+            history: None,
+            unleased: RecentReleases::new(seed),
+            fair_queues: FairQueues::default(),
+            sections: Sections::default(),
+            wakeup_limit_ms: 0,
+            seed,
         }
     }
 
@@ -139,6 +166,7 @@ impl LockLedger {
         mark: Option<Mark>,
         owner: &[u8],
         native: bool,
+        now: Now,
         context: &mut Context<'_>,
     ) -> u64 {
         let grant = Grant { number: self.next_grant(), native };
@@ -150,6 +178,9 @@ impl LockLedger {
             context.set_mark(at, Marked::One(grant).mark());
         } else {
             self.begin_another((db, key, at), mark, owner, grant, context);
+        }
+        if self.history.is_some() {
+            self.record_grant(Event::Acquired, (db, key, at), owner, grant, now, context);
         }
         grant.number
     }
@@ -237,7 +268,10 @@ impl LockLedger {
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
         let of_holds = self.owners.memory() + self.counters.memory() + self.read_leases.memory();
-        size_of::<Self>() + of_holds + self.causes.memory() + self.losses.memory() + self.leases.bytes()
+        let history = self.history.as_deref().map_or(0, History::memory);
+        let remembered = self.causes.memory() + self.losses.memory() + self.unleased.memory();
+        let declared = self.observed.memory() + self.sections.memory() + self.fair_queues.memory();
+        size_of::<Self>() + of_holds + remembered + declared + history + self.leases.bytes()
     }
 
     /// All keys of a database are gone, and their owners have been seen to.
@@ -256,6 +290,8 @@ impl LockLedger {
         self.causes.swap(one, other);
         self.losses.swap(one, other);
         self.leases.swapped(one, other);
+        self.unleased.swap(one, other);
+        self.fair_queues.swap(one, other);
     }
 
     /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
@@ -272,6 +308,9 @@ impl LockLedger {
         let cause = self.declared.unwrap_or(cause);
         if !self.leases.is_empty() {
             self.leases.end(grant.number);
+        }
+        if self.history.is_some() {
+            self.record_end(change, owner, grant, cause);
         }
         let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
         if !is_forgotten || !self.causes.is_empty() {

@@ -6,21 +6,26 @@
 //! native commands reach it through `Tx`. No command on keys shows it.
 
 mod counters;
+mod fair_queues;
 mod grant;
 mod handle;
 mod joint_owners;
 mod lock_ledger;
+mod observed;
 mod read_leases;
 mod recent_releases;
+mod recording;
 mod release;
+mod settings;
 mod subscriber;
 
 pub(super) use handle::{
     acquired, converted, current_grant, ending_as, fenced, grant, has_grant, last_loss, leased, leases,
-    next_grant, token, with_leases,
+    next_grant, record, released_partly, renewed, token, with_leases,
 };
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use release::{Release, ReleaseCause};
+pub(crate) use settings::{LedgerSettings, configure};
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,14 @@ use crate::values::Value;
 
 impl Subscriber for LockLedger {
     fn interests(&self) -> Interests {
-        Interests::ADDED.with(Interests::VALUES)
+        let mut interests = Interests::VALUES;
+        if self.observes {
+            interests = interests.with(Interests::ADDED);
+        }
+        if self.history.is_some() || !self.observed.is_empty() {
+            interests = interests.with(Interests::KEYS);
+        }
+        interests
     }
 
     fn memory(&self) -> usize {
@@ -29,7 +36,8 @@ impl Subscriber for LockLedger {
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
             What::Swapped { one, other } => self.swapped(*one, *other),
-            What::Changed { .. } => {}
+            What::Changed { event: Some(event) } => self.key_changed(change, *event, context),
+            What::Changed { event: None } => {}
         }
         self.leases.tell(context);
     }
@@ -41,22 +49,24 @@ impl LockLedger {
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
         let is_new = match before {
-            None => redisson::is_owner(field),
+            None => self.is_owner(change.key, field),
             Some(mark) => {
                 let grant = self.grant_of(change.db, change.key, (context.value(at), mark), field);
                 field != MODE_FIELD && grant.is_none()
             }
         };
         if is_new {
-            self.begin((change.db, change.key, at), before, field, false, context);
+            self.begin((change.db, change.key, at), before, field, false, change.now, context);
         }
     }
 
     /// That is how a lock is taken that has no command of its own: SET NX PX.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
-        if context.has_deadline(at) {
-            self.begin((change.db, change.key, at), context.mark(at), text, false, context);
+        if context.has_deadline(at) || self.observed.has(change.key) {
+            self.begin((change.db, change.key, at), context.mark(at), text, false, change.now, context);
+        } else if self.history.is_some() {
+            self.unleased.remember(change.db, change.key, b"", ());
         }
     }
 
@@ -72,7 +82,7 @@ impl LockLedger {
             self.end_all(&of_from, removal, context.is_waited_for(from));
         }
         for (owner, native) in owners {
-            self.begin((change.db, change.key, at), context.mark(at), &owner, native, context);
+            self.begin((change.db, change.key, at), context.mark(at), &owner, native, change.now, context);
         }
     }
 

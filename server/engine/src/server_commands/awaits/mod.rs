@@ -1,6 +1,7 @@
 //! `AWAIT.*`: a test waits for a state of the server, or of a key, instead of sleeping.
 
 mod counted;
+mod event;
 mod faults;
 mod idle;
 mod key;
@@ -31,6 +32,7 @@ const fn row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> 
 pub(super) const COUNTED: &[Row<Handler>] = counted::ROWS;
 pub(super) const FAULTS: &[Row<Handler>] = faults::ROWS;
 pub(super) const KEY: &[Row<Handler>] = key::ROWS;
+pub(super) const EVENT: &[Row<Handler>] = event::ROWS;
 pub(super) const IDLE: &[Row<Handler>] = idle::ROWS;
 
 /// The row of their help.

@@ -1,0 +1,119 @@
+//! What clients say of themselves: `LOCK.MARK` writes a line into the history, `LOCK.ENTER` and `LOCK.LEAVE` declare a
+//! critical section, `LOCK.OBSERVE` says what else is a lock.
+
+use super::history::{Event, Happening};
+use super::history_command::{FLAGS, OFF};
+use super::ledger::{self, LockLedger};
+use super::ownership;
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, KeyFlags, KeySpec, Outcome, Row, errors};
+use lockwheel_resp::Reply;
+
+const TOO_MANY_SECTIONS: CommandError = CommandError::text("ERR too many sections are open");
+const TOO_MANY_PATTERNS: CommandError = CommandError::text("ERR too many patterns are observed");
+
+const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["lock", "control"])
+}
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    row("lock.mark", 2, mark)
+        .about("lock", "7.2.0", "O(1)")
+        .summary("Writes a line of a test's own into the history.")
+        .help(&["LOCK.MARK <text>", "    Write a line of your own into the history."])
+        .help_after("lock.history")
+        .syntax("text")
+        .errors(&["ERR the history of locks is off: *"]),
+    row("lock.observe", -2, observe)
+        .about("lock", "7.2.0", "O(N), N the patterns")
+        .summary("Says which keys are locks too, whatever their form.")
+        .help(&[
+            "LOCK.OBSERVE [DEL] <pattern>",
+            "    Keys like these are locks: each field of a hash is an owner, and the text of a string is.",
+        ])
+        .help_after("lock.mark")
+        .syntax("[DEL] pattern")
+        .errors(&["ERR syntax error", "ERR too many patterns are observed"]),
+    row("lock.enter", -3, enter)
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
+        .about("lock", "7.2.0", "O(log N), N the open sections")
+        .summary("Declares that an owner has entered a critical section.")
+        .help(&[
+            "LOCK.ENTER <key> <owner> [TOKEN <token>]",
+            "    Declare that an owner is in the critical section of a key: LOCK.VERIFY finds two that are.",
+        ])
+        .help_after("lock.observe")
+        .syntax("key owner [TOKEN token]")
+        .errors(&[
+            "ERR syntax error",
+            "ERR invalid owner",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, must be positive",
+            "ERR too many sections are open",
+        ]),
+    row("lock.leave", 3, leave)
+        .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
+        .about("lock", "7.2.0", "O(log N), N the open sections")
+        .summary("Declares that an owner has left a critical section.")
+        .help(&["LOCK.LEAVE <key> <owner>", "    Declare that it has left; 0 if it was not there."])
+        .help_after("lock.enter")
+        .syntax("key owner")
+        .errors(&["ERR invalid owner"]),
+];
+
+fn mark(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    tx.subscriber::<LockLedger>().and_then(LockLedger::history).ok_or(OFF)?;
+    ledger::record(tx, Happening { text: &args[1], ..Happening::new(Event::Mark, b"", b"") });
+    reply.ok();
+    Ok(())
+}
+
+fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (pattern, ends) = match args.from(1) {
+        [pattern] => (pattern, false),
+        [word, pattern] if word.eq_ignore_ascii_case(b"del") => (pattern, true),
+        _ => return Err(errors::SYNTAX),
+    };
+    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
+    if ends {
+        let known = ledger.observed.remove(pattern);
+        reply.integer(i64::from(known));
+    } else if ledger.observed.add(pattern) {
+        reply.ok();
+    } else {
+        return Err(TOO_MANY_PATTERNS);
+    }
+    tx.interests_changed();
+    Ok(())
+}
+
+fn enter(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
+    let token = match args.len() {
+        3 => 0,
+        5 if args.is(3, "token") => args.int_in(4, 1, i64::MAX, errors::OUT_OF_RANGE_POSITIVE)?,
+        _ => return Err(errors::SYNTAX),
+    };
+    let db = tx.db();
+    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
+    if !ledger.sections.enter(db, key, owner) {
+        return Err(TOO_MANY_SECTIONS);
+    }
+    let entered = Happening::new(Event::Entered, key, owner);
+    ledger::record(tx, Happening { grant: token.unsigned_abs(), ..entered });
+    reply.integer(1);
+    Ok(())
+}
+
+fn leave(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (key, owner) = (&args[1], ownership::check_owner(&args[2])?);
+    let db = tx.db();
+    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Ok(()) };
+    let left = ledger.sections.leave(db, key, owner);
+    if left {
+        ledger::record(tx, Happening::new(Event::Left, key, owner));
+    }
+    reply.integer(i64::from(left));
+    Ok(())
+}

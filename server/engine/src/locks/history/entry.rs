@@ -1,0 +1,195 @@
+//! One thing that happened to a lock, or to those who use it.
+
+use super::names::Name;
+
+/// Names of constants, and how replies spell them.
+macro_rules! words {
+    ($(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $name:ident = $text:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum $kind { $($(#[$doc])* $name,)* }
+
+        impl $kind {
+            /// All of them.
+            pub(crate) const ALL: &[Self] = &[$($kind::$name,)*];
+
+            /// As replies spell it.
+            pub(crate) fn name(self) -> &'static str {
+                match self { $($kind::$name => $text,)* }
+            }
+        }
+    };
+}
+
+words! {
+    /// What happened.
+    Event {
+        /// An owner has come to hold a lock.
+        Acquired = "acquired",
+        /// A holder holds it once more.
+        Reentered = "reentered",
+        /// Its lease was set anew.
+        Renewed = "renewed",
+        /// A holder has given back a hold; `holds` says how many are left.
+        Released = "released",
+        /// A hold has ended that its owner did not give back; `cause` says how.
+        Lost = "lost",
+        /// A hold is of another mode.
+        Converted = "converted",
+        /// A hold is another owner's.
+        Transferred = "transferred",
+        /// Somebody begins to wait.
+        Queued = "queued",
+        /// Somebody waits no longer, and was not served.
+        LeftQueue = "left-queue",
+        /// A request for a lock was refused.
+        Refused = "refused",
+        /// Somebody who does not hold a lock would give it back.
+        ReleaseRefused = "release-refused",
+        /// Somebody who does not hold a lock would renew it.
+        RenewalRefused = "renewal-refused",
+        /// Permits of a semaphore were taken or given back.
+        Permits = "permits",
+        /// A declared section was entered: LOCK.ENTER.
+        Entered = "entered",
+        /// It was left: LOCK.LEAVE.
+        Left = "left",
+        /// A fenced write was accepted.
+        Fenced = "fenced",
+        /// A fenced write was refused.
+        FenceRefused = "fence-refused",
+        /// A habit that goes wrong some day; `cause` says which.
+        Habit = "habit",
+        /// A test has turned a clock.
+        Clock = "clock",
+        /// A fault has acted.
+        Fault = "fault",
+        /// A client has connected.
+        Connect = "connect",
+        /// A client is gone.
+        Disconnect = "disconnect",
+        /// LOCK.MARK.
+        Mark = "mark",
+    }
+}
+
+words! {
+    /// Why.
+    Cause {
+        /// There is no more to say.
+        None = "",
+        /// The owner gave it back.
+        Released = "released",
+        /// The lease ran out.
+        Expired = "expired",
+        /// A script removed it without naming its owner.
+        Forced = "forced",
+        /// A bare command removed it.
+        Deleted = "deleted",
+        /// The key was given another value.
+        Overwritten = "overwritten",
+        /// The client is gone.
+        Disconnected = "disconnected",
+        /// The hold is another owner's.
+        Transferred = "transferred",
+        /// The server has failed over.
+        FailedOver = "failed-over",
+        /// The time to wait was over.
+        Timeout = "timeout",
+        /// CLIENT UNBLOCK or LOCK.CANCEL.
+        Unblocked = "unblocked",
+        /// An error ended the wait.
+        Error = "error",
+        /// Another has taken it out of the queue.
+        Evicted = "evicted",
+        /// The owner asked and was answered.
+        Served = "served",
+        /// SET NX without a lease, then EXPIRE.
+        LateLease = "late-lease",
+        /// KEYS.
+        Keys = "keys",
+        /// Permits: the semaphore was made.
+        Init = "init",
+        /// Permits: there are more of them, or fewer.
+        Adjust = "adjust",
+        /// Permits: some were taken.
+        Acquire = "acquire",
+        /// Permits: some were given back.
+        Release = "release",
+    }
+}
+
+/// How a hold excludes others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mode {
+    /// It is none.
+    None,
+    /// It excludes all.
+    Exclusive,
+    /// The reader in a read-write lock.
+    Shared,
+    /// The writer in a read-write lock.
+    Write,
+    /// The queue of a fair lock.
+    Fair,
+}
+
+impl Mode {
+    /// As replies spell it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Mode::None => "",
+            Mode::Exclusive => "exclusive",
+            Mode::Shared => "shared",
+            Mode::Write => "write",
+            Mode::Fair => "fair",
+        }
+    }
+}
+
+/// What an entry has no number for.
+pub(crate) const NO_TTL: i64 = i64::MIN;
+
+/// One thing that happened. Its number is its place in the ring.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::locks) struct Entry {
+    pub(in crate::locks) wall_ms: i64,
+    pub(in crate::locks) monotonic_ms: i64,
+    /// The number of the grant, 0: none; of permits, how many are held.
+    pub(in crate::locks) grant: u64,
+    /// The client; 0: none.
+    pub(in crate::locks) client: u64,
+    /// The rest of the lease, [`NO_TTL`] where there is none; where a clock was turned from; how many permits are left.
+    pub(in crate::locks) ttl_ms: i64,
+    /// How many holds there are; how many permits were taken; where a clock was turned to.
+    pub(in crate::locks) holds: i64,
+    /// How long it was waited for.
+    pub(in crate::locks) waited_ms: u32,
+    pub(in crate::locks) key: Name,
+    pub(in crate::locks) owner: Name,
+    pub(in crate::locks) client_name: Name,
+    /// The command, or a script: its SHA-1 or, if `by_text`, its text.
+    pub(in crate::locks) by: Name,
+    /// What a fault did, or the text of a mark.
+    pub(in crate::locks) text: Name,
+    pub(in crate::locks) event: Event,
+    pub(in crate::locks) cause: Cause,
+    pub(in crate::locks) mode: Mode,
+    /// Whether a native command took the hold; `None` of what has no holder.
+    pub(in crate::locks) native: Option<bool>,
+    pub(in crate::locks) by_text: bool,
+}
+
+const _: () = assert!(size_of::<Entry>() <= 80, "a ring of 65,536 takes 5 MiB");
+
+impl Entry {
+    /// All names that it uses.
+    pub(super) fn names(&self) -> [Name; 5] {
+        [self.key, self.owner, self.client_name, self.by, self.text]
+    }
+
+    /// The lease that was left, if it has one.
+    pub(in crate::locks) fn ttl(&self) -> Option<i64> {
+        (self.ttl_ms != NO_TTL).then_some(self.ttl_ms)
+    }
+}

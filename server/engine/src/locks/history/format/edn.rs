@@ -1,0 +1,74 @@
+//! The history of a Jepsen test, in EDN: a vector of operations, one a line.
+//!
+//! A client is a process. What nobody asked for is `:nemesis`': leases that ran out, turned clocks, faults.
+
+use super::operations::{Phase, Step, steps};
+use super::text::quote;
+use crate::locks::history::entry::{Cause, Entry, Event};
+use crate::locks::history::names::Name;
+use crate::locks::history::ring::Ring;
+use std::fmt::Write;
+
+/// These entries as operations.
+pub(in crate::locks) fn text(ring: &Ring, entries: &[(u64, &Entry)]) -> String {
+    let steps = steps(ring, entries);
+    let start_ms = entries.first().map_or(0, |(_, entry)| entry.monotonic_ms);
+    let mut text = String::from("[");
+    for (index, step) in steps.iter().enumerate() {
+        text.push_str(if index == 0 { "{" } else { "\n {" });
+        write_step(&mut text, ring, index, step, start_ms);
+        text.push('}');
+    }
+    text.push_str("]\n");
+    text
+}
+
+fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, start_ms: i64) {
+    let (entry, nanos) = (step.entry, (step.at.monotonic_ms - start_ms).saturating_mul(1_000_000));
+    let by_client = entry.client != 0 && !is_of_nemesis(step);
+    let process = if by_client { entry.client.to_string() } else { ":nemesis".to_owned() };
+    let (phase, function) = (step.phase.name(), step.function);
+    let _infallible = write!(
+        text,
+        ":index {index} :time {nanos} :process {process} :type {phase} :f :{function} :value {{"
+    );
+    let mut separator = "";
+    let mut begin = |text: &mut String, name: &str| {
+        let _infallible = write!(text, "{separator}:{name} ");
+        separator = " ";
+    };
+    for (name, value) in [("key", entry.key), ("owner", entry.owner), ("text", entry.text)] {
+        if value != Name::NONE {
+            begin(text, name);
+            quote(text, ring.text(value));
+        }
+    }
+    let known = step.phase != Phase::Invoke;
+    let from_to = [("from", entry.ttl_ms), ("to", entry.holds)].map(|(name, value)| (name, Some(value)));
+    let of_hold = [
+        ("grant", (known && entry.grant > 0).then_some(entry.grant as i64)),
+        ("holds", (known && entry.native.is_some()).then_some(entry.holds)),
+    ];
+    let of_permits = [("permits", Some(entry.holds)), ("left", entry.ttl().filter(|_| known))];
+    let numbers = match entry.event {
+        Event::Clock => from_to,
+        Event::Permits => of_permits,
+        _ => of_hold,
+    };
+    for (name, value) in numbers {
+        if let Some(value) = value {
+            begin(text, name);
+            text.push_str(&value.to_string());
+        }
+    }
+    if known && entry.cause != Cause::None {
+        begin(text, "cause");
+        let _infallible = write!(text, ":{}", entry.cause.name());
+    }
+    text.push('}');
+}
+
+/// Whether a step is nobody's request.
+fn is_of_nemesis(step: &Step<'_>) -> bool {
+    step.phase == Phase::Info && step.function == step.entry.event.name()
+}

@@ -1,0 +1,8 @@
+//! How replies show the history: as a map, as JSON, as the history of a Jepsen test in EDN.
+
+pub(in crate::locks) mod edn;
+mod fields;
+pub(in crate::locks) mod json;
+pub(in crate::locks) mod map;
+mod operations;
+mod text;

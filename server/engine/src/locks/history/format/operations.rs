@@ -1,0 +1,117 @@
+//! What clients asked for, from the entries of a history: when each request was read, and how it ended.
+//!
+//! A request that waited was read where it began to wait, any other where it had its effect: requests run one at a
+//! time. A reply that a fault has held or lost never came, as far as its client knows.
+
+use super::super::entry::{Cause, Entry, Event};
+use super::super::ring::Ring;
+use std::collections::BTreeMap;
+
+/// How an operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Invoke,
+    Ok,
+    Fail,
+    /// Nobody knows; or it is no client's.
+    Info,
+}
+
+impl Phase {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Phase::Invoke => ":invoke",
+            Phase::Ok => ":ok",
+            Phase::Fail => ":fail",
+            Phase::Info => ":info",
+        }
+    }
+}
+
+/// A line of the history: `entry` says what was asked for, `at` when that was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub(super) phase: Phase,
+    pub(super) function: &'static str,
+    pub(super) entry: &'a Entry,
+    pub(super) at: &'a Entry,
+}
+
+/// What an entry's request was for, and how it ended; `None` when no client asked for it.
+fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
+    if entry.client == 0 {
+        return None;
+    }
+    Some(match entry.event {
+        Event::Acquired | Event::Reentered => ("acquire", Phase::Ok),
+        Event::Refused => ("acquire", Phase::Fail),
+        Event::Released => ("release", Phase::Ok),
+        Event::ReleaseRefused => ("release", Phase::Fail),
+        Event::Renewed => ("renew", Phase::Ok),
+        Event::RenewalRefused => ("renew", Phase::Fail),
+        Event::Converted => ("convert", Phase::Ok),
+        Event::Transferred => ("transfer", Phase::Ok),
+        Event::Permits if entry.cause == Cause::Acquire => ("acquire", Phase::Ok),
+        Event::Permits if entry.cause == Cause::Release => ("release", Phase::Ok),
+        Event::Entered => ("enter", Phase::Ok),
+        Event::Left => ("leave", Phase::Ok),
+        Event::Fenced => ("write", Phase::Ok),
+        Event::FenceRefused => ("write", Phase::Fail),
+        _ => return None,
+    })
+}
+
+/// Whether a fault kept the reply of the request before it from its client.
+fn keeps_reply(ring: &Ring, entry: &Entry) -> bool {
+    let action = ring.text(entry.text).to_ascii_lowercase();
+    let actions: [&[u8]; 6] =
+        [b"dropreply", b"holdreply", b"delayreply", b"closeafter", b"truncate", b"partition"];
+    entry.event == Event::Fault && actions.iter().any(|known| action.starts_with(known))
+}
+
+/// The steps of these entries, in order.
+pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Step<'a>> {
+    let mut steps: Vec<Step<'a>> = Vec::with_capacity(entries.len() * 2);
+    // Clients that wait: which step is the invocation.
+    let mut waiting: BTreeMap<u64, Step<'a>> = BTreeMap::new();
+    // The last answer to each client that a fault may still take back.
+    let mut answered: BTreeMap<u64, usize> = BTreeMap::new();
+    for &(_, entry) in entries {
+        let client = entry.client;
+        match entry.event {
+            Event::Queued if client != 0 && entry.native == Some(true) => {
+                let invoked = Step { phase: Phase::Invoke, function: "acquire", entry, at: entry };
+                waiting.insert(client, invoked);
+                steps.push(invoked);
+                continue;
+            }
+            Event::LeftQueue | Event::Disconnect => {
+                if let Some(invoked) = waiting.remove(&client) {
+                    let gone = entry.event == Event::Disconnect || entry.cause == Cause::Disconnected;
+                    let phase = if gone { Phase::Info } else { Phase::Fail };
+                    steps.push(Step { phase, at: entry, ..invoked });
+                    continue;
+                }
+            }
+            Event::Fault if keeps_reply(ring, entry) => {
+                if let Some(at) = answered.remove(&client) {
+                    steps[at].phase = Phase::Info;
+                }
+            }
+            _ => {}
+        }
+        let Some((function, phase)) = asked(entry) else {
+            if !matches!(entry.event, Event::Queued | Event::LeftQueue) {
+                let function = entry.event.name();
+                steps.push(Step { phase: Phase::Info, function, entry, at: entry });
+            }
+            continue;
+        };
+        if waiting.remove(&client).is_none() {
+            steps.push(Step { phase: Phase::Invoke, function, entry, at: entry });
+        }
+        answered.insert(client, steps.len());
+        steps.push(Step { phase, function, entry, at: entry });
+    }
+    steps
+}

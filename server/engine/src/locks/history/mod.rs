@@ -1,0 +1,22 @@
+//! The history of locks: what happened to them, in order, in a ring of bounded size; and how replies show it.
+//!
+//! It is filled while `lock-history` is yes. The ledger notices who comes to hold a lock and how holds end; the engine
+//! tells which request runs, who waits, and what tests do to clocks and connections. Everything else that wants an
+//! entry calls `ledger::record`.
+
+mod entry;
+mod filter;
+pub(super) mod format;
+mod names;
+mod recorder;
+mod ring;
+mod sections;
+
+pub(super) use entry::Entry;
+pub(crate) use entry::{Cause, Event, Mode};
+pub(crate) use filter::Filter;
+pub(super) use names::Name;
+pub(super) use recorder::History;
+pub(crate) use recorder::{Happening, Request};
+pub(super) use ring::Ring;
+pub(super) use sections::Sections;

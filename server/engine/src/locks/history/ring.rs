@@ -1,0 +1,101 @@
+//! The last entries, in order; when there is no more room, the oldest goes.
+
+use super::entry::Entry;
+use super::names::{Name, Names};
+use crate::memory::block;
+use std::collections::VecDeque;
+
+/// Bytes of names that an entry may keep on average, so that long names cannot take more than the ring is worth.
+const NAMES_PER_ENTRY: usize = 128;
+/// Bytes of names that there is room for in any case.
+const NAMES_AT_LEAST: usize = 1 << 20;
+
+/// The ring, and the names of its entries.
+#[derive(Debug)]
+pub(in crate::locks) struct Ring {
+    most: usize,
+    entries: VecDeque<Entry>,
+    /// The number of the first entry that is kept.
+    first: u64,
+    pub(super) names: Names,
+}
+
+impl Ring {
+    /// An empty ring for so many entries. The seed decides the hash of names.
+    pub(super) fn new(most: usize, seed: u64) -> Self {
+        Ring { most, entries: VecDeque::new(), first: 1, names: Names::new(seed) }
+    }
+
+    /// Keeps at most so many from now on.
+    pub(super) fn set_most(&mut self, most: usize) {
+        self.most = most;
+        self.make_room();
+        self.entries.shrink_to(most);
+    }
+
+    /// Adds an entry, whose names have been interned for it. O(1).
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.entries.push_back(entry);
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
+        let most_names = (self.most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST);
+        while self.entries.len() > self.most
+            || (self.names.text_bytes() > most_names && !self.entries.is_empty())
+        {
+            if let Some(oldest) = self.entries.pop_front() {
+                self.first += 1;
+                oldest.names().into_iter().for_each(|name| self.names.release(name));
+            }
+        }
+    }
+
+    /// The number that the next entry gets. O(1).
+    pub(in crate::locks) fn next(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// The number of the first entry that is kept. O(1).
+    pub(in crate::locks) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Whether older entries have gone.
+    pub(in crate::locks) fn is_truncated(&self) -> bool {
+        self.first > 1
+    }
+
+    /// An entry. O(1).
+    pub(in crate::locks) fn get(&self, seq: u64) -> Option<&Entry> {
+        self.entries.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn get_mut(&mut self, seq: u64) -> Option<&mut Entry> {
+        self.entries.get_mut(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The entries after that number, each with its own. O(1) for the first.
+    pub(in crate::locks) fn after(&self, seq: u64) -> impl DoubleEndedIterator<Item = (u64, &Entry)> {
+        let from = usize::try_from((seq + 1).saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let from = from.min(self.entries.len());
+        let first = self.first + from as u64;
+        self.entries.range(from..).enumerate().map(move |(at, entry)| (first + at as u64, entry))
+    }
+
+    /// The text of a name; empty when it is none. O(1).
+    pub(in crate::locks) fn text(&self, name: Name) -> &[u8] {
+        self.names.text(name).unwrap_or_default()
+    }
+
+    /// The database of a key's name. O(1).
+    pub(in crate::locks) fn db(&self, name: Name) -> Option<usize> {
+        self.names.db(name)
+    }
+
+    /// Bytes of all of it. O(1).
+    pub(super) fn memory(&self) -> usize {
+        block(self.entries.capacity() * size_of::<Entry>()) + self.names.memory()
+    }
+}

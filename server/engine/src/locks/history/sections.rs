@@ -1,0 +1,50 @@
+//! Critical sections that clients declare: LOCK.ENTER and LOCK.LEAVE.
+
+use crate::keyspace::DbKey;
+use crate::memory::{block, of_trees};
+use std::collections::BTreeMap;
+
+/// The most sections that are open at once.
+const MOST: usize = 65_536;
+
+/// The open sections: how often each owner has entered each.
+#[derive(Debug, Default)]
+pub(in crate::locks) struct Sections {
+    open: BTreeMap<(DbKey, Box<[u8]>), u64>,
+    names: usize,
+}
+
+impl Sections {
+    /// An owner enters a section; `false` when too many are open. O(log n).
+    pub(in crate::locks) fn enter(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
+        let section = ((db, Box::from(key)), Box::from(owner));
+        if let Some(times) = self.open.get_mut(&section) {
+            *times += 1;
+            return true;
+        }
+        let has_room = self.open.len() < MOST;
+        if has_room {
+            self.names += block(key.len()) + block(owner.len());
+            self.open.insert(section, 1);
+        }
+        has_room
+    }
+
+    /// An owner leaves a section once; whether it had entered it. O(log n).
+    pub(in crate::locks) fn leave(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
+        let section = ((db, Box::from(key)), Box::from(owner));
+        let Some(times) = self.open.get_mut(&section) else { return false };
+        *times -= 1;
+        if *times == 0 {
+            self.names -= block(key.len()) + block(owner.len());
+            self.open.remove(&section);
+        }
+        true
+    }
+
+    /// Bytes of all of it, about. O(1).
+    pub(in crate::locks) fn memory(&self) -> usize {
+        let entry_bytes = size_of::<((DbKey, Box<[u8]>), u64)>();
+        self.names + of_trees(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)
+    }
+}

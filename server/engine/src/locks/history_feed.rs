@@ -1,0 +1,57 @@
+//! How the engine tells the history what it knows: which request runs, who waits, what was turned and cut.
+
+use super::history::{Event, Filter, Happening, History, Request, Ring};
+use super::ledger::LockLedger;
+use crate::keyspace::Keyspace;
+use crate::time::Now;
+
+fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
+    let (ledger, _) = keyspace.subscriber_mut::<LockLedger>(0)?;
+    ledger.history_mut()
+}
+
+/// A request is about to run.
+pub(crate) fn request_begins(keyspace: &mut Keyspace, request: Request<'_>) {
+    if let Some(history) = history(keyspace) {
+        history.begin(request);
+    }
+}
+
+/// Something happened that no change of keys shows.
+pub(crate) fn happened(keyspace: &mut Keyspace, now: Now, what: Happening<'_>) {
+    if let Some(history) = history(keyspace) {
+        history.record(now, what);
+    }
+}
+
+/// The wall clock was turned, from and to these milliseconds.
+pub(crate) fn clock_turned(keyspace: &mut Keyspace, now: Now, from_ms: i64, to_ms: i64) {
+    if let Some(history) = history(keyspace) {
+        history.clock(now, from_ms, to_ms);
+    }
+}
+
+/// The history as the engine reads it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HistoryReader<'a> {
+    ring: &'a Ring,
+}
+
+impl<'a> HistoryReader<'a> {
+    /// The history of a keyspace, if it is on.
+    pub(crate) fn of(keyspace: &'a Keyspace) -> Option<Self> {
+        let ledger: &LockLedger = keyspace.subscriber()?;
+        Some(HistoryReader { ring: ledger.history()?.ring() })
+    }
+
+    /// The numbers of the entries of this kind after `seq` that a filter wants.
+    pub(crate) fn events(self, event: Event, filter: &'a Filter, seq: u64) -> impl Iterator<Item = u64> + 'a {
+        let wanted = self.ring.after(seq).filter(move |(_, entry)| entry.event == event);
+        wanted.filter(move |(_, entry)| filter.wants(self.ring, entry)).map(|(seq, _)| seq)
+    }
+
+    /// The number of the last entry, 0 when there is none.
+    pub(crate) fn last(self) -> u64 {
+        self.ring.next() - 1
+    }
+}

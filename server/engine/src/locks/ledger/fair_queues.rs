@@ -1,0 +1,93 @@
+//! The queues of Redisson's fair locks, as the history follows them: who joins one, and who leaves it.
+
+use crate::keyspace::DbKey;
+use crate::memory::{block, of_trees};
+use std::collections::{BTreeMap, VecDeque};
+
+/// An owner in a queue.
+pub(super) type Owner = Box<[u8]>;
+
+/// The queues as they were when they last changed, by the keys of their lists.
+#[derive(Debug, Default)]
+pub(super) struct FairQueues {
+    by_key: BTreeMap<DbKey, VecDeque<Owner>>,
+    /// Bytes of names, and how many owners wait.
+    names: usize,
+    owners: usize,
+}
+
+impl FairQueues {
+    /// Bytes of all of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let entry_bytes = size_of::<(DbKey, VecDeque<Owner>)>();
+        let trees = of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes);
+        trees + self.names + self.owners * size_of::<Owner>()
+    }
+
+    /// The databases have been exchanged.
+    pub(super) fn swap(&mut self, one: usize, other: usize) {
+        for ((db, key), queue) in std::mem::take(&mut self.by_key) {
+            let db = match db {
+                db if db == one => other,
+                db if db == other => one,
+                db => db,
+            };
+            self.by_key.insert((db, key), queue);
+        }
+    }
+
+    /// Takes the queue of a list out, empty if there was none.
+    pub(super) fn take(&mut self, db: usize, key: &[u8]) -> VecDeque<Owner> {
+        let place: DbKey = (db, key.into());
+        let queue = self.by_key.remove(&place).unwrap_or_default();
+        self.owners -= queue.len();
+        self.names -= queue.iter().map(|owner| block(owner.len())).sum::<usize>();
+        queue
+    }
+
+    /// Puts the queue of a list in, unless it is empty.
+    pub(super) fn put(&mut self, db: usize, key: &[u8], queue: VecDeque<Owner>) {
+        if !queue.is_empty() {
+            self.owners += queue.len();
+            self.names += queue.iter().map(|owner| block(owner.len())).sum::<usize>();
+            self.by_key.insert((db, key.into()), queue);
+        }
+    }
+}
+
+/// Who has left a queue and who has joined it, between two looks at it. One that has changed places has done both.
+/// O(n).
+pub(super) fn difference(before: &VecDeque<Owner>, after: &VecDeque<Owner>) -> (Vec<Owner>, Vec<Owner>) {
+    let (mut left, mut kept) = (Vec::new(), 0);
+    for owner in before {
+        if after.get(kept) == Some(owner) {
+            kept += 1;
+        } else {
+            left.push(owner.clone());
+        }
+    }
+    (left, after.iter().skip(kept).cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_left_and_who_joined() {
+        let queue =
+            |names: &str| -> VecDeque<Owner> { names.bytes().map(|name| Owner::from([name])).collect() };
+        for (before, after, left, joined) in [
+            ("", "a", "", "a"),
+            ("abc", "bc", "a", ""),
+            ("abc", "ac", "b", ""),
+            ("abc", "abcd", "", "d"),
+            ("abc", "bcd", "a", "d"),
+            ("ab", "", "ab", ""),
+        ] {
+            let text = |names: Vec<Owner>| String::from_utf8(names.concat()).unwrap();
+            let (gone, new) = difference(&queue(before), &queue(after));
+            assert_eq!((text(gone).as_str(), text(new).as_str()), (left, joined), "{before} {after}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What the ledger adds to the history, while it is on.
+
+use super::super::history::{Cause, Event, Happening, Mode};
+use super::super::redisson::{self, MODE_FIELD, READ, WRITE_SUFFIX};
+use super::fair_queues::{Owner, difference};
+use super::grant::Grant;
+use super::lock_ledger::LockLedger;
+use super::release::ReleaseCause;
+use crate::keyspace::{Actor, CalledBy, Change, Context, EntryId, Event as KeyEvent, events};
+use crate::time::Now;
+use crate::values::Value;
+use lockwheel_resp::number;
+use std::collections::VecDeque;
+
+/// A cause as the history has it: by its name.
+fn recorded(cause: ReleaseCause) -> Cause {
+    Cause::ALL.iter().copied().find(|known| known.name() == cause.name()).unwrap_or(Cause::None)
+}
+
+/// How the owner of a field holds the lock that a value is.
+fn mode(value: &Value, field: &[u8]) -> Mode {
+    match value {
+        _ if field.ends_with(WRITE_SUFFIX) => Mode::Write,
+        Value::Hash(hash) => match hash.get(MODE_FIELD) {
+            Some(READ) => Mode::Shared,
+            Some(_) => Mode::Write,
+            None => Mode::Exclusive,
+        },
+        _ => Mode::Exclusive,
+    }
+}
+
+/// How often the owner of a field holds it.
+fn holds(value: &Value, field: &[u8]) -> i64 {
+    match value {
+        Value::Hash(hash) => hash.get(field).and_then(number::parse_i64).unwrap_or(1),
+        _ => 1,
+    }
+}
+
+/// Whether a lock command runs, which says itself what it does.
+pub(super) fn is_native(actor: &Actor<'_>) -> bool {
+    let name = actor.command.first().copied().unwrap_or_default();
+    !matches!(actor.called_by, CalledBy::Engine)
+        && name.get(..5).is_some_and(|family| family.eq_ignore_ascii_case(b"lock."))
+}
+
+/// The client that is to be named: time is none.
+fn client(actor: &Actor<'_>) -> Option<u64> {
+    if actor.session.is_some() { None } else { Some(0) }
+}
+
+impl LockLedger {
+    /// An owner has come to hold a lock, or holds it once more; or a writer has become a reader.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record_grant(
+        &mut self,
+        event: Event,
+        (db, key, at): (usize, &[u8], EntryId),
+        owner: &[u8],
+        grant: Grant,
+        now: Now,
+        context: &Context<'_>,
+    ) {
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let value = context.value(at);
+        let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
+        let what = Happening {
+            db,
+            grant: grant.number,
+            holds: holds(value, owner),
+            ttl_ms,
+            mode: if event == Event::Converted { Mode::Shared } else { mode(value, owner) },
+            native: Some(grant.native),
+            ..Happening::new(event, key, owner)
+        };
+        history.record(now, what);
+    }
+
+    /// A hold has ended.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record_end(
+        &mut self,
+        change: &Change<'_>,
+        owner: &[u8],
+        grant: Grant,
+        cause: ReleaseCause,
+    ) {
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let &Change { db, key, actor, now, .. } = change;
+        let is_released = cause == ReleaseCause::Released;
+        if is_released && history.end_of_request(db, key, owner) {
+            return;
+        }
+        let event = match recorded(cause) {
+            Cause::Released => Event::Released,
+            Cause::Transferred => Event::Transferred,
+            _ => Event::Lost,
+        };
+        let what = Happening {
+            db,
+            grant: grant.number,
+            cause: recorded(cause),
+            native: Some(grant.native),
+            client: client(actor),
+            ..Happening::new(event, key, owner)
+        };
+        history.record(now, what);
+    }
+
+    /// A key has changed in a way that adds or removes no owner.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn key_changed(&mut self, change: &Change<'_>, event: KeyEvent, context: &mut Context<'_>) {
+        if self.history.is_some()
+            && let Some(lock) = redisson::lock_of_queue(change.key)
+        {
+            return self.queue_changed(change, event, lock, context);
+        }
+        let Some(at) = context.entry(change.key) else { return };
+        match event {
+            events::SET => self.key_set(change, at, context),
+            _ if self.history.is_none() || is_native(change.actor) => {}
+            events::HINCRBY => self.count_changed(change, at, context),
+            events::EXPIRE | events::PERSIST => self.lease_changed(change, at, context),
+            _ => {}
+        }
+    }
+
+    /// A key that LOCK.OBSERVE names has a text, which is its owner.
+    fn key_set(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
+        let &Change { db, key, now, .. } = change;
+        if context.mark(at).is_some() || !self.observed.has(key) {
+            return;
+        }
+        if let Value::Str(text) = context.value(at) {
+            let owner: Box<[u8]> = (*text.text()).into();
+            self.begin((db, key, at), None, &owner, false, now, context);
+        }
+    }
+
+    /// A script has counted an owner's holds up or down.
+    fn count_changed(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
+        let &Change { db, key, now, actor, .. } = change;
+        let (Some(mark), &[_, _, owner, by, ..]) = (context.mark(at), actor.command) else { return };
+        let value = context.value(at);
+        let Some(grant) = self.grant_of(db, key, (value, mark), owner) else { return };
+        let (left, ups) = (holds(value, owner), number::parse_i64(by).unwrap_or(0));
+        if ups == left {
+            // It is new: the grant has been recorded.
+            return;
+        }
+        let event = if ups > 0 { Event::Reentered } else { Event::Released };
+        if event == Event::Reentered {
+            return self.record_grant(event, (db, key, at), owner, grant, now, context);
+        }
+        let (mode, native) = (mode(value, owner), Some(grant.native));
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let what = Happening {
+            db,
+            grant: grant.number,
+            holds: left.max(0),
+            mode,
+            native,
+            ..Happening::new(event, key, owner)
+        };
+        history.record(now, Happening { cause: Cause::Released, ..what });
+    }
+
+    /// A lock has another lease, or none.
+    fn lease_changed(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
+        let &Change { db, key, now, actor, .. } = change;
+        let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
+        let Some(mark) = context.mark(at) else { return self.late_lease(change, at, context) };
+        let Some(history) = self.history.as_deref_mut() else { return };
+        if ttl_ms.is_some_and(|ttl_ms| history.lease_of_request(db, key, ttl_ms)) {
+            return;
+        }
+        let value = context.value(at);
+        let owners = self.owners_of(db, key, (value, mark));
+        let named = |owner: &[u8]| ReleaseCause::by(actor, owner) == ReleaseCause::Released;
+        let only = owners.len() == 1;
+        let renewed: Vec<_> = owners.into_iter().filter(|(owner, _)| only || named(owner)).collect();
+        for (owner, _) in renewed {
+            if let Some(grant) = self.grant_of(db, key, (context.value(at), mark), &owner) {
+                self.record_grant(Event::Renewed, (db, key, at), &owner, grant, now, context);
+            }
+        }
+    }
+
+    /// A text that was set on the condition that it was absent, without a lease, gets one: that is a lock too, and a
+    /// habit that leaves a lock for ever when its client dies in between.
+    fn late_lease(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
+        let &Change { db, key, now, .. } = change;
+        if self.unleased.get(db, key, b"").is_none() {
+            return;
+        }
+        self.unleased.forget(db, key, b"");
+        let Value::Str(text) = context.value(at) else { return };
+        let owner: Box<[u8]> = (*text.text()).into();
+        self.begin((db, key, at), None, &owner, false, now, context);
+        if let Some(history) = self.history.as_deref_mut() {
+            let what = Happening { db, cause: Cause::LateLease, ..Happening::new(Event::Habit, key, &owner) };
+            history.record(now, what);
+        }
+    }
+
+    /// Whether a field that has been added is an owner's: by its form, or because its key is known to be a lock.
+    pub(super) fn is_owner(&self, key: &[u8], field: &[u8]) -> bool {
+        redisson::is_owner(field)
+            || (!self.observed.is_empty() && field != MODE_FIELD && self.observed.has(key))
+    }
+
+    /// The list of a fair lock's waiters has changed, whose key belongs to this lock.
+    fn queue_changed(&mut self, change: &Change<'_>, event: KeyEvent, lock: &[u8], context: &Context<'_>) {
+        let &Change { db, key, now, actor, .. } = change;
+        let is_move = [events::EXPIRE, events::PERSIST].contains(&event);
+        let Some(history) = self.history.as_deref_mut().filter(|_| !is_move) else { return };
+        let before = self.fair_queues.take(db, key);
+        let after: VecDeque<Owner> = match context.peek(key) {
+            Some(Value::List(list)) => list.iter().map(Owner::from).collect(),
+            _ => VecDeque::new(),
+        };
+        let (left, joined) = difference(&before, &after);
+        let native = if is_native(actor) { None } else { Some(false) };
+        let what = Happening { db, mode: Mode::Fair, native, ..Happening::new(Event::LeftQueue, lock, b"") };
+        for owner in &left {
+            let itself = ReleaseCause::by(actor, owner) == ReleaseCause::Released;
+            let cause = if itself { Cause::Served } else { Cause::Evicted };
+            history.record(now, Happening { owner, cause, ..what });
+        }
+        for owner in &joined {
+            history.record(now, Happening { owner, event: Event::Queued, ..what });
+        }
+        self.fair_queues.put(db, key, after);
+    }
+}

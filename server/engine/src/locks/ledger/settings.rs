@@ -1,0 +1,52 @@
+//! What of the ledger the parameters decide.
+
+use super::super::history::History;
+use super::fair_queues::FairQueues;
+use super::lock_ledger::LockLedger;
+use crate::keyspace::Keyspace;
+
+/// The parameters that concern the ledger.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LedgerSettings {
+    /// `lock-ledger`: whether holds are observed that no native command has taken.
+    pub(crate) observes: bool,
+    /// `lock-history-max` while `lock-history` is yes.
+    pub(crate) history: Option<usize>,
+    /// `lock-wakeup-limit`.
+    pub(crate) wakeup_limit_ms: u64,
+}
+
+/// Makes parameters hold for the ledger of a keyspace, if it has one.
+pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
+    if let Some((ledger, _)) = keyspace.subscriber_mut::<LockLedger>(0) {
+        ledger.configure(settings);
+        keyspace.interests_changed();
+    }
+}
+
+impl LockLedger {
+    fn configure(&mut self, settings: LedgerSettings) {
+        self.observes = settings.observes;
+        self.wakeup_limit_ms = settings.wakeup_limit_ms;
+        match (settings.history, &mut self.history) {
+            (None, history) => {
+                *history = None;
+                self.fair_queues = FairQueues::default();
+            }
+            (Some(most), Some(history)) => history.set_most(most),
+            (Some(most), history) => *history = Some(Box::new(History::new(most, self.seed))),
+        }
+    }
+
+    /// The history, while it is on.
+    #[inline]
+    pub(in crate::locks) fn history(&self) -> Option<&History> {
+        self.history.as_deref()
+    }
+
+    /// The same, to be added to.
+    #[inline]
+    pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {
+        self.history.as_deref_mut()
+    }
+}

@@ -1,0 +1,174 @@
+//! What a request did not get: an attempt at a lock that others hold leaves no trace in keys, nor does giving back or
+//! renewing a hold that is lost. The history has it from the answer.
+
+use super::history::{Cause, Event, Happening};
+use super::ledger::{self, LockLedger};
+use super::redisson::{self, Channels, MODE_FIELD};
+use crate::keyspace::Tx;
+use crate::spec::Args;
+use crate::values::Value;
+use lockwheel_resp::number;
+
+/// What a client was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer<'a> {
+    Null,
+    Integer(i64),
+    Error(&'a [u8]),
+    /// An array of so many elements, with its text.
+    Other(&'a [u8]),
+}
+
+impl<'a> Answer<'a> {
+    /// Reads the beginning of a reply.
+    pub(crate) fn read(reply: &'a [u8]) -> Option<Self> {
+        let (kind, rest) = reply.split_first()?;
+        let line = rest.split(|&byte| byte == b'\r').next()?;
+        Some(match kind {
+            b'_' => Answer::Null,
+            b'$' | b'*' if line == b"-1" => Answer::Null,
+            b':' => Answer::Integer(number::parse_i64(line)?),
+            b'-' => Answer::Error(line),
+            _ => Answer::Other(reply),
+        })
+    }
+}
+
+/// A request of a client has ended with this answer: adds to the history what it was refused.
+pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer: Answer<'_>) {
+    match command {
+        "lock.acquire" => native_acquire(tx, args, answer),
+        "lock.release" => native_release(tx, args, answer),
+        "lock.renew" => native_renewal(tx, args, answer),
+        "eval" | "evalsha" | "fcall" => script(tx, args, answer),
+        "set"
+            if answer == Answer::Null
+                && args.all().iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"nx")) =>
+        {
+            refused(tx, &args[1], &args[2]);
+        }
+        "setnx" if answer == Answer::Integer(0) => refused(tx, &args[1], &args[2]),
+        "keys" => {
+            let what = Happening { cause: Cause::Keys, ..Happening::new(Event::Habit, &args[1], b"") };
+            ledger::record(tx, what);
+        }
+        _ => {}
+    }
+}
+
+fn native_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    let cause = match answer {
+        Answer::Null => Cause::None,
+        Answer::Error(text) if !text.starts_with(b"ERR") => Cause::Error,
+        _ => return,
+    };
+    let what = Happening { cause, native: Some(true), ..Happening::new(Event::Refused, &args[1], &args[2]) };
+    ledger::record(tx, what);
+}
+
+fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    if matches!(answer, Answer::Error(text) if !text.starts_with(b"ERR")) {
+        note(tx, Event::ReleaseRefused, &args[1], &args[2]);
+    }
+}
+
+/// The answer is an array with 1 or 0 for each key.
+fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    let Ok(count) = args.count(1) else { return };
+    let Some(owner) = args.get(2 + count) else { return };
+    let keys = &args.from(2)[..count];
+    match answer {
+        Answer::Error(text) if !text.starts_with(b"ERR") => {
+            keys.iter().for_each(|key| note(tx, Event::RenewalRefused, key, owner));
+        }
+        Answer::Other(reply) => {
+            let renewed = flags(reply, count).unwrap_or_default();
+            for (key, _) in keys.iter().zip(renewed).filter(|(_, renewed)| !renewed) {
+                note(tx, Event::RenewalRefused, key, owner);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A script: its first key is the lock; one that renews several answers 1 or 0 for each of its keys.
+fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    let Ok(count) = args.count(2) else { return };
+    let Some(arguments) = args.all().get(3 + count..) else { return };
+    let keys = &args.from(3)[..count];
+    if let Answer::Other(reply) = answer
+        && let Some(renewed) = flags(reply, count)
+    {
+        let lost = keys.iter().zip(renewed).filter(|(_, renewed)| !renewed);
+        for (key, _) in lost {
+            if let Some(owner) = owner_of_script(tx, key, arguments) {
+                note(tx, Event::RenewalRefused, key, &owner);
+            }
+        }
+        return;
+    }
+    let Some(key) = keys.first() else { return };
+    let Some(owner) = owner_of_script(tx, key, arguments) else { return };
+    let is_unlock = keys.iter().any(|other| Channels::of(key).all.iter().any(|channel| **channel == **other));
+    let renews = arguments.iter().any(|word| number::parse_i64(word).is_some_and(|number| number > 0));
+    match answer {
+        Answer::Error(_) => {}
+        Answer::Null => note(tx, Event::ReleaseRefused, key, &owner),
+        _ if is_unlock => note(tx, Event::ReleaseRefused, key, &owner),
+        Answer::Integer(0) if renews => note(tx, Event::RenewalRefused, key, &owner),
+        Answer::Integer(0) => note(tx, Event::ReleaseRefused, key, &owner),
+        _ => refused(tx, key, &owner),
+    }
+}
+
+/// The elements of an array of so many numbers that are all 1 or 0.
+fn flags(reply: &[u8], count: usize) -> Option<Vec<bool>> {
+    let mut lines = reply.split(|&byte| byte == b'\n').map(|line| line.trim_ascii_end());
+    let len = lines.next()?.strip_prefix(b"*").and_then(number::parse_i64)?;
+    if usize::try_from(len) != Ok(count) || count == 0 {
+        return None;
+    }
+    let flag = |line: &[u8]| match line {
+        b":1" => Some(true),
+        b":0" => Some(false),
+        _ => None,
+    };
+    lines.take(count).map(flag).collect()
+}
+
+/// The owner that a script names among its arguments: as Redisson does, or one that has lost this lock.
+fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[u8]>> {
+    if tx.marked(key).is_none() && tx.peek(key).is_some() {
+        return None;
+    }
+    let is_owner = |word: &&&[u8]| redisson::is_owner(word) || ledger::last_loss(tx, key, word).is_some();
+    arguments.iter().find(is_owner).map(|owner| (**owner).into())
+}
+
+/// Somebody asked for a lock that is held.
+fn refused(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+    let is_lock = tx.marked(key).is_some();
+    if is_lock && !holds(tx, key, owner) {
+        note(tx, Event::Refused, key, owner);
+    }
+}
+
+/// Whether an owner holds a lock.
+fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    match tx.peek(key) {
+        Some(Value::Hash(hash)) => owner != MODE_FIELD && hash.contains(owner),
+        Some(Value::Str(text)) => *text.text() == *owner,
+        _ => false,
+    }
+}
+
+/// Adds an entry, unless the request has made one for this key already: then it did something.
+fn note(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
+    let db = tx.db();
+    let history = tx.subscriber::<LockLedger>().and_then(LockLedger::history);
+    if history.is_some_and(|history| !history.has_recorded(db, key)) {
+        let loss = ledger::last_loss(tx, key, owner);
+        let grant = loss.map_or(0, |loss| loss.grant);
+        ledger::record(tx, Happening { grant, ..Happening::new(event, key, owner) });
+    }
+}

@@ -1,0 +1,114 @@
+//! `LOCK.VERIFY` itself: its row, and its reply.
+
+use super::super::history::Ring;
+use super::super::history_command::FLAGS;
+use super::super::ledger::LockLedger;
+use super::finding::{Finding, Level, evidence};
+use super::verdict::{Verdict, findings};
+use crate::keyspace::{Tx, glob};
+use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.verify", -1, verify as DataHandler)
+    .flags(&[FLAGS])
+    .categories(&["lock", "control"])
+    .about("lock", "7.2.0", "O(N log N), N the entries of the history")
+    .summary("Tells whether the invariants of locks held, by the history.")
+    .help(&[
+        "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
+        "    Whether the invariants of locks held: ok, violated, or inconclusive without all of the history.",
+        "    LEVEL leaves out what is less bad.",
+    ])
+    .help_after("lock.history")
+    .syntax("[KEY pattern] [LEVEL (VIOLATION | SUSPECT | LINT)]")
+    .errors(&["ERR syntax error"])];
+
+/// What a request asks for.
+struct Options<'a> {
+    key: Option<&'a [u8]>,
+    level: Level,
+}
+
+impl<'a> Options<'a> {
+    fn parse(args: Args<'a>) -> Result<Self, CommandError> {
+        let (mut key, mut level) = (None, None);
+        for at in (1..args.len()).step_by(2) {
+            let value = args.get(at + 1).ok_or(errors::SYNTAX)?;
+            let is_new = if args.is(at, "key") {
+                key.replace(value).is_none()
+            } else if args.is(at, "level") {
+                let named = |level: &Level| value.eq_ignore_ascii_case(level.name().as_bytes());
+                level.replace(Level::ALL.into_iter().find(named).ok_or(errors::SYNTAX)?).is_none()
+            } else {
+                false
+            };
+            if !is_new {
+                return Err(errors::SYNTAX);
+            }
+        }
+        Ok(Options { key, level: level.unwrap_or(Level::Lint) })
+    }
+
+    fn wants(&self, ring: &Ring, finding: &Finding) -> bool {
+        let key = ring.text(finding.key);
+        finding.level >= self.level && self.key.is_none_or(|pattern| glob::matches(pattern, key, false))
+    }
+}
+
+fn verify(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let options = Options::parse(args)?;
+    let now = tx.now();
+    let ledger = tx.subscriber::<LockLedger>();
+    let Some((ledger, history)) = ledger.and_then(|ledger| Some((ledger, ledger.history()?))) else {
+        head(Verdict::Inconclusive, 0, true, reply);
+        reply.array(0);
+        return Ok(());
+    };
+    let ring = history.ring();
+    let mut findings = findings(ring, now, ledger.wakeup_limit_ms);
+    findings.retain(|finding| options.wants(ring, finding));
+    let events = ring.next() - ring.first();
+    head(Verdict::of(&findings, ring.is_truncated()), events, ring.is_truncated(), reply);
+    reply.array(findings.len());
+    findings.iter().for_each(|finding| write(ring, finding, reply));
+    Ok(())
+}
+
+/// Writes the reply but for what `findings` has.
+fn head(verdict: Verdict, events: u64, is_truncated: bool, reply: &mut dyn Reply) {
+    reply.map(4);
+    reply.bulk(b"verdict");
+    reply.bulk(verdict.name().as_bytes());
+    reply.bulk(b"events");
+    reply.integer(events as i64);
+    reply.bulk(b"truncated");
+    reply.integer(i64::from(is_truncated));
+    reply.bulk(b"findings");
+}
+
+fn write(ring: &Ring, finding: &Finding, reply: &mut dyn Reply) {
+    reply.map(7);
+    for (name, text) in [("level", finding.level.name()), ("invariant", finding.invariant)] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(text.as_bytes());
+    }
+    reply.bulk(b"key");
+    reply.bulk(ring.text(finding.key));
+    reply.bulk(b"seqs");
+    reply.array(finding.seqs.len());
+    finding.seqs.iter().for_each(|&seq| reply.integer(seq as i64));
+    reply.bulk(b"owners");
+    reply.array(finding.owners.len());
+    finding.owners.iter().for_each(|&owner| reply.bulk(ring.text(owner)));
+    reply.bulk(b"evidence");
+    let shown: Vec<String> = finding
+        .seqs
+        .iter()
+        .filter_map(|&seq| ring.get(seq).map(|entry| evidence(ring, seq, entry)))
+        .collect();
+    reply.array(shown.len());
+    shown.iter().for_each(|text| reply.bulk(text.as_bytes()));
+    reply.bulk(b"text");
+    reply.bulk(finding.text.as_bytes());
+}

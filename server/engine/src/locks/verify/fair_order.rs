@@ -1,0 +1,78 @@
+//! `fair-order`: a fair lock goes to the head of its queue; and `queue-leak`, an entry in such a queue whose client is
+//! gone.
+
+use super::super::history::{Cause, Entry, Event, Mode, Name};
+use super::finding::{Finding, Level, words};
+use super::invariant::Invariant;
+use super::locks::View;
+use crate::time::Now;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who left a fair queue last, by lock; and the clients that are gone, with the entry.
+#[derive(Debug, Default)]
+pub(super) struct FairOrder {
+    left: BTreeMap<Name, Name>,
+    gone: BTreeSet<u64>,
+}
+
+impl Invariant for FairOrder {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        match entry.event {
+            Event::Disconnect => drop(self.gone.insert(entry.client)),
+            Event::LeftQueue if entry.mode == Mode::Fair => {
+                self.left.insert(entry.key, entry.owner);
+                if entry.cause == Cause::Evicted {
+                    let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
+                    findings.push(Finding {
+                        level: Level::Suspect,
+                        invariant: "skew",
+                        key: entry.key,
+                        seqs: vec![seq],
+                        owners: vec![entry.owner],
+                        text: format!("{owner} was taken out of the queue of {lock} by its score"),
+                    });
+                }
+            }
+            Event::Acquired => self.granted(view, seq, entry, findings),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, view: View<'_>, _: Now, findings: &mut Vec<Finding>) {
+        for (&key, lock) in &view.locks.by_key {
+            let leaked = lock.waiting.iter().filter(|one| one.is_fair && self.gone.contains(&one.client));
+            for waiting in leaked {
+                let [name, owner] = [key, waiting.owner].map(|name| words(view.ring, name));
+                findings.push(Finding {
+                    level: Level::Lint,
+                    invariant: "queue-leak",
+                    key,
+                    seqs: vec![waiting.seq],
+                    owners: vec![waiting.owner],
+                    text: format!("{owner} stands in the queue of {name}, and its connection is gone"),
+                });
+            }
+        }
+    }
+}
+
+impl FairOrder {
+    fn granted(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        let left = self.left.remove(&entry.key);
+        let was_head = left.is_some_and(|owner| owner == entry.owner);
+        let mut waiting = view.lock(entry.key).into_iter().flat_map(|lock| &lock.waiting);
+        let Some(head) = waiting.find(|waiting| waiting.is_fair) else { return };
+        if head.owner == entry.owner || was_head || self.gone.contains(&head.client) {
+            return;
+        }
+        let [lock, owner, first] = [entry.key, entry.owner, head.owner].map(|name| words(view.ring, name));
+        findings.push(Finding {
+            level: Level::Violation,
+            invariant: "fair-order",
+            key: entry.key,
+            seqs: vec![head.seq, seq],
+            owners: vec![head.owner, entry.owner],
+            text: format!("{owner} was granted {lock} while {first} was the head of its queue"),
+        });
+    }
+}

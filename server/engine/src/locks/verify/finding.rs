@@ -1,0 +1,69 @@
+//! What an invariant has found.
+
+use super::super::history::{Entry, Name, Ring};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// It goes wrong some day.
+    Lint,
+    /// It may have gone wrong.
+    Suspect,
+    /// It went wrong.
+    Violation,
+}
+
+impl Level {
+    pub(super) const ALL: [Self; 3] = [Level::Lint, Level::Suspect, Level::Violation];
+
+    /// As replies spell it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Level::Lint => "lint",
+            Level::Suspect => "suspect",
+            Level::Violation => "violation",
+        }
+    }
+}
+
+/// What an invariant has found: where, by whom, and in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) level: Level,
+    pub(super) invariant: &'static str,
+    pub(super) key: Name,
+    /// The entries that show it, in order.
+    pub(super) seqs: Vec<u64>,
+    pub(super) owners: Vec<Name>,
+    pub(super) text: String,
+}
+
+/// A text of the history, in words.
+pub(super) fn words(ring: &Ring, name: Name) -> String {
+    String::from_utf8_lossy(ring.text(name)).into_owned()
+}
+
+/// An entry in words: what LOCK.VERIFY shows as evidence.
+pub(super) fn evidence(ring: &Ring, seq: u64, entry: &Entry) -> String {
+    let mut text = format!("{seq} at {}: {}", entry.monotonic_ms, entry.event.name());
+    let named = [("", entry.owner), ("of", entry.key), ("by", entry.client_name)];
+    for (word, name) in named.into_iter().filter(|(_, name)| *name != Name::NONE) {
+        if !word.is_empty() {
+            text.push(' ');
+            text.push_str(word);
+        }
+        text.push(' ');
+        text.push_str(&words(ring, name));
+    }
+    if entry.grant > 0 {
+        text.push_str(&format!(", grant {}", entry.grant));
+    }
+    if entry.client > 0 {
+        text.push_str(&format!(", client {}", entry.client));
+    }
+    let cause = entry.cause.name();
+    if !cause.is_empty() {
+        text.push_str(&format!(", {cause}"));
+    }
+    text
+}

@@ -1,0 +1,49 @@
+//! `mutual-exclusion` as a suspicion, and `renew-after-loss`: an owner that renews or gives back a lock after it has
+//! lost it may have believed until then that it held it, which matters if somebody else had it meanwhile.
+
+use super::super::history::{Entry, Event};
+use super::exclusion;
+use super::finding::{Finding, Level, words};
+use super::invariant::Invariant;
+use super::locks::View;
+
+#[derive(Debug)]
+pub(super) struct LateOwners;
+
+impl Invariant for LateOwners {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        let does = match entry.event {
+            Event::ReleaseRefused => "gave back",
+            Event::RenewalRefused => "renewed",
+            _ => return,
+        };
+        let (key, owner) = (entry.key, entry.owner);
+        let Some(lock) = view.lock(key) else { return };
+        let Some(&(lost, Event::Lost)) = lock.ends.get(&owner) else { return };
+        let [name, who] = [key, owner].map(|name| words(view.ring, name));
+        findings.push(match lock.taken_by_another(lost, owner) {
+            Some((taken, other)) => {
+                let other_name = words(view.ring, other);
+                Finding {
+                    level: Level::Suspect,
+                    invariant: exclusion::NAME,
+                    key,
+                    seqs: vec![lost, taken, seq],
+                    owners: vec![owner, other],
+                    text: format!(
+                        "{who} {does} {name} after it had lost it and {other_name} had taken it: it may have \
+                         believed that it held it"
+                    ),
+                }
+            }
+            None => Finding {
+                level: Level::Lint,
+                invariant: "renew-after-loss",
+                key,
+                seqs: vec![lost, seq],
+                owners: vec![owner],
+                text: format!("{who} {does} {name} after it had lost it; nobody else had taken it"),
+            },
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! The locks of a history: who holds and who waits, as far as the entries tell.
+
+use super::super::history::{Entry, Event, Mode, Name, Ring};
+use super::super::redisson::WRITE_SUFFIX;
+use std::collections::BTreeMap;
+
+/// A hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    /// The entry of its grant, and its number.
+    pub(super) seq: u64,
+    grant: u64,
+    pub(super) mode: Mode,
+    /// The client that took it.
+    pub(super) client: u64,
+    /// The lease, and when that runs out by the wall clock.
+    pub(super) ttl_ms: Option<i64>,
+    pub(super) deadline_ms: Option<i64>,
+}
+
+/// One who waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) seq: u64,
+    pub(super) owner: Name,
+    pub(super) client: u64,
+    /// Whether it stands in a fair lock's queue.
+    pub(super) is_fair: bool,
+    pub(super) since_ms: i64,
+}
+
+/// A lock.
+#[derive(Debug, Default)]
+pub(super) struct Lock {
+    pub(super) holds: BTreeMap<Name, Hold>,
+    pub(super) waiting: Vec<Waiting>,
+    /// All grants so far.
+    pub(super) grants: Vec<(u64, Name)>,
+    /// How the last hold of an owner ended, until its next: the entry.
+    pub(super) ends: BTreeMap<Name, (u64, Event)>,
+    /// Since when it is free, on the monotonic clock.
+    pub(super) free_since_ms: Option<i64>,
+}
+
+impl Lock {
+    /// The first grant to somebody else after an entry.
+    pub(super) fn taken_by_another(&self, seq: u64, owner: Name) -> Option<(u64, Name)> {
+        let after = self.grants.partition_point(|(grant, _)| *grant <= seq);
+        self.grants[after..].iter().copied().find(|(_, other)| *other != owner)
+    }
+}
+
+/// All locks, and the sections that clients have declared.
+#[derive(Debug, Default)]
+pub(super) struct Locks {
+    pub(super) by_key: BTreeMap<Name, Lock>,
+    /// The open sections of a key: the owner, and the entry.
+    pub(super) sections: BTreeMap<Name, Vec<(Name, u64)>>,
+}
+
+/// The locks at an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) ring: &'a Ring,
+    pub(super) locks: &'a Locks,
+}
+
+impl View<'_> {
+    /// The lock of a key, if it has been seen.
+    pub(super) fn lock(&self, key: Name) -> Option<&Lock> {
+        self.locks.by_key.get(&key)
+    }
+
+    /// Whether two fields of a lock are one owner's: a writer's has a suffix.
+    pub(super) fn is_same_owner(&self, one: Name, other: Name) -> bool {
+        let bare = |name| {
+            let text = self.ring.text(name);
+            text.strip_suffix(WRITE_SUFFIX).unwrap_or(text)
+        };
+        one == other || bare(one) == bare(other)
+    }
+}
+
+impl Locks {
+    /// Takes an entry in.
+    pub(super) fn take_in(&mut self, seq: u64, entry: &Entry) {
+        match entry.event {
+            Event::Entered => self.sections.entry(entry.key).or_default().push((entry.owner, seq)),
+            Event::Left => {
+                let open = self.sections.entry(entry.key).or_default();
+                if let Some(at) = open.iter().rposition(|(owner, _)| *owner == entry.owner) {
+                    open.remove(at);
+                }
+            }
+            Event::Acquired
+            | Event::Reentered
+            | Event::Renewed
+            | Event::Released
+            | Event::Lost
+            | Event::Converted
+            | Event::Transferred
+            | Event::Queued
+            | Event::LeftQueue => self.by_key.entry(entry.key).or_default().take_in(seq, entry),
+            _ => {}
+        }
+    }
+}
+
+impl Lock {
+    fn take_in(&mut self, seq: u64, entry: &Entry) {
+        let owner = entry.owner;
+        match entry.event {
+            Event::Acquired => {
+                self.grants.push((seq, owner));
+                self.ends.remove(&owner);
+                let is_served =
+                    |one: &Waiting| !one.is_fair && one.client == entry.client && one.owner == owner;
+                self.waiting.retain(|waiting| !is_served(waiting));
+                self.free_since_ms = None;
+                let (grant, mode, client) = (entry.grant, entry.mode, entry.client);
+                let hold = Hold { seq, grant, mode, client, ttl_ms: None, deadline_ms: None };
+                self.holds.insert(owner, hold);
+                self.lease(entry);
+            }
+            Event::Reentered | Event::Renewed => self.lease(entry),
+            Event::Released if entry.holds > 0 => self.lease(entry),
+            Event::Converted => {
+                // The same grant, in another field.
+                let before = self.holds.iter().find(|(_, hold)| hold.grant == entry.grant);
+                if let Some((&field, &hold)) = before {
+                    self.holds.remove(&field);
+                    self.holds.insert(owner, Hold { mode: entry.mode, ..hold });
+                }
+            }
+            Event::Released | Event::Lost | Event::Transferred => {
+                self.holds.remove(&owner);
+                self.ends.insert(owner, (seq, entry.event));
+                if self.holds.is_empty() {
+                    self.free_since_ms = Some(entry.monotonic_ms);
+                }
+            }
+            Event::Queued => {
+                let (client, since_ms, is_fair) =
+                    (entry.client, entry.monotonic_ms, entry.mode == Mode::Fair);
+                self.waiting.push(Waiting { seq, owner, client, is_fair, since_ms });
+            }
+            Event::LeftQueue => {
+                let is_fair = entry.mode == Mode::Fair;
+                let is = |waiting: &Waiting| {
+                    waiting.is_fair == is_fair
+                        && waiting.owner == owner
+                        && (is_fair || waiting.client == entry.client)
+                };
+                if let Some(at) = self.waiting.iter().position(is) {
+                    self.waiting.remove(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn lease(&mut self, entry: &Entry) {
+        if let Some(hold) = self.holds.get_mut(&entry.owner)
+            && (entry.ttl().is_some() || entry.event != Event::Released)
+        {
+            hold.ttl_ms = entry.ttl();
+            hold.deadline_ms = entry.ttl().map(|ttl_ms| entry.wall_ms.saturating_add(ttl_ms));
+        }
+    }
+}

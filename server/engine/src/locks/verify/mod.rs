@@ -1,0 +1,24 @@
+//! `LOCK.VERIFY`: whether the invariants of locks held, by the history.
+//!
+//! The history is gone through once: `locks` follows who holds what, each invariant looks at every entry before that
+//! takes it in, and at the end.
+
+mod command;
+mod eternal_locks;
+mod exclusion;
+mod fair_order;
+mod fences;
+mod finding;
+mod habits;
+mod invariant;
+mod late_owners;
+mod layout_mix;
+mod locks;
+mod missed_wakeups;
+mod permits;
+mod releases;
+mod tokens;
+mod verdict;
+mod watchdogs;
+
+pub(super) use command::ROWS;

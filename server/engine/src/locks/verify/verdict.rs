@@ -1,0 +1,76 @@
+//! The way through the history, and what comes of it.
+
+use super::super::history::Ring;
+use super::finding::{Finding, Level};
+use super::invariant::Invariant;
+use super::locks::{Locks, View};
+use super::{
+    eternal_locks::EternalLocks, exclusion::Exclusion, fair_order::FairOrder, fences::Fences, habits::Habits,
+    late_owners::LateOwners, layout_mix::LayoutMix, missed_wakeups::MissedWakeups, permits::Permits,
+    releases::Releases, tokens::Tokens, watchdogs::Watchdogs,
+};
+use crate::time::Now;
+
+/// What the history says of the invariants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// They held.
+    Ok,
+    /// One of them did not.
+    Violated,
+    /// There is not enough of a history.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// As the reply spells it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Violated => "violated",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// What these findings of a history come to.
+    pub(super) fn of(findings: &[Finding], is_truncated: bool) -> Self {
+        if findings.iter().any(|finding| finding.level == Level::Violation) {
+            Verdict::Violated
+        } else if is_truncated {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Ok
+        }
+    }
+}
+
+/// Everything that the invariants find in a history, in the order of its last entries. O(n log n), n the entries, but
+/// for locks that many hold or wait for at once.
+pub(super) fn findings(ring: &Ring, now: Now, wakeup_limit_ms: u64) -> Vec<Finding> {
+    let mut invariants: Vec<Box<dyn Invariant>> = vec![
+        Box::new(Exclusion),
+        Box::new(LayoutMix),
+        Box::new(LateOwners),
+        Box::<Fences>::default(),
+        Box::<Tokens>::default(),
+        Box::new(Releases),
+        Box::<FairOrder>::default(),
+        Box::new(EternalLocks),
+        Box::new(MissedWakeups::new(wakeup_limit_ms)),
+        Box::<Watchdogs>::default(),
+        Box::<Permits>::default(),
+        Box::<Habits>::default(),
+    ];
+    let (mut locks, mut findings) = (Locks::default(), Vec::new());
+    for (seq, entry) in ring.after(0) {
+        for invariant in &mut invariants {
+            invariant.see(View { ring, locks: &locks }, seq, entry, &mut findings);
+        }
+        locks.take_in(seq, entry);
+    }
+    for invariant in &mut invariants {
+        invariant.end(View { ring, locks: &locks }, now, &mut findings);
+    }
+    findings.sort_by_key(|finding| finding.seqs.last().copied());
+    findings
+}

@@ -1,0 +1,40 @@
+//! `watchdog-leak`: what renews a lock stops when the lock was given back.
+
+use super::super::history::{Entry, Event, Name};
+use super::finding::{Finding, Level, words};
+use super::invariant::Invariant;
+use super::locks::View;
+use std::collections::BTreeMap;
+
+/// Renewals after the release of a lock, by lock and owner: since which release, and their entries.
+#[derive(Debug, Default)]
+pub(super) struct Watchdogs {
+    renewals: BTreeMap<(Name, Name), (u64, Vec<u64>)>,
+}
+
+impl Invariant for Watchdogs {
+    fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        if entry.event != Event::RenewalRefused {
+            return;
+        }
+        let Some(lock) = view.lock(entry.key) else { return };
+        let Some(&(released, Event::Released)) = lock.ends.get(&entry.owner) else { return };
+        let (since, seqs) = self.renewals.entry((entry.key, entry.owner)).or_default();
+        if *since != released {
+            (*since, *seqs) = (released, Vec::new());
+        }
+        seqs.push(seq);
+        // One may have been on its way.
+        if seqs.len() == 2 {
+            let [name, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
+            findings.push(Finding {
+                level: Level::Suspect,
+                invariant: "watchdog-leak",
+                key: entry.key,
+                seqs: std::iter::once(released).chain(seqs.iter().copied()).collect(),
+                owners: vec![entry.owner],
+                text: format!("{owner} still renews {name}, which it has given back"),
+            });
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `AWAIT.EVENT`: the history of locks has something.
+
+use super::options::number;
+use super::{FLAGS, in_real_time};
+use crate::core::{Call, Engine, EngineAttempt, Handler, Retry};
+use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
+use crate::spec::{Args, CommandError, Flow, Null, Row, Wait, errors};
+use lockwheel_resp::Reply;
+use std::cell::Cell;
+
+const NO_SUCH_EVENT: CommandError = CommandError::text("ERR no such event in the history of locks");
+const DEFAULT_LIMIT_MS: u64 = 5000;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.event", -2, Handler::BlockingEngine(event))
+    .flags(&[FLAGS])
+    .categories(&["control"])
+    .about("control", "7.2.0", "O(N), N the entries of the history")
+    .summary("Waits until the history of locks has an event, and answers its number.")
+    .help(&[
+        "AWAIT.EVENT <event> [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] \
+             [LIMIT <milliseconds>]",
+        "    Wait until LOCK.HISTORY has such an event, or so many; the number of the last of these.",
+    ])
+    .syntax("event [KEY pattern] [OWNER pattern] [SINCE seq] [COUNT count] [LIMIT milliseconds]")
+    .errors(&[
+        "ERR syntax error",
+        "ERR value is out of range, must be positive",
+        "ERR value is not an integer or out of range",
+        "ERR no such event in the history of locks",
+        "ERR the history of locks is off: *",
+    ])];
+
+/// So many entries are wanted; which have been looked at, and how many of them were.
+#[derive(Debug)]
+struct Wanted {
+    event: HistoryEvent,
+    filter: HistoryFilter,
+    count: u64,
+    seen: Cell<u64>,
+    found: Cell<u64>,
+}
+
+impl EngineAttempt for Wanted {
+    fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool {
+        let Some(history) = HistoryReader::of(&engine.keyspace) else { return false };
+        let (mut found, mut last) = (self.found.get(), self.seen.get());
+        for seq in history.events(self.event, &self.filter, last) {
+            (found, last) = (found + 1, seq);
+            if found == self.count {
+                reply.integer(last as i64);
+                return true;
+            }
+        }
+        self.found.set(found);
+        self.seen.set(history.last());
+        false
+    }
+}
+
+fn event(
+    engine: &mut Engine,
+    _: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let known = HistoryEvent::ALL.iter().find(|event| args[1].eq_ignore_ascii_case(event.name().as_bytes()));
+    let event = *known.ok_or(NO_SUCH_EVENT)?;
+    let (mut filter, mut count, mut limit_ms) = (HistoryFilter::default(), None, None);
+    for at in (2..args.len()).step_by(2) {
+        if filter.option(args, at)? {
+            continue;
+        }
+        args.get(at + 1).ok_or(errors::SYNTAX)?;
+        let is_new = if args.is(at, "count") {
+            count.replace(number(args, at + 1)?.max(1)).is_none()
+        } else if args.is(at, "limit") {
+            limit_ms.replace(number(args, at + 1)?).is_none()
+        } else {
+            false
+        };
+        if !is_new {
+            return Err(errors::SYNTAX);
+        }
+    }
+    if HistoryReader::of(&engine.keyspace).is_none() {
+        return Err(HISTORY_IS_OFF);
+    }
+    let (seen, found) = (Cell::new(filter.since), Cell::new(0));
+    let wanted = Wanted { event, filter, count: count.unwrap_or(1), seen, found };
+    if wanted.attempt(engine, reply) {
+        return Ok(Flow::Done);
+    }
+    let limit_ms = limit_ms.unwrap_or(DEFAULT_LIMIT_MS);
+    Ok(in_real_time(Wait::new(Retry::Always(Box::new(wanted)), Some(limit_ms), Null::Bulk)))
+}

@@ -1,0 +1,284 @@
+//! What the history has of locks, whoever took them.
+
+use crate::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Server, short};
+
+#[test]
+fn a_native_lock_from_its_grant_to_its_end() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "LOCK.ACQUIRE l a PX 1000");
+    server.send(one, "LOCK.ACQUIRE l a PX 2000");
+    server.send(two, "LOCK.ACQUIRE l b PX 500");
+    server.send(two, "LOCK.ACQUIRE l b PX 500 BLOCK 0");
+    server.send(one, "LOCK.RENEW 1 l a PX 3000");
+    server.send(one, "LOCK.RELEASE l a");
+    server.advance(40);
+    server.send(one, "LOCK.RELEASE l a");
+    server.advance(500);
+    server.send(two, "LOCK.RELEASE l b");
+    server.send(two, "LOCK.RENEW 1 l b PX 3000");
+    let told = server.told(&["owner", "grant", "holds", "ttl", "waited", "cause", "client", "by"]);
+    assert_eq!(
+        told,
+        [
+            "acquired a 1 1 1000 0 null 2 lock.acquire",
+            "reentered a 1 2 2000 0 null 2 lock.acquire",
+            "refused b null 0 null 0 null 3 lock.acquire",
+            "queued b null 0 null 0 null 3 lock.acquire",
+            "renewed a 1 2 3000 0 null 2 lock.renew",
+            "released a 1 1 null 0 released 2 lock.release",
+            "released a 1 0 null 0 released 2 lock.release",
+            "acquired b 2 1 500 40 null 3 lock.acquire",
+            "lost b 2 0 null 0 expired null null",
+            "release-refused b 2 null null 0 null 3 lock.release",
+            "renewal-refused b 2 null null 0 null 3 lock.renew",
+        ]
+    );
+}
+
+#[test]
+fn redissons_scripts_are_seen_by_what_they_do() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "CLIENT SETNAME service");
+    server.take(one, "l", A, 1000);
+    server.take(one, "l", A, 2000);
+    server.take(two, "l", B, 500);
+    server.renew(one, "l", A);
+    server.give_back(one, "l", A);
+    server.give_back(two, "l", B);
+    server.give_back(one, "l", A);
+    server.renew(one, "l", A);
+    let told = short(server.told(&["owner", "grant", "holds", "ttl", "kind", "clientname"]));
+    assert_eq!(
+        told,
+        [
+            "acquired A 1 1 1000 foreign service",
+            "reentered A 1 2 2000 foreign service",
+            "refused B null null null null null",
+            "renewed A 1 2 30000 foreign service",
+            "released A 1 1 30000 foreign service",
+            "release-refused B null null null null null",
+            "released A 1 0 null foreign service",
+            "renewal-refused A null null null null service",
+        ]
+    );
+    let by = server.history("COUNT 9")["entries"][5]["by"].clone();
+    assert_eq!(by.as_str().map(str::len), Some(40), "{by}");
+}
+
+#[test]
+fn locks_that_are_texts_are_seen_too() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "SET l t1 NX PX 1000");
+    server.send(two, "SET l t2 NX PX 1000");
+    server.send(one, &format!("EVAL \"{COMPARE_AND_EXTEND}\" 1 l t1 2000"));
+    server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l t1"));
+    server.send(two, "SET l t2 NX PX 100");
+    server.advance(100);
+    server.send(one, "SET l t1 PX 1000 NX");
+    server.send(two, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l t2"));
+    server.send(two, &format!("EVAL \"{COMPARE_AND_EXTEND}\" 1 l t2 2000"));
+    server.send(two, "DEL l");
+    assert_eq!(
+        server.told(&["owner", "grant", "ttl", "cause", "client"]),
+        [
+            "acquired t1 1 1000 null 2",
+            "refused t2 null null null 3",
+            "renewed t1 1 2000 null 2",
+            "released t1 1 null released 2",
+            "acquired t2 2 100 null 3",
+            "lost t2 2 null expired null",
+            "acquired t1 3 1000 null 2",
+            "release-refused t2 2 null null 3",
+            "renewal-refused t2 2 null null 3",
+            "lost t1 3 null deleted 3",
+        ]
+    );
+}
+
+#[test]
+fn a_lease_that_comes_later_and_what_is_observed() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.send(one, "SETNX l t1");
+    server.send(one, "EXPIRE l 10");
+    server.send(one, "SET plain 1");
+    server.ask("LOCK.OBSERVE mine:*");
+    server.send(one, "SET mine:1 me");
+    server.send(one, "HSET mine:2 worker 1");
+    server.send(one, "SET mine:1 you");
+    server.send(one, "HDEL mine:2 worker");
+    assert_eq!(server.ask("LOCK.OBSERVE DEL mine:*"), ":1\r\n");
+    assert_eq!(server.ask("LOCK.OBSERVE DEL mine:*"), ":0\r\n");
+    server.send(one, "SET mine:3 me");
+    assert_eq!(
+        server.told(&["key", "owner", "ttl", "cause"]),
+        [
+            "acquired l t1 10000 null",
+            "habit l t1 null late-lease",
+            "acquired mine:1 me null null",
+            "acquired mine:2 worker null null",
+            "lost mine:1 me null overwritten",
+            "acquired mine:1 you null null",
+            "released mine:2 worker null released",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_locks_doing_is_told_too() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("LOCK.MARK \"the second half\"");
+    server.advance(10);
+    server.advance(20);
+    server.ask("CLOCK.STEP -5");
+    server.send(one, "LOCK.ENTER l me TOKEN 4");
+    assert_eq!(server.send(one, "LOCK.LEAVE l me"), ":1\r\n");
+    assert_eq!(server.send(one, "LOCK.LEAVE l me"), ":0\r\n");
+    server.send(one, "LOCK.FENCE disk 4");
+    server.send(one, "LOCK.FENCE disk 3");
+    server.simulation.close(one);
+    server.simulation.notice();
+    let history = server.history("");
+    let entries = history["entries"].as_array().unwrap();
+    let told = |entry: &serde_json::Value| {
+        let field = |name: &str| entry[name].to_string().replace('"', "");
+        let (from, to) = (entry["from"].as_i64(), entry["to"].as_i64());
+        let by = from.zip(to).map(|(from, to)| format!(" {}", to - from)).unwrap_or_default();
+        format!("{} {} {}{by}", field("event"), field("client"), field("text"))
+    };
+    assert_eq!(
+        entries.iter().map(told).collect::<Vec<_>>(),
+        [
+            "connect 1 null",
+            "connect 2 null",
+            "mark 1 the second half",
+            "clock 1 null 30",
+            "clock 1 null -5",
+            "entered 2 null",
+            "left 2 null",
+            "fenced 2 null",
+            "fence-refused 2 null",
+            "disconnect 2 null",
+        ]
+    );
+    assert_eq!(entries[5]["grant"], 4);
+}
+
+#[test]
+fn filters_and_numbers() {
+    let mut server = Server::new();
+    let one = server.client();
+    for n in 0..5 {
+        server.send(one, &format!("LOCK.ACQUIRE k{} o{n} PX 1000", n % 2));
+        server.send(one, &format!("LOCK.RELEASE k{} o{n}", n % 2));
+    }
+    let mut numbers = |options: &str| -> Vec<i64> {
+        let history = server.history(options);
+        assert_eq!((history["first"].as_i64(), history["last"].as_i64()), (Some(1), Some(12)));
+        assert_eq!(history["truncated"], false);
+        history["entries"].as_array().unwrap().iter().map(|entry| entry["seq"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(numbers("KEY k1"), [5, 6, 9, 10]);
+    assert_eq!(numbers("OWNER o[03]"), [3, 4, 9, 10]);
+    assert_eq!(numbers("KEY k1 OWNER o3 SINCE 9"), [10]);
+    assert_eq!(numbers("SINCE 3 COUNT 2"), [4, 5]);
+    assert_eq!(numbers("COUNT 0"), [0_i64; 0]);
+}
+
+#[test]
+fn a_small_ring_keeps_the_last_and_says_so() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("CONFIG SET lock-history-max 3");
+    for _ in 0..4 {
+        server.send(one, "LOCK.ACQUIRE k o PX 1000");
+        server.send(one, "LOCK.RELEASE k o");
+    }
+    let history = server.history("");
+    assert_eq!((history["first"].as_i64(), history["last"].as_i64()), (Some(8), Some(10)));
+    assert_eq!(history["truncated"], true);
+    assert_eq!(history["entries"].as_array().unwrap().len(), 3);
+    server.ask("CONFIG SET lock-history no");
+    let off = "-ERR the history of locks is off: CONFIG SET lock-history yes turns it on\r\n";
+    for request in ["LOCK.HISTORY", "LOCK.MARK x", "AWAIT.EVENT acquired"] {
+        assert_eq!(server.ask(request), off, "{request}");
+    }
+    server.ask("CONFIG SET lock-history yes");
+    assert_eq!(server.history("")["last"], 0);
+    server.ask("CONTROL.RESET");
+    let history = server.history("");
+    assert_eq!((&history["last"], &history["entries"][0]["event"]), (&1.into(), &"disconnect".into()));
+}
+
+#[test]
+fn without_the_ledger_only_native_holds_are_seen() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("CONFIG SET lock-ledger no");
+    server.send(one, "SET l t NX PX 1000");
+    server.take(one, "r", A, 1000);
+    server.send(one, "LOCK.ACQUIRE n o PX 1000");
+    assert_eq!(server.told(&["owner", "grant"]), ["acquired o 1"]);
+    assert!(server.send(one, "LOCK.INFO r").contains("$5\r\ngrant\r\n$-1"));
+}
+
+#[test]
+fn an_event_can_be_waited_for() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "LOCK.ACQUIRE l a PX 1000");
+    assert_eq!(server.ask("AWAIT.EVENT acquired KEY l"), ":4\r\n");
+    server.simulation.send(server.asker, "AWAIT.EVENT refused KEY l OWNER b* COUNT 2");
+    server.send(two, "LOCK.ACQUIRE l b1");
+    server.send(two, "LOCK.ACQUIRE l c");
+    assert_eq!(server.simulation.read(server.asker), "");
+    server.send(two, "LOCK.ACQUIRE l b2");
+    assert_eq!(server.simulation.read(server.asker), ":7\r\n");
+    assert_eq!(server.ask("AWAIT.EVENT refused SINCE 6"), ":7\r\n");
+    server.simulation.send(server.asker, "AWAIT.EVENT refused SINCE 7 LIMIT 30");
+    server.pass(31);
+    assert_eq!(server.simulation.read(server.asker), "$-1\r\n");
+    assert_eq!(server.ask("AWAIT.EVENT eaten"), "-ERR no such event in the history of locks\r\n");
+    for request in ["AWAIT.EVENT lost KEY", "AWAIT.EVENT lost COUNT 1 COUNT 2", "AWAIT.EVENT lost NAME x"] {
+        assert_eq!(server.ask(request), "-ERR syntax error\r\n", "{request}");
+    }
+}
+
+#[test]
+fn an_entry_takes_no_more_than_120_bytes() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("CONFIG SET lock-history no");
+    let before = server.simulation.engine().memory_usage().total();
+    server.ask("CONFIG SET lock-history yes");
+    // Two hundred locks of fifty owners, in turn.
+    for n in 0..32_768 {
+        let (key, owner) = (format!("orders:lock:{}", n % 200), format!("worker-{}:{}", n % 50, n % 7));
+        server.send(one, &format!("LOCK.ACQUIRE {key} {owner} PX 30000"));
+        server.send(one, &format!("LOCK.RELEASE {key} {owner}"));
+    }
+    let taken = server.simulation.engine().memory_usage().total() - before;
+    let history = server.history("SINCE 65535");
+    assert_eq!(history["last"], 65_536);
+    assert!(taken <= 120 * 65_536, "{} bytes an entry", taken / 65_536);
+}
+
+#[test]
+fn the_same_steps_make_the_same_bytes() {
+    let run = || {
+        let mut server = Server::new();
+        let [one, two] = [server.client(), server.client()];
+        for n in 0..20 {
+            server.take(one, &format!("l{}", n % 3), A, 100);
+            server.take(two, &format!("l{}", n % 3), B, 100);
+            server.advance(70);
+            server.give_back(one, &format!("l{}", n % 3), A);
+        }
+        ["MAP", "JSON", "EDN"].map(|format| server.ask(&format!("LOCK.HISTORY FORMAT {format}")))
+    };
+    assert_eq!(run(), run());
+}

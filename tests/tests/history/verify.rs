@@ -1,0 +1,292 @@
+//! LOCK.VERIFY: each invariant in a history that breaks it, and in one that does not.
+
+use crate::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Server};
+
+/// What LOCK.VERIFY finds: its verdict, and each finding as level and invariant.
+fn found(server: &mut Server) -> Vec<String> {
+    verify(server, "LOCK.VERIFY").0
+}
+
+/// The same, and the whole reply.
+fn verify(server: &mut Server, request: &str) -> (Vec<String>, String) {
+    let text = server.ask(request);
+    let lines: Vec<&str> = text.split("\r\n").collect();
+    let after = |name: &str, at: usize| (lines[at] == name).then(|| lines[at + 2].to_owned());
+    let verdict = (0..lines.len()).find_map(|at| after("verdict", at)).expect("a verdict");
+    let findings = (0..lines.len()).filter_map(|at| {
+        let level = after("level", at)?;
+        Some(format!("{level} {}", lines[at + 6]))
+    });
+    (std::iter::once(verdict).chain(findings).collect(), text)
+}
+
+#[test]
+fn right_locks_of_all_kinds_are_ok() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    for n in 0..5 {
+        server.send(one, "LOCK.ACQUIRE native a PX 1000");
+        server.send(two, "LOCK.ACQUIRE native b PX 1000 BLOCK 0");
+        server.send(one, "LOCK.RENEW 1 native a PX 1000");
+        server.send(one, "LOCK.RELEASE native a");
+        server.send(two, "LOCK.RELEASE native b");
+        server.take(one, "redisson", A, 1000);
+        server.take(two, "redisson", B, 1000);
+        server.take(one, "redisson", A, 1000);
+        server.renew(one, "redisson", A);
+        server.give_back(one, "redisson", A);
+        server.give_back(one, "redisson", A);
+        server.take(two, "redisson", B, 1000);
+        server.give_back(two, "redisson", B);
+        server.send(one, &format!("SET text t{n} NX PX 1000"));
+        server.send(two, &format!("SET text u{n} NX PX 1000"));
+        server.send(one, &format!("EVAL \"{COMPARE_AND_EXTEND}\" 1 text t{n} 2000"));
+        server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 text t{n}"));
+        server.advance(10);
+    }
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
+#[test]
+fn without_all_of_the_history_it_is_inconclusive() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.ask("CONFIG SET lock-history-max 4");
+    for _ in 0..3 {
+        server.send(one, "LOCK.ACQUIRE l a");
+        server.send(one, "LOCK.RELEASE l a");
+    }
+    assert_eq!(found(&mut server), ["inconclusive"]);
+    server.send(one, "LOCK.ENTER s a");
+    server.send(one, "LOCK.ENTER s b");
+    assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion"]);
+    server.ask("CONFIG SET lock-history no");
+    assert_eq!(found(&mut server), ["inconclusive"]);
+}
+
+#[test]
+fn mutual_exclusion_by_state() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.take(one, "l", A, 1000);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.send(two, &format!("HSET l {B} 1"));
+    assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion"]);
+    let (_, text) = verify(&mut server, "LOCK.VERIFY KEY l LEVEL violation");
+    assert!(text.contains(&format!("{B} took l while {A} held it")), "{text}");
+    assert!(text.contains("acquired") && text.contains("grant 2, client 3"), "{text}");
+    assert_eq!(verify(&mut server, "LOCK.VERIFY KEY other").0, ["ok"]);
+}
+
+#[test]
+fn mutual_exclusion_of_declared_sections() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    for owner in ["a", "b", "a"] {
+        server.send(one, &format!("LOCK.ENTER s {owner} TOKEN 3"));
+        server.send(one, &format!("LOCK.LEAVE s {owner}"));
+    }
+    server.send(one, "LOCK.ENTER s a");
+    server.send(one, "LOCK.ENTER s a");
+    server.send(two, "LOCK.ENTER other b");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.send(two, "LOCK.ENTER s b");
+    assert_eq!(found(&mut server), ["violated", "violation mutual-exclusion", "violation mutual-exclusion"]);
+}
+
+#[test]
+fn an_owner_that_comes_late() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.take(one, "l", A, 100);
+    server.advance(100);
+    server.renew(one, "l", A);
+    assert_eq!(found(&mut server), ["ok", "lint renew-after-loss"]);
+    server.take(two, "l", B, 100);
+    server.renew(one, "l", A);
+    server.give_back(one, "l", A);
+    let late = "suspect mutual-exclusion";
+    assert_eq!(found(&mut server), ["ok", "lint renew-after-loss", late, late]);
+    assert_eq!(verify(&mut server, "LOCK.VERIFY LEVEL suspect").0, ["ok", late, late]);
+    assert_eq!(verify(&mut server, "LOCK.VERIFY LEVEL VIOLATION").0, ["ok"]);
+}
+
+#[test]
+fn a_late_owner_of_a_native_lock_and_of_a_text() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "LOCK.ACQUIRE n a PX 100");
+    server.send(one, "SET t 1 NX PX 100");
+    server.advance(100);
+    server.send(two, "LOCK.ACQUIRE n b PX 1000");
+    server.send(two, "SET t 2 NX PX 1000");
+    server.send(one, "LOCK.RELEASE n a");
+    server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 t 1"));
+    let late = "suspect mutual-exclusion";
+    assert_eq!(found(&mut server), ["ok", late, late]);
+}
+
+#[test]
+fn a_bare_delete_of_anothers_lock() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "SET l 1 NX PX 100");
+    server.send(one, "DEL l");
+    assert_eq!(found(&mut server), ["ok", "lint bare-habits"]);
+    server.send(one, "SET l 1 NX PX 100");
+    server.advance(100);
+    server.send(two, "SET l 2 NX PX 100");
+    server.send(one, "DEL l");
+    assert_eq!(found(&mut server), ["violated", "lint bare-habits", "violation release-by-holder"]);
+    server.send(two, "SET l 2 NX PX 100");
+    server.send(one, "SET l 1");
+    assert_eq!(found(&mut server)[3..], ["violation release-by-holder"]);
+}
+
+#[test]
+fn tokens_and_fences() {
+    let mut server = Server::new();
+    let one = server.client();
+    for token in [1, 1, 5, 4, 6] {
+        server.send(one, &format!("LOCK.FENCE disk {token}"));
+    }
+    server.send(one, "LOCK.ACQUIRE l a PX 10");
+    server.advance(10);
+    server.send(one, "LOCK.ACQUIRE l b PX 10");
+    assert_eq!(found(&mut server), ["ok"]);
+    // The resource forgets what it has seen: a stale write gets through.
+    server.send(one, "LOCK.FENCERESET disk");
+    server.send(one, "LOCK.FENCE disk 3");
+    assert_eq!(found(&mut server), ["violated", "violation write-after-fence"]);
+}
+
+#[test]
+fn locks_for_ever() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.take(one, "l", A, 10_000);
+    server.ask("CLOCK.STEP -5000");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.ask("CLOCK.STEP -50000");
+    assert_eq!(found(&mut server), ["violated", "violation no-eternal-lock"]);
+    let (_, text) = verify(&mut server, "LOCK.VERIFY");
+    assert!(text.contains("for 65000 ms instead of 10000: the clock went back by 55000 ms"), "{text}");
+    server.send(one, &format!("HSET m {B} 1"));
+    assert_eq!(found(&mut server)[2..], ["violation no-eternal-lock"]);
+    server.send(one, "PERSIST l");
+    assert_eq!(found(&mut server)[3..], ["violation no-eternal-lock"]);
+}
+
+#[test]
+fn a_waiter_that_nobody_wakes() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.take(one, "l", A, 5000);
+    server.take(two, "l", B, 5000);
+    server.send(two, "SUBSCRIBE redisson_lock__channel:{l}");
+    server.send(one, "DEL other");
+    server.advance(2000);
+    server.give_back(one, "l", A);
+    server.advance(1000);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.advance(1);
+    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+    server.ask("CONFIG SET lock-wakeup-limit 5000");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.ask("CONFIG SET lock-wakeup-limit 500");
+    server.take(one, "l", A, 5000);
+    server.send(two, "UNSUBSCRIBE");
+    server.give_back(one, "l", A);
+    server.advance(9000);
+    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+}
+
+#[test]
+fn a_watchdog_that_goes_on() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.take(one, "l", A, 1000);
+    server.give_back(one, "l", A);
+    server.renew(one, "l", A);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.take(one, "l", A, 1000);
+    server.give_back(one, "l", A);
+    server.renew(one, "l", A);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.renew(one, "l", A);
+    server.renew(one, "l", A);
+    assert_eq!(found(&mut server), ["ok", "suspect watchdog-leak"]);
+}
+
+#[test]
+fn a_read_write_lock_in_the_key_of_a_plain_one() {
+    let mut server = Server::new();
+    let one = server.client();
+    let read = "redis.call('hset', KEYS[1], 'mode', 'read'); redis.call('hset', KEYS[1], ARGV[2], 1); \
+                redis.call('pexpire', KEYS[1], ARGV[1]); return nil";
+    for owner in [A, B] {
+        server.send(one, &format!("EVAL \"{read}\" 1 readers 1000 {owner}"));
+    }
+    assert_eq!(found(&mut server), ["ok"]);
+    server.take(one, "l", A, 1000);
+    server.send(one, &format!("EVAL \"{read}\" 1 l 1000 {B}"));
+    assert_eq!(found(&mut server), ["ok", "lint layout-mix"]);
+    server.send(one, &format!("HSET readers {A}:write 1"));
+    assert_eq!(found(&mut server), ["violated", "lint layout-mix", "violation mutual-exclusion"]);
+}
+
+#[test]
+fn habits() {
+    let mut server = Server::new();
+    let one = server.client();
+    server.send(one, "SETNX l 1");
+    server.send(one, "KEYS *");
+    assert_eq!(found(&mut server), ["ok"]);
+    server.send(one, "EXPIRE l 10");
+    assert_eq!(found(&mut server), ["ok", "lint bare-habits", "lint bare-habits"]);
+    server.send(one, "KEYS m*");
+    assert_eq!(found(&mut server).len(), 3);
+}
+
+/// The order of a fair queue: joining it, and being taken from its head.
+#[test]
+fn fair_queues() {
+    let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
+    let head = "redis.call('lpop', 'redisson_lock_queue:{' .. KEYS[1] .. '}'); \
+                redis.call('hset', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil";
+    let mut server = Server::new();
+    let [one, two, three] = [server.client(), server.client(), server.client()];
+    let c = A.replace(":1", ":3");
+    let fair = |server: &mut Server| {
+        server.take(one, "l", A, 1000);
+        for owner in [B, &c] {
+            server.send(two, &format!("EVAL \"{join}\" 1 l {owner}"));
+        }
+        server.give_back(one, "l", A);
+    };
+    fair(&mut server);
+    server.send(two, &format!("EVAL \"{head}\" 1 l 1000 {B}"));
+    server.give_back(two, "l", B);
+    server.send(two, &format!("EVAL \"{head}\" 1 l 1000 {c}"));
+    server.give_back(two, "l", &c);
+    assert_eq!(found(&mut server), ["ok"]);
+    fair(&mut server);
+    server.take(three, "l", &c, 1000);
+    assert_eq!(found(&mut server), ["violated", "violation fair-order"]);
+    // Another takes the head out of the queue, by its score.
+    server.send(three, &format!("EVAL \"return redis.call('lpop', KEYS[1])\" 1 redisson_lock_queue:{{l}}"));
+    assert_eq!(found(&mut server)[2..], ["suspect skew"]);
+    server.simulation.close(two);
+    server.simulation.notice();
+    assert_eq!(found(&mut server)[1..], ["lint queue-leak", "violation fair-order", "suspect skew"]);
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    let mut server = Server::new();
+    for request in
+        ["LOCK.VERIFY LEVEL", "LOCK.VERIFY LEVEL none", "LOCK.VERIFY KEY a KEY b", "LOCK.VERIFY OWNER x"]
+    {
+        assert_eq!(server.ask(request), "-ERR syntax error\r\n", "{request}");
+    }
+}
