@@ -1,9 +1,15 @@
 //! Semaphores, latches and rate limiters: line by line in both protocols, on a clock that stands still, beside
 //! Redisson's own scripts, and against models of them.
 
+mod beside_locks;
+mod interop;
 mod latches;
+mod model_of_latches;
+mod model_of_permits;
+mod model_of_rates;
 mod permits;
 mod rates;
+mod steered;
 
 /// A map as RESP2 and RESP3 show it.
 fn map(fields: &[(&str, &str)]) -> [String; 2] {

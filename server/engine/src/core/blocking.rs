@@ -5,7 +5,7 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, OpenReply, Request, Slot};
-use crate::keyspace::{KeyTimer, Place, ReadyKey, Waiter};
+use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Waiter};
 use crate::locks::HistoryCause;
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
@@ -137,7 +137,7 @@ impl Engine {
         if self.keyspace.tx(db, self.time.now).first_waiting(key, class) == Some(blocked.place) {
             let mut tx = self.keyspace.tx(db, self.time.now);
             let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv));
-            tx.set_key_timer(key, KeyTimer::Retry, at_ms);
+            tx.set_key_timer(key, KeyTimer::Retry, at_ms.map(|at_ms| (at_ms, Order::default())));
         }
     }
 

@@ -24,13 +24,10 @@ impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
+        let wall_ms = self.next_expiry().map(|(at, _)| at);
+        let of_key_timer = self.keyspace.next_key_timer().map(|(at, _)| at);
         let deadlines = Deadlines {
-            wall_ms: self
-                .next_expiry()
-                .into_iter()
-                .chain(self.keyspace.next_key_timer())
-                .map(|(at, _)| at)
-                .min(),
+            wall_ms: wall_ms.into_iter().chain(of_key_timer).min(),
             monotonic_ms: self.time.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
@@ -128,19 +125,19 @@ impl Engine {
     /// no more than `within_ms`. Of two at one instant, the one that was made first.
     pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
-        let of_key = |(at, order): (i64, Order)| (at.saturating_sub(wall_ms), order);
-        let key = self.next_expiry().map(of_key);
-        let key_timer = self.keyspace.next_key_timer().map(of_key);
+        let key = self.next_expiry().map(|(at, order)| (Due::Key, at.saturating_sub(wall_ms), Some(order)));
+        let key_timer = self.keyspace.next_key_timer();
+        let key_timer = key_timer.map(|(at, order)| (Due::KeyTimer, at.saturating_sub(wall_ms), order));
         let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
-        let timer = timer.map(|(at, timer)| (at.saturating_sub(monotonic_ms), timer.order));
-        let all = [(Due::Key, key), (Due::KeyTimer, key_timer), (Due::Timer, timer)];
-        let earlier = |one: (Due, (i64, Order)), other: (Due, (i64, Order))| {
-            let ((_, (in_ms, order)), (_, (other_ms, other_order))) = (one, other);
-            let first = in_ms < other_ms || (in_ms == other_ms && order.is_before(other_order));
-            if first { one } else { other }
-        };
-        let all = all.into_iter().filter_map(|(due, at)| Some((due, at?)));
-        all.reduce(earlier).map(|(due, (in_ms, _))| (due, in_ms))
+        let timer = timer.map(|(at, timer)| (Due::Timer, at.saturating_sub(monotonic_ms), Some(timer.order)));
+        let first = [key, key_timer, timer].into_iter().flatten().reduce(|one, other| {
+            let is_made_first = match (one.2, other.2) {
+                (Some(order), Some(later)) => order.is_before(later),
+                (order, _) => order.is_none(),
+            };
+            if one.1 < other.1 || (one.1 == other.1 && is_made_first) { one } else { other }
+        });
+        first.map(|(due, in_ms, _)| (due, in_ms))
     }
 
     /// The earliest deadline of a key, in wall milliseconds, unless keys expire only when they are named.

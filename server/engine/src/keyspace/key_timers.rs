@@ -30,9 +30,6 @@ pub(super) struct KeyTimers {
 impl KeyTimers {
     /// Sets the timer of a key, instead of the one of this kind that it has. O(log n).
     pub(super) fn set(&mut self, name: Name, at_ms: i64, order: Order) {
-        if self.places.get(&name).is_some_and(|(at, _)| *at == at_ms) {
-            return;
-        }
         self.cancel(&name);
         self.made += 1;
         self.name_bytes += 2 * block(name.1.len());
@@ -48,9 +45,11 @@ impl KeyTimers {
         }
     }
 
-    /// The first timer that is due: when, in wall milliseconds, and when it was made. O(log n).
-    pub(super) fn first(&self) -> Option<(i64, Order)> {
-        self.due.first_key_value().map(|((at_ms, _), (order, _))| (*at_ms, *order))
+    /// The first timer that is due: when, in wall milliseconds, and when it was made, nothing for a retry: what is
+    /// waited for is there before any wait ends at that instant. O(log n).
+    pub(super) fn first(&self) -> Option<(i64, Option<Order>)> {
+        let (&(at_ms, _), (order, (.., timer))) = self.due.first_key_value()?;
+        Some((at_ms, (*timer == KeyTimer::Lease).then_some(*order)))
     }
 
     /// Removes the first timer, if it is due no later than at `until_ms`. O(log n).

@@ -170,9 +170,10 @@ impl Keyspace {
         self.over.until_ms(now.wall_ms()).max(self.reached_ms)
     }
 
-    /// The first timer of a key: when it is due, in wall milliseconds, and when it was made. O(log n).
+    /// The first timer of a key: when it is due, in wall milliseconds, and when it was made; nothing when it comes
+    /// before all others of that instant. O(log n).
     #[inline]
-    pub fn next_key_timer(&self) -> Option<(i64, Order)> {
+    pub fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
         self.key_timers.first()
     }
 

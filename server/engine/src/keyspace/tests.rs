@@ -31,7 +31,7 @@ fn effects(keyspace: &mut Keyspace) -> Vec<String> {
         Effect::Publish { channel, message } => {
             format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
         }
-        Effect::LeasesChanged { .. } => "(leases)".to_owned(),
+        Effect::LeasesChanged { .. } | Effect::FollowUp { .. } => "(more)".to_owned(),
     };
     std::iter::from_fn(|| keyspace.next_effect()).map(text).collect()
 }
@@ -489,7 +489,8 @@ fn a_key_has_one_timer_of_each_kind_and_they_fire_in_order() {
         (0, b"a", KeyTimer::Retry, 10),
         (0, b"b", KeyTimer::Retry, 5),
     ] {
-        keyspace.tx(db, at(0)).set_key_timer(key, timer, Some(at_ms));
+        let order = keyspace.next_order();
+        keyspace.tx(db, at(0)).set_key_timer(key, timer, Some((at_ms, order)));
     }
     keyspace.tx(0, at(0)).set_key_timer(b"b", KeyTimer::Retry, None);
     assert_eq!(keyspace.key_timers.len(), 3);

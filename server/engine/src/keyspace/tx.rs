@@ -7,6 +7,7 @@ use super::db_key::hash_of;
 use super::effects::Effect;
 use super::key_timers::KeyTimer;
 use super::keyspace::Keyspace;
+use super::order::Order;
 use super::rng::Rng;
 use super::subscriber::{Context, Subscriber};
 use super::waiters::{Place, Waiter, WaiterId};
@@ -185,15 +186,17 @@ impl Tx<'_> {
         self.keyspace.waiters.labelled(self.db, key, name)
     }
 
-    /// Sets the timer of a key, at an instant in wall milliseconds, instead of the one of this kind that it has; `None`
-    /// cancels that. The key need not exist. O(log n).
-    pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at_ms: Option<i64>) {
+    /// The order of a deadline that is made now.
+    pub fn next_order(&mut self) -> Order {
+        self.keyspace.next_order()
+    }
+
+    /// Sets the timer of a key, at an instant in wall milliseconds and of an order, instead of the one of this kind
+    /// that it has; `None` cancels that. The key need not exist. O(log n).
+    pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at: Option<(i64, Order)>) {
         let name = (self.db, key.into(), timer);
-        match at_ms {
-            Some(at_ms) => {
-                let order = self.keyspace.next_order();
-                self.keyspace.key_timers.set(name, at_ms, order);
-            }
+        match at {
+            Some((at_ms, order)) => self.keyspace.key_timers.set(name, at_ms, order),
             None => self.keyspace.key_timers.cancel(&name),
         }
     }

@@ -2,9 +2,10 @@
 
 use super::acquire::queue;
 use super::channel_waiters::channel_waiters;
-use super::ledger;
+use super::listening::ListeningHandler;
 use super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
+use super::{latches, ledger, rates, semaphores};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
@@ -26,9 +27,6 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .help(&["LOCK.INFO <key>", "    Who holds the lock, for how long yet, and who waits."])
         .syntax("key")];
 
-/// The handler of a command that sees keys and the subscriptions of channels.
-pub(crate) type ListeningHandler = fn(&mut Tx<'_>, &PubSub, Args<'_>, &mut dyn Reply) -> Outcome;
-
 fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     snapshot(tx, pubsub, &args[1]).write(reply);
     Ok(())
@@ -45,13 +43,17 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
 ///
 /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
 pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnapshot {
-    let (mode, layout) = tx.peek(key).map_or((LockMode::Free, LockLayout::None), redisson::kind);
-    let fields = tx.peek(key).map_or_else(Vec::new, fields);
+    let (mut mode, mut layout) = tx.peek(key).map_or((LockMode::Free, LockLayout::None), redisson::kind);
+    let mut fields = tx.peek(key).map_or_else(Vec::new, fields);
+    if is_no_lock(tx, key) {
+        (mode, layout, fields) = (LockMode::None, LockLayout::None, Vec::new());
+    }
     let ttl_ms = tx.deadline(key).map(|deadline| deadline - tx.now().wall_ms());
     let holders = fields.into_iter().map(|(field, holds)| holder(tx, key, layout, &field, holds)).collect();
-    let native = tx.waiting(key).filter(|waiter| !waiter.label.is_empty());
+    let native =
+        tx.waiting(key).filter(|waiter| !waiter.label.is_empty() || NAMELESS.contains(&waiter.class));
     let native = native.map(|waiter| LockWaiter {
-        owner: Some(waiter.label.to_vec()),
+        owner: (!waiter.label.is_empty()).then(|| waiter.label.to_vec()),
         mode: queue::mode_of(waiter.class),
         is_native: true,
         client: waiter.id,
@@ -64,6 +66,24 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     });
     let waiters = native.chain(listening);
     LockSnapshot { mode, layout, ttl_ms, holders, waiters: waiters.collect() }
+}
+
+/// The classes whose waiters need no name.
+const NAMELESS: [&str; 2] = [latches::CLASS, rates::CLASS];
+
+/// Whether a key is known to hold a semaphore, a latch or a rate, and no lock.
+fn is_no_lock(tx: &Tx<'_>, key: &[u8]) -> bool {
+    if tx.marked(key).is_some() {
+        return false;
+    }
+    match tx.peek(key) {
+        Some(Value::Str(text)) if text.to_i64().is_some() => {
+            let classes = [semaphores::CLASS, latches::CLASS];
+            semaphores::is_known(tx, key) || tx.waiting(key).any(|waiter| classes.contains(&waiter.class))
+        }
+        Some(Value::Hash(hash)) => redisson::RATE_FIELDS[..2].iter().all(|field| hash.contains(field)),
+        _ => false,
+    }
 }
 
 /// The owner that a field stands for.

@@ -23,6 +23,7 @@ mod info;
 mod latches;
 mod layouts;
 mod ledger;
+mod listening;
 mod multi_release;
 mod options;
 mod ownership;
@@ -48,9 +49,10 @@ pub(crate) use history::{
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{HistoryReader, clock_turned, happened, request_begins};
-pub(crate) use info::{ListeningHandler, snapshot};
+pub(crate) use info::snapshot;
 pub(crate) use layouts::read_write::reap;
 pub(crate) use ledger::{LedgerSettings, configure as configure_ledger};
+pub(crate) use listening::ListeningHandler;
 pub(crate) use redisson::lock_of_channel;
 pub(crate) use refusals::{Answer, call_ended};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
@@ -101,7 +103,7 @@ pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
 /// Something about a key is due.
 pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     match timer {
-        KeyTimer::Lease => semaphores::end_leases(tx, key),
+        KeyTimer::Lease => semaphores::end_lease(tx, key),
         KeyTimer::Retry => tx.wake_waiters(key),
     }
 }

@@ -1,7 +1,7 @@
 //! `LOCK.GRAPH`: who waits for whom, and the cycles among them.
 
 use super::super::channel_waiters::channel_waiters;
-use super::super::info::ListeningHandler;
+use super::super::listening::ListeningHandler;
 use super::super::redisson;
 use super::dot;
 use super::edges::{self, Edge};

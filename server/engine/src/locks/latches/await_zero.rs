@@ -30,10 +30,13 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
             "ERR value is not an integer or out of range",
         ])];
 
+/// The name of the class of those who wait.
+pub(in crate::locks) const CLASS: &str = "latch";
+
 /// Waiters on a latch: all of them go on at once.
 const LATCH: WaitClass = WaitClass {
-    name: "latch",
-    line: "latch",
+    name: CLASS,
+    line: CLASS,
     accepts: |_| true,
     asking: Asking::All,
     out_of_turn: None,

@@ -11,6 +11,8 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use ends::LatchEnds;
 
+pub(super) use await_zero::CLASS;
+
 /// The rows of the commands that never wait.
 pub(super) const ROWS: &[Row<DataHandler>] = set::ROWS;
 

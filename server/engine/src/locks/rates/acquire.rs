@@ -38,11 +38,14 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
         "ERR requested permits exceed the rate",
     ])];
 
+/// The name of the class of those who wait.
+pub(in crate::locks) const CLASS: &str = "rate";
+
 /// Waiters on a rate: the head waits for its time, those behind it for the head. Each client of a rate that is each
 /// client's own has a queue of its own, on the key of what it has left.
 const RATE: WaitClass = WaitClass {
-    name: "rate",
-    line: "rate",
+    name: CLASS,
+    line: CLASS,
     accepts: |_| true,
     asking: Asking::InOrder,
     out_of_turn: Some(heads_of_clients),
@@ -149,7 +152,7 @@ impl Attempt for Acquire {
         let key = &args[1];
         let limiter = self.limiter(tx, args)?;
         let window = Window::read(tx, &limiter)?;
-        let queues = waited_ms.is_none() && tx.first_waiting(&limiter.value_key, RATE.name).is_some();
+        let queues = waited_ms.is_none() && tx.first_waiting(&limiter.value_key, CLASS).is_some();
         if queues || window.left < i64::from(self.permits) {
             return Ok(false);
         }

@@ -10,6 +10,8 @@ mod window;
 
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
+pub(super) use acquire::CLASS;
+
 /// The rows of the commands that never wait.
 pub(super) const ROWS: &[Row<DataHandler>] = set::ROWS;
 

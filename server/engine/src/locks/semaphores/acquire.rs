@@ -2,7 +2,7 @@
 
 use super::super::options::DEFAULT_LEASE_MS;
 use super::super::{ledger, options, sessions};
-use super::holds::{Hold, Id};
+use super::holds::{Hold, Id, Lease};
 use super::{change_account, count, ids, owner, publish, session};
 use crate::keyspace::Tx;
 use crate::locks::redisson::NEVER_MS;
@@ -46,10 +46,13 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         "ERR the lease of a session is at least 100 milliseconds",
     ])];
 
+/// The name of the class of those who wait.
+pub(in crate::locks) const CLASS: &str = "semaphore";
+
 /// Waiters on a semaphore: the head blocks, however few those behind it want.
 const SEMAPHORE: WaitClass = WaitClass {
-    name: "semaphore",
-    line: "semaphore",
+    name: CLASS,
+    line: CLASS,
     accepts: |_| true,
     asking: Asking::InOrder,
     out_of_turn: None,
@@ -153,6 +156,8 @@ impl Acquire {
         let Some(before) = left.filter(|left| *left >= self.permits) else { return Ok(None) };
         let left = before - self.permits;
         let deadline_ms = self.lease_ms.map(|lease_ms| tx.now().wall_ms().saturating_add(lease_ms));
+        let order = tx.next_order();
+        let lease = deadline_ms.map(|deadline_ms| Lease::new(deadline_ms, order));
         let ids: Vec<Id> = (0..if self.ids { self.permits } else { 0 }).map(|_| ids::new(tx)).collect();
         let token = ledger::next_grant(tx);
         count::write(tx, key, left);
@@ -164,7 +169,7 @@ impl Acquire {
             key,
             owner,
             (before, out),
-            Hold { permits: self.permits, token, deadline_ms, id: None },
+            Hold { permits: self.permits, token, lease, id: None },
             &ids,
         );
         if let Some(lease_ms) = self.lease_ms.filter(|_| self.session) {
@@ -211,7 +216,7 @@ impl Acquire {
                 return account.holds.add(owner, hold);
             }
             for id in ids {
-                let one = Hold { permits: 1, deadline_ms: None, id: Some(*id), ..hold.clone() };
+                let one = Hold { permits: 1, lease: None, id: Some(*id), ..hold.clone() };
                 account.holds.add(owner, one);
             }
         });
@@ -228,7 +233,7 @@ impl Attempt for Acquire {
     ) -> Result<bool, CommandError> {
         let (key, owner) = (&args[1], &args[2]);
         let queues = waited_ms.is_none() && !self.barge;
-        if queues && tx.first_waiting(key, SEMAPHORE.name).is_some_and(|first| first.rank <= self.rank()) {
+        if queues && tx.first_waiting(key, CLASS).is_some_and(|first| first.rank <= self.rank()) {
             count::read(tx, key)?;
             return Ok(false);
         }

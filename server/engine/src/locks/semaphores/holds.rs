@@ -1,5 +1,6 @@
 //! Who holds the permits of a semaphore, as far as native commands gave them out.
 
+use crate::keyspace::Order;
 use std::collections::BTreeMap;
 
 /// The name of a permit in the layout of `RPermitExpirableSemaphore`.
@@ -8,14 +9,32 @@ pub(super) type Id = [u8; 16];
 /// An owner, and the number of its hold among all of the semaphore.
 pub(super) type Place = (Box<[u8]>, u64);
 
+/// The end of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lease {
+    /// When it is, in wall milliseconds.
+    pub(super) deadline_ms: i64,
+    /// When it was made, among all deadlines.
+    pub(super) order: Order,
+    /// The same among those of the semaphore.
+    number: u64,
+}
+
+impl Lease {
+    /// An end that is made now.
+    pub(super) fn new(deadline_ms: i64, order: Order) -> Self {
+        Lease { deadline_ms, order, number: 0 }
+    }
+}
+
 /// Permits that an owner has been given at once; of those with an id each for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) permits: i64,
     /// The number of the grant.
     pub(super) token: u64,
-    /// When they are given back, in wall milliseconds; those with an id have it in the keyspace.
-    pub(super) deadline_ms: Option<i64>,
+    /// When they are given back; those with an id have it in the keyspace.
+    pub(super) lease: Option<Lease>,
     pub(super) id: Option<Id>,
 }
 
@@ -23,8 +42,8 @@ pub(super) struct Hold {
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     all: BTreeMap<Place, Hold>,
-    /// The holds that end, by when.
-    leases: BTreeMap<(i64, u64), Box<[u8]>>,
+    /// The holds that end, by when, and of one instant by when that was made.
+    leases: BTreeMap<(i64, u64), Place>,
     ids: BTreeMap<Id, Place>,
     made: u64,
     /// Permits without an id.
@@ -33,19 +52,20 @@ pub(super) struct Holds {
 }
 
 /// Bytes of a hold, before an allocator rounds them up, without its owner's name.
-const HOLD: usize = size_of::<(Place, Hold)>() + size_of::<((i64, u64), Box<[u8]>)>();
+const HOLD: usize = size_of::<(Place, Hold)>() + size_of::<((i64, u64), Place)>();
 
 impl Holds {
     /// An owner has been given permits. O(log n).
-    pub(super) fn add(&mut self, owner: &[u8], hold: Hold) {
+    pub(super) fn add(&mut self, owner: &[u8], mut hold: Hold) {
         self.made += 1;
         let place = (Box::from(owner), self.made);
         match hold.id {
             Some(id) => drop(self.ids.insert(id, place.clone())),
             None => self.plain += hold.permits,
         }
-        if let Some(deadline) = hold.deadline_ms {
-            self.leases.insert((deadline, self.made), owner.into());
+        if let Some(lease) = &mut hold.lease {
+            lease.number = self.made;
+            self.leases.insert((lease.deadline_ms, self.made), place.clone());
         }
         self.bytes += HOLD + 2 * owner.len();
         self.all.insert(place, hold);
@@ -58,8 +78,8 @@ impl Holds {
             Some(id) => drop(self.ids.remove(&id)),
             None => self.plain -= hold.permits,
         }
-        if let Some(deadline) = hold.deadline_ms {
-            self.leases.remove(&(deadline, place.1));
+        if let Some(lease) = hold.lease {
+            self.leases.remove(&(lease.deadline_ms, lease.number));
         }
         self.bytes -= HOLD + 2 * place.0.len();
         Some(hold)
@@ -73,28 +93,27 @@ impl Holds {
         }
     }
 
-    /// Makes a hold last until an instant at least. O(log n).
-    pub(super) fn prolong(&mut self, place: &Place, deadline_ms: i64) {
-        let Some(hold) = self.all.get_mut(place) else { return };
-        let Some(before) = hold.deadline_ms.filter(|before| *before < deadline_ms) else { return };
-        hold.deadline_ms = Some(deadline_ms);
-        self.leases.remove(&(before, place.1));
-        self.leases.insert((deadline_ms, place.1), place.0.clone());
+    /// Gives a hold that has an end another one, unless `stays`; whether it has an end. O(log n).
+    fn move_end(&mut self, place: &Place, end: Lease, stays: impl Fn(Lease) -> bool) -> bool {
+        let Some(Hold { lease: Some(lease), .. }) = self.all.get_mut(place) else { return false };
+        if !stays(*lease) {
+            self.made += 1;
+            self.leases.remove(&(lease.deadline_ms, lease.number));
+            *lease = Lease { number: self.made, ..end };
+            self.leases.insert((end.deadline_ms, self.made), place.clone());
+        }
+        true
     }
 
-    /// Moves the ends of an owner's leases; whether it has any. O(log n) each.
-    pub(super) fn renew(&mut self, owner: &[u8], deadline_ms: i64) -> bool {
-        let (all, leases) = (&mut self.all, &mut self.leases);
-        let of_owner = all.range_mut((owner.into(), 0)..=(owner.into(), u64::MAX));
-        let mut renewed = false;
-        for ((_, number), hold) in of_owner {
-            let Some(before) = hold.deadline_ms.filter(|_| hold.id.is_none()) else { continue };
-            hold.deadline_ms = Some(deadline_ms);
-            leases.remove(&(before, *number));
-            leases.insert((deadline_ms, *number), owner.into());
-            renewed = true;
-        }
-        renewed
+    /// Makes a hold that has an end last until another at least. O(log n).
+    pub(super) fn prolong(&mut self, place: &Place, end: Lease) {
+        self.move_end(place, end, |lease| lease.deadline_ms >= end.deadline_ms);
+    }
+
+    /// Moves the ends of an owner's holds; whether it has any that end. O(log n) each.
+    pub(super) fn renew(&mut self, owner: &[u8], end: Lease) -> bool {
+        let places: Vec<Place> = self.of(owner).map(|(place, _)| place.clone()).collect();
+        places.iter().fold(false, |renewed, place| self.move_end(place, end, |_| false) || renewed)
     }
 
     /// The holds of an owner, the oldest first.
@@ -114,16 +133,17 @@ impl Holds {
         all
     }
 
-    /// When the first lease ends, in wall milliseconds. O(log n).
-    pub(super) fn first_deadline(&self) -> Option<i64> {
-        self.leases.first_key_value().map(|((deadline, _), _)| *deadline)
+    /// The hold that ends first. O(log n).
+    pub(super) fn first_end(&self) -> Option<(&Place, Lease)> {
+        let (_, place) = self.leases.first_key_value()?;
+        Some((place, self.all.get(place)?.lease?))
     }
 
-    /// Removes the hold whose lease ends first, if it ends no later than at `until_ms`. O(log n).
+    /// Removes the hold that ends first, if it does no later than at `until_ms`. O(log n).
     pub(super) fn pop_over(&mut self, until_ms: i64) -> Option<Hold> {
-        let (&(deadline, number), owner) = self.leases.first_key_value()?;
-        let place = (owner.clone(), number);
-        (deadline <= until_ms).then(|| self.remove(&place)).flatten()
+        let (place, _) = self.first_end().filter(|(_, lease)| lease.deadline_ms <= until_ms)?;
+        let place = place.clone();
+        self.remove(&place)
     }
 
     /// Drops the permits with ids that `is_live` does not know any more. O(n log n).
@@ -153,8 +173,12 @@ impl Holds {
 mod tests {
     use super::*;
 
+    fn end(deadline_ms: i64) -> Lease {
+        Lease::new(deadline_ms, Order::default())
+    }
+
     fn hold(permits: i64, deadline_ms: Option<i64>, id: Option<u8>) -> Hold {
-        Hold { permits, token: 1, deadline_ms, id: id.map(|id| [id; 16]) }
+        Hold { permits, token: 1, lease: deadline_ms.map(end), id: id.map(|id| [id; 16]) }
     }
 
     #[test]
@@ -168,7 +192,10 @@ mod tests {
         ] {
             holds.add(owner, hold);
         }
-        assert_eq!((holds.plain(), holds.ids(), holds.first_deadline()), (9, 1, Some(40)));
+        assert_eq!(
+            (holds.plain(), holds.ids(), holds.first_end().map(|(_, lease)| lease.deadline_ms)),
+            (9, 1, Some(40))
+        );
         let permits =
             |holds: &Holds, owner: &[u8]| holds.of(owner).map(|(_, hold)| hold.permits).collect::<Vec<_>>();
         assert_eq!(
@@ -176,7 +203,7 @@ mod tests {
             (vec![2, 1, 4], vec![3], vec![])
         );
         assert_eq!(holds.of_id(&[7; 16]).map(|place| place.1), Some(3));
-        assert!(holds.renew(b"b", 45) && !holds.renew(b"a", 45));
+        assert!(holds.renew(b"b", end(45)) && !holds.renew(b"a", end(45)));
         assert_eq!(holds.pop_over(44), None);
         assert_eq!(holds.pop_over(45).map(|hold| hold.permits), Some(2));
         holds.lower(&(b"b"[..].into(), 4), 3);
@@ -186,6 +213,9 @@ mod tests {
         for place in [(b"b"[..].into(), 4), (b"a"[..].into(), 2)] {
             assert!(holds.remove(&place).is_some());
         }
-        assert_eq!((holds.bytes(), holds.plain(), holds.first_deadline()), (0, 0, None));
+        assert_eq!(
+            (holds.bytes(), holds.plain(), holds.first_end().map(|(_, lease)| lease.deadline_ms)),
+            (0, 0, None)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! `SEM.INFO`: what is left of a semaphore, who holds permits and who waits.
 
-use super::super::ListeningHandler;
 use super::super::channel_waiters::channel_waiters;
+use super::super::listening::ListeningHandler;
 use super::super::redisson::NEVER_MS;
 use super::{account, count, ids};
 use crate::keyspace::Tx;
@@ -90,7 +90,7 @@ fn holders(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<Holder>, CommandError> {
                 owner: Some(owner),
                 permits: hold.permits,
                 token: Some(hold.token),
-                deadline_ms: hold.deadline_ms,
+                deadline_ms: hold.lease.map(|lease| lease.deadline_ms),
                 id: None,
             }),
         }

@@ -14,11 +14,12 @@ mod renew;
 mod session;
 mod set;
 
-use super::ListeningHandler;
+use super::listening::ListeningHandler;
 use super::{count, redisson};
-use crate::keyspace::{KeyTimer, Tx};
+use crate::keyspace::{KeyTimer, Order, Tx};
 use crate::spec::{BlockingHandler, CommandError, DataHandler, Row, errors};
 
+pub(super) use acquire::CLASS;
 pub(crate) use ledger::SemaphoreLedger;
 
 /// The rows of the commands that never wait: what a semaphore has.
@@ -41,6 +42,11 @@ fn owner<'a>(args: crate::spec::Args<'a>, at: usize) -> Result<&'a [u8], Command
     args.get(at).filter(|owner| !owner.is_empty()).ok_or(CommandError::text("ERR invalid owner"))
 }
 
+/// Whether a native command is known to have used a key as a semaphore.
+pub(super) fn is_known(tx: &Tx<'_>, key: &[u8]) -> bool {
+    account(tx, key, |_| ()).is_some()
+}
+
 /// Looks at the account of a semaphore, if there is one.
 fn account<T>(tx: &Tx<'_>, key: &[u8], look: impl FnOnce(&ledger::Account) -> T) -> Option<T> {
     let ledger = tx.subscriber::<SemaphoreLedger>().expect(SUBSCRIBED);
@@ -61,7 +67,7 @@ fn change_account<T>(
     let (result, first) = ledger.change(db, key, left.saturating_add(ids), |account| {
         account.observe(left, ids);
         let result = change(account);
-        (result, account.holds.first_deadline())
+        (result, first_end(account))
     });
     if was_empty {
         tx.renew_interests();
@@ -84,21 +90,25 @@ fn publish(tx: &mut Tx<'_>, key: &[u8], left: i64) {
     tx.publish(&redisson::semaphore_channel(key), left.to_string().as_bytes());
 }
 
-/// The first lease of a semaphore is over: gives the permits back of all that are.
-pub(super) fn end_leases(tx: &mut Tx<'_>, key: &[u8]) {
+/// When the first hold of an account ends, in wall milliseconds, and when that was made.
+fn first_end(account: &ledger::Account) -> Option<(i64, Order)> {
+    account.holds.first_end().map(|(_, lease)| (lease.deadline_ms, lease.order))
+}
+
+/// The first hold of a semaphore has ended: its permits are given back.
+pub(super) fn end_lease(tx: &mut Tx<'_>, key: &[u8]) {
     let (db, until_ms) = (tx.db(), tx.over_until_ms());
     let (ledger, _) = tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED);
     if ledger.account(db, key).is_none() {
         return;
     }
-    let (permits, first) = ledger.change(db, key, 0, |account| {
-        let over = std::iter::from_fn(|| account.holds.pop_over(until_ms));
-        let permits = over.fold(0_i64, |sum, hold| sum.saturating_add(hold.permits));
-        (permits, account.holds.first_deadline())
+    let (ended, next) = ledger.change(db, key, 0, |account| {
+        let ended = account.holds.pop_over(until_ms);
+        (ended, first_end(account))
     });
-    tx.set_key_timer(key, KeyTimer::Lease, first);
-    // Who has set the key to what leaves no room for them, or to a text, gets none back.
-    if permits > 0 {
-        let _no_room = add(tx, key, permits);
+    tx.set_key_timer(key, KeyTimer::Lease, next);
+    if let Some(ended) = ended {
+        // Who has set the key to what leaves no room for them, or to a text, gets none back.
+        let _no_room = add(tx, key, ended.permits);
     }
 }

@@ -1,6 +1,7 @@
 //! `SEM.RENEW`: moves the end of a lease.
 
 use super::super::options;
+use super::holds::{Id, Lease};
 use super::{account, change_account, count, ids};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -43,7 +44,8 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
         None if account(tx, key, |_| ()).is_none() => false,
         None => {
-            change_account(tx, key, left.unwrap_or(0), out, |account| account.holds.renew(name, deadline_ms))
+            let end = Lease::new(deadline_ms, tx.next_order());
+            change_account(tx, key, left.unwrap_or(0), out, |account| account.holds.renew(name, end))
         }
     };
     reply.integer(i64::from(renewed));
@@ -51,7 +53,7 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 /// The id that a name shows, if that permit is out and not over.
-fn is_out(tx: &mut Tx<'_>, key: &[u8], name: &[u8]) -> Result<Option<super::holds::Id>, CommandError> {
+fn is_out(tx: &mut Tx<'_>, key: &[u8], name: &[u8]) -> Result<Option<Id>, CommandError> {
     let Some(id) = ids::parse(name) else { return Ok(None) };
     let over_ms = tx.over_until_ms();
     Ok(ids::deadline_ms(tx, key, &id)?.filter(|deadline| *deadline > over_ms).map(|_| id))

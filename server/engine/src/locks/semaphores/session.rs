@@ -2,7 +2,7 @@
 
 use super::super::ledger;
 use super::super::sessions::{self, LeaseKind, SessionLease};
-use super::holds::{Id, Place};
+use super::holds::{Id, Lease, Place};
 use super::{account, add, change_account, count, ids};
 use crate::keyspace::Tx;
 
@@ -49,9 +49,9 @@ fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
     let plain = holds.iter().filter(|(_, _, id)| id.is_none()).map(|(place, ..)| place);
     let plain: Vec<Place> = plain.cloned().collect();
     if !plain.is_empty() {
-        let (left, out) = seen(tx, key);
+        let ((left, out), end) = (seen(tx, key), Lease::new(deadline_ms, tx.next_order()));
         change_account(tx, key, left, out, |account| {
-            plain.iter().for_each(|place| account.holds.prolong(place, deadline_ms));
+            plain.iter().for_each(|place| account.holds.prolong(place, end));
         });
     }
     is_held || !plain.is_empty()
