@@ -6,7 +6,7 @@ use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, OpenReply, Request, Slot};
 use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Waiter};
-use crate::locks::HistoryCause;
+use crate::locks::{self, HistoryCause};
 use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -267,6 +267,7 @@ impl Engine {
     pub(super) fn end_wait(&mut self, slot: Slot) {
         self.note_left_queue(slot, HistoryCause::Timeout);
         if let Some(blocked) = self.unblock(slot) {
+            self.tell_left(&blocked, "timedout");
             let null = blocked.null;
             self.answer_blocked(slot, blocked, |reply| null.write(reply));
         }
@@ -294,9 +295,21 @@ impl Engine {
         let Some(slot) = self.sessions.find(id) else { return false };
         self.note_left_queue(slot, HistoryCause::Unblocked);
         let Some(blocked) = self.unblock(slot) else { return false };
+        self.tell_left(&blocked, "cancelled");
         self.observers.stats.failed(blocked.command, error.as_bytes());
         self.answer_blocked(slot, blocked, |reply| reply.error(error.as_bytes()));
         true
+    }
+
+    /// Tells listeners that a client no longer waits for a lock, and was not served.
+    fn tell_left(&mut self, blocked: &Blocked<Retry>, event: &str) {
+        let Retry::OnKeys(on) = &blocked.retry else { return };
+        let Some(owner) = on.label.filter(|_| self.keyspace.server_audience) else { return };
+        let argv = blocked.request.argv();
+        for &key in &on.keys {
+            let lock = (blocked.db, argv[key]);
+            locks::events::left(&mut self.keyspace, self.time.now, lock, argv[owner], event);
+        }
     }
 
     /// How many clients wait; with a key (of database `db`), how many wait for that. Observers (AWAIT) are not counted.

@@ -47,6 +47,8 @@ impl Engine {
         }
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
+                Effect::Announce { channel, message } => self.announce(&channel, &message),
+                Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {
                     locks::reap(&mut self.keyspace.tx(db, self.time.now), &key, &field);

@@ -1,17 +1,32 @@
 //! Messages on their way to subscribers.
 
 use super::engine::Engine;
-use crate::clients::{Message, Slot};
+use crate::clients::{Closing, Message, Slot};
+use crate::keyspace::EventValue;
 use crate::locks::HistoryEvent;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Protocol, Reply};
+
+/// How the names of the server's own channels begin, and of patterns of such.
+const SERVER_CHANNELS: &[u8] = b"__";
 
 impl Engine {
     /// Sends a message to its subscribers: those of the channel first, then those of patterns.
     pub(crate) fn send_to_subscribers(&mut self, channel: &[u8], message: &[u8]) {
+        self.send_to_matching(channel, message, b"");
+    }
+
+    /// Sends a message on one of the server's own channels: to its subscribers, and to those of patterns of such
+    /// channels. Who listens to everything is sent what Redis would send.
+    pub(super) fn announce(&mut self, channel: &[u8], message: &[u8]) {
+        self.send_to_matching(channel, message, SERVER_CHANNELS);
+    }
+
+    fn send_to_matching(&mut self, channel: &[u8], message: &[u8], prefix: &[u8]) {
         let mut direct: Vec<u64> = self.pubsub.listening_to(channel).collect();
         let mut matching: Vec<(Box<[u8]>, Vec<u64>)> = self
             .pubsub
             .matching(channel)
+            .filter(|(pattern, _)| pattern.starts_with(prefix))
             .map(|(text, ids)| (text.into(), ids.iter().copied().collect()))
             .collect();
         if self.faults.sees_messages {
@@ -34,6 +49,29 @@ impl Engine {
                 reply.bulk(message);
             });
         }
+    }
+
+    /// Pushes to a client that speaks RESP3 what concerns it.
+    pub(super) fn push_to(&mut self, id: u64, kind: &str, fields: &[(&str, EventValue)]) {
+        let Some(slot) = self.sessions.find(id) else { return };
+        let session = self.sessions.get_mut(slot);
+        if session.protocol != Protocol::Resp3 || session.closing == Some(Closing::Now) {
+            return;
+        }
+        session.delivery.push(Protocol::Resp3, |reply| {
+            reply.push(2);
+            reply.bulk(kind.as_bytes());
+            reply.map(fields.len());
+            for (name, value) in fields {
+                reply.bulk(name.as_bytes());
+                match value {
+                    EventValue::Text(text) => reply.bulk(text),
+                    EventValue::Number(number) => reply.integer(*number),
+                }
+            }
+        });
+        self.check_output_limit(slot);
+        self.wake(slot);
     }
 
     /// Sends a message to the subscribers of a channel of a shard.
@@ -87,5 +125,6 @@ impl Engine {
     /// Lets those who would send messages know whether there is anybody to receive them.
     pub(super) fn note_audience(&mut self) {
         self.keyspace.audience = self.pubsub.has_audience();
+        self.keyspace.server_audience = self.pubsub.has_prefix(SERVER_CHANNELS);
     }
 }

@@ -4,6 +4,15 @@ use super::event::Event;
 use super::interests::Interests;
 use std::collections::VecDeque;
 
+/// A value that an event or a push tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventValue {
+    /// A name or a word.
+    Text(Box<[u8]>),
+    /// A number.
+    Number(i64),
+}
+
 /// Something to be delivered when the command, script or transaction ends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -31,6 +40,22 @@ pub enum Effect {
         channel: Box<[u8]>,
         /// The message.
         message: Box<[u8]>,
+    },
+    /// A message to a channel of the server's own, for those who have asked for such ones.
+    Announce {
+        /// The channel.
+        channel: Box<[u8]>,
+        /// The message.
+        message: Box<[u8]>,
+    },
+    /// A push to a client, if it speaks RESP3.
+    Push {
+        /// The client.
+        session: u64,
+        /// The kind of push.
+        kind: &'static str,
+        /// Its fields by name, in their order.
+        fields: Vec<(&'static str, EventValue)>,
     },
     /// The first of a client's leases to be renewed is another than before, or there is none any more.
     LeasesChanged {

@@ -71,6 +71,8 @@ pub struct Keyspace {
     pub encodings: Encodings,
     /// Whether any channel has a subscriber: without one, no messages need be made.
     pub audience: bool,
+    /// Whether any of these is one of the server's own, or a pattern of such.
+    pub server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
     /// Counters for INFO.
@@ -112,6 +114,7 @@ impl Keyspace {
             subscriptions: Vec::new(),
             encodings: Encodings { seed, ..Encodings::default() },
             audience: false,
+            server_audience: false,
             max_string: 512 << 20,
             counters,
             effects: VecDeque::new(),

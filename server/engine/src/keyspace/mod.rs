@@ -42,7 +42,7 @@ pub use actor::{Actor, CalledBy, ScriptInputs};
 pub use change::{Cause, Change, EntryId, Flushed, Removal, What};
 pub use database::DatabaseBytes;
 pub use db_key::{DbKey, DbKeyRef};
-pub use effects::Effect;
+pub use effects::{Effect, EventValue};
 pub use event::{Event, EventClasses, events};
 pub use garbage::{Garbage, LazyFree};
 pub use interests::Interests;

@@ -38,6 +38,7 @@ pub struct Context<'a> {
     pub(super) key_timers: &'a mut KeyTimers,
     pub(super) db: usize,
     pub(super) audience: bool,
+    pub(super) server_audience: bool,
     pub(super) expiry_backlog: Option<i64>,
 }
 
@@ -105,6 +106,17 @@ impl Context<'_> {
     /// Whether any channel has a subscriber.
     pub fn has_audience(&self) -> bool {
         self.audience
+    }
+
+    /// Whether anybody listens to the server's own channels.
+    #[inline]
+    pub fn has_server_audience(&self) -> bool {
+        self.server_audience
+    }
+
+    /// Has something delivered when the command ends.
+    pub fn push_effect(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
     }
 
     /// The first of a client's leases to be renewed is another than before: the engine sets its timer.

@@ -112,12 +112,22 @@ impl Keyspace {
     /// The subscribers, and their view of a database.
     #[inline]
     fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
+        let Keyspace { audience, server_audience, expiry_backlog, .. } = *self;
         let Keyspace { databases, hasher, waiters, effects, subscriptions, key_timers, .. } = self;
-        let (audience, expiry_backlog) = (self.audience, self.expiry_backlog);
         let database = &mut databases[db];
         (
             subscriptions,
-            Context { database, hasher, waiters, effects, key_timers, db, audience, expiry_backlog },
+            Context {
+                database,
+                hasher,
+                waiters,
+                effects,
+                key_timers,
+                db,
+                audience,
+                server_audience,
+                expiry_backlog,
+            },
         )
     }
 

@@ -118,6 +118,16 @@ impl Tx<'_> {
         self.keyspace.audience
     }
 
+    /// Whether anybody listens to the server's own channels.
+    pub fn has_server_audience(&self) -> bool {
+        self.keyspace.server_audience
+    }
+
+    /// Has something delivered when the command ends.
+    pub fn push_effect(&mut self, effect: Effect) {
+        self.keyspace.effects.push_back(effect);
+    }
+
     /// Sends a message to a channel when the command ends.
     pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
         let message = Effect::Publish { channel: channel.into(), message: message.into() };

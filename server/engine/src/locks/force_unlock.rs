@@ -67,7 +67,7 @@ impl<'a> Evicted<'a> {
 
 fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let (evicted, _reason) = Evicted::parse(args)?;
+    let (evicted, reason) = Evicted::parse(args)?;
     let (holders, has_mode) = match tx.get(key) {
         None => (Vec::new(), false),
         Some(Value::Hash(hash)) => (holders(hash), hash.contains(MODE_FIELD)),
@@ -75,12 +75,13 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
         Some(_) => return Err(errors::WRONG_TYPE),
     };
     let holders: Vec<_> = holders.into_iter().filter(|(field, _)| evicted.has(tx, key, field)).collect();
-    ledger::ending_as(tx, ReleaseCause::Forced, |tx| {
+    let evict_all = |tx: &mut Tx<'_>| {
         holders.iter().try_for_each(|(field, holds)| {
             let is_text = matches!(tx.peek(key), Some(Value::Str(_)));
             release::leave(tx, key, &Held { field, holds: *holds, has_mode, is_text }, 0)
         })
-    })?;
+    };
+    ledger::because(tx, reason, |tx| ledger::ending_as(tx, ReleaseCause::Forced, evict_all))?;
     reply.integer(holders.len() as i64);
     Ok(())
 }

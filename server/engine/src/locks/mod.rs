@@ -12,6 +12,7 @@ mod check;
 mod convert;
 mod count;
 mod declared;
+pub(crate) mod events;
 mod fences;
 mod force_unlock;
 mod graph;
@@ -32,6 +33,7 @@ mod redisson;
 mod refusals;
 mod release;
 mod renew;
+mod scan;
 mod semaphores;
 pub(crate) mod sessions;
 mod snapshot;
@@ -60,6 +62,7 @@ pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 /// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     info::ROWS,
+    scan::ROWS,
     release::ROWS,
     multi_release::ROWS,
     renew::ROWS,

@@ -55,6 +55,27 @@ pub(super) fn is_owner(field: &[u8]) -> bool {
     !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
 }
 
+/// The owner whose field it is: that of a write lock has a suffix.
+pub(super) fn owner_of(field: &[u8]) -> &[u8] {
+    field.strip_suffix(WRITE_SUFFIX).unwrap_or(field)
+}
+
+/// Whether a value is a read-write lock.
+pub(super) fn is_read_write(value: &Value) -> bool {
+    matches!(value, Value::Hash(hash) if hash.contains(MODE_FIELD))
+}
+
+/// Whether a value names this owner as a holder.
+pub(super) fn is_held_by(value: &Value, owner: &[u8]) -> bool {
+    match value {
+        Value::Hash(hash) => {
+            owner != MODE_FIELD && (hash.contains(owner) || hash.contains(&[owner, WRITE_SUFFIX].concat()))
+        }
+        Value::Str(text) => *text.text() == *owner,
+        _ => false,
+    }
+}
+
 /// The owners that a hash names; in order of arrival, while it is small.
 pub(super) fn owners(hash: &Hash) -> impl Iterator<Item = &[u8]> {
     hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD)

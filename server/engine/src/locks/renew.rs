@@ -1,12 +1,13 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
+use super::events::announce;
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::ledger;
 use super::options::{self, Tail};
 use super::ownership;
 use super::redisson::write_field;
-use crate::keyspace::{Tx, events};
+use crate::keyspace::{EventValue, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -106,6 +107,9 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let is_set = set(tx, key, owner, lease, (deadline, options.word))?;
         if is_set {
             ledger::renewed(tx, key, owner);
+            announce(tx, key, "renewed", || {
+                 vec![("owner", EventValue::Text(owner.into())), ("ttl", EventValue::Number(lease_ms))]
+             });
         }
         reply.integer(i64::from(is_set));
     }

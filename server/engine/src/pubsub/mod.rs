@@ -84,6 +84,15 @@ impl PubSub {
         !(self.channels.is_empty() && self.patterns.is_empty())
     }
 
+    /// Whether there is a subscription to a channel, or to a pattern, whose name begins like this. O(log n).
+    pub(crate) fn has_prefix(&self, prefix: &[u8]) -> bool {
+        let begins = |names: &Subscribers| {
+            let first = names.range(Box::from(prefix)..).next();
+            first.is_some_and(|(name, _)| name.starts_with(prefix))
+        };
+        begins(&self.channels) || begins(&self.patterns)
+    }
+
     /// A client subscribes to a channel. O(log n).
     pub(crate) fn subscribe(&mut self, channel: &[u8], id: u64) {
         self.join(channel, id, |all| &mut all.channels);

@@ -6,12 +6,13 @@ mod limit;
 mod options;
 pub(super) mod queue;
 mod several;
+mod told;
 
 use self::grant::grant;
 use self::options::Options;
 use super::layouts::{Layout, fair};
 use super::redisson::queue_key;
-use super::{graph, ownership};
+use super::{events, graph, ownership};
 use crate::keyspace::{CalledBy, Tx};
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
@@ -76,6 +77,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     };
     graph::check(tx, &args[2], &[&args[1]])?;
     let beside = acquire.join(tx, args)?;
+    events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.rank = rank;
@@ -117,6 +119,7 @@ impl Attempt for Acquire {
         }
         let granted = grant(tx, &args[1], &args[2], &self.options, waited_ms.is_none())?;
         if let Some(granted) = &granted {
+            self.options.tell(tx, (&args[1], &args[2]), granted.token, waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
         }
         if granted.is_none() && waited_ms.is_some() && self.is_fair() {

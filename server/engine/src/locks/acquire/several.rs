@@ -4,7 +4,7 @@
 //! them and all are free. So of two such requests the older one never waits for the younger.
 
 use super::super::layouts::{Layout, Standing};
-use super::super::{graph, options, ownership};
+use super::super::{events, graph, options, ownership};
 use super::counter;
 use super::grant::grant;
 use super::options::Options;
@@ -107,6 +107,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     };
     graph::check(tx, &args[count + 2], keys)?;
+    keys.iter().for_each(|key| events::queued(tx, key, &args[count + 2]));
     let mut wait = Wait::on_keys(2..count + 2, &SEVERAL, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(count + 2);
     wait.retry.rank = rank;
@@ -158,7 +159,9 @@ impl Attempt for AcquireSeveral {
         }
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
-            tokens.extend(grant(tx, key, owner, &self.options, false)?.map(|granted| granted.token));
+            let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
+            self.options.tell(tx, (key, owner), granted.token, waited_ms, reply.protocol());
+            tokens.push(granted.token);
         }
         reply.map(2);
         reply.bulk(b"tokens");

@@ -1,9 +1,9 @@
 //! Whom a wait for a lock waits for.
 
 use super::super::acquire::SEVERAL;
-use super::super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
+use super::super::redisson;
 use crate::keyspace::{Place, Tx};
-use crate::values::{Hash, Value};
+use crate::values::Value;
 use std::collections::BTreeSet;
 
 /// That one owner waits for another.
@@ -16,15 +16,10 @@ pub(super) struct Edge {
     pub(super) kind: &'static str,
 }
 
-/// The owner whose field it is: that of a write lock has a suffix.
-pub(super) fn owner_of(field: &[u8]) -> &[u8] {
-    field.strip_suffix(WRITE_SUFFIX).unwrap_or(field)
-}
-
 /// The owners that hold a lock, in the order of their names.
 pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
-        Some(Value::Hash(hash)) => redisson::owners(hash).map(owner_of).map(Box::from).collect(),
+        Some(Value::Hash(hash)) => redisson::owners(hash).map(redisson::owner_of).map(Box::from).collect(),
         Some(value @ Value::Str(_)) if tx.marked(key).is_some() => {
             redisson::with_first_owner(value, |owner| Box::from(owner)).into_iter().collect()
         }
@@ -37,16 +32,12 @@ pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
 pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.
-        Some(Value::Hash(hash)) if hash.len() > tx.all_labels().len() + 1 => {
-            let waiting = tx.all_labels().chain([owner]).filter(|name| is_held_by(hash, name));
+        Some(value @ Value::Hash(hash)) if hash.len() > tx.all_labels().len() + 1 => {
+            let waiting = tx.all_labels().chain([owner]).filter(|name| redisson::is_held_by(value, name));
             waiting.map(Box::from).collect()
         }
         _ => holders(tx, key),
     }
-}
-
-fn is_held_by(hash: &Hash, owner: &[u8]) -> bool {
-    owner != MODE_FIELD && (hash.contains(owner) || hash.contains(&[owner, WRITE_SUFFIX].concat()))
 }
 
 /// The owners that have asked for several locks, stand in the queue of this one before a place, and keep it from those

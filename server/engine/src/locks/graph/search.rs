@@ -1,6 +1,7 @@
 //! The search for a cycle of waits: breadth first, so that the shortest is found, and without recursion, since clients
 //! decide how deep it goes.
 
+use super::super::events;
 use super::edges;
 use crate::keyspace::{CalledBy, Tx};
 use crate::spec::CommandError;
@@ -22,19 +23,22 @@ struct Step {
 /// Checks that an owner may wait for locks: that none who would have to go first waits, in the end, for this owner.
 ///
 /// The error names the cycle. Scripts and transactions never wait.
-pub(in crate::locks) fn check(tx: &Tx<'_>, owner: &[u8], keys: &[&[u8]]) -> Result<(), CommandError> {
+pub(in crate::locks) fn check(tx: &mut Tx<'_>, owner: &[u8], keys: &[&[u8]]) -> Result<(), CommandError> {
     if !matches!(tx.called_by(), CalledBy::Client) {
         return Ok(());
     }
     match cycle(tx, owner, keys.iter().copied()) {
         None => Ok(()),
-        Some(cycle) => Err(CommandError::new([b"DEADLOCK ", &*text(&cycle)].concat())),
+        Some(cycle) => {
+            let cycle = text(&cycle);
+            keys.iter().for_each(|key| events::deadlock(tx, key, owner, &cycle));
+            Err(CommandError::new([b"DEADLOCK ", &*cycle].concat()))
+        }
     }
 }
 
 /// The shortest cycle of waits that an owner is part of when it waits for these locks. O(n log n), n the owners and
 /// locks that can be reached.
-/// that can be reached.
 pub(super) fn cycle<'k>(tx: &Tx<'_>, owner: &[u8], keys: impl Iterator<Item = &'k [u8]>) -> Option<Cycle> {
     let mut seen: BTreeSet<(Box<[u8]>, Box<[u8]>)> = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();

@@ -1,7 +1,8 @@
 //! How native commands reach the ledger, within their transaction.
 
+use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};
-use super::super::redisson::WRITE_SUFFIX;
+use super::super::redisson::{self, WRITE_SUFFIX};
 use super::super::sessions::SessionLeases;
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
@@ -77,6 +78,37 @@ fn declare(tx: &mut Tx<'_>, cause: Option<ReleaseCause>) {
     tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.declare(cause);
 }
 
+/// Runs `end`: the holds that it ends are lost for this reason, as their owners are told.
+pub(in crate::locks) fn because<T>(
+    tx: &mut Tx<'_>,
+    reason: Option<&[u8]>,
+    end: impl FnOnce(&mut Tx<'_>) -> T,
+) -> T {
+    news(tx).set_reason(reason);
+    let ended = end(tx);
+    news(tx).set_reason(None);
+    ended
+}
+
+fn news<'t>(tx: &'t mut Tx<'_>) -> &'t mut News {
+    &mut tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.news
+}
+
+/// The connection that a hold is for is to be told when it is lost or contended. O(log n).
+pub(in crate::locks) fn follow(tx: &mut Tx<'_>, grant: u64, connection: HolderConnection) {
+    news(tx).follow(grant, connection);
+}
+
+/// Whether any connection is to be told of its holds, or anybody listens.
+pub(in crate::locks) fn is_followed(tx: &Tx<'_>) -> bool {
+    ledger(tx).news.is_wanted()
+}
+
+/// The connection that is to be told of a hold.
+pub(in crate::locks) fn connection(tx: &Tx<'_>, grant: u64) -> Option<u64> {
+    ledger(tx).news.connection(grant).map(|connection| connection.session)
+}
+
 /// The leases of connections.
 pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
     &ledger(tx).leases
@@ -116,6 +148,7 @@ pub(in crate::locks) fn acquired(
 ) -> Acquired {
     let (db, now) = (tx.db(), tx.now());
     let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    ledger.news.listen(&context);
     let mark = context.mark(at);
     if re_entry
         && let Some(mark) = mark
@@ -125,10 +158,13 @@ pub(in crate::locks) fn acquired(
             ledger.record_grant(Event::Reentered, (db, key, at), owner, grant, now, &context);
         }
         let token = ledger.counters.token_of(grant.number);
+        ledger.news.re_entered(&HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number });
+        ledger.news.tell(&mut context);
         return Acquired { grant: grant.number, token, predecessor: None };
     }
     let predecessor = if re_entry { None } else { ledger.last_cause(db, key) };
     let grant = ledger.begin((db, key, at), mark, owner, true, now, &mut context);
+    ledger.news.tell(&mut context);
     Acquired { grant, token: grant, predecessor }
 }
 

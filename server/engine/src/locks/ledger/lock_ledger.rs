@@ -1,5 +1,6 @@
 //! Who holds locks, by which grants, and how holds ended.
 
+use super::super::events::{HoldNews, News};
 use super::super::history::{Event, History, Sections};
 use super::super::redisson;
 use super::super::sessions::SessionLeases;
@@ -33,6 +34,8 @@ pub(crate) struct LockLedger {
     losses: RecentReleases<Release>,
     /// The holds, and what else is leased, that last as long as a connection.
     pub(super) leases: SessionLeases,
+    /// What is to be told of holds, and to whom.
+    pub(super) news: News,
     /// Why the present command ends holds, where it says so itself.
     declared: Option<ReleaseCause>,
     /// Whether holds are observed that no native command has taken.
@@ -63,6 +66,7 @@ impl LockLedger {
             causes: RecentReleases::new(seed),
             losses: RecentReleases::new(seed),
             leases: SessionLeases::default(),
+            news: News::default(),
             declared: None,
             observes: true,
             observed: Observed::default(),
@@ -182,6 +186,10 @@ impl LockLedger {
         if self.history.is_some() {
             self.record_grant(Event::Acquired, (db, key, at), owner, grant, now, context);
         }
+        if self.news.is_wanted() {
+            let hold = HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number };
+            self.news.begun(&hold, native);
+        }
         grant.number
     }
 
@@ -271,7 +279,8 @@ impl LockLedger {
         let history = self.history.as_deref().map_or(0, History::memory);
         let remembered = self.causes.memory() + self.losses.memory() + self.unleased.memory();
         let declared = self.observed.memory() + self.sections.memory() + self.fair_queues.memory();
-        size_of::<Self>() + of_holds + remembered + declared + history + self.leases.bytes()
+        let of_connections = self.leases.bytes() + self.news.bytes();
+        size_of::<Self>() + of_holds + remembered + declared + history + of_connections
     }
 
     /// All keys of a database are gone, and their owners have been seen to.
@@ -280,6 +289,7 @@ impl LockLedger {
         self.leases.flushed(db);
         self.counters.flushed(db);
         self.read_leases.flushed(db);
+        self.news.flushed(db);
     }
 
     /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
@@ -290,6 +300,7 @@ impl LockLedger {
         self.causes.swap(one, other);
         self.losses.swap(one, other);
         self.leases.swapped(one, other);
+        self.news.swapped(one, other);
         self.unleased.swap(one, other);
         self.fair_queues.swap(one, other);
     }
@@ -311,6 +322,11 @@ impl LockLedger {
         }
         if self.history.is_some() {
             self.record_end(change, owner, grant, cause);
+        }
+        if self.news.is_wanted() {
+            let &Change { db, key, .. } = change;
+            let hold = HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number };
+            self.news.ended(&hold, cause.name());
         }
         let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
         if !is_forgotten || !self.causes.is_empty() {

@@ -20,8 +20,8 @@ mod settings;
 mod subscriber;
 
 pub(super) use handle::{
-    acquired, converted, current_grant, ending_as, fenced, grant, has_grant, last_loss, leased, leases,
-    next_grant, record, released_partly, renewed, token, with_leases,
+    acquired, because, connection, converted, current_grant, ending_as, fenced, follow, grant, has_grant,
+    is_followed, last_loss, leased, leases, next_grant, record, released_partly, renewed, token, with_leases,
 };
 pub(crate) use lock_ledger::LockLedger;
 pub(super) use release::{Release, ReleaseCause};

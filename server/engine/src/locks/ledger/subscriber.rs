@@ -26,6 +26,7 @@ impl Subscriber for LockLedger {
     }
 
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        self.news.listen(context);
         match change.what {
             What::FieldAdded { at, field } => self.field_added(change, *at, field, context),
             What::FieldRemoved { at, field } => self.end(change, *at, field, context),
@@ -40,6 +41,7 @@ impl Subscriber for LockLedger {
             What::Changed { event: None } => {}
         }
         self.leases.tell(context);
+        self.news.tell(context);
     }
 }
 

@@ -1,0 +1,161 @@
+//! What the ledger has to tell of holds that begin and end.
+
+use super::message;
+use crate::keyspace::{Context, Effect, EventValue};
+use std::collections::BTreeMap;
+
+/// The connection for which a lock is held.
+#[derive(Clone, Debug)]
+pub(in crate::locks) struct HolderConnection {
+    pub(in crate::locks) session: u64,
+    pub(in crate::locks) db: usize,
+    pub(in crate::locks) key: Box<[u8]>,
+    pub(in crate::locks) owner: Box<[u8]>,
+}
+
+/// The end of a hold, or its beginning.
+pub(in crate::locks) struct HoldNews<'n> {
+    pub(in crate::locks) db: usize,
+    pub(in crate::locks) key: &'n [u8],
+    pub(in crate::locks) owner: &'n [u8],
+    pub(in crate::locks) grant: u64,
+}
+
+/// What is to be told at the end of the present step, and who is to be told of losses.
+#[derive(Debug, Default)]
+pub(in crate::locks) struct News {
+    /// Whether anybody listens to events.
+    is_listening: bool,
+    /// The RESP3 connections for which locks are held, by grant.
+    connections: BTreeMap<u64, HolderConnection>,
+    name_bytes: usize,
+    /// Why LOCK.FORCEUNLOCK takes holds away, in its caller's words.
+    reason: Option<Box<[u8]>>,
+    untold: Vec<Effect>,
+}
+
+impl News {
+    /// A step begins in which holds may begin and end.
+    #[inline]
+    pub(in crate::locks) fn listen(&mut self, context: &Context<'_>) {
+        self.is_listening = context.has_server_audience();
+    }
+
+    /// Whether anybody is to be told of anything.
+    #[inline]
+    pub(in crate::locks) fn is_wanted(&self) -> bool {
+        self.is_listening || !self.connections.is_empty()
+    }
+
+    /// What has been noted goes on its way.
+    #[inline]
+    pub(in crate::locks) fn tell(&mut self, context: &mut Context<'_>) {
+        if !self.untold.is_empty() {
+            self.untold.drain(..).for_each(|effect| context.push_effect(effect));
+        }
+    }
+
+    /// Holds that end from now on end for this reason.
+    pub(in crate::locks) fn set_reason(&mut self, reason: Option<&[u8]>) {
+        self.reason = reason.map(Box::from);
+    }
+
+    /// A hold has begun.
+    pub(in crate::locks) fn begun(&mut self, hold: &HoldNews<'_>, native: bool) {
+        if self.is_listening {
+            let kind: &[u8] = if native { b"native" } else { b"foreign" };
+            let mut fields = fields(hold);
+            fields.push(("kind", EventValue::Text(kind.into())));
+            self.untold.push(message::effect(hold.db, hold.key, "acquired", &fields));
+        }
+    }
+
+    /// A hold has been taken once more.
+    pub(in crate::locks) fn re_entered(&mut self, hold: &HoldNews<'_>) {
+        if self.is_listening {
+            self.untold.push(message::effect(hold.db, hold.key, "reentered", &fields(hold)));
+        }
+    }
+
+    /// The connection that a hold is for is to be told when it is lost. O(log n).
+    pub(in crate::locks) fn follow(&mut self, grant: u64, connection: HolderConnection) {
+        self.unfollow(grant);
+        self.name_bytes += connection.key.len() + connection.owner.len();
+        self.connections.insert(grant, connection);
+    }
+
+    /// The connection that a hold is for.
+    pub(in crate::locks) fn connection(&self, grant: u64) -> Option<&HolderConnection> {
+        self.connections.get(&grant)
+    }
+
+    fn unfollow(&mut self, grant: u64) -> Option<HolderConnection> {
+        let connection = self.connections.remove(&grant)?;
+        self.name_bytes -= connection.key.len() + connection.owner.len();
+        Some(connection)
+    }
+
+    /// A hold has ended, for this cause; `released` when its owner gave it back.
+    pub(in crate::locks) fn ended(&mut self, hold: &HoldNews<'_>, cause: &'static str) {
+        let connection = self.unfollow(hold.grant);
+        let is_lost = !matches!(cause, "released" | "transferred");
+        let mut fields = fields(hold);
+        if is_lost {
+            fields.push(("cause", EventValue::Text(cause.as_bytes().into())));
+            let reason = self.reason.clone();
+            fields.extend(reason.map(|reason| ("reason", EventValue::Text(reason))));
+        }
+        if self.is_listening {
+            let name = if is_lost { "lost" } else { cause };
+            self.untold.push(message::effect(hold.db, hold.key, name, &fields));
+        }
+        if let Some(HolderConnection { session, .. }) = connection.filter(|_| is_lost) {
+            self.untold.push(push(session, "lock-lost", hold, fields));
+        }
+    }
+
+    /// All keys of a database are gone: the holds that have not been told of yet are lost. O(n), n all connections.
+    pub(in crate::locks) fn flushed(&mut self, db: usize) {
+        let gone: Vec<u64> =
+            self.connections.iter().filter(|(_, hold)| hold.db == db).map(|(grant, _)| *grant).collect();
+        for grant in gone {
+            if let Some(HolderConnection { key, owner, .. }) = self.connections.get(&grant).cloned() {
+                self.ended(&HoldNews { db, key: &key, owner: &owner, grant }, "deleted");
+            }
+        }
+    }
+
+    /// The keys of two databases have been exchanged. O(n), n all connections.
+    pub(in crate::locks) fn swapped(&mut self, one: usize, other: usize) {
+        for hold in self.connections.values_mut() {
+            match hold.db {
+                db if db == one => hold.db = other,
+                db if db == other => hold.db = one,
+                _ => {}
+            }
+        }
+    }
+
+    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    pub(in crate::locks) fn bytes(&self) -> usize {
+        self.connections.len() * size_of::<(u64, HolderConnection)>() + self.name_bytes
+    }
+}
+
+fn fields(hold: &HoldNews<'_>) -> Vec<(&'static str, EventValue)> {
+    let grant = i64::try_from(hold.grant).unwrap_or(i64::MAX);
+    vec![("owner", EventValue::Text(hold.owner.into())), ("grant", EventValue::Number(grant))]
+}
+
+/// A push to the connection of a hold: the database and the key, then the fields of the event.
+pub(super) fn push(
+    session: u64,
+    kind: &'static str,
+    hold: &HoldNews<'_>,
+    mut rest: Vec<(&'static str, EventValue)>,
+) -> Effect {
+    let mut fields =
+        vec![("db", EventValue::Number(hold.db as i64)), ("key", EventValue::Text(hold.key.into()))];
+    fields.append(&mut rest);
+    Effect::Push { session, kind, fields }
+}

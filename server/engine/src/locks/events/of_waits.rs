@@ -1,0 +1,60 @@
+//! Events of those who wait for locks, and of those whose locks are waited for.
+
+use super::super::ledger;
+use super::super::redisson;
+use super::message::{announce, effect};
+use super::news::{HoldNews, push};
+use crate::keyspace::{EventValue, Keyspace, Tx};
+use crate::time::Now;
+use crate::values::Value;
+
+fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
+    ("owner", EventValue::Text(owner.into()))
+}
+
+/// An owner begins to wait for a lock: its holders' connections are told that it is contended.
+pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+    announce(tx, key, "queued", || vec![owner_field(owner)]);
+    if !ledger::is_followed(tx) {
+        return;
+    }
+    let fields: Vec<Box<[u8]>> = match tx.peek(key) {
+        Some(Value::Hash(hash)) => redisson::owners(hash).map(Box::from).collect(),
+        _ => Vec::new(),
+    };
+    for field in fields {
+        let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
+        let Some(session) = ledger::connection(tx, grant) else { continue };
+        let hold = HoldNews { db: tx.db(), key, owner: &field, grant };
+        let number = i64::try_from(grant).unwrap_or(i64::MAX);
+        let told = vec![
+            owner_field(&field),
+            ("grant", EventValue::Number(number)),
+            ("waiter", EventValue::Text(owner.into())),
+        ];
+        let effect = push(session, "lock-contended", &hold, told);
+        tx.push_effect(effect);
+    }
+}
+
+/// A request that would close a deadlock is refused.
+pub(in crate::locks) fn deadlock(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cycle: &[u8]) {
+    announce(tx, key, "deadlock", || vec![owner_field(owner), ("cycle", EventValue::Text(cycle.into()))]);
+}
+
+/// An owner that waited has been served.
+pub(in crate::locks) fn granted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64, waited_ms: u64) {
+    let number = |number| EventValue::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    announce(tx, key, "granted", || {
+        vec![owner_field(owner), ("grant", number(token)), ("waited", number(waited_ms))]
+    });
+}
+
+/// An owner no longer waits for a lock, and was not served: `timedout` or `cancelled`.
+pub(crate) fn left(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), owner: &[u8], name: &str) {
+    let mut tx = keyspace.tx(db, now);
+    if tx.has_server_audience() {
+        let effect = effect(db, key, name, &[owner_field(owner)]);
+        tx.push_effect(effect);
+    }
+}

@@ -1,0 +1,215 @@
+//! What happens to locks, told on their channels, and pushed to the connections whose holds are concerned.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+
+/// A server on frozen clocks, a client that steers, and one that listens to the events of the first database.
+fn server() -> (Simulation, u64, u64) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let [main, listener] = [server.connect(), server.connect()];
+    server.ask(main, "CLOCK.FREEZE");
+    server.ask(listener, "PSUBSCRIBE __lock@0__:*");
+    (server, main, listener)
+}
+
+/// The messages that a client was sent, each as its key and its text.
+fn messages(server: &mut Simulation, listener: u64) -> Vec<String> {
+    let sent = server.read(listener);
+    let lines: Vec<&str> = sent.split("\r\n").collect();
+    let found = lines.iter().enumerate().filter(|(_, line)| line.starts_with("__lock@0__:") && !line.ends_with('*'));
+    found.map(|(at, channel)| format!("{}: {}", &channel["__lock@0__:".len()..], lines[at + 2])).collect()
+}
+
+#[test]
+fn the_life_of_a_lock_is_told_on_its_channel() {
+    let (mut server, main, listener) = server();
+    let waiter = server.connect();
+    for line in [
+        "LOCK.ACQUIRE l a PX 5000",
+        "LOCK.ACQUIRE l a PX 5000",
+        "LOCK.RENEW 1 l a PX 9000",
+        "LOCK.RELEASE l a",
+    ] {
+        server.ask(main, line);
+    }
+    server.send(waiter, "LOCK.ACQUIRE l b PX 1000 BLOCK 0");
+    server.ask(main, "CLOCK.ADVANCE 7");
+    server.ask(main, "LOCK.RELEASE l a");
+    server.ask(main, "CLOCK.ADVANCE 1000");
+    server.ask(main, "LOCK.ACQUIRE l \"c d\"");
+    server.ask(main, "LOCK.TRANSFER l \"c d\" e");
+    server.ask(main, "LOCK.FORCEUNLOCK l REASON \"by hand\"");
+    server.ask(main, "SET l f NX PX 10");
+    server.ask(main, "DEL l");
+    assert_eq!(
+        messages(&mut server, listener),
+        [
+            "l: acquired owner=a grant=1 kind=native",
+            "l: reentered owner=a grant=1",
+            "l: renewed owner=a ttl=9000",
+            "l: queued owner=b",
+            "l: released owner=a grant=1",
+            "l: acquired owner=b grant=2 kind=native",
+            "l: granted owner=b grant=2 waited=7",
+            "l: lost owner=b grant=2 cause=expired",
+            "l: acquired owner=\"c d\" grant=3 kind=native",
+            "l: transferred owner=\"c d\" grant=3",
+            "l: acquired owner=e grant=4 kind=native",
+            "l: lost owner=e grant=4 cause=forced reason=\"by hand\"",
+            "l: acquired owner=f grant=5 kind=foreign",
+            "l: lost owner=f grant=5 cause=deleted",
+        ]
+    );
+}
+
+#[test]
+fn how_waits_end_is_told() {
+    let (mut server, main, listener) = server();
+    let [one, two, three] = [0; 3].map(|_| server.connect());
+    server.ask(one, "LOCK.ACQUIRE k1 a");
+    server.ask(two, "LOCK.ACQUIRE k2 b");
+    server.send(three, "LOCK.ACQUIRE k1 c BLOCK 10");
+    server.ask(main, "CLOCK.ADVANCE 10");
+    server.send(two, "LOCK.ACQUIRE k1 b BLOCK 0");
+    server.ask(one, "LOCK.ACQUIRE k2 a BLOCK 0");
+    server.ask(main, "LOCK.CANCEL k1 b");
+    assert_eq!(
+        messages(&mut server, listener)[2..],
+        [
+            "k1: queued owner=c",
+            "k1: timedout owner=c",
+            "k1: queued owner=b",
+            "k2: deadlock owner=a cycle=\"a -> k2 -> b -> k1 -> a\"",
+            "k1: cancelled owner=b",
+        ]
+    );
+}
+
+#[test]
+fn who_listens_to_everything_is_sent_what_redis_would_send() {
+    let (mut server, main, listener) = server();
+    let all = server.connect();
+    server.ask(all, "PSUBSCRIBE *");
+    server.ask(main, "LOCK.ACQUIRE l a");
+    server.ask(main, "SELECT 1");
+    server.ask(main, "LOCK.ACQUIRE l a");
+    assert_eq!(server.read(all), "");
+    assert_eq!(messages(&mut server, listener).len(), 1);
+}
+
+/// A push as the simulation's client reads it.
+fn push(kind: &str, fields: &str) -> String {
+    let words: Vec<&str> = fields.split(' ').collect();
+    let mut text = format!(">2\r\n${}\r\n{kind}\r\n%{}\r\n", kind.len(), words.len());
+    for (name, value) in words.iter().filter_map(|word| word.split_once('=')) {
+        text += &format!("${}\r\n{name}\r\n", name.len());
+        let is_number = matches!(name, "db" | "grant");
+        text += &if is_number { format!(":{value}\r\n") } else { format!("${}\r\n{value}\r\n", value.len()) };
+    }
+    text
+}
+
+#[test]
+fn a_resp3_connection_is_told_that_its_lock_is_lost() {
+    for (end, cause) in [
+        ("CLOCK.ADVANCE 5000", "cause=expired"),
+        ("DEL l", "cause=deleted"),
+        ("FLUSHALL", "cause=deleted"),
+        ("SET l v", "cause=overwritten"),
+        ("LOCK.FORCEUNLOCK l REASON why", "cause=forced reason=why"),
+        ("EVAL \"redis.call('del', 'l')\" 0", "cause=forced"),
+    ] {
+        let (mut server, main, _) = server();
+        let holder = server.connect();
+        server.ask(holder, "HELLO 3");
+        server.ask(holder, "LOCK.ACQUIRE l a PX 5000");
+        server.ask(main, end);
+        assert_eq!(
+            server.read(holder),
+            push("lock-lost", &format!("db=0 key=l owner=a grant=1 {cause}")),
+            "{end}"
+        );
+    }
+}
+
+#[test]
+fn who_gives_a_lock_back_or_speaks_resp2_is_pushed_nothing() {
+    let (mut server, main, _) = server();
+    let [holder, old] = [server.connect(), server.connect()];
+    server.ask(holder, "HELLO 3");
+    for line in ["LOCK.ACQUIRE l a", "LOCK.RELEASE l a", "LOCK.ACQUIRE l a", "LOCK.TRANSFER l a b"] {
+        server.ask(holder, line);
+    }
+    server.ask(old, "LOCK.ACQUIRE m a");
+    server.ask(main, "FLUSHALL");
+    assert_eq!((server.read(holder), server.read(old)), (String::new(), String::new()));
+}
+
+#[test]
+fn a_resp3_holder_is_told_that_its_lock_is_contended() {
+    let (mut server, main, _) = server();
+    let [holder, waiter] = [server.connect(), server.connect()];
+    server.ask(holder, "HELLO 3");
+    server.ask(holder, "LOCK.ACQUIRE l a");
+    assert_eq!(server.ask(main, "LOCK.ACQUIRE l b"), "$-1\r\n");
+    assert_eq!(server.read(holder), "", "who does not wait is no contender");
+    server.send(waiter, "LOCK.ACQUIRE l b BLOCK 0");
+    assert_eq!(server.read(holder), push("lock-contended", "db=0 key=l owner=a grant=1 waiter=b"));
+}
+
+#[test]
+fn many_holds_of_one_connection_are_all_told_of_a_flush() {
+    let (mut server, main, _) = server();
+    let holder = server.connect();
+    server.ask(holder, "HELLO 3");
+    for n in 0..5000 {
+        server.ask(holder, &format!("LOCK.ACQUIRE l{n} a"));
+    }
+    server.ask(main, "SWAPDB 0 1");
+    server.ask(main, "FLUSHALL");
+    let pushes = server.read(holder);
+    assert_eq!(pushes.matches("lock-lost").count(), 5000);
+    assert_eq!(pushes.matches("$2\r\ndb\r\n:1\r\n").count(), 5000);
+}
+
+#[test]
+fn locks_are_scanned_by_owner_name_and_who_waits() {
+    let (mut server, main, _) = server();
+    let waiter = server.connect();
+    for n in 0..30 {
+        server.ask(main, &format!("LOCK.ACQUIRE l{n} o{}", n % 3));
+        server.ask(main, &format!("HSET h{n} f v"));
+    }
+    server.ask(main, "HSET rw mode write w:write 1");
+    server.ask(main, "SET text o1 NX PX 5000");
+    server.send(waiter, "LOCK.ACQUIRE l7 x BLOCK 0");
+    let mut all = |options: &str| {
+        let (mut found, mut cursor) = (Vec::new(), "0".to_owned());
+        loop {
+            let page = server.ask(main, &format!("LOCK.SCAN {cursor} {options}"));
+            let lines: Vec<&str> = page.split("\r\n").collect();
+            cursor = lines[2].to_owned();
+            found.extend(lines[5..].iter().step_by(2).filter(|key| !key.is_empty()).map(|key| key.to_string()));
+            if cursor == "0" {
+                found.sort_unstable();
+                return found;
+            }
+        }
+    };
+    assert_eq!(all("").len(), 32);
+    assert_eq!(all("COUNT 1000 STATE HELD").len(), 32);
+    assert_eq!(all("OWNER o1").len(), 11);
+    assert_eq!(all("OWNER w"), ["rw"]);
+    assert_eq!(all("MATCH l1? OWNER o1"), ["l10", "l13", "l16", "l19"]);
+    assert_eq!(all("STATE WAITED"), ["l7"]);
+    for (line, error) in [
+        ("LOCK.SCAN x", "-ERR invalid cursor\r\n"),
+        ("LOCK.SCAN -1", "-ERR invalid cursor\r\n"),
+        ("LOCK.SCAN 0 COUNT 0", "-ERR syntax error\r\n"),
+        ("LOCK.SCAN 0 STATE FREE", "-ERR syntax error\r\n"),
+        ("LOCK.SCAN 0 MATCH", "-ERR syntax error\r\n"),
+        ("LOCK.SCAN 0 COUNT x", "-ERR value is not an integer or out of range\r\n"),
+    ] {
+        assert_eq!(server.ask(main, line), error);
+    }
+}
