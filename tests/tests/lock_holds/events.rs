@@ -16,7 +16,8 @@ fn server() -> (Simulation, u64, u64) {
 fn messages(server: &mut Simulation, listener: u64) -> Vec<String> {
     let sent = server.read(listener);
     let lines: Vec<&str> = sent.split("\r\n").collect();
-    let found = lines.iter().enumerate().filter(|(_, line)| line.starts_with("__lock@0__:") && !line.ends_with('*'));
+    let found =
+        lines.iter().enumerate().filter(|(_, line)| line.starts_with("__lock@0__:") && !line.ends_with('*'));
     found.map(|(at, channel)| format!("{}: {}", &channel["__lock@0__:".len()..], lines[at + 2])).collect()
 }
 
@@ -189,7 +190,9 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
             let page = server.ask(main, &format!("LOCK.SCAN {cursor} {options}"));
             let lines: Vec<&str> = page.split("\r\n").collect();
             cursor = lines[2].to_owned();
-            found.extend(lines[5..].iter().step_by(2).filter(|key| !key.is_empty()).map(|key| key.to_string()));
+            found.extend(
+                lines[5..].iter().step_by(2).filter(|key| !key.is_empty()).map(|key| key.to_string()),
+            );
             if cursor == "0" {
                 found.sort_unstable();
                 return found;
