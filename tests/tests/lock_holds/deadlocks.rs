@@ -35,8 +35,8 @@ fn a_longer_cycle_is_named_by_its_shortest_way() {
     for (n, client) in clients.iter().enumerate() {
         server.ask(*client, &format!("LOCK.ACQUIRE k{n} o{n}"));
     }
-    for n in 1..4 {
-        server.send(clients[n], &format!("LOCK.ACQUIRE k{} o{n} BLOCK 0", n - 1));
+    for (n, client) in clients.iter().enumerate().skip(1) {
+        server.send(*client, &format!("LOCK.ACQUIRE k{} o{n} BLOCK 0", n - 1));
     }
     assert_eq!(
         server.ask(clients[0], "LOCK.ACQUIRE k3 o0 BLOCK 0"),
@@ -132,8 +132,8 @@ fn a_cycle_of_a_hundred_owners_is_found_at_once() {
     for (n, client) in clients.iter().enumerate() {
         server.ask(*client, &format!("LOCK.ACQUIRE k{n} o{n}"));
     }
-    for n in 1..DEPTH {
-        server.send(clients[n], &format!("LOCK.ACQUIRE k{} o{n} BLOCK 0", n - 1));
+    for (n, client) in clients.iter().enumerate().skip(1) {
+        server.send(*client, &format!("LOCK.ACQUIRE k{} o{n} BLOCK 0", n - 1));
     }
     let line = format!("LOCK.ACQUIRE k{} o0 BLOCK 0", DEPTH - 1);
     let took = (0..50).map(|_| {

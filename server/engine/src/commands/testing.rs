@@ -50,7 +50,7 @@ impl World {
         let text = |effect: Effect| match effect {
             Effect::Notify { event, key, .. } => format!("{} {}", event.name, String::from_utf8_lossy(&key)),
             Effect::Publish { .. } => "(a message)".to_string(),
-            Effect::LeasesChanged { .. } | Effect::FollowUp { .. } => "(more)".to_string(),
+            _ => "(more)".to_string(),
         };
         std::iter::from_fn(|| self.keyspace.next_effect()).map(text).collect::<Vec<_>>().join(", ")
     }

@@ -31,7 +31,7 @@ fn effects(keyspace: &mut Keyspace) -> Vec<String> {
         Effect::Publish { channel, message } => {
             format!("{} <- {}", String::from_utf8_lossy(&channel), String::from_utf8_lossy(&message))
         }
-        Effect::LeasesChanged { .. } | Effect::FollowUp { .. } => "(more)".to_owned(),
+        _ => "(more)".to_owned(),
     };
     std::iter::from_fn(|| keyspace.next_effect()).map(text).collect()
 }

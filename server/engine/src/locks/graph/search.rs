@@ -40,10 +40,10 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, owner: &[u8], keys: &[&[u8]]) -> 
 /// The shortest cycle of waits that an owner is part of when it waits for these locks. O(n log n), n the owners and
 /// locks that can be reached.
 pub(super) fn cycle<'k>(tx: &Tx<'_>, owner: &[u8], keys: impl Iterator<Item = &'k [u8]>) -> Option<Cycle> {
-    let mut seen: BTreeSet<(Box<[u8]>, Box<[u8]>)> = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
     for key in keys {
-        if seen.insert((Box::from(owner), Box::from(key))) {
+        if seen.insert((Box::<[u8]>::from(owner), Box::<[u8]>::from(key))) {
             steps.push(Step { owner: owner.into(), key: key.into(), from: None });
         }
     }

@@ -113,7 +113,11 @@ impl Holds {
     /// Moves the ends of an owner's holds; whether it has any that end. O(log n) each.
     pub(super) fn renew(&mut self, owner: &[u8], end: Lease) -> bool {
         let places: Vec<Place> = self.of(owner).map(|(place, _)| place.clone()).collect();
-        places.iter().fold(false, |renewed, place| self.move_end(place, end, |_| false) || renewed)
+        let mut is_renewed = false;
+        for place in &places {
+            is_renewed |= self.move_end(place, end, |_| false);
+        }
+        is_renewed
     }
 
     /// The holds of an owner, the oldest first.
@@ -150,7 +154,9 @@ impl Holds {
     pub(super) fn keep_ids(&mut self, is_live: impl Fn(&Id) -> bool) {
         let gone: Vec<Place> =
             self.ids.iter().filter(|(id, _)| !is_live(id)).map(|(_, place)| place.clone()).collect();
-        gone.iter().for_each(|place| drop(self.remove(place)));
+        for place in &gone {
+            self.remove(place);
+        }
     }
 
     /// How many permits with ids there are.

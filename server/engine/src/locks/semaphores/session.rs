@@ -75,7 +75,9 @@ fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) {
     }
     let (left, out) = seen(tx, key);
     change_account(tx, key, left, out, |account| {
-        places.iter().for_each(|place| drop(account.holds.remove(place)));
+        for place in &places {
+            account.holds.remove(place);
+        }
     });
     let _of_that_type = ids::take_back(tx, key, &out_ids);
     if permits > 0 {
