@@ -274,7 +274,7 @@ fn fair_queues() {
     server.take(three, "l", &c, 1000);
     assert_eq!(found(&mut server), ["violated", "violation fair-order"]);
     // Another takes the head out of the queue, by its score.
-    server.send(three, &format!("EVAL \"return redis.call('lpop', KEYS[1])\" 1 redisson_lock_queue:{{l}}"));
+    server.send(three, "EVAL \"return redis.call('lpop', KEYS[1])\" 1 redisson_lock_queue:{l}");
     assert_eq!(found(&mut server)[2..], ["suspect skew"]);
     server.simulation.close(two);
     server.simulation.notice();

@@ -113,7 +113,7 @@ impl Left {
     }
 }
 
-/// How often a turn renews leases of connections one after the other: they are renewed for ever, and a turn may be long.
+/// How often a turn renews leases of connections one after the other: they are renewed for ever.
 const MOST_RENEWALS: u64 = 65_536;
 
 /// A turn of both clocks on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.

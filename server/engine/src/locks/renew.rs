@@ -108,8 +108,8 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         if is_set {
             ledger::renewed(tx, key, owner);
             announce(tx, key, "renewed", || {
-                 vec![("owner", EventValue::Text(owner.into())), ("ttl", EventValue::Number(lease_ms))]
-             });
+                vec![("owner", EventValue::Text(owner.into())), ("ttl", EventValue::Number(lease_ms))]
+            });
         }
         reply.integer(i64::from(is_set));
     }
