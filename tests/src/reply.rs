@@ -66,6 +66,12 @@ impl Reply {
         }
     }
 
+    /// What a map has under this name.
+    pub fn member(&self, name: &str) -> Option<&Reply> {
+        let Reply::Map(pairs) = self else { return None };
+        pairs.iter().find(|(key, _)| key.as_bytes() == Some(name.as_bytes())).map(|(_, value)| value)
+    }
+
     /// The elements of an array, set or push; of a map, its keys and values in turn.
     pub fn into_elements(self) -> Option<Vec<Reply>> {
         match self {

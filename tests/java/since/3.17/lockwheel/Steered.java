@@ -1,0 +1,167 @@
+package lockwheel;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * Does with the client's locks what each line of its standard input says, and says on standard output what came of it;
+ * ends at the end of its input. A line is
+ *
+ * <pre>
+ * ID CLIENT THREAD VERB [ARGUMENT...]
+ * </pre>
+ *
+ * and its answer {@code ID ok RESULT} or {@code ID failed EXCEPTION: MESSAGE}. Clients and threads have names; what
+ * one thread is told it does in that order, and threads do not wait for each other. The verbs:
+ *
+ * <pre>
+ * connect NAME PORT WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
+ * shutdown
+ * owner                                       what the thread is called in a lock's hash
+ * lock LOCK [LEASE-MILLIS]                    without a lease the watchdog renews it
+ * try-lock LOCK WAIT-MILLIS LEASE-MILLIS      the answer is true or false
+ * unlock LOCK, force-unlock LOCK
+ * held LOCK, holds LOCK                       by this thread: whether, how often
+ * fenced-lock LOCK WAIT-MILLIS LEASE-MILLIS   the answer is the token; since 3.19
+ * fenced-unlock LOCK
+ * </pre>
+ */
+public final class Steered {
+    private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
+    private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
+
+    private Steered() {}
+
+    /** See the class. */
+    public static void main(String[] args) throws IOException {
+        Steered steered = new Steered();
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            steered.accept(line.split(" "));
+        }
+        // Without waiting for those who still wait for a lock.
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void accept(String[] words) {
+        String id = words[0];
+        String client = words[1];
+        ExecutorService thread = threads.computeIfAbsent(client + " " + words[2], Steered::thread);
+        String[] arguments = Arrays.copyOfRange(words, 4, words.length);
+        thread.execute(() -> say(id + " " + answer(client, words[3], arguments)));
+    }
+
+    private static ExecutorService thread(String name) {
+        return Executors.newSingleThreadExecutor(work -> {
+            Thread thread = new Thread(work, name);
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    private String answer(String client, String verb, String[] arguments) {
+        try {
+            return "ok " + act(client, verb, arguments);
+        } catch (Throwable thrown) {
+            return "failed " + String.valueOf(thrown).replaceAll("\\s+", " ");
+        }
+    }
+
+    private Object act(String name, String verb, String[] arguments) throws Exception {
+        if (verb.equals("connect")) {
+            clients.put(name, connect(arguments));
+            return "";
+        }
+        RedissonClient client = clients.get(name);
+        switch (verb) {
+            case "shutdown":
+                client.shutdown(0, 0, TimeUnit.MILLISECONDS);
+                return "";
+            case "owner":
+                return client.getId() + ":" + Thread.currentThread().getId();
+            case "fenced-lock":
+                return token(fencedLock(client, arguments[0]), number(arguments[1]), number(arguments[2]));
+            case "fenced-unlock":
+                return act(fencedLock(client, arguments[0]), "unlock", arguments);
+            default:
+                return act(client.getLock(arguments[0]), verb, arguments);
+        }
+    }
+
+    private static Object act(RLock lock, String verb, String[] arguments) throws InterruptedException {
+        switch (verb) {
+            case "lock":
+                if (arguments.length == 1) {
+                    lock.lock();
+                } else {
+                    lock.lock(number(arguments[1]), TimeUnit.MILLISECONDS);
+                }
+                return "";
+            case "try-lock":
+                return lock.tryLock(number(arguments[1]), number(arguments[2]), TimeUnit.MILLISECONDS);
+            case "unlock":
+                lock.unlock();
+                return "";
+            case "force-unlock":
+                return lock.forceUnlock();
+            case "held":
+                return lock.isHeldByCurrentThread();
+            case "holds":
+                return lock.getHoldCount();
+            default:
+                throw new IllegalArgumentException(verb);
+        }
+    }
+
+    /** Takes it; the token. {@code lockAndGetToken} would do without a wait, but forgets the lease, as of 4.7.0. */
+    private static Object token(RLock lock, long wait, long lease) throws ReflectiveOperationException {
+        return Class.forName("org.redisson.api.RFencedLock")
+                .getMethod("tryLockAndGetToken", long.class, long.class, TimeUnit.class)
+                .invoke(lock, wait, lease, TimeUnit.MILLISECONDS);
+    }
+
+    /** {@code client.getFencedLock(name)}, which only versions since 3.19 have. */
+    private static RLock fencedLock(RedissonClient client, String name) throws ReflectiveOperationException {
+        return (RLock) RedissonClient.class.getMethod("getFencedLock", String.class).invoke(client, name);
+    }
+
+    /** As few threads and connections as do, because CI has few cores. */
+    private static RedissonClient connect(String[] arguments) {
+        Config config = new Config();
+        config.setThreads(2);
+        config.setNettyThreads(1);
+        config.setLockWatchdogTimeout(number(arguments[2]));
+        config.useSingleServer()
+                .setAddress("redis://127.0.0.1:" + arguments[1])
+                .setClientName(arguments[0])
+                .setConnectionMinimumIdleSize(1)
+                .setConnectionPoolSize(8)
+                .setSubscriptionConnectionMinimumIdleSize(1)
+                .setSubscriptionConnectionPoolSize(2)
+                .setTimeout((int) number(arguments[3]))
+                .setConnectTimeout(20_000)
+                .setRetryAttempts((int) number(arguments[4]));
+        return Redisson.create(config);
+    }
+
+    private static long number(String text) {
+        return Long.parseLong(text);
+    }
+
+    private static synchronized void say(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+}

@@ -1,0 +1,199 @@
+//! Real clients of Redisson that a test steers call by call, in one JVM: the lines that `Steered.java` documents.
+
+use crate::redisson::Redisson;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The longest wait for what a call came to. A safety net, not part of any test's meaning.
+const SAFETY_NET: Duration = Duration::from_secs(90);
+
+/// What a call came to: its result, or the exception that it threw.
+pub type Outcome = Result<String, String>;
+
+/// Who waits for which answer; gone at the end of the JVM.
+type Waiting = Arc<Mutex<BTreeMap<u64, Sender<Outcome>>>>;
+
+/// A JVM with one version of Redisson. It ends with the process of the tests, if not before.
+#[derive(Debug)]
+pub struct Jvm {
+    child: Child,
+    input: Mutex<Input>,
+    waiting: Waiting,
+}
+
+#[derive(Debug)]
+struct Input {
+    pipe: ChildStdin,
+    /// How many lines were written, and clients made.
+    lines: u64,
+    clients: u64,
+}
+
+/// How a client is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// The lease of locks that are taken without one, renewed every third of it, in milliseconds.
+    pub watchdog_ms: u64,
+    /// How long a command waits for its answer, in milliseconds.
+    pub timeout_ms: u64,
+    /// How often it is sent again.
+    pub retries: u64,
+}
+
+impl Default for Setup {
+    /// As an application would that is on a slow machine: no fault is taken for another.
+    fn default() -> Setup {
+        Setup { watchdog_ms: 30_000, timeout_ms: 20_000, retries: 0 }
+    }
+}
+
+impl Jvm {
+    /// Starts it.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start(redisson: &Redisson) -> Jvm {
+        let mut command = redisson.command::<&str>("lockwheel.Steered", &[]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the JVM starts");
+        let pipe = child.stdin.take().expect("standard input is a pipe");
+        let output = child.stdout.take().expect("standard output is a pipe");
+        let waiting = Waiting::default();
+        let told = Arc::clone(&waiting);
+        std::thread::spawn(move || listen(output, &told));
+        Jvm { child, input: Mutex::new(Input { pipe, lines: 0, clients: 0 }), waiting }
+    }
+
+    /// A client of this name, connected to a server on this machine.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    #[track_caller]
+    pub fn client(&self, name: &str, port: u16, setup: Setup) -> Client<'_> {
+        let number = {
+            let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+            input.clients += 1;
+            input.clients
+        };
+        let client = Client { jvm: self, number };
+        let Setup { watchdog_ms, timeout_ms, retries } = setup;
+        client.thread("-").does(&format!("connect {name} {port} {watchdog_ms} {timeout_ms} {retries}"), "");
+        client
+    }
+
+    /// Writes a line; what it comes to can be waited for.
+    fn write(&self, line: &str) -> Call {
+        let (sender, receiver) = channel();
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        input.lines += 1;
+        let id = input.lines;
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
+        // A JVM that has ended is told by the answer that does not come.
+        let _ = writeln!(input.pipe, "{id} {line}").and_then(|()| input.pipe.flush());
+        Call { line: line.to_owned(), receiver }
+    }
+}
+
+impl Drop for Jvm {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Hands out answers until there are no more.
+fn listen(output: ChildStdout, waiting: &Waiting) {
+    let mut answers = BufReader::new(output).lines();
+    while let Some(Ok(line)) = answers.next() {
+        let (id, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let (kind, text) = rest.split_once(' ').unwrap_or((rest, ""));
+        let id = id.parse().unwrap_or_else(|_| panic!("no answer: {line}"));
+        let asker = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        let outcome = if kind == "ok" { Ok(text.to_owned()) } else { Err(text.to_owned()) };
+        // Who has not waited for it does not hear it.
+        asker.map(|asker| asker.send(outcome));
+    }
+    waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+/// One client of the JVM's; its connections end with it.
+#[derive(Debug)]
+pub struct Client<'a> {
+    jvm: &'a Jvm,
+    number: u64,
+}
+
+impl Client<'_> {
+    /// A thread of this name.
+    pub fn thread(&self, name: &str) -> Thread<'_> {
+        Thread { jvm: self.jvm, name: format!("{} {name}", self.number) }
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        self.jvm.write(&format!("{} - shutdown", self.number));
+    }
+}
+
+/// A thread of a client. To Redisson, a lock's owner is a thread.
+#[derive(Debug)]
+pub struct Thread<'a> {
+    jvm: &'a Jvm,
+    name: String,
+}
+
+impl Thread<'_> {
+    /// Begins a call; the thread's next begins when this has ended.
+    pub fn begins(&self, call: &str) -> Call {
+        self.jvm.write(&format!("{} {call}", self.name))
+    }
+
+    /// Makes a call and waits for its end.
+    #[track_caller]
+    pub fn calls(&self, call: &str) -> Outcome {
+        self.begins(call).outcome()
+    }
+
+    /// Makes a call that ends well, with this result.
+    #[track_caller]
+    pub fn does(&self, call: &str, result: &str) {
+        assert_eq!(self.calls(call).as_deref(), Ok(result), "{call}");
+    }
+
+    /// Makes a call that throws an exception with this in its text.
+    #[track_caller]
+    pub fn fails(&self, call: &str, exception: &str) {
+        let outcome = self.calls(call);
+        assert!(outcome.as_ref().is_err_and(|text| text.contains(exception)), "{call}: {outcome:?}");
+    }
+
+    /// What the thread is called in a lock's hash.
+    #[track_caller]
+    pub fn owner(&self) -> String {
+        self.calls("owner").expect("every thread has a name")
+    }
+}
+
+/// A call that was begun.
+#[derive(Debug)]
+pub struct Call {
+    line: String,
+    receiver: Receiver<Outcome>,
+}
+
+impl Call {
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it does not end, or the JVM does before.
+    #[track_caller]
+    pub fn outcome(self) -> Outcome {
+        let outcome = self.receiver.recv_timeout(SAFETY_NET);
+        outcome.unwrap_or_else(|error| panic!("{}: {error}", self.line))
+    }
+}

@@ -1,0 +1,108 @@
+//! Abba-deadlock: two who take the same two locks in different order.
+
+use crate::stage::{Stage, redisson_3_17, redisson_4_7};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::steered::{Jvm, Setup};
+
+const TAKES: &str = "PX 10000 BLOCK 0";
+
+#[track_caller]
+fn granted(connection: &mut Client) {
+    let reply = connection.read_reply().to_string();
+    assert!(reply.starts_with("{\"token\": "), "{reply}");
+}
+
+/// Each has one and alice waits for the other; bob, who would close the cycle, is told.
+#[test]
+fn abba_deadlock_is_found() {
+    let mut stage = Stage::new();
+    let [mut alice, mut bob] = [stage.connection(), stage.connection()];
+    alice.send_line(&format!("LOCK.ACQUIRE a alice {TAKES}"));
+    bob.send_line(&format!("LOCK.ACQUIRE b bob {TAKES}"));
+    granted(&mut alice);
+    granted(&mut bob);
+    alice.send_line(&format!("LOCK.ACQUIRE b alice {TAKES}"));
+    stage.says("AWAIT.WAITERS b 1", ":1");
+    let refused = bob.line(&format!("LOCK.ACQUIRE a bob {TAKES}")).to_string();
+    assert_eq!(refused, "-DEADLOCK bob -> a -> alice -> b -> bob");
+    // Bob gives back what he has, and alice goes on.
+    assert_eq!(bob.line("LOCK.RELEASE b bob").to_string(), ":0");
+    granted(&mut alice);
+    stage.is_found(&[]);
+}
+
+/// All of several locks or none.
+#[test]
+fn abba_deadlock_does_not_concern_who_takes_both_at_once() {
+    let mut stage = Stage::new();
+    let [mut alice, mut bob] = [stage.connection(), stage.connection()];
+    let both = alice.line("LOCK.MACQUIRE 2 a b alice PX 10000");
+    assert!(!both.is_error(), "{both}");
+    bob.send_line("LOCK.MACQUIRE 2 b a bob PX 10000 BLOCK 0");
+    stage.says("AWAIT.WAITERS a 1", ":1");
+    assert_eq!(alice.line("LOCK.MRELEASE 2 a b alice").to_string(), "[:0, :0]");
+    assert!(!bob.read_reply().is_error());
+    stage.is_found(&[]);
+}
+
+/// Redisson cannot be told: the graph shows who holds what and that somebody waits for it, until a lease ends.
+fn is_seen_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let mut stage = Stage::new();
+    let clients = ["alice", "bob"].map(|name| stage.redisson(jvm, name, Setup::default()));
+    let [alice, bob] = [&clients[0], &clients[1]].map(|client| client.thread("worker"));
+    let [alice_name, bob_name] = [alice.owner(), bob.owner()];
+    alice.does("lock a 10000", "");
+    bob.does("lock b 20000", "");
+    let [alice_waits, bob_waits] = [alice.begins("lock b 10000"), bob.begins("lock a 10000")];
+    stage.says("AWAIT.WAITERS a 1", ":1");
+    stage.says("AWAIT.WAITERS b 1", ":1");
+    let graph = stage.director.line("LOCK.GRAPH INFERRED").to_string();
+    for (lock, holder) in [("a", alice_name), ("b", bob_name)] {
+        let edge = format!(r#""key": "{lock}", "holder": "{holder}", "kind": "inferred""#);
+        assert!(graph.contains(&edge), "{edge} is not in {graph}");
+    }
+    stage.advance(10_000);
+    assert_eq!(bob_waits.outcome().as_deref(), Ok(""));
+    bob.does("unlock b", "");
+    assert_eq!(alice_waits.outcome().as_deref(), Ok(""));
+    stage.is_found(&[]);
+}
+
+#[test]
+fn abba_deadlock_is_seen_with_redisson_3_17() {
+    is_seen_with(redisson_3_17());
+}
+
+#[test]
+fn abba_deadlock_is_seen_with_redisson_4_7() {
+    is_seen_with(redisson_4_7());
+}
+
+/// Both take them in one order.
+fn is_none_in_one_order_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let mut stage = Stage::new();
+    let clients = ["alice", "bob"].map(|name| stage.redisson(jvm, name, Setup::default()));
+    let [alice, bob] = [&clients[0], &clients[1]].map(|client| client.thread("worker"));
+    alice.does("lock a 10000", "");
+    let bob_waits = [bob.begins("lock a 10000"), bob.begins("lock b 10000")];
+    stage.says("AWAIT.WAITERS a 1", ":1");
+    alice.does("lock b 10000", "");
+    alice.does("unlock b", "");
+    alice.does("unlock a", "");
+    for call in bob_waits {
+        assert_eq!(call.outcome().as_deref(), Ok(""));
+    }
+    stage.is_found(&[]);
+}
+
+#[test]
+fn abba_deadlock_is_none_in_one_order_with_redisson_3_17() {
+    is_none_in_one_order_with(redisson_3_17());
+}
+
+#[test]
+fn abba_deadlock_is_none_in_one_order_with_redisson_4_7() {
+    is_none_in_one_order_with(redisson_4_7());
+}

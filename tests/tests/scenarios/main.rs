@@ -1,0 +1,12 @@
+//! The ways in which locks fail, as `docs/scenarios.md` tells them, each played on a server whose clock stands still:
+//! with the mistake, which is found, and without. With the real Redisson, an old and a new one, and with native locks.
+
+mod abba_deadlock;
+mod acquire_reply_lost;
+mod delete_anothers_lock;
+mod lease_outlived;
+mod missed_wakeup;
+mod stage;
+mod thundering_herd;
+mod unlock_reply_lost;
+mod watchdog_starved;

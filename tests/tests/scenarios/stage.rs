@@ -1,0 +1,124 @@
+//! What each scenario is played on: a server whose clock is turned, whose history is kept, and who acts.
+
+use lockwheel::Server;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::redisson::{Redisson, Version};
+use lockwheel_tests::reply::Reply;
+use lockwheel_tests::steered::{self, Jvm, Setup};
+use lockwheel_tests::verdict;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The lock that all want.
+pub(crate) const LOCK: &str = "order:42";
+
+/// Gives a lock that is a string back if it is still the caller's.
+pub(crate) const COMPARE_AND_DELETE: &str =
+    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+
+/// A server whose time moves only when told, and the connection that steers it.
+pub(crate) struct Stage {
+    pub(crate) server: Server,
+    pub(crate) director: Client,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Stage {
+        let server = ours::manual_server();
+        let mut director = Client::connect_resp3(server.addr());
+        director.line("CONFIG SET lock-history yes");
+        Stage { server, director }
+    }
+
+    /// Another connection.
+    pub(crate) fn connection(&self) -> Client {
+        Client::connect_resp3(self.server.addr())
+    }
+
+    /// A client of Redisson's, by this name.
+    #[track_caller]
+    pub(crate) fn redisson<'a>(&self, jvm: &'a Jvm, name: &str, setup: Setup) -> steered::Client<'a> {
+        jvm.client(name, self.server.port(), setup)
+    }
+
+    /// The director says a line.
+    #[track_caller]
+    pub(crate) fn says(&mut self, line: &str, expected: &str) {
+        check(&mut self.director, line, expected);
+    }
+
+    /// An owner takes the lock for ten seconds, which it gets; its token.
+    #[track_caller]
+    pub(crate) fn token(&mut self, owner: &str) -> i64 {
+        let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX 10000");
+        field(&mut self.director, &line, "token").as_int().expect("a token is a number")
+    }
+
+    /// An owner enters the section that the lock guards.
+    #[track_caller]
+    pub(crate) fn enters(&mut self, owner: &str) {
+        self.says(&format!("LOCK.ENTER {LOCK} {owner}"), ":1");
+    }
+
+    /// It leaves that.
+    #[track_caller]
+    pub(crate) fn leaves(&mut self, owner: &str) {
+        self.says(&format!("LOCK.LEAVE {LOCK} {owner}"), ":1");
+    }
+
+    /// What is found in the history of all that has happened: level and invariant of each.
+    #[track_caller]
+    pub(crate) fn is_found(&mut self, expected: &[&str]) {
+        let found = verdict::findings(&mut self.director);
+        assert_eq!(found, expected, "{}", self.director.line("LOCK.VERIFY"));
+    }
+
+    /// What has happened to the lock, in order.
+    #[track_caller]
+    pub(crate) fn has_happened(&mut self, expected: &[&str]) {
+        let line = format!("LOCK.HISTORY KEY {LOCK}");
+        let entries = field(&mut self.director, &line, "entries");
+        let Reply::Array(items) = &entries else { panic!("{line}: {entries}") };
+        let event = |entry: &Reply| entry.member("event").and_then(Reply::as_bytes).map(<[u8]>::to_vec);
+        let events: Vec<_> = items.iter().filter_map(event).collect();
+        let events: Vec<_> = events.iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
+        assert_eq!(events, expected, "{entries}");
+    }
+
+    /// Turns the clock.
+    #[track_caller]
+    pub(crate) fn advance(&mut self, ms: u64) {
+        let reply = self.director.line(&format!("CLOCK.ADVANCE {ms}"));
+        assert!(!reply.is_error(), "{reply}");
+    }
+}
+
+/// A line, and what it is answered.
+#[track_caller]
+pub(crate) fn check(connection: &mut Client, line: &str, expected: &str) {
+    assert_eq!(connection.line(line).to_string(), expected, "{line}");
+}
+
+/// A line that is answered by a map; what it has there.
+#[track_caller]
+pub(crate) fn field(connection: &mut Client, line: &str, name: &str) -> Reply {
+    let reply = connection.line(line);
+    reply.member(name).unwrap_or_else(|| panic!("{line}: {reply}")).clone()
+}
+
+/// The JVMs that all scenarios share, where Java is installed.
+pub(crate) fn redisson_3_17() -> Option<&'static Jvm> {
+    static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
+    JVM.get_or_init(|| start(Version::new(3, 17, 0))).as_ref()
+}
+
+/// As [`redisson_3_17`].
+pub(crate) fn redisson_4_7() -> Option<&'static Jvm> {
+    static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
+    JVM.get_or_init(|| start(Version::new(4, 7, 0))).as_ref()
+}
+
+fn start(version: Version) -> Option<Jvm> {
+    Redisson::prepare(version, Path::new(env!("CARGO_TARGET_TMPDIR"))).map(|redisson| Jvm::start(&redisson))
+}

@@ -1,0 +1,92 @@
+//! Thundering-herd: one lock is given back and all who wait for it ask, of whom one gets it.
+
+use crate::stage::{LOCK, Stage, field, redisson_3_17, redisson_4_7};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::steered::{Jvm, Setup};
+
+/// Who waits natively, and in clients of Redisson.
+const NATIVE_WAITERS: usize = 1_000;
+const CLIENTS: usize = 8;
+
+/// How many commands of a kind the server has run since it was last asked to count anew.
+fn calls(director: &mut Client, command: &str) -> usize {
+    let info = director.line("INFO commandstats");
+    let info = String::from_utf8_lossy(info.as_bytes().expect("INFO is a text")).into_owned();
+    let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    line.map_or(0, |line| line.split(',').next().and_then(|count| count.parse().ok()).expect("a count"))
+}
+
+#[test]
+fn thundering_herd_is_not_there_natively() {
+    let mut stage = Stage::new();
+    stage.token("holder");
+    let mut waiters: Vec<Client> = (0..NATIVE_WAITERS)
+        .map(|number| {
+            let mut waiter = stage.connection();
+            waiter.send_line(&format!("LOCK.ACQUIRE {LOCK} waiter-{number} PX 10000 BLOCK 0"));
+            stage.says(&format!("AWAIT.WAITERS {LOCK} {} EXACT", number + 1), ":1");
+            waiter
+        })
+        .collect();
+    stage.says("CONFIG RESETSTAT", "+OK");
+    let mut holder = "holder".to_owned();
+    for (number, waiter) in waiters.iter_mut().enumerate() {
+        stage.says(&format!("LOCK.RELEASE {LOCK} {holder}"), ":0");
+        assert!(!waiter.read_reply().is_error());
+        stage.says(&format!("AWAIT.WAITERS {LOCK} {} EXACT", NATIVE_WAITERS - number - 1), ":1");
+        holder = format!("waiter-{number}");
+    }
+    // A hand-off costs the release.
+    assert_eq!(calls(&mut stage.director, "lock.release"), NATIVE_WAITERS);
+    assert_eq!(calls(&mut stage.director, "lock.acquire"), 0);
+    stage.is_found(&[]);
+}
+
+/// Clients wait, and each gives the lock back when it has it: how many scripts they run for all of the hand-offs.
+fn scripts_of(jvm: &Jvm) -> usize {
+    let mut stage = Stage::new();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|number| stage.redisson(jvm, &format!("client-{number}"), Setup::default()))
+        .collect();
+    let holder = stage.redisson(jvm, "holder", Setup::default());
+    holder.thread("worker").does(&format!("lock {LOCK} 600000"), "");
+    let threads: Vec<_> = clients.iter().map(|client| client.thread("worker")).collect();
+    let calls_begun: Vec<_> = threads
+        .iter()
+        .map(|thread| {
+            let lock = thread.begins(&format!("lock {LOCK} 600000"));
+            (lock, thread.begins(&format!("unlock {LOCK}")))
+        })
+        .collect();
+    stage.says(&format!("AWAIT.WAITERS {LOCK} {CLIENTS}"), ":1");
+    // Who has subscribed asks once more before it waits.
+    let asked = stage.director.line(&format!("AWAIT.EVENT refused KEY {LOCK} COUNT {}", 2 * CLIENTS));
+    assert!(asked.as_int().is_some(), "{asked}");
+    stage.says("CONFIG RESETSTAT", "+OK");
+    holder.thread("worker").does(&format!("unlock {LOCK}"), "");
+    for (lock, unlock) in calls_begun {
+        assert_eq!((lock.outcome(), unlock.outcome()), (Ok(String::new()), Ok(String::new())));
+    }
+    assert_eq!(field(&mut stage.director, &format!("LOCK.INFO {LOCK}"), "mode").to_string(), "\"free\"");
+    stage.is_found(&[]);
+    calls(&mut stage.director, "eval") + calls(&mut stage.director, "evalsha")
+}
+
+/// Every message wakes every client: the first is woken once, the last each time.
+fn is_there_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let scripts = scripts_of(jvm);
+    let unlocks = CLIENTS + 1;
+    // One who is slow may find two messages at once.
+    assert!(scripts - unlocks > 2 * CLIENTS, "{scripts} scripts for {unlocks} hand-offs");
+}
+
+#[test]
+fn thundering_herd_is_there_with_redisson_3_17() {
+    is_there_with(redisson_3_17());
+}
+
+#[test]
+fn thundering_herd_is_there_with_redisson_4_7() {
+    is_there_with(redisson_4_7());
+}
