@@ -1,9 +1,10 @@
 //! The three classic ways to get a lock wrong, each shown with a clock that stands still until it is turned, and
-//! what the same shop does with a lock that is right.
+//! what the same shop does with a lock that is right; and what LOCK.VERIFY finds of each.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours::manual_server;
+use lockwheel_tests::verdict;
 use std::time::Duration;
 
 /// Gives the lock back only if it is still the caller's.
@@ -35,7 +36,9 @@ impl Customer {
         self.check(&line, if taken { "+OK" } else { "(nil)" });
     }
 
+    /// Looks at the stock, with which its critical section begins.
     fn looks(&mut self) {
+        self.connection.line(&format!("LOCK.ENTER lock {}", self.name));
         let reply = self.connection.line("GET stock").to_string();
         self.seen = reply.trim_matches('"').parse().expect("the stock is a number");
     }
@@ -47,6 +50,7 @@ impl Customer {
         let line = format!("SET stock {}", self.seen - 1);
         self.check(&line, "+OK");
         self.connection.line("INCR sold");
+        self.connection.line(&format!("LOCK.LEAVE lock {}", self.name));
     }
 
     #[track_caller]
@@ -60,7 +64,10 @@ impl Customer {
 /// The shop's server, and three customers.
 fn shop() -> (Server, [Customer; 3]) {
     let server = manual_server();
-    Client::connect(server.addr()).line("MSET stock 1 sold 0");
+    let mut keeper = Client::connect(server.addr());
+    for line in ["CONFIG SET lock-history yes", "MSET stock 1 sold 0"] {
+        assert_eq!(keeper.line(line).to_string(), "+OK", "{line}");
+    }
     let customers = ["alice", "bob", "carol"].map(|name| Customer::come(&server, name));
     (server, customers)
 }
@@ -68,6 +75,12 @@ fn shop() -> (Server, [Customer; 3]) {
 #[track_caller]
 fn advance(server: &Server, millis: u64) {
     server.advance(Duration::from_millis(millis)).expect("the clock does not overflow");
+}
+
+/// What is found in the history of all that has happened.
+#[track_caller]
+fn is_found(server: &Server, expected: &[&str]) {
+    assert_eq!(verdict::findings(&mut Client::connect_resp3(server.addr())), expected);
 }
 
 #[test]
@@ -94,6 +107,7 @@ fn a_lock_with_a_ttl_is_free_at_its_end_after_a_crash() {
     bob.looks();
     bob.buys();
     bob.check("MGET stock sold", r#"["0", "1"]"#);
+    is_found(&server, &[]);
 }
 
 #[test]
@@ -107,6 +121,7 @@ fn a_ttl_shorter_than_the_work_sells_twice() {
     bob.buys();
     alice.buys();
     bob.check("MGET stock sold", r#"["0", "2"]"#);
+    is_found(&server, &["violation mutual-exclusion"]);
 }
 
 #[test]
@@ -127,6 +142,7 @@ fn a_lease_renewed_during_the_work_sells_once() {
     bob.looks();
     assert_eq!(bob.seen, 0, "bob sees what alice has done");
     bob.check("MGET stock sold", r#"["0", "1"]"#);
+    is_found(&server, &[]);
 }
 
 #[test]
@@ -143,6 +159,7 @@ fn deleting_the_lock_of_another_sells_twice() {
     carol.buys();
     bob.buys();
     bob.check("MGET stock sold", r#"["0", "2"]"#);
+    is_found(&server, &["violation release-by-holder", "violation mutual-exclusion"]);
 }
 
 #[test]
@@ -160,4 +177,5 @@ fn comparing_before_deleting_sells_once() {
     carol.looks();
     assert_eq!(carol.seen, 0, "carol sees what bob has done");
     carol.check("MGET stock sold", r#"["0", "1"]"#);
+    is_found(&server, &["suspect mutual-exclusion"]);
 }
