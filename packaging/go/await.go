@@ -67,6 +67,15 @@ func (a *Await) IdleNamed(pattern string, quiet time.Duration) {
 	a.until("AWAIT.IDLE", quiet.Milliseconds(), "NAME", pattern)
 }
 
+// Event waits until the history has this event. It answers the number of its entry.
+func (a *Await) Event(event string, filters ...Filter) int64 {
+	arguments := []any{"AWAIT.EVENT", event}
+	for _, filter := range filters {
+		arguments = append(arguments, filter...)
+	}
+	return a.until(arguments...)
+}
+
 // Fault waits until a rule has acted so often.
 func (a *Await) Fault(name string, count int) { a.until("AWAIT.FAULT", name, count) }
 

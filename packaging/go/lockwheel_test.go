@@ -100,10 +100,11 @@ type failing struct {
 	logged   string
 }
 
-func (f *failing) Helper()                         {}
-func (f *failing) Cleanup(cleanup func())          { f.cleanups = append(f.cleanups, cleanup) }
-func (f *failing) Failed() bool                    { return true }
-func (f *failing) Logf(format string, args ...any) { f.logged += fmt.Sprintf(format, args...) }
+func (f *failing) Helper()                           {}
+func (f *failing) Cleanup(cleanup func())            { f.cleanups = append(f.cleanups, cleanup) }
+func (f *failing) Failed() bool                      { return true }
+func (f *failing) Errorf(format string, args ...any) { f.Logf(format, args...) }
+func (f *failing) Logf(format string, args ...any)   { f.logged += fmt.Sprintf(format, args...) }
 func (f *failing) Fatalf(format string, args ...any) {
 	f.Logf(format, args...)
 	panic(f)

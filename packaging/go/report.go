@@ -6,7 +6,8 @@ import (
 )
 
 // Report tells what the server knows, for a test that has failed: its clock and seed, the clients that wait, the
-// faults that have acted, the last commands and the last lines of its log.
+// faults that have acted, what it finds in the history of locks, that history, the last commands and the last lines of its
+// log.
 func (s *Server) Report() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "lockwheel on %s, seed %d\n", s.Addr(), s.seed)
@@ -15,7 +16,8 @@ func (s *Server) Report() string {
 		lines func() []string
 	}{
 		{"clock", s.clockLines}, {"waiting", s.waitingLines}, {"faults that acted", s.faultLines},
-		{"last commands", s.commandLines}, {"log", s.log.lines},
+		{"findings", s.findingLines}, {"history", s.historyLines}, {"last commands", s.commandLines},
+		{"log", s.log.lines},
 	} {
 		fmt.Fprintf(&text, "%s:\n", part.title)
 		for _, line := range part.lines() {
@@ -87,7 +89,7 @@ func (s *Server) commandLines() []string {
 
 // steering begins the commands by which tests and fixtures steer the server.
 var steering = []string{
-	"CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "SLOWLOG", "CLIENT LIST",
+	"CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE", "SLOWLOG", "CLIENT LIST",
 }
 
 func commandLine(entry []any) string {
@@ -121,4 +123,55 @@ func (s *Server) faultLines() []string {
 		}
 	}
 	return lines
+}
+
+func (s *Server) findingLines() []string {
+	verdict, err := s.verify(Suspect, "")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(verdict.Findings) == 0 {
+		return []string{verdict.Verdict}
+	}
+	return strings.Split(FindingsError(verdict.Findings).Error(), "\n")
+}
+
+// entriesShown is how many entries of the history a report shows, the last ones.
+const entriesShown = 100
+
+func (s *Server) historyLines() []string {
+	all, err := s.steering.do("LOCK.HISTORY", "COUNT", 0)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var lines []string
+	earlier := max(0, integer(fields(all)["last"])-entriesShown)
+	if earlier > 0 {
+		lines = append(lines, fmt.Sprintf("(%d earlier entries)", earlier))
+	}
+	reply, err := s.steering.do("LOCK.HISTORY", "SINCE", earlier)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, entry := range list(fields(reply)["entries"]) {
+		lines = append(lines, entryLine(entry))
+	}
+	return lines
+}
+
+// entryLine is an entry with all that is known of it.
+func entryLine(entry any) string {
+	told := fields(entry)
+	line := fmt.Sprintf("%v %v ms %v", told["seq"], told["monotonic"], told["event"])
+	if key := text(told["key"]); key != "" {
+		line += " " + key
+	}
+	said := map[any]bool{"seq": true, "wall": true, "monotonic": true, "event": true, "key": true}
+	said["waited"] = told["waited"] == int64(0)
+	for pairs := list(entry); len(pairs) > 1; pairs = pairs[2:] {
+		if !said[pairs[0]] && pairs[1] != nil && pairs[1] != "" {
+			line += fmt.Sprintf(" %v=%v", pairs[0], pairs[1])
+		}
+	}
+	return line
 }

@@ -17,6 +17,8 @@ type Options struct {
 	// --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own connections trust the certificates that these
 	// name, and no others, and show --tls-client-cert-file, or else the server's own, where clients have to.
 	Args []string
+	// Verify says from which level on findings in the history fail a test, or are what [Server.Check] tells.
+	Verify Level
 }
 
 // TB is what of [testing.TB] the package needs.
@@ -25,6 +27,7 @@ type TB interface {
 	Cleanup(func())
 	Failed() bool
 	Logf(format string, arguments ...any)
+	Errorf(format string, arguments ...any)
 	Fatalf(format string, arguments ...any)
 }
 
@@ -36,9 +39,12 @@ type Server struct {
 	Await *Await
 	// Faults makes faults.
 	Faults *Faults
+	// History tells what happened to locks.
+	History *History
 
 	access  *access
 	seed    int64
+	level   Level
 	process *exec.Cmd
 	// What a test asks and what steers the server go by connections of their own: a fault may hold one of them.
 	commands *connection
@@ -55,8 +61,8 @@ func Start(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{seed: options.Seed, log: &serverLog{}, ended: make(chan struct{})}
-	s.Clock, s.Await, s.Faults = &Clock{s}, &Await{server: s}, &Faults{s}
+	s := &Server{seed: options.Seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
+	s.Clock, s.Await, s.Faults, s.History = &Clock{s}, &Await{server: s}, &Faults{s}, &History{s}
 	s.process = exec.Command(program, arguments(options)...)
 	output, err := s.process.StdoutPipe()
 	if err != nil {
@@ -94,7 +100,8 @@ func arguments(options Options) []string {
 	}
 	return append([]string{
 		"--port", "0", "--bind", host, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
-		// What a report shows as the last commands.
+		// What a report shows as the history of locks and as the last commands.
+		"--lock-history", "yes",
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
 	}, options.Args...)
 }

@@ -19,7 +19,7 @@ func RunWith(t TB, options Options) *Server {
 	}
 	server.test = t
 	t.Cleanup(func() {
-		server.tell(t)
+		server.end(t)
 		server.Stop()
 	})
 	return server
@@ -51,13 +51,19 @@ func Shared(t TB) *Server {
 		t.Fatalf("lockwheel: %v", err)
 	}
 	server.test = t
-	t.Cleanup(func() { server.tell(t); server.test = nil })
+	server.level = Off
+	t.Cleanup(func() { server.end(t); server.test = nil })
 	return server
 }
 
-// tell puts the report into the log of a test that has failed.
-func (s *Server) tell(t TB) {
+// end fails a test by what the history has of it, where it is to, and puts the report into the log of one that has failed.
+func (s *Server) end(t TB) {
 	t.Helper()
+	if !t.Failed() {
+		if err := s.Check(); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
 	if t.Failed() {
 		t.Logf("%s", s.Report())
 	}

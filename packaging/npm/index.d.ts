@@ -1,7 +1,9 @@
 /// <reference lib="esnext.disposable" />
 import type { Faults } from './lib/faults.js';
+import type { Finding, History, Level, Verdict } from './lib/history.js';
 
 export { Action, Clients, type Faults, type Matchers, type Rule } from './lib/faults.js';
+export type { Entries, Entry, Filters, Finding, History, Level, Verdict } from './lib/history.js';
 
 /** How a server is started. */
 export interface ServerOptions {
@@ -15,6 +17,8 @@ export interface ServerOptions {
    * these name, and no others, and show `--tls-client-cert-file`, or else the server's own, where clients have to.
    */
   args?: readonly (string | number)[];
+  /** From which level on findings in the history fail a test, or `server.check()`; `off` if not given. */
+  verify?: 'off' | 'violation' | 'suspect';
   /** The program; otherwise `LOCKWHEEL_BINARY`, the platform's package, or PATH says. */
   binary?: string;
 }
@@ -45,6 +49,11 @@ export class ReplyError extends Error {
 /** A state that was awaited did not come within the limit. The message has the server's report. */
 export class AwaitError extends Error {}
 
+/** There are findings of the level that the server was started with. The message has them and the server's report. */
+export class FindingsError extends Error {
+  readonly findings: Finding[];
+}
+
 /** A running server. */
 export interface Server extends AsyncDisposable {
   /** `redis://127.0.0.1:port`, with the password of `--requirepass`, and `rediss://` over TLS alone */
@@ -55,6 +64,7 @@ export interface Server extends AsyncDisposable {
   readonly clock: Clock;
   readonly await: Await;
   readonly faults: Faults;
+  readonly history: History;
   /** Sends any command on the server's own connection. Rejects with a `ReplyError` when the server refuses it. */
   command(...args: Argument[]): Promise<Reply>;
   /**
@@ -62,8 +72,13 @@ export interface Server extends AsyncDisposable {
    * are to be kept.
    */
   reset(options?: { keepClients?: boolean }): Promise<void>;
+  /** What it finds wrong in the history of locks with names like `key`: from this level on, or of every level. */
+  verify(options?: { key?: string; level?: Level }): Promise<Verdict>;
+  /** Rejects with a `FindingsError` when there are findings of the level that it was started with. */
+  check(): Promise<void>;
   /**
-   * What it knows: clock and seed, who waits, the faults that have acted, the last commands, the last lines of its log.
+   * What it knows: clock and seed, who waits, the faults that have acted, what it finds in the history of locks, that
+   * history, the last commands, the last lines of its log.
    */
   report(): Promise<string>;
   /** Ends it and resolves when it has ended. A second call does nothing. */
@@ -156,6 +171,11 @@ export interface Await {
   calls(command: string, count: number, options?: AwaitOptions & { key?: string }): Promise<void>;
   /** No client (with a name like this) has sent a command for so many milliseconds of real time. */
   idle(quiet: number, options?: AwaitOptions & { name?: string }): Promise<void>;
+  /** The history has this event, `count` times (1), after the entry `since`; resolves to the number of its entry. */
+  event(
+    event: string,
+    options?: AwaitOptions & { key?: string; owner?: string; since?: number; count?: number },
+  ): Promise<number>;
   /** A rule has acted so often (1). */
   fault(name: string, count?: number, options?: AwaitOptions): Promise<void>;
   /** A rule holds so many (1) requests or replies. */

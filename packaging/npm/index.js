@@ -1,7 +1,7 @@
 'use strict';
 
 const { Action, Clients } = require('./lib/actions.js');
-const { AwaitError, startServer } = require('./lib/server.js');
+const { AwaitError, FindingsError, startServer } = require('./lib/server.js');
 const { ReplyError } = require('./lib/resp.js');
 
-module.exports = { Action, AwaitError, Clients, ReplyError, startServer };
+module.exports = { Action, AwaitError, Clients, ReplyError, FindingsError, startServer };

@@ -1,7 +1,7 @@
 // Vitest's set-up file, `setupFiles: ['lockwheel/vitest']`, and what a test imports to have the worker's server.
 
 import { isMainThread } from 'node:worker_threads';
-import { afterAll, beforeEach, inject } from 'vitest';
+import { afterAll, afterEach, beforeEach, inject } from 'vitest';
 import failure from './lib/failure.js';
 import worker from './lib/worker.js';
 
@@ -32,8 +32,16 @@ beforeEach(async ({ onTestFailed, task }) => {
     });
   }
   onTestFailed(async () => {
-    failure.attach(task.result.errors.at(-1), report ?? (await server.report()));
+    const error = task.result.errors.at(-1);
+    // A finding has the report with it.
+    if (error.name === 'FindingsError') return;
+    failure.attach(error, report ?? (await server.report()));
   });
+});
+
+// What the history has of what a test did fails it, where `verify` says so.
+afterEach(async ({ task }) => {
+  if (task.result?.state !== 'fail') await server.check();
 });
 
 // A thread can end while its process, on which the server depends, goes on.

@@ -66,14 +66,20 @@ fn the_same_seed_makes_the_same_choices() {
 }
 
 mod steering {
-    //! What a test steers by methods: states and faults.
+    //! What a test steers by methods: states, faults, the history of locks.
 
     use super::*;
-    use lockwheel::{Action, Clients, Direction, GrantNumbers, Match, NotInTime, Reply};
+    use lockwheel::{Action, Clients, Direction, Filter, GrantNumbers, Level, Match, NotInTime, Reply};
     use std::error::Error;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::thread;
 
     type Tried = Result<(), Box<dyn Error>>;
+
+    fn with_history() -> Server {
+        let builder = Server::builder().port(0).time(Time::Manual).seed(7).lock_history(true);
+        builder.start().expect("it starts")
+    }
 
     fn actions() -> Vec<(Action, &'static str)> {
         let second = Duration::from_secs(1);
@@ -171,7 +177,7 @@ mod steering {
 
     #[test]
     fn states_are_awaited() -> Tried {
-        let server = ours::manual_server();
+        let server = with_history();
         let waits = server.handle();
         let waiting = thread::spawn(move || waits.command(&["BLPOP", "list", "0"]));
         server.until().exact().blocked(1, Some("list"))?;
@@ -187,6 +193,8 @@ mod steering {
         server.until().at_most().waiters("k", 3)?;
         server.until().exact().subscribers("news", 0)?;
         server.until().idle(Duration::from_millis(10), Some("nobody"))?;
+        server.command(&["LOCK.ACQUIRE", "lock", "me", "PX", "1000"])?;
+        assert!(server.until().event("acquired", &Filter::all().key("lock"))? > 0);
         let late = server.until().within(Duration::from_millis(10)).exists("never");
         let Err(NotInTime::Limit(report)) = late else { panic!("{late:?}") };
         assert!(
@@ -194,5 +202,55 @@ mod steering {
             "{report}"
         );
         Ok(())
+    }
+
+    #[test]
+    fn the_history_is_told_and_verified() -> Tried {
+        let server = with_history();
+        server.command(&["LOCK.ACQUIRE", "order:42", "first", "PX", "8000"])?;
+        server.advance(Duration::from_secs(8))?;
+        let history = server.history();
+        let told = history.entries(&Filter::all().key("order:*").owner("first"))?;
+        let events: Vec<&str> = told.entries.iter().map(|entry| entry.event.as_str()).collect();
+        assert_eq!((events, told.first, told.is_truncated), (vec!["acquired", "lost"], 1, false));
+        assert_eq!(told.entries[1].cause.as_deref(), Some("expired"));
+        assert_eq!(history.entries(&Filter::all().since(told.last))?.entries, []);
+        assert!(history.json(&Filter::all().count(1))?.contains("\"entries\""));
+        assert!(history.edn(&Filter::all())?.contains(":process"));
+        history.mark("they overlap")?;
+        history.enter("order:42", "first", None)?;
+        history.enter("order:42", "second", Some(7))?;
+        let verdict = server.verify(Level::Violation, Some("order:*"))?;
+        assert_eq!((verdict.verdict.as_str(), verdict.findings.len()), ("violated", 1));
+        assert_eq!(verdict.findings[0].invariant, "mutual-exclusion");
+        let report = server.report();
+        for wanted in [
+            "findings:\n    violation mutual-exclusion of order:42: ",
+            " 8000 ms lost order:42 ",
+            "they overlap",
+        ] {
+            assert!(report.contains(wanted), "{wanted:?} is not in\n{report}");
+        }
+        assert!(history.leave("order:42", "first")?);
+        history.observe("my:*")?;
+        history.unobserve("my:*")?;
+        Ok(())
+    }
+
+    #[test]
+    fn a_server_that_verifies_panics_when_it_is_dropped() {
+        let ends = |level: Level, overlaps: bool| {
+            catch_unwind(AssertUnwindSafe(|| {
+                let server = Server::builder().port(0).verify(level).start().expect("it starts");
+                server.history().enter("order:42", "first", None).expect("it enters");
+                if overlaps {
+                    server.history().enter("order:42", "second", None).expect("it enters");
+                }
+            }))
+        };
+        let panicked = ends(Level::Suspect, true).expect_err("two are in a section");
+        let told = panicked.downcast_ref::<String>().expect("a text");
+        assert!(told.starts_with("violation mutual-exclusion of order:42: "), "{told}");
+        assert!(ends(Level::Violation, false).is_ok());
     }
 }

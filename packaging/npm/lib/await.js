@@ -41,6 +41,10 @@ class Await {
     await this.#until('AWAIT.IDLE', milliseconds(quiet), ...options({ name }), ...limited(limit));
   }
 
+  event(event, { key, owner, since, count, limit } = {}) {
+    return this.#until('AWAIT.EVENT', event, ...options({ key, owner, since, count }), ...limited(limit));
+  }
+
   async fault(name, count = 1, { limit } = {}) {
     await this.#until('AWAIT.FAULT', name, count, ...limited(limit));
   }

@@ -3,6 +3,7 @@
 
 const { TestEnvironment } = require('jest-environment-node');
 const { attach } = require('./failure.js');
+const { FindingsError } = require('./server.js');
 const { workerServer } = require('./worker.js');
 
 /** Where a test file finds its server. */
@@ -28,12 +29,19 @@ class LockwheelEnvironment extends TestEnvironment {
 
   async handleTestEvent({ name, test }) {
     if (name === 'test_start') await this.global[SERVER].reset();
+    // What the history has of what a test did fails it, where `verify` says so.
+    if (name === 'test_fn_success') {
+      await this.global[SERVER].check().catch((error) => test.errors.push([error, test.asyncError]));
+    }
     // At the moment of the failure: later hooks may have closed the clients that wait.
     if ((name === 'test_fn_failure' || name === 'hook_failure') && test && !this.#reports.has(test)) {
       this.#reports.set(test, await this.global[SERVER].report());
     }
     if (name === 'test_done' && test.errors.length > 0) {
-      attach([test.errors[0]].flat()[0], this.#reports.get(test) ?? (await this.global[SERVER].report()));
+      const [error] = [test.errors[0]].flat();
+      // A finding has the report with it.
+      if (error instanceof FindingsError) return;
+      attach(error, this.#reports.get(test) ?? (await this.global[SERVER].report()));
     }
   }
 }

@@ -1,16 +1,25 @@
 'use strict';
 // What the server knows, as text for a test that has failed.
 
+const { findingLines, verify } = require('./history.js');
 const { fields } = require('./resp.js');
 
 /** How the names of commands begin by which tests and fixtures steer the server. */
-const STEERING = ['CLOCK.', 'AWAIT.', 'CONTROL.', 'FAULT.', 'SLOWLOG', 'CLIENT LIST'];
+const STEERING = [
+  ...['CLOCK.', 'AWAIT.', 'CONTROL.', 'FAULT.', 'LOCK.HISTORY', 'LOCK.VERIFY', 'LOCK.OBSERVE'],
+  ...['SLOWLOG', 'CLIENT LIST'],
+];
+
+/** How many entries of the history a report shows, the last ones. */
+const ENTRIES_SHOWN = 100;
 
 /** The parts of a report, in order: a title, and what makes its lines. */
 const PARTS = [
   ['clock', clockLines],
   ['waiting', waitingLines],
   ['faults that acted', faultLines],
+  ['findings', verdictLines],
+  ['history', historyLines],
   ['last commands', commandLines],
 ];
 
@@ -39,6 +48,27 @@ async function waitingLines(command) {
 async function faultLines(command) {
   const rules = (await command('FAULT.LIST')).map(fields).filter(({ hits }) => hits > 0);
   return rules.map(({ name, rule, hits, held }) => `${name} (${rule}): hits=${hits} held=${held}`);
+}
+
+async function verdictLines(command) {
+  const { findings, verdict } = await verify(command, { level: 'suspect' });
+  return findings.length > 0 ? findingLines(findings) : [verdict];
+}
+
+/** The last entries of the history, each with all that is known of it. */
+async function historyLines(command) {
+  const { last } = fields(await command('LOCK.HISTORY', 'COUNT', 0));
+  const earlier = Math.max(0, last - ENTRIES_SHOWN);
+  const { entries } = fields(await command('LOCK.HISTORY', 'SINCE', earlier));
+  const begin = earlier > 0 ? [`(${earlier} earlier entries)`] : [];
+  return [...begin, ...entries.map((entry) => entryLine(fields(entry)))];
+}
+
+function entryLine({ seq, wall: _, monotonic, event, key, ...rest }) {
+  if (rest.waited === 0) delete rest.waited;
+  const told = Object.entries(rest).filter(([, value]) => value !== null && value !== '');
+  const words = told.map(([name, value]) => `${name}=${value}`);
+  return [seq, `${monotonic} ms`, event, ...(key ? [key] : []), ...words].join(' ');
 }
 
 /** The last commands, the newest last, each with who sent it. */

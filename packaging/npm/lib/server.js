@@ -9,6 +9,7 @@ const { findBinary } = require('./binary.js');
 const { Clock } = require('./clock.js');
 const { Connection } = require('./connection.js');
 const { Faults } = require('./faults.js');
+const { History, findingLines, verify } = require('./history.js');
 const { Log } = require('./log.js');
 const { report } = require('./report.js');
 
@@ -23,6 +24,19 @@ class AwaitError extends Error {
 /** How many connections are ready for waits when no new ones are let in. */
 const PREPARED = 4;
 
+/** From which level on findings fail a test. */
+const LEVELS = ['off', 'violation', 'suspect'];
+
+/** What `server.check()` rejects with: its message has the findings and the server's report. */
+class FindingsError extends Error {
+  name = 'FindingsError';
+
+  constructor(findings, report) {
+    super([...findingLines(findings), report].join('\n'));
+    this.findings = findings;
+  }
+}
+
 /** A running server. */
 class Server {
   host = HOST;
@@ -30,6 +44,7 @@ class Server {
   #ended;
   #log;
   #seed;
+  #level;
   #access;
   /** What a test asks and what steers the server go by connections of their own: a fault may hold one of them. */
   #commands;
@@ -37,7 +52,7 @@ class Server {
   /** Connections on which nobody waits. */
   #idle = [];
 
-  constructor({ process, ended, log, access, seed }) {
+  constructor({ process, ended, log, access, seed, level }) {
     this.port = access.port;
     this.url = access.url;
     this.#commands = new Connection(access);
@@ -45,10 +60,12 @@ class Server {
     this.clock = new Clock(this.#steer);
     this.await = new Await((...args) => this.#until(args));
     this.faults = new Faults(this.#steer, this.#commands, () => this.#prepare());
+    this.history = new History(this.#steer);
     this.#process = process;
     this.#ended = ended;
     this.#log = log;
     this.#seed = seed;
+    this.#level = level;
     this.#access = access;
   }
 
@@ -63,6 +80,16 @@ class Server {
     this.#commands.setExempt(true);
     this.#idle.splice(0).forEach((connection) => connection.close());
     await this.#steer('CONTROL.RESET', ...(keepClients ? ['KEEPCLIENTS'] : []));
+  }
+
+  verify(options) {
+    return verify(this.#steer, options);
+  }
+
+  async check() {
+    if (this.#level === 'off') return;
+    const { findings } = await this.verify({ level: this.#level });
+    if (findings.length > 0) throw new FindingsError(findings, await this.report());
   }
 
   report() {
@@ -81,7 +108,11 @@ class Server {
 
   // Older Nodes have no such symbol; what is compiled for them asks for this one.
   async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
-    await this.stop();
+    try {
+      await this.check();
+    } finally {
+      await this.stop();
+    }
   }
 
   /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */
@@ -104,7 +135,8 @@ class Server {
 }
 
 /** Starts a server and resolves when it accepts connections. */
-async function startServer({ time = 'real', seed = 0, args = [], binary = undefined } = {}) {
+async function startServer({ time = 'real', seed = 0, args = [], binary = undefined, verify: level = 'off' } = {}) {
+  if (!LEVELS.includes(level)) throw new RangeError(`verify is one of ${LEVELS.join(', ')}, not ${level}`);
   const program = findBinary(binary);
   const more = args.map(String);
   const child = spawn(program, programArguments(time, seed, more), { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -121,7 +153,7 @@ async function startServer({ time = 'real', seed = 0, args = [], binary = undefi
   // A server that nobody has stopped does not keep the process alive; it ends with it.
   for (const handle of [child, child.stdout, child.stderr]) handle.unref();
   try {
-    return new Server({ process: child, ended, log, access: new Access(ready, more), seed });
+    return new Server({ process: child, ended, log, access: new Access(ready, more), seed, level });
   } catch (error) {
     // A certificate that its arguments name cannot be read.
     child.kill('SIGKILL');
@@ -133,10 +165,11 @@ function programArguments(time, seed, more) {
   return [
     ...['--port', '0', '--bind', HOST, '--exit-with-parent'],
     ...['--time', typeof time === 'string' ? time : time.toISOString(), '--seed', String(seed)],
-    // What a report shows as the last commands.
+    // What a report shows as the history of locks and as the last commands.
+    ...['--lock-history', 'yes'],
     ...['--slowlog-log-slower-than', '0', '--slowlog-max-len', '64'],
     ...more,
   ];
 }
 
-module.exports = { AwaitError, Server, startServer };
+module.exports = { AwaitError, Server, FindingsError, startServer };

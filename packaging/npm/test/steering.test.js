@@ -84,7 +84,7 @@ withServer('who waits in vain is told what the server knows', { seed: 42 }, asyn
     assert.ok(error instanceof AwaitError);
     assert.match(error.message, /^AWAIT.KEY never EXISTS LIMIT 1: not within the limit\n/);
     assert.match(error.message, /seed 42\nclock:\n {4}mode=manual wall=1893456000000 \(2030-01-01T00:00:00.000Z\)/);
-    assert.match(error.message, /\nwaiting:\n {4}id=\d+ name= addr=127.0.0.1:\d+ cmd=blpop\nfaults that acted:\nlast commands:\n/);
+    assert.match(error.message, /\nwaiting:\n {4}id=\d+ name= addr=127.0.0.1:\d+ cmd=blpop\nfaults that acted:\nfindings:\n/);
     assert.match(error.message, /127.0.0.1:\d+: SET order:42 paid\nlog:\n.*Ready to accept connections/);
     assert.doesNotMatch(error.message, /: (AWAIT|CLOCK|CLIENT LIST|SLOWLOG)/i);
     return true;

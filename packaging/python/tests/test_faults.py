@@ -182,7 +182,7 @@ def test_the_same_for_asyncio():
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("name", ["Clock", "Await", "Faults"])
+@pytest.mark.parametrize("name", ["Clock", "Await", "Faults", "History"])
 def test_what_blocks_and_what_is_awaited_are_the_same(name):
     def methods(of):
         found = inspect.getmembers(of, inspect.isfunction)

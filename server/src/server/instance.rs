@@ -2,7 +2,7 @@
 
 use super::error::StartError;
 use super::handle::{Handle, Turned};
-use super::steering::{Faults, Refused, Reply, Until};
+use super::steering::{Faults, History, Level, Refused, Reply, Until, Verdict};
 use crate::net::{self, AcceptRuntime, Acceptors, Listeners, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
@@ -24,6 +24,7 @@ pub struct Builder {
     config: Config,
     signals: bool,
     allocator: Option<fn() -> AllocatorUsage>,
+    verify: Option<Level>,
 }
 
 impl Builder {
@@ -69,6 +70,19 @@ impl Builder {
         self
     }
 
+    /// Whether it remembers what happens to locks, for [`Handle::history`] and [`Handle::verify`].
+    pub fn lock_history(mut self, kept: bool) -> Self {
+        self.config.lock_history = kept;
+        self
+    }
+
+    /// Lets a test fail by what [`Handle::verify`] finds from this level on: dropping the server then panics, with the
+    /// findings and the report. A test that panics for another reason prints the report. Keeps the history of locks.
+    pub fn verify(mut self, level: Level) -> Self {
+        self.verify = Some(level);
+        self.lock_history(true)
+    }
+
     /// Lets SIGTERM and SIGINT end it, and a second one the process, with exit code 1: for a dedicated process.
     pub fn signals(mut self, signals: bool) -> Self {
         self.signals = signals;
@@ -94,6 +108,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// takes at most.
 pub struct Server {
     handle: Handle,
+    verify: Option<Level>,
     acceptors: Arc<Acceptors>,
     patience: Duration,
     /// Removed when all threads have ended.
@@ -108,7 +123,7 @@ impl Server {
     }
 
     fn start(builder: Builder) -> Result<Self, StartError> {
-        let Builder { mut config, signals, allocator } = builder;
+        let Builder { mut config, signals, allocator, verify } = builder;
         let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;
@@ -129,6 +144,7 @@ impl Server {
         threads.start(accepting, idle_exit)?;
         Ok(Server {
             handle: Handle::new(shared),
+            verify,
             acceptors,
             patience: PATIENCE,
             #[cfg(unix)]
@@ -262,9 +278,33 @@ impl Server {
         self.handle.faults()
     }
 
+    /// As [`Handle::history`].
+    pub fn history(&self) -> History {
+        self.handle.history()
+    }
+
+    /// As [`Handle::verify`].
+    ///
+    /// # Errors
+    /// When the server cannot be steered.
+    pub fn verify(&self, level: Level, key: Option<&str>) -> Result<Verdict, Refused> {
+        self.handle.verify(level, key)
+    }
+
     /// As [`Handle::report`].
     pub fn report(&self) -> String {
         self.handle.report()
+    }
+
+    /// What is to be said at the end of a test, and whether that fails it.
+    fn end_of_test(&self) -> Option<(String, bool)> {
+        let level = self.verify?;
+        if std::thread::panicking() {
+            return Some((self.report(), false));
+        }
+        let findings = self.verify(level, None).map_or_else(|_| Vec::new(), |verdict| verdict.findings);
+        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        (!lines.is_empty()).then(|| (format!("{}\n{}", lines.join("\n"), self.report()), true))
     }
 }
 
@@ -276,9 +316,21 @@ impl fmt::Debug for Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let told = self.end_of_test();
         self.handle.shared.end();
         self.handle.shared.shutdown.join(self.patience);
+        match told {
+            Some((findings, true)) => panic!("{findings}"),
+            Some((report, false)) => report_of_failure(&report),
+            None => {}
+        }
     }
+}
+
+/// Prints what a server knew when its test failed, beside what the test itself has said.
+#[expect(clippy::print_stderr, reason = "a test's output is where its failure is told")]
+fn report_of_failure(report: &str) {
+    eprintln!("{report}");
 }
 
 /// 64 bits that the system chooses anew for each server.

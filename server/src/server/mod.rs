@@ -14,5 +14,6 @@ pub use lockwheel_engine::core::{OtherClients, Settle};
 pub use lockwheel_engine::statistics::AllocatorUsage;
 pub use serve::Stage;
 pub use steering::{
-    Action, Clients, Direction, Faults, GrantNumbers, Match, NotInTime, Refused, Reply, Rule, Until,
+    Action, Clients, Direction, Entries, Entry, Faults, Filter, Finding, GrantNumbers, History, Level, Match,
+    NotInTime, Refused, Reply, Rule, Until, Verdict,
 };

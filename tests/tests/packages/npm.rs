@@ -65,14 +65,21 @@ fn failure(directory: &Path, runner: &[&str]) -> String {
     [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
 }
 
-/// The report has the seed, the client that waited at the moment of the failure, and the last command.
+/// The report has the seed, the client that waited at the moment of the failure, the history and the last command; the
+/// other test fails by what is wrong in the history.
 #[track_caller]
 fn tells_what_the_server_knows(said: &str) {
     let waiting = |line: &str| line.contains("name=who-waits") && line.ends_with("cmd=blpop");
     assert!(said.lines().any(waiting), "{said}");
-    for wanted in
-        ["Object.is equality", "seed 42", "mode=real", "SET order:42 paid", "Ready to accept connections"]
-    {
+    for wanted in [
+        "Object.is equality",
+        "seed 42",
+        "mode=real",
+        "text=the order is paid",
+        "SET order:42 paid",
+        "Ready to accept connections",
+        "violation mutual-exclusion of order:42: ",
+    ] {
         assert!(said.contains(wanted), "{wanted:?} is not in\n{said}");
     }
 }

@@ -1,4 +1,4 @@
-// A test that fails on purpose: run by name, to see what is told of it.
+// Tests that fail on purpose: run by name, to see what is told of them.
 import Redis from 'ioredis';
 import { server } from 'lockwheel/vitest';
 import { afterEach, expect, test } from 'vitest';
@@ -11,6 +11,12 @@ test('fails', async () => {
   clients.push(waiting);
   waiting.blpop('list', 0).catch(() => {});
   await server.await.blocked(1);
+  await server.history.mark('the order is paid');
   await server.command('SET', 'order:42', 'paid');
   expect('paid').toBe('cancelled');
+});
+
+test('overlaps', async () => {
+  await server.history.enter('order:42', 'first');
+  await server.history.enter('order:42', 'second');
 });

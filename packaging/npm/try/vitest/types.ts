@@ -1,9 +1,9 @@
 // What a user writes, as the types of an ECMAScript module see it; checked, not run.
-import { Action, AwaitError, Clients, ReplyError, startServer } from 'lockwheel';
-import type { Reply, Rule, Server, ServerOptions } from 'lockwheel';
+import { Action, AwaitError, Clients, FindingsError, ReplyError, startServer } from 'lockwheel';
+import type { Entry, Finding, Reply, Rule, Server, ServerOptions } from 'lockwheel';
 
 export async function everything(): Promise<void> {
-  const options: ServerOptions = { time: new Date(0), seed: 1n, args: ['--maxclients', 10], binary: 'b' };
+  const options: ServerOptions = { time: new Date(0), seed: 1n, args: ['--maxclients', 10], binary: 'b', verify: 'suspect' };
   await using server: Server = await startServer(options);
   const where: string = `${server.url} ${server.host} ${server.port.toFixed()}`;
   const { fired, settled, wall } = await server.clock.advance(30_000, { settle: 5, limit: 100, nowake: true });
@@ -12,10 +12,13 @@ export async function everything(): Promise<void> {
   await server.await.blocked(1, { key: 'list', limit: 10 });
   await server.await.key('list', 'GONE');
   await server.await.waiters('lock', 2, { exact: true });
+  const seq: number = await server.await.event('lost', { key: 'order:*', since: 1, limit: 10 });
   await server.faults.add('slow', Action.delay(5), { on: 'SET', arg: [2, 'PX'], client: Clients.named('w'), times: 1 });
   const rules: Rule[] = await server.faults.list();
   await server.faults.partition(Clients.all(), 'IN');
-  if (rules.length > 1) throw new AwaitError(rules[0]?.rule);
+  const entries: Entry[] = (await server.history.entries({ since: seq })).entries;
+  const findings: readonly Finding[] = (await server.verify({ level: 'violation' })).findings;
+  if (rules.length > entries.length) throw new FindingsError(findings[0]?.text);
   const reply: Reply = await server.command('SET', where, 1, new Uint8Array(1));
   if (reply instanceof ReplyError) throw new AwaitError(reply.code);
   // @ts-expect-error: a duration is a number of milliseconds

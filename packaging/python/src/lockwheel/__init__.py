@@ -11,13 +11,16 @@ from . import aio
 from ._asked import Duration
 from ._asked.clock import Info, Turn
 from ._asked.faults import Action, Clients, Rule
+from ._asked.history import Entries, Entry, Finding, Verdict
 from ._await import Await
 from ._binary import NoBinaryError
 from ._clock import Clock
 from ._errors import AwaitTimeoutError, LockwheelError, ServerError, StartError
 from ._faults import Faults
+from ._history import History
 from ._resp import Argument, Reply
 from ._server import Server
+from ._verify import FindingsError
 
 __all__ = [
     "Action",
@@ -27,7 +30,12 @@ __all__ = [
     "Clients",
     "Clock",
     "Duration",
+    "Entries",
+    "Entry",
     "Faults",
+    "Finding",
+    "FindingsError",
+    "History",
     "Info",
     "LockwheelError",
     "NoBinaryError",
@@ -37,5 +45,6 @@ __all__ = [
     "ServerError",
     "StartError",
     "Turn",
+    "Verdict",
     "aio",
 ]

@@ -13,6 +13,7 @@ from typing import IO, Deque, List, Optional, Sequence, Tuple, Union
 from ._access import HOST, Access
 from ._binary import find
 from ._errors import StartError
+from ._verify import OFF, checked
 
 READY = re.compile(r"Ready to accept connections (tcp|tls), port=(\d+)")
 LINES_KEPT = 20
@@ -31,17 +32,21 @@ class Options:
     seed: int = 0
     args: Tuple[str, ...] = ()
     binary: Optional[str] = None
+    verify: str = OFF
+    """From which level on findings in the history fail a test."""
 
     def command(self) -> List[str]:
         """The command line."""
         fixed = ["--port", "0", "--bind", HOST, "--time", clock(self.time), "--seed", str(self.seed)]
         report = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", str(COMMANDS_KEPT)]
-        return [find(self.binary), *fixed, "--exit-with-parent", *report, *self.args]
+        return [find(self.binary), *fixed, "--exit-with-parent", "--lock-history", "yes", *report, *self.args]
 
 
-def options(time: Union[str, datetime], seed: int, args: Sequence[str], binary: Optional[str]) -> Options:
+def options(
+    time: Union[str, datetime], seed: int, args: Sequence[str], binary: Optional[str], verify: str
+) -> Options:
     """Options as they are given: `args` may be a list."""
-    return Options(time, seed, tuple(args), binary)
+    return Options(time, seed, tuple(args), binary, checked(verify))
 
 
 def clock(time: Union[str, datetime]) -> str:

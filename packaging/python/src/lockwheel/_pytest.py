@@ -1,7 +1,7 @@
 """The pytest plugin: a server for each worker, reset before each test; its report where a test fails.
 
-The options are in the ini file (`lockwheel_time`, `lockwheel_seed`, `lockwheel_args`); a test has its
-own by the marker `lockwheel(time=…, seed=…, args=[…])`.
+The options are in the ini file (`lockwheel_time`, `lockwheel_seed`, `lockwheel_args`, `lockwheel_verify`); a test has its
+own by the marker `lockwheel(time=…, seed=…, args=[…], verify=…)`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from . import aio
 from ._process import Options, options
 from ._server import Server
 
-MARKER = "lockwheel(time='real', seed=0, args=[]): what this test's server is started with, instead of the ini file's"
+MARKER = (
+    "lockwheel(time='real', seed=0, args=[], verify='off'): what this test's server is started with, instead of the "
+    "ini file's"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("lockwheel_time", "the server's clock: real, manual, or an instant", default="real")
     parser.addini("lockwheel_seed", "what decides all that is random in the server", default="0")
     parser.addini("lockwheel_args", "more parameters of the server", type="args", default=[])
+    parser.addini("lockwheel_verify", "which findings fail a test: off, violation or suspect", default="off")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -52,13 +56,16 @@ class Worker:
 
 def started(options: Options) -> Server:
     """A server with these options."""
-    return Server(time=options.time, seed=options.seed, args=options.args, binary=options.binary)
+    return Server(
+        time=options.time, seed=options.seed, args=options.args, binary=options.binary, verify=options.verify
+    )
 
 
 @pytest.fixture(scope="session")
 def _lockwheel_worker(pytestconfig: pytest.Config) -> Iterator[Worker]:
     ini = pytestconfig.getini
-    worker = Worker(options(ini("lockwheel_time"), int(ini("lockwheel_seed")), ini("lockwheel_args"), None))
+    seed, verify = int(ini("lockwheel_seed")), ini("lockwheel_verify")
+    worker = Worker(options(ini("lockwheel_time"), seed, ini("lockwheel_args"), None, verify))
     yield worker
     worker.stop()
 
@@ -84,13 +91,20 @@ def lockwheel_aio(lockwheel: Server) -> aio.Server:
 
 def marked(mark: pytest.Mark, beside: Options) -> Options:
     """The options of a marker; what it does not say is as it is beside it."""
-    unknown = set(mark.kwargs) - {"time", "seed", "args"}
+    unknown = set(mark.kwargs) - {"time", "seed", "args", "verify"}
     if unknown or mark.args:
         raise pytest.UsageError(f"the marker is {MARKER}")
     said = mark.kwargs
-    return options(
-        said.get("time", beside.time), said.get("seed", beside.seed), said.get("args", beside.args), beside.binary
-    )
+    time, seed, args = said.get("time", beside.time), said.get("seed", beside.seed), said.get("args", beside.args)
+    return options(time, seed, args, beside.binary, said.get("verify", beside.verify))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """A test that has passed fails by what its servers find in the history, where they are to."""
+    yield
+    for server in servers(item):
+        server.check()
 
 
 @pytest.hookimpl(wrapper=True)

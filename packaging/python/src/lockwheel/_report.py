@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Dict, Hashable, List, Sequence, Tuple
 
 from ._access import HOST
-from ._asked import faults, items
+from ._asked import faults, history, items, number
 from ._asked.clock import Info, info
 from ._process import Process
-from ._resp import Reply
+from ._resp import Reply, pairs
 
 AskReply = Callable[..., Reply]
 Lines = Callable[[AskReply], List[str]]
 
-STEERING = ("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "SLOWLOG ", "CLIENT LIST")
+ENTRIES_SHOWN = 100
+"""How many entries of the history a report shows, the last ones."""
+
+STEERING = (
+    *("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE"),
+    *("SLOWLOG ", "CLIENT LIST"),
+)
 """How the commands begin by which tests and fixtures steer the server: they are in no report."""
 
 
@@ -67,10 +73,38 @@ def fault_lines(ask: AskReply) -> List[str]:
     return [f"{rule.name} ({rule.rule}): hits={rule.hits} held={rule.held}" for rule in rules if rule.hits]
 
 
+def finding_lines(ask: AskReply) -> List[str]:
+    """What LOCK.VERIFY has found."""
+    told = history.verdict(ask("LOCK.VERIFY", "LEVEL", "SUSPECT"))
+    return history.lines(told.findings) or [told.verdict]
+
+
+def history_lines(ask: AskReply) -> List[str]:
+    """The last entries of LOCK.HISTORY."""
+    last = number(pairs(ask("LOCK.HISTORY", "COUNT", 0))["last"])
+    earlier = max(0, last - ENTRIES_SHOWN)
+    begin = [f"({earlier} earlier entries)"] if earlier else []
+    entries = items(pairs(ask("LOCK.HISTORY", "SINCE", earlier))["entries"])
+    return begin + [entry_line(pairs(each)) for each in entries]
+
+
+def entry_line(entry: Dict[Hashable, Reply]) -> str:
+    """An entry: its number, when, what, and all else that is known of it."""
+    said = ("seq", "wall", "monotonic", "event", "key")
+    told = {name: value for name, value in entry.items() if name not in said and value not in (None, "")}
+    if told.get("waited") == 0:
+        del told["waited"]
+    rest = [f"{name}={value}" for name, value in told.items()]
+    begin = [f"{entry['seq']}", f"{entry['monotonic']} ms", f"{entry['event']}", f"{entry.get('key') or ''}"]
+    return " ".join(filter(None, begin + rest))
+
+
 PARTS: Sequence[Tuple[str, Lines]] = (
     ("clock", clock_lines),
     ("waiting", waiting_lines),
     ("faults that acted", fault_lines),
+    ("findings", finding_lines),
+    ("history", history_lines),
     ("last commands", command_lines),
 )
 """What a report has, and how it is asked for."""

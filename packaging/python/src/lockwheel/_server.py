@@ -6,12 +6,14 @@ from datetime import datetime
 from types import TracebackType
 from typing import Optional, Sequence, Type, Union
 
-from . import _report
-from ._asked import Request, T
+from . import _report, _verify
+from ._asked import Request, T, history
+from ._asked.history import Verdict
 from ._await import Await
 from ._clock import Clock
 from ._connections import Connections
 from ._faults import Faults
+from ._history import History
 from ._process import Process, options
 from ._resp import Argument, Reply
 from ._running import Running
@@ -26,7 +28,8 @@ class Server(Running):
 
     `time` is `real`, `manual` or an instant, at which the clock then stands; `seed` decides all that is random in the
     server; `args` are more parameters, as on the server's command line; `binary` is another program than the
-    package's.
+    package's. With `verify` the end of a `with` block fails by what LOCK.VERIFY finds: from `violation` on, or from
+    `suspect` on.
 
     Errors: NoBinaryError, StartError.
     """
@@ -38,8 +41,9 @@ class Server(Running):
         seed: int = 0,
         args: Sequence[str] = (),
         binary: Optional[str] = None,
+        verify: str = _verify.OFF,
     ) -> None:
-        self._child = Process(options(time, seed, args, binary))
+        self._child = Process(options(time, seed, args, binary, verify))
         try:
             self._connections = Connections(self._child.access)
         except BaseException:
@@ -51,6 +55,8 @@ class Server(Running):
         """Waits for states instead of sleeping."""
         self.faults = Faults(self._ask, self._connections.set_exempt, self._connections.prepare)
         """Makes faults."""
+        self.history = History(self._ask)
+        """Tells what happened to locks."""
 
     @property
     def _process(self) -> Process:
@@ -72,6 +78,17 @@ class Server(Running):
         self._connections.close()
         self.command("CONTROL.RESET", *(["KEEPCLIENTS"] if keep_clients else []))
 
+    def verify(self, *, key: Optional[str] = None, level: Optional[str] = None) -> Verdict:
+        """What the server finds wrong in the history of locks with names like `key`: from `violation`, `suspect` or
+        `lint` on."""
+        return self._ask(history.verify(key, level))
+
+    def check(self) -> None:
+        """FindingsError: there are findings of the level that the server was started with (`verify`)."""
+        level = _verify.asked(self.options.verify)
+        if level is not None and (findings := self.verify(level=level).findings):
+            raise _verify.FindingsError(findings, self.report())
+
     def stop(self) -> None:
         """Ends the server and waits for that. A second call does nothing."""
         self._connections.close()
@@ -79,7 +96,8 @@ class Server(Running):
 
     def report(self) -> str:
         """What the server knows, for a test that has failed: its clock and seed, the clients that wait, the faults that
-        have acted, the last commands and the last lines of its log."""
+        have acted, what it finds in the history of locks, that history, the last commands and the last lines of its
+        log."""
         connections = Connections(self._process.access)
         try:
             return _report.text(self._process, lambda *arguments: connections.ask(arguments, REPORT_TIMEOUT))
@@ -95,9 +113,13 @@ class Server(Running):
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        if isinstance(error, Exception) and hasattr(error, "add_note"):
-            error.add_note(self.report())
-        self.stop()
+        try:
+            if error is None:
+                self.check()
+            elif isinstance(error, Exception) and hasattr(error, "add_note"):
+                error.add_note(self.report())
+        finally:
+            self.stop()
 
     def __repr__(self) -> str:
         return f"<lockwheel.Server {self.url}>"

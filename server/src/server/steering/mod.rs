@@ -1,13 +1,17 @@
-//! What a test steers beside the clock and the locks: states that it waits for, and faults.
+//! What a test steers beside the clock and the locks: states that it waits for, faults, the history of locks.
 
 mod action;
 mod faults;
+mod history;
 mod reply;
 mod report;
 mod until;
+mod verify;
 mod words;
 
 pub use action::{Action, Clients, Match};
 pub use faults::{Direction, Faults, GrantNumbers, Rule};
+pub use history::{Entries, Entry, Filter, History};
 pub use reply::{Refused, Reply};
 pub use until::{NotInTime, Until};
+pub use verify::{Finding, Level, Verdict};

@@ -111,6 +111,11 @@ impl Reply {
     pub(super) fn items(&self) -> &[Reply] {
         if let Reply::Array(items) = self { items } else { &[] }
     }
+
+    /// Whether it says yes.
+    pub(super) fn is_true(&self) -> bool {
+        matches!(self, Reply::Boolean(true) | Reply::Integer(1))
+    }
 }
 
 fn values(elements: &Elements<'_>) -> Vec<Reply> {

@@ -1,10 +1,15 @@
 //! What a server knows of a test that has failed; and the ways from a handle to what it steers.
 
 use super::faults::Faults;
+use super::history::{Filter, History};
 use super::reply::{Refused, Reply};
 use super::until::Until;
+use super::verify::Level;
 use super::words::Words;
 use crate::server::handle::Handle;
+
+/// How many entries of the history a report shows, the last ones.
+const ENTRIES_SHOWN: i64 = 100;
 
 impl Handle {
     /// Runs any command, as a client of its own that faults spare. What may wait for ever blocks this thread as long.
@@ -48,10 +53,21 @@ impl Handle {
         Faults(self.clone())
     }
 
-    /// What the server knows, for a test that has failed: its clock, and the faults that have acted.
+    /// Tells what happened to locks.
+    pub fn history(&self) -> History {
+        History(self.clone())
+    }
+
+    /// What the server knows, for a test that has failed: its clock, the faults that have acted, what it finds in the
+    /// history of locks, and the end of that history.
     pub fn report(&self) -> String {
         let mut report = String::new();
-        for (title, lines) in [("clock", self.clock_lines()), ("faults that acted", self.fault_lines())] {
+        for (title, lines) in [
+            ("clock", self.clock_lines()),
+            ("faults that acted", self.fault_lines()),
+            ("findings", self.finding_lines()),
+            ("history", self.history_lines()),
+        ] {
             report += &format!("{title}:\n");
             for line in lines.unwrap_or_else(|refused| vec![refused.to_string()]) {
                 report += &format!("    {line}\n");
@@ -61,7 +77,7 @@ impl Handle {
     }
 
     fn clock_lines(&self) -> Result<Vec<String>, Refused> {
-        Ok(vec![fields(&self.command(&["CLOCK.INFO"])?)])
+        Ok(vec![fields(&self.command(&["CLOCK.INFO"])?, &[])])
     }
 
     fn fault_lines(&self) -> Result<Vec<String>, Refused> {
@@ -71,14 +87,37 @@ impl Handle {
         };
         Ok(rules.map(line).collect())
     }
+
+    fn finding_lines(&self) -> Result<Vec<String>, Refused> {
+        let verdict = self.verify(Level::Suspect, None)?;
+        let none = verdict.findings.is_empty().then_some(verdict.verdict);
+        Ok(verdict.findings.iter().map(ToString::to_string).chain(none).collect())
+    }
+
+    fn history_lines(&self) -> Result<Vec<String>, Refused> {
+        let last = self.history().entries(&Filter::all().count(0))?.last;
+        let earlier = (last - ENTRIES_SHOWN).max(0);
+        let told = self.ask(&Words::of(&["LOCK.HISTORY", "SINCE"]).number(earlier))?;
+        let begin = (earlier > 0).then(|| format!("({earlier} earlier entries)"));
+        Ok(begin.into_iter().chain(told.field("entries").items().iter().map(entry_line)).collect())
+    }
 }
 
-/// What a map has, but for what is empty.
-fn fields(reply: &Reply) -> String {
+/// An entry with all that is known of it.
+fn entry_line(entry: &Reply) -> String {
+    let part = |name: &str| shown(entry.field(name));
+    let rest = fields(entry, &["seq", "wall", "monotonic", "event", "key"]);
+    let begin = format!("{} {} ms {}", part("seq"), part("monotonic"), part("event"));
+    [begin, part("key"), rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// What a map has, but for these names and what is empty.
+fn fields(reply: &Reply, without: &[&str]) -> String {
     let Reply::Map(pairs) = reply else { return String::new() };
     let words = pairs.iter().filter_map(|(name, value)| {
         let (name, value) = (name.text(), shown(value));
-        (!value.is_empty()).then(|| format!("{name}={value}"))
+        let is_nothing = value.is_empty() || (name == "waited" && value == "0");
+        (!is_nothing && !without.contains(&name.as_str())).then(|| format!("{name}={value}"))
     });
     words.collect::<Vec<_>>().join(" ")
 }

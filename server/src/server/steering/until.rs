@@ -1,5 +1,6 @@
 //! Waiting for states instead of sleeping.
 
+use super::history::Filter;
 use super::reply::Refused;
 use super::words::Words;
 use crate::server::handle::Handle;
@@ -126,6 +127,14 @@ impl Until {
     /// When the limit passes first.
     pub fn idle(&self, quiet: Duration, name: Option<&str>) -> Came {
         self.ask(option(Words::of(&["AWAIT.IDLE"]).milliseconds(quiet), "NAME", name)).map(drop)
+    }
+
+    /// The history has this event among these entries, so often as their count says. The number of its entry.
+    ///
+    /// # Errors
+    /// When the limit passes first.
+    pub fn event(&self, event: &str, filter: &Filter) -> Result<i64, NotInTime> {
+        self.ask(Words::of(&["AWAIT.EVENT", event]).then(&filter.0))
     }
 
     /// A rule has acted so often.

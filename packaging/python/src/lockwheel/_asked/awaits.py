@@ -52,6 +52,19 @@ def idle(quiet: Duration, name: Optional[str], limit: Optional[Duration]) -> Req
     return awaited("IDLE", milliseconds(quiet), *named({"NAME": name}), *within(limit))
 
 
+def event(
+    event: str,
+    key: Optional[str],
+    owner: Optional[str],
+    since: Optional[int],
+    count: Optional[int],
+    limit: Optional[Duration],
+) -> Request[Optional[int]]:
+    """AWAIT.EVENT."""
+    options = named({"KEY": key, "OWNER": owner, "SINCE": since, "COUNT": count})
+    return awaited("EVENT", event, *options, *within(limit))
+
+
 def fault(name: str, count: int, limit: Optional[Duration]) -> Request[Optional[int]]:
     """AWAIT.FAULT."""
     return awaited("FAULT", name, count, *within(limit))

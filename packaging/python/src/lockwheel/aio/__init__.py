@@ -1,5 +1,5 @@
-"""The server for asyncio. What its methods do is said in `lockwheel.Server`, `lockwheel.Clock`, `lockwheel.Await` and
-`lockwheel.Faults`.
+"""The server for asyncio. What its methods do is said in `lockwheel.Server`, `lockwheel.Clock`, `lockwheel.Await`,
+`lockwheel.Faults` and `lockwheel.History`.
 
     async with lockwheel.aio.Server() as server:
         client = redis.asyncio.Redis.from_url(server.url)
@@ -9,6 +9,7 @@
 from ._await import Await
 from ._clock import Clock
 from ._faults import Faults
+from ._history import History
 from ._server import Server
 
-__all__ = ["Await", "Clock", "Faults", "Server"]
+__all__ = ["Await", "Clock", "Faults", "History", "Server"]

@@ -65,6 +65,19 @@ class Await:
         """No client has sent a command for so long, in real time; with `name`, none with a name like this."""
         await self._until(awaits.idle(quiet, name, limit))
 
+    async def event(
+        self,
+        event: str,
+        *,
+        key: Optional[str] = None,
+        owner: Optional[str] = None,
+        since: Optional[int] = None,
+        count: Optional[int] = None,
+        limit: Optional[Duration] = None,
+    ) -> int:
+        """The history has this event, `count` times, after the entry `since`. Answers the number of its entry."""
+        return await self._until(awaits.event(event, key, owner, since, count, limit))
+
     async def fault(self, name: str, count: int = 1, *, limit: Optional[Duration] = None) -> None:
         """A rule has acted so often."""
         await self._until(awaits.fault(name, count, limit))

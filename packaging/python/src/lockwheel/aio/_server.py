@@ -7,14 +7,17 @@ from datetime import datetime
 from types import TracebackType
 from typing import Generator, Optional, Sequence, Type, Union
 
-from .._asked import Request, T
+from .._asked import Request, T, history
+from .._asked.history import Verdict
 from .._process import Process
 from .._resp import Argument, Reply
 from .._running import Running
 from .._server import Server as BlockingServer
+from .._verify import OFF
 from ._await import Await
 from ._clock import Clock
 from ._faults import Faults
+from ._history import History
 
 
 class Server(Running):
@@ -27,9 +30,10 @@ class Server(Running):
         seed: int = 0,
         args: Sequence[str] = (),
         binary: Optional[str] = None,
+        verify: str = OFF,
     ) -> None:
         def start() -> BlockingServer:
-            return BlockingServer(time=time, seed=seed, args=args, binary=binary)
+            return BlockingServer(time=time, seed=seed, args=args, binary=binary, verify=verify)
 
         self._start = start
         self._started: Optional[BlockingServer] = None
@@ -39,6 +43,8 @@ class Server(Running):
         """Waits for states instead of sleeping."""
         self.faults = Faults(self._ask, self._set_exempt, self._prepare)
         """Makes faults."""
+        self.history = History(self._ask)
+        """Tells what happened to locks."""
 
     @classmethod
     def of(cls, server: BlockingServer) -> Server:
@@ -70,6 +76,15 @@ class Server(Running):
     async def reset(self, *, keep_clients: bool = False) -> None:
         """Makes the server as it was at its start. Connections of clients are cut, unless they are to be kept."""
         await asyncio.to_thread(self.blocking.reset, keep_clients=keep_clients)
+
+    async def verify(self, *, key: Optional[str] = None, level: Optional[str] = None) -> Verdict:
+        """What the server finds wrong in the history of locks with names like `key`: from `violation`, `suspect` or
+        `lint` on."""
+        return await self._ask(history.verify(key, level))
+
+    async def check(self) -> None:
+        """FindingsError: there are findings of the level that the server was started with (`verify`)."""
+        await asyncio.to_thread(self.blocking.check)
 
     async def stop(self) -> None:
         """Ends the server and waits for that. A second call does nothing."""

@@ -100,6 +100,16 @@ public final class Await {
         send("AWAIT.IDLE", Milliseconds.of(quiet), "NAME", name);
     }
 
+    /** The history has this event. The number of its entry. */
+    public long event(String event) {
+        return event(event, new Filters());
+    }
+
+    /** The history has this event among these entries, so often as their count says. The number of its entry. */
+    public long event(String event, Filters filters) {
+        return send(Words.of(List.of("AWAIT.EVENT", event), filters.words()));
+    }
+
     /** A rule has acted so often. */
     public void fault(String name, int count) {
         send("AWAIT.FAULT", name, count);

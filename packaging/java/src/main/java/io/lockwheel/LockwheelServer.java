@@ -27,6 +27,7 @@ public final class LockwheelServer implements AutoCloseable {
     private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
     private final Clock clock;
     private final Faults faults;
+    private final History history;
     private final int tlsPort;
 
     private LockwheelServer(ServerOptions options) {
@@ -38,6 +39,7 @@ public final class LockwheelServer implements AutoCloseable {
         steering = new Connection(address, password);
         clock = new Clock(steering);
         faults = new Faults(steering, commands, this::prepare);
+        history = new History(steering);
         tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
     }
 
@@ -116,6 +118,36 @@ public final class LockwheelServer implements AutoCloseable {
         return faults;
     }
 
+    /** Tells what happened to locks. */
+    public History history() {
+        return history;
+    }
+
+    /** What it finds wrong in the history, down to bad habits. */
+    public Verdict verify() {
+        return verify(Level.LINT);
+    }
+
+    /** What it finds wrong in the history, from this level on. */
+    public Verdict verify(Level level) {
+        return verify(level, "*");
+    }
+
+    /** What it finds wrong in the history of locks with names like this, from this level on. */
+    public Verdict verify(Level level, String key) {
+        return Verdict.of(Resp.fields(steering.send("LOCK.VERIFY", "KEY", key, "LEVEL", level.name())));
+    }
+
+    /** A {@link FindingsError} when there are findings of the level that it was started with. */
+    public void check() {
+        if (options.verify() != Level.OFF) {
+            List<Finding> findings = verify(options.verify()).findings();
+            if (!findings.isEmpty()) {
+                throw new FindingsError(findings, report());
+            }
+        }
+    }
+
     /**
      * Sends any command on the server's own connection; a {@link ReplyException} when the server refuses it.
      * Arguments are strings, numbers, booleans or {@code byte[]}. A reply is a String ({@code byte[]} where it is no
@@ -141,8 +173,8 @@ public final class LockwheelServer implements AutoCloseable {
     }
 
     /**
-     * What it knows, also after its end: clock and seed, who waits, the faults that have acted, the last
-     * commands, the last lines of its log.
+     * What it knows, also after its end: clock and seed, who waits, the faults that have acted, what it finds in the
+     * history of locks, that history, the last commands, the last lines of its log.
      */
     public String report() {
         String title = "lockwheel on " + host() + ":" + address.getPort() + ", seed " + options.seed();
@@ -178,10 +210,16 @@ public final class LockwheelServer implements AutoCloseable {
         process.stop();
     }
 
-    /** {@link #stop}. */
+    /** {@link #check} and {@link #stop}. */
     @Override
     public void close() {
-        stop();
+        try {
+            if (isRunning()) {
+                check();
+            }
+        } finally {
+            stop();
+        }
     }
 
     /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */

@@ -17,7 +17,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 final class Report {
     /** How the names of commands begin by which tests and fixtures steer the server. */
     private static final List<String> STEERING =
-            List.of("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "SLOWLOG", "CLIENT LIST", "AUTH ");
+            List.of("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE",
+                    "SLOWLOG", "CLIENT LIST", "AUTH ");
+    /** How many entries of the history it shows, the last ones. */
+    private static final int ENTRIES_SHOWN = 100;
+    /** What of an entry does not come with its name. */
+    private static final List<String> BEGIN = List.of("seq", "wall", "monotonic", "event", "key");
 
     private final Connection connection;
     private final StringBuilder text;
@@ -33,6 +38,8 @@ final class Report {
         report.part("clock", Report::clockLines);
         report.part("waiting", Report::waitingLines);
         report.part("faults that acted", Report::faultLines);
+        report.part("findings", Report::findingLines);
+        report.part("history", Report::historyLines);
         report.part("last commands", Report::commandLines);
         report.part("log", unused -> log);
         return report.text.toString();
@@ -82,6 +89,35 @@ final class Report {
                         .filter(rule -> rule.hits() > 0)
                         .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
                         .toList();
+    }
+
+    private static List<String> findingLines(Connection connection) {
+        Object reply = connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name());
+        Verdict verdict = Verdict.of(Resp.fields(reply));
+        List<Finding> findings = verdict.findings();
+        return findings.isEmpty()
+                ? List.of(verdict.verdict())
+                : findings.stream().map(Finding::toString).toList();
+    }
+
+    /** The last entries of the history, each with all that is known of it. */
+    private static List<String> historyLines(Connection connection) {
+        long last = (Long) Resp.fields(connection.send("LOCK.HISTORY", "COUNT", 0)).get("last");
+        long earlier = Math.max(0, last - ENTRIES_SHOWN);
+        List<?> entries = (List<?>) Resp.fields(connection.send("LOCK.HISTORY", "SINCE", earlier)).get("entries");
+        Stream<String> begin = earlier > 0 ? Stream.of("(" + earlier + " earlier entries)") : Stream.empty();
+        return Stream.concat(begin, entries.stream().map(Resp::fields).map(Report::entryLine)).toList();
+    }
+
+    private static String entryLine(Map<String, Object> entry) {
+        Object key = entry.get("key");
+        String begin = entry.get("seq") + " " + entry.get("monotonic") + " ms " + entry.get("event");
+        return entry.entrySet().stream()
+                .filter(field -> !BEGIN.contains(field.getKey()))
+                .filter(field -> field.getValue() != null && !field.getValue().equals(""))
+                .filter(field -> !field.getKey().equals("waited") || !field.getValue().equals(0L))
+                .map(field -> " " + field.getKey() + "=" + shown(field.getValue()))
+                .collect(Collectors.joining("", begin + (key == null ? "" : " " + shown(key)), ""));
     }
 
     /** The last commands, the newest last, each with who sent it. */

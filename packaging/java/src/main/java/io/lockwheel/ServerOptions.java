@@ -13,22 +13,24 @@ import java.util.Objects;
  * @param seed decides every random choice of the server
  * @param args more parameters, as on the server's command line
  * @param binary the program; if null, {@code LOCKWHEEL_BINARY}, this package or PATH says
+ * @param verify from which level on findings in the history fail a test
  */
-public record ServerOptions(String time, long seed, List<String> args, Path binary) {
+public record ServerOptions(String time, long seed, List<String> args, Path binary, Level verify) {
     /** Checks them and makes them unchangeable. */
     public ServerOptions {
         Objects.requireNonNull(time, "time");
+        Objects.requireNonNull(verify, "verify");
         args = List.copyOf(args);
     }
 
     /** Real time, seed 0, and no more parameters. */
     public ServerOptions() {
-        this("real", 0, List.of(), null);
+        this("real", 0, List.of(), null, Level.OFF);
     }
 
     /** These, with the clock {@code real}, {@code manual}, or at an instant as ISO 8601 has it. */
     public ServerOptions time(String time) {
-        return new ServerOptions(time, seed, args, binary);
+        return new ServerOptions(time, seed, args, binary, verify);
     }
 
     /** These, with the clock standing still at an instant. */
@@ -38,17 +40,22 @@ public record ServerOptions(String time, long seed, List<String> args, Path bina
 
     /** These, with another seed. */
     public ServerOptions seed(long seed) {
-        return new ServerOptions(time, seed, args, binary);
+        return new ServerOptions(time, seed, args, binary, verify);
     }
 
     /** These, with these parameters, as on the server's command line. */
     public ServerOptions args(String... args) {
-        return new ServerOptions(time, seed, List.of(args), binary);
+        return new ServerOptions(time, seed, List.of(args), binary, verify);
     }
 
     /** These, with this program. */
     public ServerOptions binary(Path binary) {
-        return new ServerOptions(time, seed, args, binary);
+        return new ServerOptions(time, seed, args, binary, verify);
+    }
+
+    /** These, with a test, or {@link LockwheelServer#check}, failing by findings from this level on. */
+    public ServerOptions verify(Level verify) {
+        return new ServerOptions(time, seed, args, binary, verify);
     }
 
     /** The value of a parameter among {@code args}, the last one; null if it is not there. */

@@ -82,7 +82,8 @@ final class ServerProcess {
         List<String> command = new ArrayList<>(List.of(program.toString()));
         command.addAll(List.of("--port", "0", "--bind", HOST, "--exit-with-parent"));
         command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
-        // What a report shows as the last commands.
+        // What a report shows as the history of locks and as the last commands.
+        command.addAll(List.of("--lock-history", "yes"));
         command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
         if (ports != null) {
             // Where there is TLS, 0 is no port unless a file waits for its number. The one without TLS is for steering.

@@ -127,7 +127,7 @@ class SteeringTest {
                 "seed 42\nclock:\n {4}mode=manual wall=1893456000000 \\(2030-01-01T00:00:00Z\\) monotonic=\\d+",
                 " next=- timers=0\nwaiting:\n",
                 "waiting:\n {4}id=\\d+ name= addr=127.0.0.1:" + client.getLocalPort() + " cmd=blpop\n",
-                "cmd=blpop\nfaults that acted:\nlast commands:\n",
+                "cmd=blpop\nfaults that acted:\nfindings:\n",
                 "127.0.0.1:\\d+: SET order:42 paid\nlog:\n.*Ready to accept connections",
             }) {
                 assertTrue(Pattern.compile(wanted).matcher(told).find(), () -> wanted + " is not in\n" + told);

@@ -3,13 +3,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lockwheel.Level;
 import io.lockwheel.LockwheelServer;
 import io.lockwheel.junit.Lockwheel;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-@Lockwheel(seed = 42, args = {"--requirepass", "s p:@"})
+@Lockwheel(seed = 42, args = {"--requirepass", "s p:@"}, verify = Level.VIOLATION)
 class OrderTest {
     private LockwheelServer server;
     private RedisClient client;
@@ -43,5 +44,13 @@ class OrderTest {
         server.await().blocked(1);
         server.command("SET", "order:42", "paid");
         assertEquals("cancelled", server.command("GET", "order:42"));
+    }
+
+    /** On purpose too: what is wrong in the history fails it. */
+    @Test
+    void overlaps() {
+        connection();
+        server.history().enter("order:42", "first");
+        server.history().enter("order:42", "second");
     }
 }

@@ -1,5 +1,6 @@
 package io.lockwheel.junit;
 
+import io.lockwheel.Level;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -34,4 +35,7 @@ public @interface Lockwheel {
 
     /** More parameters, as on the server's command line. */
     String[] args() default {};
+
+    /** From which level on findings in the history fail a test: {@code Level.VIOLATION}, {@code Level.SUSPECT}. */
+    Level verify() default Level.OFF;
 }

@@ -1,6 +1,7 @@
 package io.lockwheel.junit;
 
 import io.lockwheel.AwaitException;
+import io.lockwheel.FindingsError;
 import io.lockwheel.LockwheelServer;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Field;
@@ -11,6 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -28,6 +30,7 @@ final class LockwheelExtension
         implements BeforeAllCallback,
                 BeforeEachCallback,
                 AfterEachCallback,
+                AfterTestExecutionCallback,
                 ParameterResolver,
                 TestExecutionExceptionHandler,
                 LifecycleMethodExecutionExceptionHandler {
@@ -53,6 +56,14 @@ final class LockwheelExtension
         }
         for (Object instance : context.getRequiredTestInstances().getAllInstances()) {
             inject(instance.getClass(), instance, server);
+        }
+    }
+
+    /** A test that has passed fails by what its server finds in the history, where it is to. */
+    @Override
+    public void afterTestExecution(ExtensionContext context) {
+        if (context.getExecutionException().isEmpty()) {
+            server(context).check();
         }
     }
 
@@ -98,6 +109,7 @@ final class LockwheelExtension
     /** The failure, with the report of this moment: what runs after the test may end the clients that wait. */
     private static Throwable reported(ExtensionContext context, Throwable failure) {
         boolean isTold = failure instanceof AwaitException
+                || failure instanceof FindingsError
                 || Arrays.stream(failure.getSuppressed()).anyMatch(ServerReport.class::isInstance);
         if (!isTold) {
             String report = server(context).report();

@@ -18,6 +18,7 @@ public final class SharedServers {
     }
 
     static ServerOptions options(Lockwheel annotation) {
-        return new ServerOptions().time(annotation.time()).seed(annotation.seed()).args(annotation.args());
+        ServerOptions options = new ServerOptions().time(annotation.time()).seed(annotation.seed());
+        return options.args(annotation.args()).verify(annotation.verify());
     }
 }

@@ -1,0 +1,149 @@
+package io.lockwheel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What happened to locks, and what is wrong in it. */
+class HistoryTest {
+    private static final Instant START = Instant.parse("2030-01-01T00:00:00Z");
+    private static final Duration LEASE = Duration.ofSeconds(8);
+
+    private final LockwheelServer server = LockwheelServer.start(new ServerOptions().time(START));
+
+    @AfterEach
+    void stop() {
+        server.stop();
+    }
+
+    private void heldAndExpired() {
+        server.command("LOCK.ACQUIRE", "order:42", "first", "PX", 8000);
+        server.clock().advance(LEASE);
+        server.command("LOCK.ACQUIRE", "order:42", "second", "PX", 8000);
+    }
+
+    private List<String> events(Filters filters) {
+        return server.history().entries(filters).entries().stream()
+                .filter(entry -> entry.key() != null)
+                .map(entry -> entry.event() + " " + entry.owner())
+                .toList();
+    }
+
+    /** Two are in a section that a lock protects. */
+    private static void overlap(LockwheelServer server) {
+        server.history().enter("order:42", "first");
+        server.history().enter("order:42", "second");
+    }
+
+    @Test
+    void itTellsWhoTookALockAndHowItEnded() {
+        heldAndExpired();
+        assertEquals(List.of("acquired first", "lost first", "acquired second"), events(new Filters()));
+        Entries told = server.history().entries(new Filters().key("order:*").owner("first"));
+        Entry acquired = told.entries().get(0);
+        Entry lost = told.entries().get(1);
+        assertEquals(List.of("native", "exclusive"), List.of(acquired.kind(), acquired.mode()));
+        assertEquals(LEASE, acquired.ttl());
+        assertEquals(START, acquired.wall());
+        assertEquals("expired", lost.cause());
+        assertEquals(acquired.grant(), lost.grant());
+        assertEquals(LEASE, lost.monotonic().minus(acquired.monotonic()));
+        assertEquals(1, told.first());
+        assertFalse(told.truncated());
+        assertEquals(List.of("acquired second"), events(new Filters().since(lost.seq())));
+        assertEquals(1, server.history().entries(new Filters().count(1)).entries().size());
+    }
+
+    @Test
+    void itIsThereAsJsonAndAsEdn() {
+        heldAndExpired();
+        String json = server.history().json(new Filters().owner("second"));
+        assertTrue(json.contains("\"acquired\"") && !json.contains("\"lost\""), json);
+        String edn = server.history().edn(new Filters());
+        assertTrue(edn.contains(":process") && edn.contains(":ok"), edn);
+    }
+
+    @Test
+    void aTestWritesIntoIt() {
+        server.history().mark("the second begins");
+        server.history().enter("room", "a");
+        server.history().enter("room", "b", 7);
+        assertTrue(server.history().leave("room", "a"));
+        assertFalse(server.history().leave("room", "a"));
+        List<Entry> entries = server.history().entries().entries();
+        assertTrue(entries.stream().anyMatch(entry -> "the second begins".equals(entry.text())), entries::toString);
+        server.history().observe("my:*");
+        server.command("SET", "my:lock", "me");
+        server.history().unobserve("my:*");
+        server.command("SET", "my:other", "me");
+        assertEquals(List.of("acquired me"), events(new Filters().key("my:*")));
+    }
+
+    @Test
+    void otherStatesAreAwaited() {
+        heldAndExpired();
+        Await await = server.await();
+        long lost = await.event("lost", new Filters().key("order:*").owner("first"));
+        assertTrue(await.event("acquired", new Filters().count(2)) > lost);
+        await.calls("LOCK.ACQUIRE", 2);
+        await.clients(1);
+        await.exact().clients(0, "nobody");
+        await.exact().blocked(0);
+        await.atMost().waiters("k", 3);
+        await.exact().subscribers("news", 0);
+        await.idle(Duration.ofMillis(10), "nobody");
+        Await brief = await.limit(Duration.ofMillis(10));
+        assertThrows(AwaitException.class, () -> brief.event("lost", new Filters().since(lost)));
+    }
+
+    @Test
+    void twoInASectionAreFound() {
+        assertEquals("ok", server.verify().verdict());
+        overlap(server);
+        Verdict verdict = server.verify(Level.VIOLATION, "order:*");
+        assertEquals("violated", verdict.verdict());
+        Finding found = verdict.findings().get(0);
+        assertEquals(Level.VIOLATION, found.level());
+        assertEquals(List.of("mutual-exclusion", "order:42"), List.of(found.invariant(), found.key()));
+        assertEquals(Set.of("first", "second"), Set.copyOf(found.owners()));
+        assertEquals(found.seqs().size(), found.evidence().size());
+        assertEquals(List.of(), server.verify(Level.LINT, "other").findings());
+        server.check();
+    }
+
+    @Test
+    void aServerThatVerifiesTellsAtItsEnd() {
+        FindingsError error = assertThrows(FindingsError.class, () -> {
+            try (LockwheelServer verified = LockwheelServer.start(new ServerOptions().verify(Level.VIOLATION))) {
+                verified.check();
+                overlap(verified);
+            }
+        });
+        assertEquals(1, error.findings().size());
+        String told = error.getMessage();
+        assertTrue(told.startsWith("violation mutual-exclusion of order:42: ") && told.contains("\nhistory:\n"), told);
+    }
+
+    @Test
+    void aReportHasHistoryAndFindings() {
+        heldAndExpired();
+        overlap(server);
+        String report = server.report();
+        assertTrue(report.contains("\nfindings:\n    violation mutual-exclusion of order:42: "), report);
+        assertTrue(report.contains(" 8000 ms lost order:42 ") && report.contains("owner=first"), report);
+        for (int line = 0; line < 200; line++) {
+            server.history().mark("line " + line);
+        }
+        String many = server.report();
+        assertTrue(many.contains(" earlier entries)\n") && many.contains("line 199"), many);
+        assertFalse(many.contains("line 50"), many);
+    }
+}

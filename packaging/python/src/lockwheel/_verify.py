@@ -1,0 +1,32 @@
+"""What a fixture makes of findings in the history."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence
+
+from ._asked.history import Finding, lines
+from ._errors import LockwheelError
+
+OFF = "off"
+LEVELS = (OFF, "violation", "suspect")
+"""From which level on findings fail a test."""
+
+
+class FindingsError(LockwheelError, AssertionError):
+    """The history has findings of the level that the server was started with; the text has them and the report."""
+
+    def __init__(self, findings: Sequence[Finding], report: str) -> None:
+        super().__init__("\n".join([*lines(findings), report]))
+        self.findings = tuple(findings)
+
+
+def checked(level: str) -> str:
+    """A level; ValueError for what is none."""
+    if level not in LEVELS:
+        raise ValueError(f"verify={level!r}: it is one of {', '.join(LEVELS)}")
+    return level
+
+
+def asked(level: str) -> Optional[str]:
+    """The level to ask for; None: nothing is asked."""
+    return None if level == OFF else level
