@@ -39,7 +39,7 @@ pub(crate) fn contend(version: Version, wanted: impl Fn(&Object) -> bool) {
     let started = Instant::now();
     let referees =
         play(&redisson, &objects, &server, server.port(), STALLED).unwrap_or_else(|why| panic!("{why}"));
-    println!("Redisson {version}: all in {:?}", started.elapsed());
+    eprintln!("Redisson {version}: all in {:?}", started.elapsed());
     for object in objects {
         judge(version, object, &referees[object.name].summary());
     }
@@ -136,7 +136,7 @@ fn watched(
 #[track_caller]
 fn judge(version: Version, object: &Object, summary: &Summary) {
     let what = format!("Redisson {version}, {}", object.name);
-    println!(
+    eprintln!(
         "{what}: {} native, {} Redisson, {} changes of side, longest wait {:?}",
         summary.native, summary.redisson, summary.changes, summary.longest
     );

@@ -194,7 +194,7 @@ impl Native<'_> {
         let round = turn / 2 + self.member as u64;
         let way = match (turn % 2, round % 2) {
             (0, _) => {
-                if round % 4 == 0 {
+                if round.is_multiple_of(4) {
                     assert_eq!(self.connection.cmd(&["LATCH.SET", self.key, "2"]), Reply::Int(1));
                 }
                 Way::Done

@@ -253,7 +253,8 @@ impl State {
         let broken = match (rule, way) {
             (Rule::Within(most), _) => inside.len() >= most,
             (Rule::ReadWrite, _) => {
-                !inside.is_empty() && !(reads(way) && inside.iter().all(|(_, way)| reads(*way)))
+                let only_readers = reads(way) && inside.iter().all(|(_, way)| reads(*way));
+                !inside.is_empty() && !only_readers
             }
             (Rule::Fenced, Way::Token(token)) => !inside.is_empty() || token <= self.last_token,
             (Rule::Latch(count), Way::Awaited) => {

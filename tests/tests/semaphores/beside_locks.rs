@@ -22,7 +22,8 @@ fn lock_info_shows_who_waits_for_what_is_no_lock() {
             let text = reply.to_string().replace("\": ", "\", ").replace('{', "[");
             text.contains(r#""mode", "none", "layout", "none""#)
                 && text.contains(r#""holders", []"#)
-                && text.contains(&format!(r#""waiters", [["owner", {owner}, "mode", (nil), "kind", "native","#))
+                && text
+                    .contains(&format!(r#""waiters", [["owner", {owner}, "mode", (nil), "kind", "native","#))
         });
     }
 }
