@@ -32,6 +32,7 @@ fn sections() -> u64 {
 
 /// Runs the objects that `wanted` chooses with a version of Redisson.
 #[track_caller]
+#[expect(clippy::print_stderr, reason = "the figures of a run")]
 pub(crate) fn contend(version: Version, wanted: impl Fn(&Object) -> bool) {
     let Some(redisson) = prepared(version) else { return };
     let server = ours::server();
@@ -134,6 +135,7 @@ fn watched(
 
 /// Both sides have done all theirs, in turns, and nobody was where it must not be.
 #[track_caller]
+#[expect(clippy::print_stderr, reason = "the figures of a run")]
 fn judge(version: Version, object: &Object, summary: &Summary) {
     let what = format!("Redisson {version}, {}", object.name);
     eprintln!(

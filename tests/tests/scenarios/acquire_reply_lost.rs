@@ -60,7 +60,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     takes_without_knowing(&mut stage, &client.thread("worker"));
     stage.says(&format!("LOCK.ACQUIRE {LOCK} bob"), "(nil)");
     stage.is_found(&[]);
-    stage.has_happened(&["fault", "acquired", "refused"]);
+    stage.has_happened(&["acquired", "fault", "refused"]);
 }
 
 /// Who is told nothing unlocks what it may hold.

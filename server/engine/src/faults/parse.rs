@@ -23,6 +23,7 @@ pub(super) fn rule(
     while !parser.takes("do") {
         parser.option(&mut options)?;
     }
+    let action_at = parser.at;
     let action = parser.action()?;
     if parser.at != words.len() {
         return Err(errors::SYNTAX);
@@ -31,7 +32,7 @@ pub(super) fn rule(
     if result.is_some() && !matches!(action, Action::OnReply(_)) {
         return Err(RESULT_OF_REQUEST);
     }
-    Ok(Parsed { conditions, result, skip: skip.unwrap_or(0), times, chance, action })
+    Ok(Parsed { conditions, result, skip: skip.unwrap_or(0), times, chance, action, action_at })
 }
 
 /// Reads `id`, `NAME pattern`, `LIB pattern`, `ADDR address` or `ALL` from argument `at` on; the group, and the

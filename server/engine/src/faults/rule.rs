@@ -22,6 +22,8 @@ pub(super) struct Parsed {
     /// The chance with which it acts, from 0 to 1.
     pub(super) chance: Option<f64>,
     pub(super) action: Action,
+    /// Which of the words its action begins with.
+    pub(super) action_at: usize,
 }
 
 /// How often a rule has matched, and what came of it.
@@ -46,6 +48,8 @@ pub(crate) struct Rule {
     pub(crate) name: Box<[u8]>,
     /// Its words, as they were given, behind the name.
     pub(crate) text: Box<[u8]>,
+    /// Where in these its action begins.
+    action_at: usize,
     /// What came of it so far.
     pub(crate) counts: Counts,
     pub(super) conditions: Conditions,
@@ -57,16 +61,35 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    pub(super) fn new(id: RuleId, name: &[u8], text: Box<[u8]>, parsed: Parsed, seed: u64) -> Self {
-        let Parsed { conditions, result, skip, times, chance, action } = parsed;
+    pub(super) fn new(id: RuleId, name: &[u8], words: &[&[u8]], parsed: Parsed, seed: u64) -> Self {
+        let Parsed { conditions, result, skip, times, chance, action, action_at } = parsed;
+        let text = words.join(&b' ').into_boxed_slice();
+        let action_at = words[..action_at].iter().map(|word| word.len() + 1).sum();
         let draws = chance.map(|chance| Draws::new(chance, seed, name));
         let counts = Counts::default();
-        Rule { id, name: name.into(), text, counts, conditions, result, action, skip, times, draws }
+        Rule {
+            id,
+            name: name.into(),
+            text,
+            action_at,
+            counts,
+            conditions,
+            result,
+            action,
+            skip,
+            times,
+            draws,
+        }
     }
 
     /// How often it can still act; `None` when there is no end to it.
     pub(crate) fn left(&self) -> Option<u64> {
         self.times.map(|times| times - self.counts.taken)
+    }
+
+    /// What it does, as it was given.
+    pub(crate) fn action_text(&self) -> &[u8] {
+        self.text.get(self.action_at..).unwrap_or_default()
     }
 
     /// The clients that it names.

@@ -82,8 +82,7 @@ impl Rules {
             return Err(TOO_MANY);
         }
         self.last_id += 1;
-        let text = words.all().join(&b' ').into_boxed_slice();
-        let rule = Rule::new(RuleId(self.last_id), name, text, parsed, self.seed);
+        let rule = Rule::new(RuleId(self.last_id), name, words.all(), parsed, self.seed);
         self.memory += rule.memory();
         self.rules.push(rule);
         Ok(())

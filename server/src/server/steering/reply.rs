@@ -38,7 +38,7 @@ impl fmt::Display for Refused {
 impl Error for Refused {}
 
 impl Reply {
-    /// The one reply in these bytes.
+    /// The one reply in these bytes. Pushes may come with it.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Refused> {
         let mut replies = Replies::new();
         let parsed = ReplyParser::new().parse(bytes, &ReplyLimits::default(), &mut replies);
@@ -48,7 +48,9 @@ impl Reply {
         if replies.is_empty() {
             return Err(Refused("no whole reply".to_owned()));
         }
-        match Reply::of(&replies.value(0, bytes)) {
+        let is_reply = |at: &usize| !matches!(replies.value(*at, bytes), Value::Push(_));
+        let at = (0..replies.len()).find(is_reply).unwrap_or(0);
+        match Reply::of(&replies.value(at, bytes)) {
             Reply::Error(refused) => Err(refused),
             reply => Ok(reply),
         }

@@ -1,11 +1,47 @@
 //! A fault has acted.
 
 use super::super::engine::Engine;
+use super::subject::keys_of;
+use crate::clients::Slot;
 use crate::faults::RuleId;
+use crate::locks::{self, Happening, HistoryEvent};
+use crate::spec::{Args, CommandId};
+
+/// What a rule has acted on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ActedOn<'a> {
+    /// A request, or its reply.
+    Request(Slot, CommandId, Args<'a>),
+    /// A command of the transaction that runs.
+    Queued(Slot, CommandId, Args<'a>),
+    /// A message of the request that runs.
+    Message,
+}
 
 impl Engine {
-    /// A rule has acted on what this client has sent, or on a message to clients. All acts pass here.
-    pub(super) fn rule_acted(&mut self, rule: RuleId, _client: Option<u64>) {
+    /// A rule has acted. All acts pass here.
+    pub(super) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
         self.faults.rules.count_hit(rule);
+        if self.config.lock_history {
+            self.note_fault(rule, on);
+        }
+    }
+
+    /// Writes what a rule has done into the history of locks, with the first key of the command.
+    #[cold]
+    fn note_fault(&mut self, rule: RuleId, on: ActedOn<'_>) {
+        if let ActedOn::Request(slot, command, args) = on {
+            self.note_request(slot, command, args, 0);
+        }
+        let (mut client, mut db, mut key) = (None, 0, &b""[..]);
+        if let ActedOn::Request(slot, command, args) | ActedOn::Queued(slot, command, args) = on {
+            let session = self.sessions.get(slot);
+            (client, db) = (Some(session.id), session.db);
+            key = keys_of(self.commands.get(command), args).first().copied().unwrap_or_default();
+        }
+        let Some(rule) = self.faults.rules.get(rule) else { return };
+        let text = rule.action_text();
+        let what = Happening { client, db, text, ..Happening::new(HistoryEvent::Fault, key, b"") };
+        locks::happened(&mut self.keyspace, self.time.now, what);
     }
 }

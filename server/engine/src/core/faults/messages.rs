@@ -1,6 +1,7 @@
 //! Messages that a rule loses, and the requests that have caused them.
 
 use super::super::engine::Engine;
+use super::acted::ActedOn;
 use super::causes::Cause;
 use super::subject::{client_of, subject_of, subject_of_cause};
 use crate::clients::{Request, Slot};
@@ -74,7 +75,7 @@ impl Engine {
         self.faults.causes = causes;
         if let Some(rule) = rule {
             // The flags stay until the request has ended: more of its messages may come.
-            self.rule_acted(rule, None);
+            self.rule_acted(rule, ActedOn::Message);
         }
         rule
     }

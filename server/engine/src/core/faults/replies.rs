@@ -3,6 +3,7 @@
 use super::super::engine::{Engine, Retry};
 use super::super::parked::Blocked;
 use super::super::progress::Progress;
+use super::acted::ActedOn;
 use super::held::{Held, HeldPart};
 use crate::clients::{Closing, OpenReply, Request, Slot};
 use crate::faults::{ReplyAction, ReplyKind, ReplyRule, Substitute};
@@ -72,11 +73,12 @@ impl Engine {
     ) {
         let taken = self.faults.rules.judge_reply(rules, ReplyKind::of(open.bytes()));
         self.faults.note_rules();
+        let Some((rule, action)) = taken else {
+            return self.sessions.get_mut(slot).delivery.end(open, false);
+        };
+        self.rule_acted(rule, ActedOn::Request(slot, command, Args::new(&request.argv())));
         let session = self.sessions.get_mut(slot);
-        let Some((rule, action)) = taken else { return session.delivery.end(open, false) };
-        let (id, protocol) = (session.id, session.protocol);
-        self.rule_acted(rule, Some(id));
-        let session = self.sessions.get_mut(slot);
+        let protocol = session.protocol;
         match action {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);

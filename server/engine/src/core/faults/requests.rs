@@ -5,6 +5,7 @@ use super::super::dispatch::Client;
 use super::super::engine::Engine;
 use super::super::permit::decide;
 use super::super::progress::Progress;
+use super::acted::ActedOn;
 use super::held::{Held, HeldPart};
 use super::subject::subject_of;
 use crate::clients::{Closing, Request, Slot};
@@ -70,8 +71,7 @@ impl Engine {
                 false => self.execute_for_reply(slot, command.id, args, verdict.on_reply),
             };
         };
-        let id = self.sessions.get(slot).id;
-        self.rule_acted(rule, Some(id));
+        self.rule_acted(rule, ActedOn::Request(slot, command.id, args));
         match action {
             RequestAction::Drop { cut_after_ms } => {
                 self.lose_connection(slot, cut_after_ms);
@@ -194,7 +194,7 @@ impl Engine {
         let subject = subject_of(session, &self.scripts, &command, args)?;
         let (rule, text) = self.faults.rules.judge_queued(&subject)?;
         self.faults.note_rules();
-        self.rule_acted(rule, Some(id));
+        self.rule_acted(rule, ActedOn::Queued(slot, command.id, args));
         self.observers.stats.rejected(Some(command.id), &text);
         Some(text)
     }

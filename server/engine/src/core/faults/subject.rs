@@ -43,7 +43,7 @@ pub(super) fn subject_of_cause<'a>(
     Subject { command: &command.name, args, keys, channels, script, client }
 }
 
-fn keys_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]> {
+pub(super) fn keys_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]> {
     command.key_positions(args).into_iter().filter_map(|position| args.get(position)).collect()
 }
 
