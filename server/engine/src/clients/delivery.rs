@@ -71,13 +71,20 @@ impl OpenReply {
     /// Lets the reply be written.
     #[inline(always)]
     pub(crate) fn write<T>(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply) -> T) -> T {
+        let mut writer = self.writer(protocol);
+        let written = write(&mut writer);
+        writer.mute(false);
+        written
+    }
+
+    /// What writes the reply. It must not stay mute.
+    #[inline(always)]
+    pub(crate) fn writer(&mut self, protocol: Protocol) -> Writer<'_> {
         let mut writer = Writer::new(&mut self.buffer, protocol);
         if self.verdict == Verdict::Drop {
             writer.mute(true);
         }
-        let written = write(&mut writer);
-        writer.mute(false);
-        written
+        writer
     }
 
     /// What has been written so far.

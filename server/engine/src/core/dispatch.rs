@@ -59,18 +59,25 @@ impl Engine {
         if self.faults.sees_requests {
             return self.execute_seen(slot, argv);
         }
-        self.run_request(slot, argv)
+        let answered = self.answer_request(slot, argv);
+        self.end_request(slot, answered)
     }
 
     /// Runs one request as it is, whatever rules say.
-    #[inline(never)]
     pub(super) fn execute_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        self.run_request(slot, argv)
+        let answered = self.answer_seen(slot, argv);
+        self.end_request(slot, answered)
+    }
+
+    /// The reply of a request, as rules have let it through: apart from that of most requests, which is inlined.
+    #[inline(never)]
+    pub(super) fn answer_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
+        self.answer_request(slot, argv)
     }
 
     #[inline(always)]
-    fn run_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        let Some((open, progress)) = self.answer_request(slot, argv) else { return Progress::Stop };
+    fn end_request(&mut self, slot: Slot, answered: Option<(OpenReply, Progress)>) -> Progress {
+        let Some((open, progress)) = answered else { return Progress::Stop };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
@@ -82,7 +89,7 @@ impl Engine {
 
     /// Runs one request and gives its reply, which is still to be ended; `None` when the session is being closed.
     #[inline(always)]
-    pub(super) fn answer_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
+    fn answer_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
@@ -92,7 +99,10 @@ impl Engine {
         self.time.note_request(session.id);
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
-        let progress = open.write(protocol, |reply| self.dispatch(slot, args, reply));
+        // Not by a closure, which would not be inlined.
+        let mut writer = open.writer(protocol);
+        let progress = self.dispatch(slot, args, &mut writer);
+        writer.mute(false);
         if self.config.lock_history && progress != Progress::Blocked {
             self.note_answer(slot, args, open.bytes());
         }
@@ -115,6 +125,7 @@ impl Engine {
         }
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
         let caller = Client { engine: self, session: self.sessions.get(slot) };
         let (command, flags) = match decide(&caller, &self.commands, args) {
@@ -124,6 +135,9 @@ impl Engine {
                 return Progress::Continue;
             }
         };
+        if self.config.lock_history {
+            self.note_request_unless_queued(slot, (command, flags), args);
+        }
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi
             && !flags.contains(Flags::UNQUEUED)
@@ -134,10 +148,6 @@ impl Engine {
             return Progress::Continue;
         }
         session.last_command = Some(command);
-        if self.config.lock_history {
-            self.note_request(slot, command, args, 0);
-        }
-        let session = self.sessions.get_mut(slot);
         self.keyspace.ignore_accesses(session.no_touch);
         let call = Call::by(session);
         match self.run(call, command, args, reply) {

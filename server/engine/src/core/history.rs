@@ -6,7 +6,7 @@ use super::parked::Blocked;
 use crate::clients::Slot;
 use crate::keyspace::Actor;
 use crate::locks::{self, Answer, Happening, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings};
-use crate::spec::{Args, CommandId};
+use crate::spec::{Args, CommandId, Flags};
 use crate::time::Now;
 
 /// The classes of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
@@ -35,6 +35,19 @@ impl Engine {
         let client_name = &*session.name;
         let request = HistoryRequest { client: session.id, client_name, by, by_text, waited_ms };
         locks::request_begins(&mut self.keyspace, request);
+    }
+
+    /// The same of a request that MULTI may only queue.
+    #[cold]
+    pub(super) fn note_request_unless_queued(
+        &mut self,
+        slot: Slot,
+        (command, flags): (CommandId, Flags),
+        args: Args<'_>,
+    ) {
+        if self.sessions.get(slot).multi.is_none() || flags.contains(Flags::UNQUEUED) {
+            self.note_request(slot, command, args, 0);
+        }
     }
 
     /// A request that has waited is about to be tried again.

@@ -19,7 +19,7 @@ impl Engine {
         args: Args<'_>,
         on_reply: Vec<ReplyRule>,
     ) -> Progress {
-        let Some((open, progress)) = self.answer_request(slot, args.all()) else { return Progress::Stop };
+        let Some((open, progress)) = self.answer_seen(slot, args.all()) else { return Progress::Stop };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
