@@ -110,6 +110,8 @@ fn a_lease_that_comes_later_and_what_is_observed() {
     server.send(one, "HSET mine:2 worker 1");
     server.send(one, "SET mine:1 you");
     server.send(one, "HDEL mine:2 worker");
+    server.send(one, "SET mine:4 us NX PX 1000");
+    server.send(one, "SET mine:5 us NX");
     assert_eq!(server.ask("LOCK.OBSERVE DEL mine:*"), ":1\r\n");
     assert_eq!(server.ask("LOCK.OBSERVE DEL mine:*"), ":0\r\n");
     server.send(one, "SET mine:3 me");
@@ -123,6 +125,8 @@ fn a_lease_that_comes_later_and_what_is_observed() {
             "lost mine:1 me null overwritten",
             "acquired mine:1 you null null",
             "released mine:2 worker null released",
+            "acquired mine:4 us 1000 null",
+            "acquired mine:5 us null null",
         ]
     );
 }

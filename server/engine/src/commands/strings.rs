@@ -137,9 +137,11 @@ fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
     // A timer that is about to be moved need not be cancelled.
     let at = tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());
-    tx.changed(key, events::SET);
     if let Some(deadline) = deadline_ms {
         tx.set_deadline(key, deadline);
+    }
+    tx.changed(key, events::SET);
+    if deadline_ms.is_some() {
         tx.notify(key, events::EXPIRE);
     }
     at

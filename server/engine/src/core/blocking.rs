@@ -28,8 +28,8 @@ impl Engine {
                 let argv = request.argv();
                 for key in queues_of(on, &argv) {
                     let label = on.label.map_or(&[][..], |label| argv[label]).into();
-                    let waiter = Waiter { id, class: on.class.name, line: on.class.line, label };
-                    self.keyspace.add_waiter(db, key, place, waiter);
+                    let waiter = Waiter { id, class: on.class.name, label };
+                    self.keyspace.add_waiter(db, key, on.class.line, place, waiter);
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),

@@ -31,9 +31,9 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// Puts a waiter at its place in the queue of a key. O(log n).
-    pub fn add_waiter(&mut self, db: usize, key: &[u8], place: Place, waiter: Waiter) {
-        self.waiters.add(db, key, place, waiter);
+    /// Puts a waiter at its place in the queue of a key; its class stands in this line. O(log n).
+    pub fn add_waiter(&mut self, db: usize, key: &[u8], line: &'static str, place: Place, waiter: Waiter) {
+        self.waiters.add(db, key, line, place, waiter);
         self.note_interests();
     }
 

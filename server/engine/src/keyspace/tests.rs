@@ -87,8 +87,8 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
     let place = place(keyspace.waiters.next_ticket());
-    let waiter = Waiter { id: 1, class: "list", line: "list", label: Box::default() };
-    keyspace.add_waiter(0, b"other", place, waiter);
+    let waiter = Waiter { id: 1, class: "list", label: Box::default() };
+    keyspace.add_waiter(0, b"other", "list", place, waiter);
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
     assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
@@ -170,7 +170,7 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     keyspace.tx(0, at(0)).delete(b"c");
     assert_eq!(told(&mut keyspace), ["c true false to d by Engine None", "Command true of c by Engine None"]);
     let place = place(keyspace.waiters.next_ticket());
-    keyspace.add_waiter(0, b"w", place, Waiter { id: 1, class: "list", line: "list", label: Box::default() });
+    keyspace.add_waiter(0, b"w", "list", place, Waiter { id: 1, class: "list", label: Box::default() });
     put(&mut keyspace, b"w");
     keyspace.tx(0, at(0)).delete(b"w");
     put(&mut keyspace, b"w");
@@ -248,12 +248,7 @@ fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
     keyspace.watch(0, b"k", 1);
     assert_eq!(keyspace.interests, Interests::KEYS);
     keyspace.unwatch(0, b"k", 1);
-    keyspace.add_waiter(
-        0,
-        b"k",
-        place(1),
-        Waiter { id: 1, class: "list", line: "list", label: Box::default() },
-    );
+    keyspace.add_waiter(0, b"k", "list", place(1), Waiter { id: 1, class: "list", label: Box::default() });
     assert_eq!(keyspace.interests, Interests::KEYS.with(Interests::VALUES));
     keyspace.remove_waiter(0, b"k", place(1));
     assert_eq!(keyspace.interests, Interests::NONE);
@@ -365,8 +360,8 @@ fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
     let mut keyspace = keyspace();
     for id in 1..=3 {
         let place = place(keyspace.waiters.next_ticket());
-        let waiter = Waiter { id, class: "list", line: "list", label: Box::default() };
-        keyspace.add_waiter(0, b"k", place, waiter);
+        let waiter = Waiter { id, class: "list", label: Box::default() };
+        keyspace.add_waiter(0, b"k", "list", place, waiter);
     }
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);
     keyspace.tx(0, at(0)).changed(b"k", events::RPUSH);

@@ -41,8 +41,6 @@ pub struct Waiter {
     pub id: WaiterId,
     /// The name of the kind of readiness that it waits for.
     pub class: &'static str,
-    /// The name of the line in which its class stands.
-    pub line: &'static str,
     /// The label it waits under, where waiters are looked up by label; else empty.
     pub label: Box<[u8]>,
 }
@@ -82,12 +80,12 @@ struct Class {
 }
 
 impl Queue {
-    fn insert(&mut self, place: Place, waiter: Waiter) {
+    fn insert(&mut self, line: &'static str, place: Place, waiter: Waiter) {
         if !waiter.label.is_empty() {
             self.label_bytes += block(waiter.label.len());
             self.labelled.entry(waiter.label.clone()).or_default().insert(place);
         }
-        let (name, line) = (waiter.class, waiter.line);
+        let name = waiter.class;
         match self.classes.iter_mut().find(|class| class.name == name) {
             Some(class) => drop(class.waiters.insert(place, waiter)),
             None => self.classes.push(Class { name, line, waiters: BTreeMap::from([(place, waiter)]) }),
@@ -197,14 +195,14 @@ impl Waiters {
         self.arrivals
     }
 
-    /// Puts a waiter at its place in the queue of a key. O(log n).
-    pub(super) fn add(&mut self, db: usize, key: &[u8], place: Place, waiter: Waiter) {
+    /// Puts a waiter at its place in the queue of a key; its class stands in this line. O(log n).
+    pub(super) fn add(&mut self, db: usize, key: &[u8], line: &'static str, place: Place, waiter: Waiter) {
         if !waiter.label.is_empty() {
             self.by_label.add(&waiter.label, db, key);
         }
         let queue = self.queues.entry((db, key.into())).or_default();
         let before = if queue.classes.is_empty() { 0 } else { block(key.len()) + queue.memory() };
-        queue.insert(place, waiter);
+        queue.insert(line, place, waiter);
         self.queue_bytes = self.queue_bytes - before + block(key.len()) + queue.memory();
     }
 

@@ -14,7 +14,7 @@ fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
     for (at, class) in (1..).zip(classes) {
         assert_eq!(waiters.next_ticket(), at);
         let label = if at % 2 == 0 { &b"even"[..] } else { b"odd" };
-        waiters.add(0, b"key", place(at), Waiter { id: 100 + at, class, line: class, label: label.into() });
+        waiters.add(0, b"key", class, place(at), Waiter { id: 100 + at, class, label: label.into() });
     }
     let ready = ReadyKey { db: 0, key: (*b"key").into() };
     let next = |waiters: &Waiters, after, not: &[&str]| {
@@ -57,12 +57,8 @@ fn rank_comes_before_arrival_and_classes_of_one_line_are_passed_over_together() 
     let arriving = [(0, "write"), (0, "read"), (-5, "read"), (5, "write"), (0, "other")];
     for (id, (rank, class)) in (1..).zip(arriving) {
         let line = if class == "other" { class } else { "lock" };
-        waiters.add(
-            0,
-            b"key",
-            Place { rank, arrival: id },
-            Waiter { id, class, line, label: Box::default() },
-        );
+        let place = Place { rank, arrival: id };
+        waiters.add(0, b"key", line, place, Waiter { id, class, label: Box::default() });
     }
     let ids: Vec<WaiterId> = waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect();
     assert_eq!(ids, [3, 1, 2, 5, 4]);

@@ -65,8 +65,12 @@ impl LockLedger {
     /// That is how a lock is taken that has no command of its own: SET NX PX.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
-        if context.has_deadline(at) || self.observed.has(change.key) {
-            self.begin((change.db, change.key, at), context.mark(at), text, false, change.now, context);
+        if context.mark(at).is_some() {
+            // It is observed: that it was set has been seen already.
+            return;
+        }
+        if context.has_deadline(at) {
+            self.begin((change.db, change.key, at), None, text, false, change.now, context);
         } else if self.history.is_some() {
             self.unleased.remember(change.db, change.key, b"", ());
         }
