@@ -210,6 +210,17 @@ impl Client {
         String::from_utf8_lossy(answer).chars().skip(5).take(40).collect()
     }
 
+    /// Sets parameters of the engine: each name is followed by its value.
+    ///
+    /// # Panics
+    /// There is no such parameter, or it cannot have that value.
+    pub fn configure(&mut self, parameters: &[String]) {
+        for pair in parameters.chunks(2) {
+            let words: Vec<&str> = pair.iter().map(String::as_str).collect();
+            self.prepare(&request(&[&["CONFIG", "SET"], &words[..]].concat()), "+OK\r\n");
+        }
+    }
+
     /// Runs a request before the measurement.
     ///
     /// # Panics

@@ -13,6 +13,17 @@ const RUNS: [u64; 2] = [4_000, 12_000];
 const TOLERANCE: u64 = 5;
 const RENEW: &str = "RENEW_INSTRUCTIONS";
 
+/// A parameter that costs instructions when it is `yes`, a stream, and by how many percent it may cost more than with
+/// `no`.
+const COSTS: &[(&str, &str, u64)] = &[
+    ("lock-ledger", "get", 1),
+    ("lock-ledger", "set", 1),
+    ("lock-ledger", "lock_pair_native", 1),
+    ("lock-ledger", "lock_pair_evalsha", 5),
+    ("lock-history", "lock_pair_native", 30),
+    ("lock-history", "lock_pair_evalsha", 30),
+];
+
 /// Whether valgrind can be run. On the machine that decides it has to be.
 fn has_valgrind() -> bool {
     let found =
@@ -21,8 +32,8 @@ fn has_valgrind() -> bool {
     found
 }
 
-/// All instructions of a run of the program `instructions`.
-fn count(stream: &str, requests: u64) -> u64 {
+/// All instructions of a run of the program `instructions`, with parameters and their values.
+fn count(stream: &str, requests: u64, parameters: &[&str]) -> u64 {
     let output = Command::new("valgrind")
         .args([
             "--tool=callgrind",
@@ -31,6 +42,7 @@ fn count(stream: &str, requests: u64) -> u64 {
             stream,
         ])
         .arg(requests.to_string())
+        .args(parameters)
         .output()
         .expect("valgrind can be run");
     let told = String::from_utf8_lossy(&output.stderr);
@@ -41,8 +53,8 @@ fn count(stream: &str, requests: u64) -> u64 {
 }
 
 /// Instructions per request.
-fn measure(stream: &str) -> u64 {
-    let [few, many] = RUNS.map(|requests| count(stream, requests));
+fn measure(stream: &str, parameters: &[&str]) -> u64 {
+    let [few, many] = RUNS.map(|requests| count(stream, requests, parameters));
     (many - few) / (RUNS[1] - RUNS[0])
 }
 
@@ -94,7 +106,7 @@ fn a_request_takes_no_more_instructions_than_committed() {
         return eprintln!("skipped: valgrind is not installed");
     }
     let text = fs::read_to_string(file()).unwrap();
-    let measured = lockwheel_bench::stream::NAMES.iter().map(|name| (*name, measure(name)));
+    let measured = lockwheel_bench::stream::NAMES.iter().map(|name| (*name, measure(name, &[])));
     if env::var_os(RENEW).is_some() {
         let head = text.lines().filter(|line| line.starts_with('#')).map(str::to_owned);
         let lines = head.chain(measured.map(|(name, count)| format!("{name} {count}")));
@@ -115,4 +127,20 @@ fn a_request_takes_no_more_instructions_than_committed() {
     }
     let advice = "if it has to be so, this test writes new figures with";
     assert!(worse.is_empty(), "worse than committed ({advice} {RENEW}=1):\n{}", worse.join("\n"));
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
+fn what_is_known_of_locks_costs_little() {
+    if !has_valgrind() {
+        return eprintln!("skipped: valgrind is not installed");
+    }
+    let judged = COSTS.iter().map(|&(parameter, stream, percent)| {
+        let [no, yes] = ["no", "yes"].map(|value| measure(stream, &[parameter, value]));
+        let line = format!("{parameter} {stream}: {yes} instructions a request, {no} without");
+        eprintln!("{line}");
+        if yes * 100 > no * (100 + percent) { Some(line) } else { None }
+    });
+    let dear: Vec<String> = judged.flatten().collect();
+    assert!(dear.is_empty(), "more than it may cost:\n{}", dear.join("\n"));
 }

@@ -53,6 +53,21 @@ fn an_unlock_of_a_fair_lock_wakes_the_head_of_its_queue() {
     assert!(result.commands_each > 30.0, "{result:?}");
 }
 
+/// As many commands and wake-ups whatever the number of waiters, where Redisson's objects wake all.
+#[test]
+fn what_is_native_wakes_one_and_takes_two_commands() {
+    for kind in [LockKind::NativeFair, LockKind::NativeWrite, LockKind::NativeSemaphore] {
+        let (_server, result) = hand_off(kind, 100, 20);
+        assert_eq!((result.requests_each, result.commands_each), (2.0, 2.0), "{kind:?}");
+        assert_eq!(result.wake_ups_each, 1.0, "{kind:?}");
+    }
+    for (kind, unlock) in [(LockKind::Write, 2.0), (LockKind::Semaphore, 1.0)] {
+        let (_server, result) = hand_off(kind, 30, 20);
+        assert_eq!(result.wake_ups_each, 30.0, "{kind:?}");
+        assert_eq!(result.requests_each, unlock + 30.0 + 1.0 + 3.0, "{kind:?}");
+    }
+}
+
 #[test]
 fn every_expiry_is_heard_of_and_none_before_its_time() {
     let (_server, target) = start();

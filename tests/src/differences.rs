@@ -308,6 +308,19 @@ pub const VALKEY: &[Difference] = &[
         applies: |exchange| encodings(exchange) == Some(("skiplist", "listpack")),
     },
     Difference {
+        name: "there is no file of users",
+        reason: "Valkey leaves Redis' name out of what it says",
+        claim: Claim::Newer,
+        example: &["ACL SAVE"],
+        applies: |exchange| {
+            errors_are(
+                exchange,
+                "ERR This instance is not configured to use an ACL file",
+                "ERR This Redis instance is not configured to use an ACL file",
+            )
+        },
+    },
+    Difference {
         name: "scripts' errors are worded otherwise",
         reason: "Valkey names itself where Redis names Redis, and leaves the digest out",
         claim: Claim::Newer,

@@ -24,6 +24,7 @@ pub mod redisson;
 pub mod redisson_scripts;
 pub mod reply;
 pub mod rng;
+pub mod simulated;
 pub mod state;
 pub mod steered;
 pub mod tcl_suite;

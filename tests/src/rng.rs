@@ -1,5 +1,7 @@
 //! A small seeded generator of random numbers, the same on every machine: a failing seed replays.
 
+use std::ops::Range;
+
 /// SplitMix64: every seed is a good one, and any number of steps is a period of 2^64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -42,6 +44,16 @@ impl Rng {
         for index in (1..items.len()).rev() {
             items.swap(index, self.below(index + 1));
         }
+    }
+}
+
+/// The seeds of so many random runs: the environment's `LOCKWHEEL_SEED` alone if it is set, and `LOCKWHEEL_ROUNDS`
+/// times as many if that is.
+pub fn seeds(runs: u64) -> Range<u64> {
+    let named = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match named("LOCKWHEEL_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..runs * named("LOCKWHEEL_ROUNDS").unwrap_or(1),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
-use lockwheel_tests::rng::Rng;
+use lockwheel_tests::rng::{Rng, seeds};
 use std::collections::BTreeMap;
 
 /// Random runs, and steps of each.
@@ -250,7 +250,7 @@ fn check(real: &mut Real, model: &Model, what: &str) {
 
 #[test]
 fn grants_and_losses_are_what_a_model_says() {
-    for seed in 0..SEEDS {
+    for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Real::new(), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
             let line = step(&mut real, &mut model, &mut rng);

@@ -2,7 +2,7 @@
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
-use lockwheel_tests::rng::Rng;
+use lockwheel_tests::rng::{Rng, seeds};
 use std::collections::BTreeMap;
 
 /// Random runs, and steps of each.
@@ -18,6 +18,8 @@ struct Waiter {
     client: usize,
     owner: &'static str,
     lease_ms: i64,
+    /// The higher, the earlier it is served.
+    priority: i64,
     /// When its wait ends.
     ends_ms: i64,
     /// When its wait and its lease were made, among all.
@@ -31,6 +33,7 @@ struct Model {
     made: u64,
     /// Whose it is, how often, until when, and when that deadline was made.
     held: Option<(&'static str, i64, i64, u64)>,
+    /// In the order in which they are asked.
     queue: Vec<Waiter>,
     /// What each client was told, and has not read yet.
     told: BTreeMap<usize, String>,
@@ -132,16 +135,19 @@ impl Real {
 fn acquire(real: &mut Real, model: &mut Model, rng: &mut Rng) {
     let (client, owner) = (rng.below(CLIENTS), OWNERS[rng.below(OWNERS.len())]);
     let (lease_ms, wait_ms) = (1 + rng.below(60) as i64, 1 + rng.below(60) as i64);
+    let priority = rng.below(3) as i64 - 1;
     if model.queue.iter().any(|waiter| waiter.client == client) {
         return;
     }
-    real.server.send(real.clients[client], &format!("LOCK.ACQUIRE l {owner} PX {lease_ms} BLOCK {wait_ms}"));
+    let line = format!("LOCK.ACQUIRE l {owner} PX {lease_ms} BLOCK {wait_ms} PRIORITY {priority}");
+    real.server.send(real.clients[client], &line);
     if let Some(told) = model.take(owner, lease_ms) {
         model.told.insert(client, told);
         return model.serve();
     }
     let (made, ends_ms) = (model.make(), model.now_ms + wait_ms);
-    model.queue.push(Waiter { client, owner, lease_ms, ends_ms, made });
+    model.queue.push(Waiter { client, owner, lease_ms, priority, ends_ms, made });
+    model.queue.sort_by_key(|waiter| (-waiter.priority, waiter.made));
 }
 
 /// A client closes its connection, and another comes in its place.
@@ -175,9 +181,18 @@ fn usurp(real: &mut Real, model: &mut Model, owner: &'static str) {
     model.serve();
 }
 
+/// All waits of an owner end, before anyone else is served.
+fn cancel(real: &mut Real, model: &mut Model, owner: &'static str) {
+    let answer = real.ask(&format!("LOCK.CANCEL l {owner}"));
+    let cancelled: Vec<Waiter> = model.queue.extract_if(.., |waiter| waiter.owner == owner).collect();
+    assert_eq!(answer, format!(":{}\r\n", cancelled.len()));
+    model.told.extend(cancelled.iter().map(|waiter| (waiter.client, "unblocked".to_owned())));
+    model.serve();
+}
+
 fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) {
     let (client, owner) = (rng.below(CLIENTS), OWNERS[rng.below(OWNERS.len())]);
-    match rng.below(12) {
+    match rng.below(13) {
         0..5 => acquire(real, model, rng),
         5..7 => let_go(real, model, owner),
         7 => {
@@ -192,6 +207,7 @@ fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) {
             model.serve();
         }
         10 => usurp(real, model, owner),
+        11 => cancel(real, model, owner),
         _ => {
             let ms = rng.below(40) as i64;
             real.ask(&format!("CLOCK.ADVANCE {ms}"));
@@ -202,7 +218,7 @@ fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) {
 
 #[test]
 fn a_queue_is_served_as_a_model_of_it_says() {
-    for seed in 0..SEEDS {
+    for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Real::new(), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
             step(&mut real, &mut model, &mut rng);

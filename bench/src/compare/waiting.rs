@@ -64,7 +64,7 @@ fn hand_off(
 ) -> Result<()> {
     for kind in LockKind::ALL {
         for &waiters in &options.waiters {
-            for target in targets.iter().filter(|target| target.native || kind != LockKind::Native) {
+            for target in targets.iter().filter(|target| target.native || !kind.is_native()) {
                 let plan = handoff::Plan { kind, waiters, handoffs: options.handoffs };
                 let what = format!("{HANDOFF}: {}, {waiters} waiters, {}", kind.name(), target.name);
                 let found = handoff::run(target, &plan).map_err(Error::io(what.clone()))?;

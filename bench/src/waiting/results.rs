@@ -12,11 +12,36 @@ pub enum LockKind {
     Fair,
     /// `LOCK.ACQUIRE … BLOCK`.
     Native,
+    /// `LOCK.ACQUIRE … FAIR BLOCK`, which keeps Redisson's queue.
+    NativeFair,
+    /// The writers of Redisson's read-write lock: every unlock wakes every waiter.
+    Write,
+    /// `LOCK.ACQUIRE … EXCLUSIVE BLOCK`.
+    NativeWrite,
+    /// Redisson's semaphore, of one permit: every release wakes every waiter.
+    Semaphore,
+    /// `SEM.ACQUIRE … BLOCK`, of one permit.
+    NativeSemaphore,
 }
 
 impl LockKind {
     /// All of them.
-    pub const ALL: [LockKind; 3] = [LockKind::RLock, LockKind::Fair, LockKind::Native];
+    pub const ALL: [LockKind; 8] = [
+        LockKind::RLock,
+        LockKind::Native,
+        LockKind::Fair,
+        LockKind::NativeFair,
+        LockKind::Write,
+        LockKind::NativeWrite,
+        LockKind::Semaphore,
+        LockKind::NativeSemaphore,
+    ];
+
+    /// Whether it takes commands that only Lockwheel has.
+    pub fn is_native(self) -> bool {
+        use LockKind::*;
+        matches!(self, Native | NativeFair | NativeWrite | NativeSemaphore)
+    }
 
     /// Its name for people.
     pub fn name(self) -> &'static str {
@@ -24,6 +49,11 @@ impl LockKind {
             LockKind::RLock => "RLock",
             LockKind::Fair => "fair lock",
             LockKind::Native => "native lock",
+            LockKind::NativeFair => "native fair lock",
+            LockKind::Write => "write lock",
+            LockKind::NativeWrite => "native write lock",
+            LockKind::Semaphore => "semaphore",
+            LockKind::NativeSemaphore => "native semaphore",
         }
     }
 }

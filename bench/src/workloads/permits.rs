@@ -6,7 +6,7 @@ use super::{Workload, exact};
 use crate::error::Result;
 
 /// KEYS: the semaphore. ARGV: how many permits.
-const ACQUIRE: &str = "\
+pub(crate) const ACQUIRE: &str = "\
 local left = redis.call('get', KEYS[1])
 if left ~= false and tonumber(left) >= tonumber(ARGV[1]) then
     redis.call('decrby', KEYS[1], ARGV[1])
@@ -15,7 +15,7 @@ end
 return 0";
 
 /// KEYS: the semaphore, its channel. ARGV: how many permits, the command that publishes.
-const RELEASE: &str = "\
+pub(crate) const RELEASE: &str = "\
 local left = redis.call('incrby', KEYS[1], ARGV[1])
 redis.call(ARGV[2], KEYS[2], left)";
 

@@ -70,7 +70,7 @@ redis.call('set', KEYS[5], 1, 'px', ARGV[4])
 return 1";
 
 /// KEYS: the lock. ARGV: the lease in ms, the owner as a writer.
-const WRITE_LOCK: &str = "\
+pub(crate) const WRITE_LOCK: &str = "\
 local mode = redis.call('hget', KEYS[1], 'mode')
 if mode == false then
     redis.call('hset', KEYS[1], 'mode', 'write')
@@ -87,7 +87,7 @@ return redis.call('pttl', KEYS[1])";
 
 /// KEYS: the lock, its channel, the kept result. ARGV: the message, the lease in ms, the owner as a writer, the
 /// command that publishes, how long the result is kept in ms.
-const WRITE_UNLOCK: &str = "\
+pub(crate) const WRITE_UNLOCK: &str = "\
 local kept = redis.call('get', KEYS[3])
 if kept ~= false then return tonumber(kept) end
 local mode = redis.call('hget', KEYS[1], 'mode')

@@ -63,6 +63,11 @@ pub trait Reply {
         0
     }
 
+    /// What has been written after that position, where a sink keeps it.
+    fn written_since(&self, _written: usize) -> &[u8] {
+        &[]
+    }
+
     /// Drops what was written after that position, where a sink can: a reply that has begun becomes another.
     fn rewind(&mut self, _written: usize) {}
 

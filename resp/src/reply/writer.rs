@@ -72,6 +72,10 @@ impl Reply for Writer<'_> {
         self.out.len()
     }
 
+    fn written_since(&self, written: usize) -> &[u8] {
+        self.out.get(written..).unwrap_or_default()
+    }
+
     fn rewind(&mut self, written: usize) {
         self.out.truncate(written);
     }

@@ -1,6 +1,7 @@
 //! All families of commands, put together.
 
-use crate::config::Config;
+use crate::acl::{Setting, UserLine};
+use crate::config::{CommandNames, Config};
 use crate::core::{Engine, Handler};
 use crate::spec::{CommandTable, Registration};
 use crate::time::Now;
@@ -12,6 +13,7 @@ fn all() -> Registration<Handler> {
     for family in [commands::ROWS, locks::ROWS] {
         all.add(family, Handler::Data);
     }
+    all.add(commands::READING_ANY_KEY_ROWS, Handler::ReadingAnyKey);
     for family in [commands::BLOCKING_ROWS, locks::BLOCKING_ROWS] {
         all.add(family, Handler::BlockingData);
     }
@@ -25,13 +27,14 @@ pub fn command_table() -> CommandTable {
     all().finish(&[]).expect("without new names there are no wrong ones").0
 }
 
-/// Whether commands can have these new names: see [`Registration::finish`].
-///
-/// # Errors
-/// Why not, in Redis' words.
-pub fn check_renames(renames: &[(String, String)]) -> Result<(), &'static str> {
-    all().finish(renames).map(drop)
-}
+/// What a configuration is checked with that names commands.
+pub const COMMAND_NAMES: CommandNames = CommandNames {
+    check_renames: |renames| all().finish(renames).map(drop),
+    read_user: |words, config| {
+        let all_channels = config.acl_pubsub_default.is_all();
+        UserLine::read(words, &config.users, Setting { table: &command_table(), all_channels })
+    },
+};
 
 impl Engine {
     /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.

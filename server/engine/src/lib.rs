@@ -4,6 +4,7 @@
 //! out. The same inputs, seed and clock steps give the same bytes. The crate `lockwheel` puts it behind sockets; it is
 //! that crate which programs are meant to use, and this one's interface follows its needs.
 
+pub mod acl;
 pub mod clients;
 pub mod commands;
 pub mod config;
@@ -26,6 +27,6 @@ mod timers;
 pub mod values;
 
 pub use crate::core::Engine;
-pub use families::{check_renames, command_table};
+pub use families::{COMMAND_NAMES, command_table};
 pub use scripts::{busy_error, kill_error};
 pub use server_commands::ends_unsaved;

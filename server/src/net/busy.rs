@@ -68,7 +68,7 @@ impl Caller for Waiting {
     const ORIGIN: Origin = Origin::Client;
 
     fn is_authenticated(&self) -> bool {
-        self.status.user.is_some()
+        self.status.is_authenticated
     }
 
     fn is_in_transaction(&self) -> bool {
@@ -95,6 +95,10 @@ pub(super) fn answer(
     status: SessionStatus,
     running: EntryKind,
 ) -> WhileBusy {
+    if status.is_restricted {
+        // The engine knows what its user may do.
+        return WhileBusy::Queue;
+    }
     let args = Args::new(argv);
     match decide(&Waiting { status, running }, table, args) {
         // Within a transaction it is queued, as everything that is allowed now.

@@ -298,7 +298,7 @@ impl Connection {
         self.status = SessionStatus { closing, ..status };
         self.output.hold(status.link.holds_output);
         self.refused &= status.in_transaction;
-        self.input.limits.unauthenticated = status.user.is_none();
+        self.input.limits.unauthenticated = !status.is_authenticated;
         self.input.limits.max_bulk = status.max_bulk;
     }
 

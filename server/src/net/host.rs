@@ -2,6 +2,7 @@
 
 use super::acceptors::Acceptors;
 use super::current_loop;
+use super::files;
 use super::hooks::Point;
 use super::os_clock::OsClock;
 use super::shared::Shared;
@@ -11,6 +12,7 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
 use lockwheel_engine::core::{Host, NotConnected, Output, Target, TargetAddress};
 use lockwheel_engine::time::Now;
+use std::io;
 use std::sync::{Arc, Weak};
 
 /// The engine's host while a request runs.
@@ -45,6 +47,14 @@ impl Host for NetHost {
 
     fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal> {
         self.acceptors.follow(parameters, changes)
+    }
+
+    fn read_file(&self, directory: &str, path: &str) -> io::Result<Vec<u8>> {
+        files::read(directory, path)
+    }
+
+    fn write_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
+        files::write(directory, path, bytes)
     }
 
     fn is_gone(&self, session: u64) -> bool {

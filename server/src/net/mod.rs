@@ -18,6 +18,7 @@ mod current_loop;
 mod current_tls;
 mod deferred;
 mod event_loop;
+mod files;
 mod hooks;
 mod host;
 mod idle;

@@ -1,7 +1,7 @@
 //! What a connection needs to know of its session without the engine.
 
 use lockwheel_engine::Engine;
-use lockwheel_engine::clients::{Closing, Slot, User};
+use lockwheel_engine::clients::{Closing, Slot};
 use lockwheel_engine::faults::Link;
 use lockwheel_resp::Protocol;
 
@@ -12,8 +12,10 @@ pub(super) struct SessionStatus {
     pub(super) blocked: bool,
     /// Whether and how the connection is to be closed.
     pub(super) closing: Option<Closing>,
-    /// The authenticated user, if any.
-    pub(super) user: Option<User>,
+    /// It has logged in, or needs not.
+    pub(super) is_authenticated: bool,
+    /// Its user may not do everything.
+    pub(super) is_restricted: bool,
     pub(super) in_transaction: bool,
     /// It is subscribed, and speaks RESP2.
     pub(super) is_subscribed: bool,
@@ -36,7 +38,8 @@ impl SessionStatus {
         SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),
-            user: session.user,
+            is_authenticated: engine.is_authenticated(session),
+            is_restricted: engine.is_restricted(session),
             in_transaction: session.is_in_transaction(),
             is_subscribed: session.subscriptions() > 0 && session.protocol == Protocol::Resp2,
             has_control: engine.config.control,

@@ -8,7 +8,7 @@ use super::ready::{Announcement, Failure, port_of};
 use super::signals::{Signal, Signals, pass_on};
 use super::{allocator, command_line, exit, log, serve};
 use lockwheel::Server;
-use lockwheel_engine::check_renames;
+use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{BindAddress, Config, Host, Invocation, system_reason};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -34,7 +34,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         return Err(format!("A command must follow --\n\n{}", command_line::help_of_run().trim_end()));
     };
     let mut config =
-        match Invocation::from_arguments(on_free_port(options), &mut SystemFiles::default(), check_renames) {
+        match Invocation::from_arguments(on_free_port(options), &mut SystemFiles::default(), COMMAND_NAMES) {
             Invocation::Run(config) => *config,
             Invocation::Help => return say(command_line::help_of_run().as_bytes()),
             Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),

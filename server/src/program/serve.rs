@@ -7,7 +7,7 @@ use super::ready::{Announcement, Failure};
 use super::supervisor::Supervisor;
 use super::{allocator, background, command_line, log, ready};
 use lockwheel::{BindError, Server, Stage, StartError};
-use lockwheel_engine::check_renames;
+use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
 use lockwheel_engine::spec::REDIS_VERSION;
 use std::ffi::{OsStr, OsString};
@@ -26,13 +26,15 @@ pub(crate) fn main(
     let started_in = env::current_dir().unwrap_or_default();
     let mut files = SystemFiles::default();
     let arguments = arguments.into_iter().map(OsString::into_encoded_bytes);
-    match Invocation::with_defaults(defaults, arguments, &mut files, check_renames) {
+    match Invocation::with_defaults(defaults, arguments, &mut files, COMMAND_NAMES) {
         Invocation::Run(config) => start(*config, started_in, &files, parent).map(|()| ExitCode::SUCCESS),
         Invocation::Help => say(command_line::help(started_as).as_bytes()),
         Invocation::Print(text) => say(format!("{text}\n").as_bytes()),
         Invocation::Fail(message) => Err(message),
     }
 }
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
@@ -87,7 +89,7 @@ fn serve(
     parent: Option<Parent>,
 ) -> Result<(), String> {
     let unix_socket = config.unixsocket.clone();
-    let (id, has_log) = (process::id(), !config.logfile.is_empty());
+    let (id, has_log, has_logo) = (process::id(), !config.logfile.is_empty(), config.always_show_logo);
     tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
     tracing::info!(
         "Redis version={REDIS_VERSION}, bits={}, commit=00000000, modified=0, pid={id}, just started",
@@ -99,7 +101,15 @@ fn serve(
         match stage {
             Stage::Ready(server) => {
                 watch(parent, server)?;
-                tracing::info!("Running mode=standalone, port={}.", ready::port_of(server));
+                let port = ready::port_of(server);
+                if has_logo {
+                    // Harnesses read the process id here.
+                    tracing::info!(
+                        "Lockwheel {VERSION}\n\n Running in standalone mode\n Port: {port}\n PID: {id}\n"
+                    );
+                } else {
+                    tracing::info!("Running mode=standalone, port={port}.");
+                }
                 published = announcement.publish(server)?;
                 ready::print(server, &unix_socket, has_log);
                 supervisor.into_iter().for_each(Supervisor::ready);

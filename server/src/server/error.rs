@@ -8,6 +8,8 @@ use std::{fmt, io};
 pub enum StartError {
     /// An address cannot be listened on.
     Bind(BindError),
+    /// The file of users cannot be read, or is wrong.
+    Users(String),
     /// The system refuses threads, sockets or signals.
     System(io::Error),
 }
@@ -16,6 +18,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::Bind(error) => error.fmt(f),
+            StartError::Users(why) => f.write_str(why),
             StartError::System(error) => write!(f, "Could not start: {error}"),
         }
     }

@@ -141,6 +141,7 @@ impl Server {
             engine
         })?;
         let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());
+        shared.with_engine(Engine::begin_with_users_file).map_err(StartError::Users)?;
         threads.start(accepting, idle_exit)?;
         Ok(Server {
             handle: Handle::new(shared),

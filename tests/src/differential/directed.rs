@@ -882,6 +882,7 @@ const LINES: &[(&str, &[&str])] = &[
             "SLOWLOG RESET x",
         ],
     ),
+    super::directed_users::LINES,
     (
         "script|load",
         &[

@@ -1,6 +1,7 @@
 //! LAG and FAILOVER, RESTART.
 
 use super::Scene;
+use lockwheel_tests::rng::Rng;
 
 #[test]
 fn a_fail_over_loses_what_was_written_since_the_lag() {
@@ -26,6 +27,151 @@ fn a_fail_over_loses_what_was_written_since_the_lag() {
     // The cache of scripts is the other server's.
     let sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
     scene.steer(&format!("SCRIPT EXISTS {sha}"), "*1 :0");
+}
+
+/// What writes a key, or two.
+const WRITES: &[&str] = &[
+    "SET K v",
+    "SET K w PX 9000",
+    "DEL K",
+    "APPEND K x",
+    "INCR K",
+    "RPUSH K e",
+    "LPOP K",
+    "HSET K f v",
+    "HDEL K f",
+    "SADD K m",
+    "SPOP K",
+    "ZADD K 1 m",
+    "ZREM K m",
+    "XADD K 1-1 f v",
+    "XTRIM K MAXLEN 0",
+    "PEXPIRE K 7000",
+    "PERSIST K",
+    "RENAME K L",
+    "COPY K L REPLACE",
+    "MOVE K 1",
+    "SORT K ALPHA STORE L",
+    "SETBIT K 3 1",
+    "PFADD K e",
+    "GETEX K PX 100",
+    "BITOP NOT L K",
+    "FLUSHDB",
+    "SWAPDB 0 1",
+    "SELECT 1",
+    "SELECT 0",
+    "LOCK.ACQUIRE K o",
+    "LOCK.RELEASE K o",
+    "EVAL \"return redis.call('set', KEYS[1], 1)\" 1 K",
+];
+
+/// Whatever is written, and however keys come, go and move.
+#[test]
+fn a_fail_over_goes_back_to_all_that_was_there() {
+    let keys = ["a", "b", "c", "d"];
+    for seed in 0..200 {
+        let (mut scene, mut rng) = (Scene::new(), Rng::new(seed));
+        let client = scene.client();
+        let mut write = |scene: &mut Scene, steps: usize| {
+            for _ in 0..steps {
+                let [one, other] = [rng.pick(&keys), rng.pick(&keys)];
+                let words = rng.pick(WRITES).split(' ').map(|word| match word {
+                    "K" => one,
+                    "L" => other,
+                    word => word,
+                });
+                scene.ask(client, &words.collect::<Vec<_>>().join(" "));
+            }
+        };
+        write(&mut scene, 30);
+        let state = |scene: &mut Scene| {
+            let mut shown = String::new();
+            for db in 0..2 {
+                scene.steer(&format!("SELECT {db}"), "+OK");
+                for key in keys {
+                    for line in ["DUMP", "PEXPIRETIME"] {
+                        shown += &scene.ask(scene.steer, &format!("{line} {key}"));
+                    }
+                }
+                shown += &scene.ask(scene.steer, "DBSIZE");
+            }
+            shown
+        };
+        let before = state(&mut scene);
+        scene.steer("FAULT.LAG", "+OK");
+        write(&mut scene, 60);
+        scene.steer("FAULT.FAILOVER", "+OK");
+        assert_eq!(state(&mut scene), before, "seed {seed}");
+    }
+}
+
+/// What a lag costs is one value for each key written, and nothing for those that come and go.
+#[test]
+fn a_lag_keeps_what_was_written_and_no_more() {
+    let mut scene = Scene::new();
+    let large = "x".repeat(100_000);
+    for key in ["large", "larger"] {
+        scene.steer(&format!("SET {key} {large}"), "+OK");
+    }
+    let used = |scene: &mut Scene| -> i64 {
+        let info = scene.ask(scene.steer, "INFO memory");
+        let text = info.split_once("used_memory:").unwrap().1;
+        text.split(' ').next().unwrap().parse().unwrap()
+    };
+    let before = used(&mut scene);
+    scene.steer("FAULT.LAG", "+OK");
+    assert!(used(&mut scene) - before < 1_000, "it costs nothing yet");
+    scene.steer("APPEND large x", ":100001");
+    scene.steer("APPEND large x", ":100002");
+    let kept = used(&mut scene) - before;
+    assert!((100_000..250_000).contains(&kept), "{kept}");
+    for n in 0..20_000 {
+        scene.ask(scene.steer, &format!("SET short-lived-{n} v PX 1"));
+        scene.ask(scene.steer, &format!("DEL short-lived-{n}"));
+    }
+    let more = used(&mut scene) - before - kept;
+    assert!(more < 1_000_000, "{more}");
+    scene.steer("FAULT.FAILOVER", "+OK");
+    scene.steer("STRLEN large", ":100000");
+    scene.steer("DBSIZE", ":2");
+    assert!(used(&mut scene) - before < 100_000);
+}
+
+/// A hold that was renewed meanwhile is the same hold, with the lease that the replica knows; one that was given back
+/// is there again.
+#[test]
+fn locks_are_as_the_replica_knows_them() {
+    let mut scene = Scene::new();
+    let client = scene.client();
+    for line in ["LOCK.ACQUIRE renewed a PX 1000", "LOCK.ACQUIRE free a PX 1000", "SET text a NX PX 1000"] {
+        scene.ask(client, line);
+    }
+    scene.steer("FAULT.LAG", "+OK");
+    for line in ["LOCK.RENEW 1 renewed a PX 60000", "LOCK.RELEASE free a", "DEL text"] {
+        scene.ask(client, line);
+    }
+    scene.advance(400);
+    scene.steer("FAULT.FAILOVER", "+OK");
+    scene.steer("PTTL renewed", ":600");
+    scene.steer("LOCK.CHECK renewed 1", ":1");
+    for key in ["free", "text"] {
+        let info = scene.ask(scene.steer, &format!("LOCK.INFO {key}"));
+        assert!(info.contains("$5 owner $1 a") && !info.contains("$5 grant $-1"), "{info}");
+    }
+    // Who has it again is whoever had it: the replica knows of no release.
+    scene.steer("LOCK.RELEASE free a", ":0");
+}
+
+/// A replica ends leases by the same clock.
+#[test]
+fn what_was_over_by_then_does_not_come_back() {
+    let mut scene = Scene::new();
+    scene.steer("SET k v PX 100", "+OK");
+    scene.steer("FAULT.LAG", "+OK");
+    scene.steer("PEXPIRE k 60000", ":1");
+    scene.advance(200);
+    scene.steer("FAULT.FAILOVER", "+OK");
+    scene.steer("EXISTS k", ":0");
 }
 
 #[test]

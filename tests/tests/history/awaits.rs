@@ -101,6 +101,32 @@ fn calls_are_those_since_the_start_or_the_last_reset() {
 }
 
 #[test]
+fn calls_on_a_key_are_counted_from_the_first_question_on() {
+    let (mut server, asker, other) = two();
+    server.send(other, "GET k1");
+    assert_eq!(server.ask(asker, "AWAIT.CALLS get 0 EXACT KEY k*"), DONE);
+    server.send(asker, "AWAIT.CALLS get 3 KEY k*");
+    for request in ["GET k1", "GET other", "SET k1 v", "EVAL \"return redis.call('get', 'k2')\" 0"] {
+        server.send(other, request);
+    }
+    assert_eq!(server.read(asker), "");
+    server.send(other, "GET k3");
+    assert_eq!(server.read(asker), DONE);
+    // A request that waits has begun, and is counted once; one of several keys is one.
+    assert_eq!(server.ask(asker, "AWAIT.CALLS blpop 0 KEY l"), DONE);
+    server.send(other, "BLPOP a l b 0");
+    assert_eq!(server.ask(asker, "AWAIT.CALLS blpop 1 EXACT KEY l"), DONE);
+    server.send(asker, "RPUSH l x");
+    server.read(asker);
+    assert_eq!(server.ask(asker, "AWAIT.CALLS blpop 1 EXACT KEY l"), DONE);
+    server.send(other, "CONFIG RESETSTAT");
+    assert_eq!(server.ask(asker, "AWAIT.CALLS blpop 0 EXACT KEY l"), DONE);
+    let long = "x".repeat(4097);
+    let error = "-ERR the pattern is longer than 4096 bytes\r\n";
+    assert_eq!(server.ask(asker, &format!("AWAIT.CALLS get 0 KEY {long}")), error);
+}
+
+#[test]
 fn idle_is_when_nobody_has_sent_anything_for_so_long() {
     let (mut server, asker, other) = two();
     server.send(asker, "CLOCK.FREEZE");

@@ -286,3 +286,209 @@ fn the_same_steps_make_the_same_bytes() {
     };
     assert_eq!(run(), run());
 }
+
+/// What a request for several locks, for a conversion, or for permits did not get; in a transaction too.
+#[test]
+fn what_was_refused_of_several_and_in_transactions() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "LOCK.MACQUIRE 2 a b x");
+    assert_eq!(server.send(two, "LOCK.MACQUIRE 3 c b a y"), "$-1\r\n");
+    server.send(two, "LOCK.MRELEASE 2 a b y");
+    server.send(one, "LOCK.ACQUIRE r x SHARED");
+    server.send(two, "LOCK.ACQUIRE r y SHARED");
+    server.send(two, "LOCK.CONVERT r y EXCLUSIVE");
+    server.send(one, "SEM.INIT s 1");
+    for request in ["MULTI", "SET t 1 NX PX 100", "SEM.ACQUIRE s x", "LOCK.ACQUIRE a x", "EXEC"] {
+        server.send(one, request);
+    }
+    server.send(two, "SEM.ACQUIRE s y");
+    for request in ["MULTI", "SET t 2 NX PX 100", "LOCK.ACQUIRE a y", "SEM.ACQUIRE s y", "EXEC"] {
+        server.send(two, request);
+    }
+    assert_eq!(
+        server.told(&["key", "owner", "client", "by"]),
+        [
+            "acquired a x 2 lock.macquire",
+            "acquired b x 2 lock.macquire",
+            "refused b y 3 lock.macquire",
+            "refused a y 3 lock.macquire",
+            "release-refused a y 3 lock.mrelease",
+            "release-refused b y 3 lock.mrelease",
+            "acquired r x 2 lock.acquire",
+            "acquired r y 3 lock.acquire",
+            "refused r y 3 lock.convert",
+            "permits s null 2 sem.init",
+            "acquired t 1 2 set",
+            "permits s x 2 sem.acquire",
+            "reentered a x 2 lock.acquire",
+            "refused s y 3 sem.acquire",
+            "refused t 2 3 set",
+            "refused a y 3 lock.acquire",
+            "refused s y 3 sem.acquire",
+        ]
+    );
+}
+
+/// One entry for who waits, also where a queue stands in keys.
+#[test]
+fn who_waits_is_queued_once() {
+    let mut server = Server::new();
+    let [one, two, three] = [server.client(), server.client(), server.client()];
+    for options in ["FAIR", "SHARED", "EXCLUSIVE"] {
+        let key = options.to_ascii_lowercase();
+        let holds = if options == "SHARED" { "EXCLUSIVE" } else { options };
+        server.send(one, &format!("LOCK.ACQUIRE {key} x {holds}"));
+        server.send(two, &format!("LOCK.ACQUIRE {key} y {options} BLOCK 0"));
+        server.send(three, &format!("LOCK.ACQUIRE {key} z {options} BLOCK 50"));
+        server.advance(50);
+        server.send(one, &format!("LOCK.RELEASE {key} x"));
+        server.send(two, &format!("LOCK.RELEASE {key} y"));
+        let told = server.told(&["key", "owner", "client", "cause"]);
+        let of_key = |line: &String| line.contains(&format!(" {key} ")) && !line.contains("acquired");
+        let queue: Vec<String> = told.into_iter().filter(of_key).collect();
+        let (served, suffix) =
+            (
+                format!("left-queue {key} y 3 served"),
+                |shared: &str| if options == shared { ":write" } else { "" },
+            );
+        let expected: Vec<String> = [
+            format!("queued {key} y 3 null"),
+            format!("queued {key} z 4 null"),
+            format!("left-queue {key} z 4 timeout"),
+            format!("released {key} x{} 2 released", if options == "FAIR" { "" } else { ":write" }),
+            served.clone(),
+            format!("released {key} y{} 3 released", suffix("EXCLUSIVE")),
+        ]
+        .into_iter()
+        .filter(|line| options == "FAIR" || *line != served)
+        .collect();
+        assert_eq!(queue, expected, "{options}");
+    }
+    assert!(server.ask("LOCK.VERIFY").contains("$2\r\nok\r\n$6\r\nevents"));
+    let findings = server.ask("LOCK.VERIFY");
+    assert!(findings.ends_with("*0\r\n"), "{findings}");
+}
+
+/// What steers faults is told too, and what is lost by it.
+#[test]
+fn a_failover_and_what_it_loses() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.take(one, "kept", A, 30_000);
+    server.send(one, "LOCK.ACQUIRE given-back a PX 30000");
+    server.ask("FAULT.LAG");
+    server.send(one, "LOCK.RELEASE given-back a");
+    server.send(two, "LOCK.ACQUIRE new b PX 30000");
+    server.send(two, "SEM.INIT s 1");
+    server.ask("FAULT.FAILOVER");
+    let two = server.client();
+    server.send(two, "LOCK.RELEASE new b");
+    server.ask("FAULT.PARTITION NAME nobody IN");
+    server.ask("FAULT.HEAL");
+    server.ask("FAULT.FREEZECLIENT NAME nobody 5");
+    server.ask("FAULT.THAWCLIENT NAME nobody");
+    server.ask("fault.restart TOKENS");
+    let history = server.history("");
+    let entries = history["entries"].as_array().unwrap();
+    let told = |entry: &serde_json::Value| {
+        let fields = ["event", "key", "owner", "cause", "client", "fault"].map(|name| match &entry[name] {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Null => "-".to_owned(),
+            other => other.to_string(),
+        });
+        fields.join(" ")
+    };
+    let told: Vec<String> = entries.iter().map(told).filter(|line| !line.contains("connect")).collect();
+    assert_eq!(
+        short(told),
+        [
+            "acquired kept A - 2 -",
+            "acquired given-back a - 2 -",
+            "fault - - - - FAULT.LAG",
+            "released given-back a released 2 -",
+            "acquired new b - 3 -",
+            "permits s - init 3 -",
+            "fault - - - - FAULT.FAILOVER",
+            "acquired given-back a failed-over - -",
+            "lost new b failed-over 1 -",
+            "permits s - failed-over 1 -",
+            "release-refused new b - 4 -",
+            "fault - - - - FAULT.PARTITION NAME nobody IN",
+            "fault - - - - FAULT.HEAL",
+            "fault - - - - FAULT.FREEZECLIENT NAME nobody 5",
+            "fault - - - - FAULT.THAWCLIENT NAME nobody",
+            "fault - - - - FAULT.RESTART TOKENS",
+            "lost kept A failed-over 1 -",
+            "lost given-back a failed-over 1 -",
+        ]
+    );
+    let lost = server.send(server.asker, "LOCK.RELEASE new b");
+    assert!(lost.starts_with("-LOCKLOST this owner's hold with grant 3 failed-over at "), "{lost}");
+}
+
+/// A script that asks whether a key exists, and then sets it: SET NX in two steps, as node-redlock takes it.
+#[test]
+fn a_text_that_a_script_sets_where_nothing_was() {
+    let script = "for i, key in ipairs(KEYS) do if redis.call('exists', key) == 1 then return 0 end end \
+                  for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1], 'PX', ARGV[2]) end return #KEYS";
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, &format!("EVAL \"{script}\" 2 l m t1 1000"));
+    server.send(two, &format!("EVAL \"{script}\" 2 l m t2 1000"));
+    server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l t1"));
+    // No lock: nothing was asked before.
+    server.send(one, "EVAL \"return redis.call('set', KEYS[1], ARGV[1], 'PX', 1000)\" 1 cache page");
+    server.send(one, "SET cache2 page PX 1000");
+    assert_eq!(
+        server.told(&["key", "owner", "grant", "ttl"]),
+        ["acquired l t1 1 1000", "acquired m t1 2 1000", "released l t1 1 null"]
+    );
+}
+
+/// What ended the last hold, whatever was before it.
+#[test]
+fn a_predecessor_is_told_of_whoever_it_was() {
+    let mut server = Server::new();
+    let one = server.client();
+    let next = |server: &mut Server| {
+        let granted = server.send(one, "LOCK.ACQUIRE l next PX 1000");
+        let (_, told) = granted.split_once("predecessor\r\n").expect("it is granted");
+        let told = told.split("\r\n").nth(1).unwrap().to_owned();
+        server.send(one, "DEL l");
+        told
+    };
+    server.take(one, "l", A, 1000);
+    server.give_back(one, "l", A);
+    assert_eq!(next(&mut server), "released", "nothing was before");
+    assert_eq!(next(&mut server), "deleted");
+    server.send(one, "SET l text NX PX 1000");
+    server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l text"));
+    assert_eq!(next(&mut server), "released", "something was before");
+    assert_eq!(server.send(one, "LOCK.ACQUIRE never o").matches("none").count(), 1);
+}
+
+/// Whom those wait for that only listen.
+#[test]
+fn the_graph_names_the_owners_of_refused_scripts() {
+    let mut server = Server::new();
+    let [one, two, listener] = [server.client(), server.client(), server.client()];
+    let c = A.replace(":1", ":3");
+    let other = A.replace("8743", "9999");
+    server.take(one, "l", A, 30_000);
+    server.take(two, "l", B, 30_000);
+    server.send(listener, "SUBSCRIBE redisson_lock__channel:{l}");
+    server.take(two, "l", B, 30_000);
+    server.take(two, "l", &c, 30_000);
+    server.take(one, "l", &other, 30_000);
+    let edges = |server: &mut Server, words: &str| {
+        let told = server.ask(&format!("LOCK.GRAPH {words}"));
+        let waiters =
+            told.split("waiter\r\n").skip(1).map(|edge| edge.split("\r\n").nth(1).unwrap().to_owned());
+        waiters.collect::<Vec<_>>()
+    };
+    assert!(edges(&mut server, "").is_empty());
+    assert_eq!(edges(&mut server, "INFERRED"), [B, &c]);
+    server.ask("CONFIG SET lock-history no");
+    assert_eq!(edges(&mut server, "INFERRED"), ["client 4"]);
+}

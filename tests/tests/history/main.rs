@@ -4,4 +4,7 @@
 mod awaits;
 mod events;
 mod fixture;
+mod judges;
+mod judging;
+mod permits;
 mod verify;

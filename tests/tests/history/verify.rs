@@ -3,12 +3,12 @@
 use crate::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Server};
 
 /// What LOCK.VERIFY finds: its verdict, and each finding as level and invariant.
-fn found(server: &mut Server) -> Vec<String> {
+pub(crate) fn found(server: &mut Server) -> Vec<String> {
     verify(server, "LOCK.VERIFY").0
 }
 
 /// The same, and the whole reply.
-fn verify(server: &mut Server, request: &str) -> (Vec<String>, String) {
+pub(crate) fn verify(server: &mut Server, request: &str) -> (Vec<String>, String) {
     let text = server.ask(request);
     let lines: Vec<&str> = text.split("\r\n").collect();
     let after = |name: &str, at: usize| (lines[at] == name).then(|| lines[at + 2].to_owned());
@@ -143,6 +143,35 @@ fn a_bare_delete_of_anothers_lock() {
     assert_eq!(found(&mut server)[3..], ["violation release-by-holder"]);
 }
 
+/// The connections of a pool are one process: which of them gives a lock back says nothing.
+#[test]
+fn a_bare_delete_by_another_connection() {
+    let mut server = Server::new();
+    let pool = [server.client(), server.client(), server.client()];
+    for n in 0..9 {
+        server.send(pool[n % 3], &format!("SET l {n} NX PX 100"));
+        server.send(pool[(n + 1) % 3], "SET l other NX PX 100");
+        server.send(pool[(n + 2) % 3], "DEL l");
+    }
+    assert_eq!(found(&mut server), [&["ok"][..], &["lint bare-habits"; 9]].concat());
+    let (_, text) = verify(&mut server, "LOCK.VERIFY");
+    assert!(
+        text.contains("client 4 deleted l by a bare del while 0 held it, by another connection"),
+        "{text}"
+    );
+    // Names tell who is who.
+    for (client, name) in [(pool[0], "alice"), (pool[1], "alice"), (pool[2], "bob")] {
+        server.send(client, &format!("CLIENT SETNAME {name}"));
+    }
+    server.send(pool[0], "SET m 1 NX PX 100");
+    server.send(pool[1], "DEL m");
+    assert_eq!(verify(&mut server, "LOCK.VERIFY KEY m").0, ["ok", "lint bare-habits"]);
+    server.send(pool[0], "SET m 2 NX PX 100");
+    server.send(pool[2], "DEL m");
+    let found = verify(&mut server, "LOCK.VERIFY KEY m").0;
+    assert_eq!(found, ["violated", "lint bare-habits", "violation release-by-holder"]);
+}
+
 #[test]
 fn tokens_and_fences() {
     let mut server = Server::new();
@@ -158,6 +187,22 @@ fn tokens_and_fences() {
     server.send(one, "LOCK.FENCERESET disk");
     server.send(one, "LOCK.FENCE disk 3");
     assert_eq!(found(&mut server), ["violated", "violation write-after-fence"]);
+}
+
+/// A server that has lost its numbers grants what was granted before.
+#[test]
+fn tokens_that_begin_anew() {
+    for (fault, expected) in
+        [("FAULT.RESTART", &["ok"][..]), ("FAULT.RESTART TOKENS", &["violated", "violation token-order"])]
+    {
+        let mut server = Server::new();
+        let one = server.client();
+        server.send(one, "LOCK.ACQUIRE l a PX 1000");
+        server.ask(fault);
+        let two = server.client();
+        server.send(two, "LOCK.ACQUIRE l b PX 1000");
+        assert_eq!(found(&mut server), expected, "{fault}");
+    }
 }
 
 #[test]

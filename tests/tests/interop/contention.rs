@@ -2,8 +2,9 @@
 
 use crate::desk::{self, Referees};
 use crate::objects::{OBJECTS, Object};
+use crate::records;
 use crate::referee::{Referee, Rule, Side, Summary};
-use lockwheel::Server;
+use lockwheel::{Config, Server};
 use lockwheel_tests::broken::{BrokenServer, Fault};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -17,13 +18,13 @@ use std::time::{Duration, Instant};
 const SIDES: [Side; 4] = [Side::Native, Side::Native, Side::Redisson, Side::Redisson];
 
 /// When nobody has entered for so long, all wait for a wake-up that was missed. The slowest machine does not get there.
-const STALLED: Duration = Duration::from_secs(60);
+pub(crate) const STALLED: Duration = Duration::from_secs(60);
 
 /// The same where it is known to happen.
 const STALLED_WHEN_BROKEN: Duration = Duration::from_secs(6);
 
 /// How many sections each side has in each object; of a rate, how many permits both together.
-fn sections() -> u64 {
+pub(crate) fn sections() -> u64 {
     let wanted = std::env::var("LOCKWHEEL_SECTIONS").ok();
     let wanted: Option<u64> = wanted.map(|text| text.parse().expect("LOCKWHEEL_SECTIONS is a number"));
     // The same for each member.
@@ -35,15 +36,24 @@ fn sections() -> u64 {
 #[expect(clippy::print_stderr, reason = "the figures of a run")]
 pub(crate) fn contend(version: Version, wanted: impl Fn(&Object) -> bool) {
     let Some(redisson) = prepared(version) else { return };
-    let server = ours::server();
+    let server = recording_server();
     let objects: Vec<&Object> = OBJECTS.iter().filter(|object| wanted(object)).collect();
     let started = Instant::now();
     let referees =
         play(&redisson, &objects, &server, server.port(), STALLED).unwrap_or_else(|why| panic!("{why}"));
     eprintln!("Redisson {version}: all in {:?}", started.elapsed());
-    for object in objects {
+    for object in &objects {
         judge(version, object, &referees[object.name].summary());
     }
+    records::are_right(&server, &objects);
+}
+
+/// One that keeps the history of all sections, with room for what waiting adds to it.
+fn recording_server() -> Server {
+    let mut config = Config::default();
+    config.lock_history = true;
+    config.lock_history_max = usize::try_from(sections()).expect("it fits") * 400;
+    Server::builder().config(config).port(0).seed(ours::SEED).start().expect("loopback has a free port")
 }
 
 /// When no message reaches Redisson, all stand still, and that is noticed.
@@ -58,7 +68,7 @@ pub(crate) fn notices_a_lost_wake_up(version: Version) {
     assert!(why.contains("plain stands still") && why.contains(r#""mode", "free""#), "{why}");
 }
 
-fn prepared(version: Version) -> Option<Redisson> {
+pub(crate) fn prepared(version: Version) -> Option<Redisson> {
     Redisson::prepare(version, Path::new(env!("CARGO_TARGET_TMPDIR")))
 }
 
@@ -139,8 +149,8 @@ fn watched(
 fn judge(version: Version, object: &Object, summary: &Summary) {
     let what = format!("Redisson {version}, {}", object.name);
     eprintln!(
-        "{what}: {} native, {} Redisson, {} changes of side, longest wait {:?}",
-        summary.native, summary.redisson, summary.changes, summary.longest
+        "{what}: {} native, {} Redisson, {} changes of side, longest wait {:?}, {} overslept",
+        summary.native, summary.redisson, summary.changes, summary.longest, summary.overslept
     );
     assert!(
         summary.faults.is_empty(),

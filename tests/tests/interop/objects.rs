@@ -51,6 +51,13 @@ pub(crate) const OBJECTS: &[Object] = &[
         turn: |native, _| native.locked(&[], Way::Alone),
     },
     Object {
+        name: "fair",
+        since: V3_6,
+        rule: Rule::Within(1),
+        setup: &[],
+        turn: |native, _| native.locked(&["FAIR"], Way::Alone),
+    },
+    Object {
         name: "spin",
         since: V3_17,
         rule: Rule::Within(1),

@@ -87,8 +87,12 @@ struct Seat {
     entered: u64,
     asked: Instant,
     longest: Duration,
+    overslept: u64,
     ended: bool,
 }
+
+/// A wait that takes so long has missed its wake-up: hundreds of others come between.
+const OVERSLEPT: Duration = Duration::from_secs(8);
 
 /// What came of it.
 #[derive(Debug)]
@@ -97,6 +101,8 @@ pub(crate) struct Summary {
     pub(crate) redisson: u64,
     pub(crate) changes: u64,
     pub(crate) longest: Duration,
+    /// How many waits ended only with somebody's lease.
+    pub(crate) overslept: u64,
     pub(crate) faults: Vec<String>,
 }
 
@@ -110,6 +116,7 @@ impl Referee {
             entered: 0,
             asked: now,
             longest: Duration::ZERO,
+            overslept: 0,
             ended: false,
         };
         let state = State {
@@ -235,6 +242,7 @@ impl Referee {
             native: entered(Side::Native),
             redisson: entered(Side::Redisson),
             changes: state.changes,
+            overslept: state.seats.iter().map(|seat| seat.overslept).sum(),
             longest: state.seats.iter().map(|seat| seat.longest).max().unwrap_or_default(),
             faults,
         }
@@ -278,6 +286,7 @@ impl State {
         let waited = now - seat.asked;
         seat.entered += 1;
         seat.longest = seat.longest.max(waited);
+        seat.overslept += u64::from(waited >= OVERSLEPT);
         if self.last_side.replace(seat.side).is_some_and(|last| last != seat.side) {
             self.changes += 1;
         }

@@ -164,6 +164,7 @@ fn several_locks_are_taken_together_or_not_at_all() {
         ("LOCK.MACQUIRE 9223372036854775807 x b", "-ERR syntax error\r\n"),
         ("LOCK.MACQUIRE 1 x mode", "-ERR invalid owner\r\n"),
         ("LOCK.MACQUIRE 1 x b FOO", "-ERR syntax error\r\n"),
+        ("LOCK.MACQUIRE 1 z b FAIR", "-ERR FAIR is for one lock: use LOCK.ACQUIRE\r\n"),
         ("LOCK.MACQUIRE 2 z y a NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
     ] {
         assert_eq!(server.ask(main, line), error, "{line}");

@@ -59,6 +59,7 @@ fn the_life_of_a_lock_is_told_on_its_channel() {
             "l: lost owner=e grant=4 cause=forced reason=\"by hand\"",
             "l: acquired owner=f grant=5 kind=foreign",
             "l: lost owner=f grant=5 cause=deleted",
+            "l: lint owner=f habit=bare-delete",
         ]
     );
 }
@@ -215,4 +216,76 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
     ] {
         assert_eq!(server.ask(main, line), error);
     }
+}
+
+#[test]
+fn conversions_are_told_and_who_waits_for_one_is_a_contender() {
+    let (mut server, main, listener) = server();
+    let [reader, other] = [server.connect(), server.connect()];
+    server.ask(other, "HELLO 3");
+    server.ask(other, "LOCK.ACQUIRE l b SHARED");
+    server.ask(reader, "LOCK.ACQUIRE l a SHARED");
+    messages(&mut server, listener);
+    server.send(reader, "LOCK.CONVERT l a EXCLUSIVE BLOCK 0");
+    assert_eq!(server.read(other), push("lock-contended", "db=0 key=l owner=b grant=1 waiter=a"));
+    server.ask(main, "CLOCK.ADVANCE 5");
+    server.ask(other, "LOCK.RELEASE l b");
+    server.ask(reader, "LOCK.CONVERT l a SHARED");
+    assert_eq!(
+        messages(&mut server, listener),
+        [
+            "l: queued owner=a",
+            "l: released owner=b grant=1",
+            "l: acquired owner=a grant=3 kind=native",
+            "l: converted owner=a grant=3 mode=exclusive",
+            "l: granted owner=a grant=3 waited=5",
+            "l: converted owner=a grant=3 mode=shared",
+        ]
+    );
+}
+
+#[test]
+fn habits_that_go_wrong_some_day_are_told() {
+    let (mut server, main, listener) = server();
+    server.ask(main, "CONFIG SET lock-history yes");
+    for line in [
+        "LOCK.ACQUIRE l a PX 10",
+        "DEL l",
+        "SET n x NX",
+        "LOCK.RELEASE l z",
+        "LOCK.RELEASE l a",
+        "LOCK.RENEW 1 l a PX 10",
+        "LOCK.RENEW 1 l z PX 10",
+        "LOCK.ACQUIRE l a PX 10",
+        "FLUSHALL",
+    ] {
+        server.ask(main, line);
+    }
+    let mut told = messages(&mut server, listener);
+    told.retain(|line| line.contains("lint"));
+    assert_eq!(
+        told,
+        [
+            "l: lint owner=a habit=bare-delete",
+            "n: lint owner=x habit=no-lease",
+            "l: lint owner=z habit=release-by-other",
+            "l: lint owner=a habit=release-by-other",
+            "l: lint owner=a habit=renewal-after-loss",
+        ]
+    );
+    // The script of Redisson's unlock, and of its watchdog.
+    let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    let has = "if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return";
+    server.ask(main, &format!("EVAL \"redis.call('hincrby', KEYS[1], ARGV[1], 1)\" 1 r {owner}"));
+    server.ask(main, "DEL r");
+    messages(&mut server, listener);
+    server.ask(main, &format!("EVAL \"{has} nil end\" 2 r redisson_lock__channel:{{r}} 0 {owner}"));
+    server.ask(main, &format!("EVAL \"{has} 0 end\" 1 r 30000 {owner}"));
+    assert_eq!(
+        messages(&mut server, listener),
+        [
+            format!("r: lint owner={owner} habit=release-by-other"),
+            format!("r: lint owner={owner} habit=renewal-after-loss"),
+        ]
+    );
 }

@@ -140,3 +140,33 @@ fn a_wait_is_cancelled_by_its_owner_s_name() {
     assert_eq!(server.ask(main, "LOCK.RELEASE l a"), ":0\r\n");
     assert!(server.read(other).contains("token"));
 }
+
+#[test]
+fn the_next_holder_of_a_fenced_lock_has_the_next_number_of_the_counter() {
+    let mut s = ours::manual_scenario();
+    s.run("SET redisson_lock_token:{l} 41");
+    s.check_that("LOCK.ACQUIRE l a FENCED", |reply| {
+        reply.to_string().replace(": ", ", ").contains("\"token\", :42")
+    });
+    s.check("LOCK.TRANSFER l a b TOKEN 42", ":43").check("GET redisson_lock_token:{l}", "\"43\"");
+    s.check("LOCK.CHECK l 43", ":1").check("LOCK.CHECK l 42", ":0");
+    s.check("LOCK.TRANSFER l b b", ":44").check("SET redisson_lock_token:{l} x", "+OK");
+    s.check("LOCK.TRANSFER l b c", "-ERR value is not an integer or out of range").check("HGET l b", "\"1\"");
+    s.run("SET redisson_lock_token:{l} 9223372036854775807");
+    s.check("LOCK.TRANSFER l b c", "-ERR increment or decrement would overflow").check("HGET l b", "\"1\"");
+}
+
+#[test]
+fn a_lock_that_is_a_string_is_transferred() {
+    let mut s = ours::manual_scenario();
+    s.run("CLOCK.SET 5000000");
+    s.run("LOCK.ACQUIRE l a LAYOUT STRING PX 5000");
+    s.check("LOCK.TRANSFER l x y", "-NOTHELD this owner does not hold the lock");
+    s.check("LOCK.TRANSFER l a b", ":2").check("GET l", "\"b\"").check("PTTL l", ":5000");
+    let told = "-LOCKLOST this owner's hold with grant 1 transferred at 5000000, current grant 2";
+    s.check("LOCK.RELEASE l a", told).check("LOCK.CHECK l 1", ":0").check("LOCK.CHECK l 2", ":1");
+    s.check("LOCK.TRANSFER l b b PX 100", ":3").check("PTTL l", ":100").check("GET l", "\"b\"");
+    s.check("LOCK.CHECK l 2", ":0").check("LOCK.RELEASE l b TOKEN 3", ":0").check("EXISTS l", ":0");
+    // One that another library has taken.
+    s.check("SET l f NX PX 1000", "+OK").check("LOCK.TRANSFER l f g", ":5").check("GET l", "\"g\"");
+}

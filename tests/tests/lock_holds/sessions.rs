@@ -13,7 +13,7 @@ fn server() -> (Simulation, u64) {
     (server, main)
 }
 
-fn close(server: &mut Simulation, client: u64) {
+pub(crate) fn close(server: &mut Simulation, client: u64) {
     server.close(client);
     server.notice();
 }

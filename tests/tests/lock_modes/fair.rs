@@ -130,3 +130,22 @@ fn a_dead_head_is_passed_when_its_time_is_over_and_a_live_one_stays() {
         assert!(world.server.read(waiter).contains("token"), "{version}");
     }
 }
+
+/// Natively, and since 3.17, each waits after the one before it; in 3.6.5 all wait after the first.
+#[test]
+fn the_oldest_version_counts_all_times_from_the_first_in_the_queue() {
+    for version in ["3.6.5", "4.7.0"] {
+        let Some(scripts) = Scripts::of(version) else { return };
+        let mut world = world();
+        world.ask("LOCK.ACQUIRE l holder PX 30000");
+        for owner in OWNERS {
+            let wait = if version == "3.6.5" { 5_000_000 + WAIT_MS } else { WAIT_MS };
+            let text = scripts.find("RedissonFairLock", &["'zadd'"], &[]);
+            let keys = "3 l redisson_lock_queue:{l} redisson_lock_timeout:{l}";
+            world.ask(&format!("EVAL \"{text}\" {keys} 30000 {owner} {wait} 5000000"));
+        }
+        let ends = OWNERS.map(|owner| world.ask(&format!("ZSCORE redisson_lock_timeout:{{l}} {owner}")));
+        let last = if version == "3.6.5" { "$7\r\n5040000\r\n" } else { "$7\r\n5045000\r\n" };
+        assert_eq!(ends, ["$7\r\n5035000\r\n", "$7\r\n5040000\r\n", last], "{version}");
+    }
+}

@@ -22,7 +22,7 @@ const LATCH: &str = "redisson_unlock_latch:{l}:1";
 
 /// What an owner does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+pub(crate) enum Act {
     Lock,
     Unlock,
     Read,
@@ -59,7 +59,7 @@ impl Scripts {
     }
 
     /// The request that a client of Redisson sends.
-    fn request(&self, act: Act, owner: &str) -> String {
+    pub(crate) fn request(&self, act: Act, owner: &str) -> String {
         let unlock = ["hincrby", ",-1)"];
         let lease_and_owner = format!("30000 {owner}");
         let prefix = format!("{{l}}:{owner}:rwlock_timeout");
@@ -269,5 +269,60 @@ fn native_waiters_are_served_in_order_when_a_script_gives_the_lock_back() {
         assert_eq!(served(&mut world), [false, false, true, false], "{version}");
         world.ask("LOCK.RELEASE l c");
         assert_eq!(served(&mut world), [false, false, false, true], "{version}");
+    }
+}
+
+/// The lease of the lock in a world, in milliseconds.
+fn lease(world: &mut World) -> i64 {
+    let reply = world.ask("PTTL l");
+    reply.trim_end().trim_start_matches(':').parse().expect("a number")
+}
+
+/// What `docs/interop.md` says of leases that native commands treat otherwise: steps by script and natively, a second
+/// before the last, and the leases after it.
+#[track_caller]
+fn leases_differ(versions: &[&'static str], steps: &[Act], by_script: i64, natively: i64) {
+    for version in versions {
+        let Some(scripts) = Scripts::of(version) else { return };
+        let (last, before) = steps.split_last().expect("there are steps");
+        let requests: [&dyn Fn(Act) -> String; 2] =
+            [&|act| scripts.request(act, OWNERS[0]), &|act| native(act, OWNERS[0])];
+        for (request, expected) in requests.into_iter().zip([by_script, natively]) {
+            let mut world = World::new();
+            for act in before {
+                world.ask(&request(*act));
+            }
+            world.ask("CLOCK.ADVANCE 1000");
+            world.ask(&request(*last));
+            assert_eq!(lease(&mut world), expected, "{version} {steps:?}");
+        }
+    }
+}
+
+#[test]
+fn a_writer_s_re_entry_adds_leases_up_by_script_alone() {
+    leases_differ(&VERSIONS, &[Act::Write, Act::Write], 59_000, 30_000);
+}
+
+#[test]
+fn the_release_of_one_hold_of_several_renews_the_lease_by_script_alone() {
+    leases_differ(&VERSIONS, &[Act::Lock, Act::Lock, Act::Unlock], 30_000, 29_000);
+    leases_differ(&VERSIONS, &[Act::Write, Act::Write, Act::EndWrite], 30_000, 29_000);
+}
+
+/// The lease of another reader is longer: the oldest version takes no notice of that.
+#[test]
+fn a_reader_s_re_entry_shortens_the_lease_by_the_oldest_script_alone() {
+    for version in VERSIONS {
+        let Some(scripts) = Scripts::of(version) else { return };
+        let mut world = World::new();
+        for line in [
+            scripts.request(Act::Read, OWNERS[0]),
+            format!("LOCK.ACQUIRE l {} SHARED PX 90000", OWNERS[1]),
+            scripts.request(Act::Read, OWNERS[0]),
+        ] {
+            world.ask(&line);
+        }
+        assert_eq!(lease(&mut world), if version == "3.6.5" { 30_000 } else { 90_000 }, "{version}");
     }
 }

@@ -1,8 +1,13 @@
 //! Shared and exclusive locks, conversions, fenced locks and locks that are strings, line by line.
 
+mod against_model;
 mod convert;
+mod counting;
+mod delays;
 mod fair;
+mod fair_turns;
 mod interop;
+mod model;
 mod others;
 mod shared;
 

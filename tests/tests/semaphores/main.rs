@@ -4,12 +4,13 @@
 mod beside_locks;
 mod interop;
 mod latches;
+mod model_of_ids;
 mod model_of_latches;
 mod model_of_permits;
 mod model_of_rates;
 mod permits;
 mod rates;
-mod steered;
+mod turns;
 
 /// A map as RESP2 and RESP3 show it.
 fn map(fields: &[(&str, &str)]) -> [String; 2] {

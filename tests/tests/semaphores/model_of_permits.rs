@@ -1,14 +1,16 @@
 //! A semaphore against a model of it: who gets how many permits when, whoever comes, leaves, gives back or outlives
 //! what.
 
-use super::steered::{Steered, number};
-use lockwheel_tests::rng::Rng;
+use lockwheel_tests::rng::{Rng, seeds};
+use lockwheel_tests::simulated::{Simulated, number};
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = 60;
 const STEPS: usize = 1_500;
 const CLIENTS: usize = 6;
 const OWNERS: [&str; 3] = ["x", "y", "z"];
+/// One that holds permits as long as connections last, and no other way.
+const OF_SESSIONS: &str = "s";
 
 #[derive(Clone, Debug)]
 struct Waiter {
@@ -28,6 +30,8 @@ struct Hold {
     permits: i64,
     /// When its lease ends, and when that was made.
     lease: Option<(i64, u64)>,
+    /// The client whose connection it lasts as long as.
+    session: Option<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -49,18 +53,25 @@ impl Model {
         self.made
     }
 
-    fn take(&mut self, owner: &'static str, permits: i64, lease_ms: Option<i64>) -> Option<String> {
+    fn take(
+        &mut self,
+        client: usize,
+        owner: &'static str,
+        permits: i64,
+        lease_ms: Option<i64>,
+    ) -> Option<String> {
         let left = self.left.filter(|left| *left >= permits)? - permits;
         self.left = Some(left);
         let lease = lease_ms.map(|ms| (self.now_ms + ms, self.make()));
-        self.holds.push(Hold { owner, permits, lease });
+        let session = (owner == OF_SESSIONS).then_some(client);
+        self.holds.push(Hold { owner, permits, lease, session });
         Some(format!("granted {permits} {left}"))
     }
 
     /// Serves the head as long as it can be.
     fn serve(&mut self) {
         while let Some(head) = self.queue.first().cloned() {
-            let Some(told) = self.take(head.owner, head.permits, head.lease_ms) else { return };
+            let Some(told) = self.take(head.client, head.owner, head.permits, head.lease_ms) else { return };
             self.queue.remove(0);
             self.told.insert(head.client, told);
         }
@@ -72,6 +83,16 @@ impl Model {
             self.told.insert(client, told.into());
             self.serve();
         }
+    }
+
+    /// The connection of a client is closed: it waits no longer, and what is held for it is given back.
+    fn disconnect(&mut self, client: usize) {
+        self.queue.retain(|waiter| waiter.client != client);
+        for hold in self.holds.extract_if(.., |hold| hold.session == Some(client)) {
+            self.left = self.left.map(|left| left + hold.permits);
+        }
+        self.serve();
+        self.told.remove(&client);
     }
 
     fn held_by(&self, owner: &str) -> i64 {
@@ -113,21 +134,24 @@ impl Model {
     }
 }
 
-fn acquire(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
+fn acquire(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let (client, owner) = (rng.below(CLIENTS), OWNERS[rng.below(OWNERS.len())]);
     let (permits, wait_ms) = (1 + rng.below(3) as i64, 1 + rng.below(60) as i64);
-    let lease_ms = rng.chance(60).then(|| 1 + rng.below(60) as i64);
+    let session = rng.chance(25);
+    let lease_ms = (!session && rng.chance(60)).then(|| 1 + rng.below(60) as i64);
+    let owner = if session { OF_SESSIONS } else { owner };
     let (priority, barge) = (rng.below(3) as i64 - 1, rng.chance(15));
     if model.queue.iter().any(|waiter| waiter.client == client) {
         return;
     }
     let lease = lease_ms.map_or_else(String::new, |ms| format!(" PX {ms}"));
+    let lease = if session { " SESSION PX 100" } else { &lease };
     let barges = if barge { " BARGE" } else { "" };
     let line =
         format!("SEM.ACQUIRE k {owner} PERMITS {permits}{lease} BLOCK {wait_ms} PRIORITY {priority}{barges}");
     real.send(client, &line);
     let queues = !barge && model.queue.iter().any(|waiter| waiter.priority >= priority);
-    let told = if queues { None } else { model.take(owner, permits, lease_ms) };
+    let told = if queues { None } else { model.take(client, owner, permits, lease_ms) };
     match told {
         Some(told) => drop(model.told.insert(client, told)),
         None => {
@@ -138,8 +162,9 @@ fn acquire(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-fn release(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
-    let (owner, permits, force) = (OWNERS[rng.below(OWNERS.len())], 1 + rng.below(3) as i64, rng.chance(10));
+fn release(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
+    let owner = if rng.chance(20) { OF_SESSIONS } else { OWNERS[rng.below(OWNERS.len())] };
+    let (permits, force) = (1 + rng.below(3) as i64, rng.chance(10));
     let forces = if force { " FORCE" } else { "" };
     let answer = real.ask(&format!("SEM.RELEASE k {owner} PERMITS {permits}{forces}"));
     if model.held_by(owner) < permits && !force {
@@ -149,7 +174,7 @@ fn release(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
     model.give_back(owner, permits);
 }
 
-fn renew(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
+fn renew(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let (owner, lease_ms) = (OWNERS[rng.below(OWNERS.len())], 1 + rng.below(60) as i64);
     let answer = real.ask(&format!("SEM.RENEW k {owner} PX {lease_ms}"));
     let ends = model.now_ms + lease_ms;
@@ -166,7 +191,7 @@ fn renew(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
     assert_eq!(answer, format!(":{renewed}\r\n"));
 }
 
-fn step(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
+fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let client = rng.below(CLIENTS);
     match rng.below(20) {
         0..8 => acquire(real, model, rng),
@@ -178,8 +203,7 @@ fn step(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
         }
         13 => {
             real.replace(client);
-            model.leave(client, "gone");
-            model.told.remove(&client);
+            model.disconnect(client);
         }
         14 => {
             let by = rng.below(4) as i64 - 2;
@@ -210,8 +234,8 @@ fn step(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
 
 #[test]
 fn permits_are_given_out_as_a_model_of_it_says() {
-    for seed in 0..SEEDS {
-        let (mut real, mut model, mut rng) = (Steered::new(CLIENTS), Model::default(), Rng::new(seed));
+    for seed in seeds(SEEDS) {
+        let (mut real, mut model, mut rng) = (Simulated::new(CLIENTS), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
             step(&mut real, &mut model, &mut rng);
             let granted =

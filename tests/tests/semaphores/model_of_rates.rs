@@ -1,7 +1,7 @@
 //! A rate against a model of it: who gets permits when, and never more than the rate in any interval.
 
-use super::steered::Steered;
-use lockwheel_tests::rng::Rng;
+use lockwheel_tests::rng::{Rng, seeds};
+use lockwheel_tests::simulated::Simulated;
 use std::collections::{BTreeMap, VecDeque};
 
 const SEEDS: u64 = 40;
@@ -95,7 +95,7 @@ impl Model {
     }
 }
 
-fn acquire(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
+fn acquire(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let (client, permits) = (rng.below(CLIENTS), 1 + rng.below(3) as i64);
     let wait_ms = 1 + rng.below(80) as i64;
     if model.queue.iter().any(|waiter| waiter.client == client) {
@@ -113,7 +113,7 @@ fn acquire(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-fn step(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
+fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let client = rng.below(CLIENTS);
     match rng.below(20) {
         0..11 => acquire(real, model, rng),
@@ -141,7 +141,7 @@ fn step(real: &mut Steered, model: &mut Model, rng: &mut Rng) {
 }
 
 /// Whoever got permits, as the model says; the rest of a reply's lines.
-fn check(real: &mut Steered, model: &mut Model, at: &str) {
+fn check(real: &mut Simulated, model: &mut Model, at: &str) {
     let granted = |lines: &[&str]| {
         assert_eq!((lines[0], lines[1], lines[3]), ("*3", ":1", ":0"), "{lines:?}");
         format!("granted {}", &lines[2][1..])
@@ -152,15 +152,15 @@ fn check(real: &mut Steered, model: &mut Model, at: &str) {
     }
 }
 
-fn begin(rate: i64, interval_ms: i64) -> (Steered, Model) {
-    let mut real = Steered::new(CLIENTS);
+fn begin(rate: i64, interval_ms: i64) -> (Simulated, Model) {
+    let mut real = Simulated::new(CLIENTS);
     real.ask(&format!("RATE.SET k {rate} {interval_ms}"));
     (real, Model { rate, interval_ms, ..Model::default() })
 }
 
 #[test]
 fn permits_of_a_rate_are_given_out_as_a_model_of_it_says() {
-    for seed in 0..SEEDS {
+    for seed in seeds(SEEDS) {
         let ((mut real, mut model), mut rng) = (begin(4, 30), Rng::new(seed));
         for n in 0..STEPS {
             step(&mut real, &mut model, &mut rng);

@@ -131,14 +131,16 @@ fn handoffs() -> Vec<Handoff> {
     for (at, server) in SERVERS.iter().enumerate() {
         for kind in LockKind::ALL {
             for waiters in [10, 100, 1000] {
-                if kind == LockKind::Native && at > 0 {
+                if kind.is_native() && at > 0 {
                     continue;
                 }
                 let many = waiters as f64;
                 let (requests, wakes, us) = match kind {
-                    LockKind::RLock => (many + 6.0, many, 12.0 * many),
+                    LockKind::RLock | LockKind::Write | LockKind::Semaphore => {
+                        (many + 6.0, many, 12.0 * many)
+                    }
                     LockKind::Fair => (7.0, 1.0, 160.0 + many),
-                    LockKind::Native => (2.0, 1.0, 42.0 + many / 500.0),
+                    _ => (2.0, 1.0, 42.0 + many / 500.0),
                 };
                 let us = us * (1.0 + at as f64 / 7.0);
                 handoffs.push(Handoff {

@@ -80,9 +80,8 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Handoff> {
     control.call(&[b"FLUSHALL"])?;
     let parties = plan.waiters + 1;
     match plan.kind {
-        LockKind::RLock => turns(target, plan, &mut Scripted::new(&mut control, parties, false)?),
-        LockKind::Fair => turns(target, plan, &mut Scripted::new(&mut control, parties, true)?),
-        LockKind::Native => turns(target, plan, &mut Native::new(parties)),
+        kind if kind.is_native() => turns(target, plan, &mut Native::new(&mut control, parties, kind)?),
+        kind => turns(target, plan, &mut Scripted::new(&mut control, parties, kind)?),
     }
 }
 

@@ -1,7 +1,9 @@
-//! Waiters on a native lock: one connection, one blocking command.
+//! Waiters on a native lock or semaphore: one connection, one blocking command.
 
 use super::Locking;
+use crate::waiting::client::Client;
 use crate::waiting::crowd::{Crowd, WaiterIndex};
+use crate::waiting::results::LockKind;
 use crate::waiting::wire::Reply;
 use std::io;
 
@@ -14,6 +16,7 @@ const LEASE_MS: &[u8] = b"30000";
 /// Who waits for, holds and gives back a native lock.
 #[derive(Debug)]
 pub(super) struct Native {
+    kind: LockKind,
     parties: Vec<Party>,
     wake_ups: u64,
     /// Parties whose release has not been answered.
@@ -35,10 +38,14 @@ enum Step {
 }
 
 impl Native {
-    /// This many parties, all outside.
-    pub(super) fn new(parties: usize) -> Native {
+    /// This many parties, all outside; deletes what an earlier run has left.
+    pub(super) fn new(control: &mut Client, parties: usize, kind: LockKind) -> io::Result<Native> {
+        control.call(&[b"DEL", LOCK])?;
+        if kind == LockKind::NativeSemaphore {
+            control.call(&[b"SEM.INIT", LOCK, b"1"])?;
+        }
         let party = |number| Party { owner: format!("owner:{number}").into_bytes(), step: Step::Out };
-        Native { parties: (0..parties).map(party).collect(), wake_ups: 0, releasing: 0 }
+        Ok(Native { kind, parties: (0..parties).map(party).collect(), wake_ups: 0, releasing: 0 })
     }
 }
 
@@ -66,13 +73,24 @@ impl Locking for Native {
     fn join(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()> {
         self.parties[who].step = Step::Waiting;
         let owner = &self.parties[who].owner;
-        crowd.send(who, &[b"LOCK.ACQUIRE", LOCK, owner, b"PX", LEASE_MS, b"BLOCK", b"0"])
+        let acquire: [&[u8]; 7] = [b"LOCK.ACQUIRE", LOCK, owner, b"PX", LEASE_MS, b"BLOCK", b"0"];
+        let mode: &[&[u8]] = match self.kind {
+            LockKind::NativeSemaphore => {
+                return crowd.send(who, &[b"SEM.ACQUIRE", LOCK, owner, b"BLOCK", b"0"]);
+            }
+            LockKind::NativeFair => &[b"FAIR"],
+            LockKind::NativeWrite => &[b"EXCLUSIVE"],
+            _ => &[],
+        };
+        crowd.send(who, &[&acquire[..], mode].concat())
     }
 
     fn release(&mut self, crowd: &mut Crowd, who: usize) -> io::Result<()> {
         self.parties[who].step = Step::Releasing;
         self.releasing += 1;
-        crowd.send(who, &[b"LOCK.RELEASE", LOCK, &self.parties[who].owner])
+        let is_semaphore = self.kind == LockKind::NativeSemaphore;
+        let release: &[u8] = if is_semaphore { b"SEM.RELEASE" } else { b"LOCK.RELEASE" };
+        crowd.send(who, &[release, LOCK, &self.parties[who].owner])
     }
 
     fn acknowledge_wake(
@@ -88,7 +106,7 @@ impl Locking for Native {
                 self.wake_ups += 1;
                 Ok(Some(place))
             }
-            (Step::Releasing, Reply::Integer(0)) => {
+            (Step::Releasing, Reply::Integer(_)) => {
                 party.step = Step::Out;
                 self.releasing -= 1;
                 Ok(None)

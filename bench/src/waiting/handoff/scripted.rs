@@ -5,12 +5,16 @@ use super::Locking;
 use super::scripts::{FAIR_TRY, FAIR_UNLOCK, TRY, UNLOCK};
 use crate::waiting::client::Client;
 use crate::waiting::crowd::{Crowd, WaiterIndex};
+use crate::waiting::results::LockKind;
 use crate::waiting::wire::Reply;
+use crate::workloads::{SEMAPHORE_ACQUIRE, SEMAPHORE_RELEASE, WRITE_LOCK, WRITE_UNLOCK};
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const LOCK: &[u8] = b"bench:handoff";
 const CHANNEL: &[u8] = b"redisson_lock__channel:{bench:handoff}";
+const WRITE_CHANNEL: &[u8] = b"redisson_rwlock:{bench:handoff}";
+const SEMAPHORE_CHANNEL: &[u8] = b"redisson_sc:{bench:handoff}";
 const QUEUE: &[u8] = b"redisson_lock_queue:{bench:handoff}";
 const DEADLINES: &[u8] = b"redisson_lock_timeout:{bench:handoff}";
 
@@ -29,7 +33,9 @@ const KEEP_MS: &[u8] = b"13500";
 /// Everybody who waits for one lock.
 #[derive(Debug)]
 pub(super) struct Scripted {
-    fair: bool,
+    kind: LockKind,
+    /// Of a fair lock without the waiter's name.
+    channel: &'static [u8],
     /// The digests of the scripts.
     take: Vec<u8>,
     give: Vec<u8>,
@@ -79,21 +85,31 @@ impl Step {
 
 impl Scripted {
     /// This many parties, all outside; loads the scripts and deletes what an earlier run has left.
-    pub(super) fn new(control: &mut Client, parties: usize, fair: bool) -> io::Result<Scripted> {
+    pub(super) fn new(control: &mut Client, parties: usize, kind: LockKind) -> io::Result<Scripted> {
         control.call(&[b"DEL", LOCK, QUEUE, DEADLINES])?;
+        if kind == LockKind::Semaphore {
+            control.call(&[b"SET", LOCK, b"1"])?;
+        }
         let mut load = |script: &str| -> io::Result<Vec<u8>> {
             let digest = control.call(&[b"SCRIPT", b"LOAD", script.as_bytes()])?;
             Ok(digest.text().unwrap_or_default().to_vec())
         };
-        let (take, give) =
-            if fair { (load(FAIR_TRY)?, load(FAIR_UNLOCK)?) } else { (load(TRY)?, load(UNLOCK)?) };
+        let (take, give, channel) = match kind {
+            LockKind::Fair => (FAIR_TRY, FAIR_UNLOCK, CHANNEL),
+            LockKind::Write => (WRITE_LOCK, WRITE_UNLOCK, WRITE_CHANNEL),
+            LockKind::Semaphore => (SEMAPHORE_ACQUIRE, SEMAPHORE_RELEASE, SEMAPHORE_CHANNEL),
+            _ => (TRY, UNLOCK, CHANNEL),
+        };
+        let (take, give) = (load(take)?, load(give)?);
         let party = |number| {
-            let owner = format!("8743c9c0-0795-4907-87fd-{number:012}:1").into_bytes();
-            let channel = if fair { [CHANNEL, b":", &owner].concat() } else { CHANNEL.to_vec() };
+            let writes = if kind == LockKind::Write { ":write" } else { "" };
+            let owner = format!("8743c9c0-0795-4907-87fd-{number:012}:1{writes}").into_bytes();
+            let is_fair = kind == LockKind::Fair;
+            let channel = if is_fair { [channel, b":", &owner].concat() } else { channel.to_vec() };
             Party { owner, channel, step: Step::Out, subscribed: false, told: false, kept: Vec::new() }
         };
         let parties = (0..parties).map(party).collect();
-        Ok(Scripted { fair, take, give, parties, messages: 0, busy: 0, tried: false, unlocks: 0 })
+        Ok(Scripted { kind, channel, take, give, parties, messages: 0, busy: 0, tried: false, unlocks: 0 })
     }
 
     fn step(&mut self, who: usize, step: Step) {
@@ -105,7 +121,10 @@ impl Scripted {
     fn take(&mut self, crowd: &mut Crowd, who: usize, step: Step) -> io::Result<()> {
         self.step(who, step);
         let owner = &self.parties[who].owner;
-        if !self.fair {
+        if self.kind == LockKind::Semaphore {
+            return crowd.send(commands(who), &[b"EVALSHA", &self.take, b"1", LOCK, b"1"]);
+        }
+        if self.kind != LockKind::Fair {
             return crowd.send(commands(who), &[b"EVALSHA", &self.take, b"1", LOCK, LEASE_MS, owner]);
         }
         let now = now_ms();
@@ -171,7 +190,7 @@ impl Locking for Scripted {
     }
 
     fn messages_per_release(&self) -> u64 {
-        if self.fair { 1 } else { self.parties.len() as u64 - 1 }
+        if self.kind == LockKind::Fair { 1 } else { self.parties.len() as u64 - 1 }
     }
 
     fn blocked(&self) -> u64 {
@@ -197,8 +216,12 @@ impl Locking for Scripted {
             format!("redisson_unlock_latch:{{bench:handoff}}:{:032x}", self.unlocks).into();
         self.step(who, Step::Unlocking);
         let Party { owner, kept, .. } = &self.parties[who];
-        if !self.fair {
-            let keys: [&[u8]; 3] = [LOCK, CHANNEL, kept];
+        if self.kind == LockKind::Semaphore {
+            let words: [&[u8]; 7] = [b"EVALSHA", &self.give, b"2", LOCK, self.channel, b"1", b"PUBLISH"];
+            return crowd.send(commands(who), &words);
+        }
+        if self.kind != LockKind::Fair {
+            let keys: [&[u8]; 3] = [LOCK, self.channel, kept];
             let values = [UNLOCKED, LEASE_MS, owner, b"PUBLISH", KEEP_MS];
             let head: [&[u8]; 3] = [b"EVALSHA", &self.give, b"3"];
             return crowd.send(commands(who), &[&head[..], &keys[..], &values[..]].concat());
@@ -221,6 +244,13 @@ impl Locking for Scripted {
             return self.messaged(crowd, who, reply).map(|()| None);
         }
         match (self.parties[who].step, reply) {
+            (Step::Trying | Step::Retrying, Reply::Integer(taken)) if self.kind == LockKind::Semaphore => {
+                self.answered(crowd, who, *taken == 1)
+            }
+            (Step::Unlocking, Reply::Null) if self.kind == LockKind::Semaphore => {
+                self.step(who, Step::Out);
+                Ok(None)
+            }
             (Step::Trying | Step::Retrying, Reply::Null) => self.answered(crowd, who, true),
             (Step::Trying | Step::Retrying, Reply::Integer(_)) => self.answered(crowd, who, false),
             (Step::Unlocking, Reply::Integer(1)) => {

@@ -196,6 +196,12 @@ impl Delivery {
         self.count();
     }
 
+    /// The same, already written.
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        self.incoming().written(bytes);
+        self.count();
+    }
+
     /// Sends a message.
     pub(crate) fn push_message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
         self.incoming().message(message, protocol);

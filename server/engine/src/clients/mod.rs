@@ -10,7 +10,6 @@ mod session;
 mod sessions;
 mod slot;
 mod subscribed;
-mod user;
 
 pub use buffers::ClientBuffers;
 pub(crate) use buffers::HeldState;
@@ -24,4 +23,3 @@ pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;
 pub(crate) use subscribed::Subscribed;
-pub use user::User;

@@ -147,6 +147,14 @@ impl Outbox {
         }
     }
 
+    /// Appends what is written already.
+    pub(crate) fn written(&mut self, bytes: &[u8]) {
+        self.tail.extend_from_slice(bytes);
+        if self.tail.len() > PIECE {
+            self.settle();
+        }
+    }
+
     /// Appends a message: its bytes, or a share of them.
     pub(crate) fn message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
         let small = message.size < SHARED || message.receivers < 2;

@@ -5,7 +5,7 @@ use super::delivery::{Delivery, Verdict};
 use super::multi::Multi;
 use super::slot::Slot;
 use super::subscribed::Subscribed;
-use super::user::User;
+use crate::acl::Login;
 use crate::memory::{BufferBytes, block, of_vec};
 use crate::spec::CommandId;
 use crate::time::Now;
@@ -49,8 +49,8 @@ pub struct Session {
     pub db: usize,
     /// The protocol of its replies.
     pub protocol: Protocol,
-    /// The authenticated user, if any; the default user needs no authentication without a password.
-    pub user: Option<User>,
+    /// As whom it makes requests.
+    pub login: Login,
     /// CLIENT SETNAME's.
     pub name: Box<[u8]>,
     /// CLIENT SETINFO's LIB-NAME.
@@ -115,7 +115,7 @@ impl Session {
         id: u64,
         slot: Slot,
         peer: Peer,
-        user: Option<User>,
+        login: Login,
         now: Now,
         account: &BufferBytes,
     ) -> Self {
@@ -125,7 +125,7 @@ impl Session {
             peer,
             db: 0,
             protocol: Protocol::Resp2,
-            user,
+            login,
             name: Box::default(),
             lib_name: Box::default(),
             lib_ver: Box::default(),

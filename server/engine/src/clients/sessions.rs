@@ -67,6 +67,7 @@ impl Sessions {
 
     /// # Panics
     /// As [`Sessions::get`].
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut Session {
         let session = self.slots[slot.index as usize].as_deref_mut();
         let session = session.expect("a slot is used between connect and disconnect only");

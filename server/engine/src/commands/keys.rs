@@ -1,6 +1,6 @@
 //! Keys of any type: DEL, EXISTS, TYPE, KEYS, RANDOMKEY, TOUCH, RENAME, COPY, MOVE.
 
-use crate::keyspace::{Tx, glob};
+use crate::keyspace::{CalledBy, Tx, glob};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Deletes keys; how many there were. The same as DEL.")
         .syntax("key [key ...]")
         .tips(SUMMED),
-    Row::new("exists", -2, count as DataHandler)
+    Row::new("exists", -2, exists as DataHandler)
         .flags(&[FAST_READ])
         .categories(&["keyspace"])
         .keys(EACH_READ)
@@ -146,8 +146,13 @@ fn delete(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn count(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn exists(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let found = args.from(1).iter().filter(|key| tx.inspect(key).is_some()).count();
+    if found == 0
+        && let CalledBy::Script(inputs) = tx.called_by()
+    {
+        inputs.found_none.set(true);
+    }
     reply.integer(found as i64);
     Ok(())
 }

@@ -27,7 +27,7 @@ mod strings;
 #[cfg(test)]
 mod testing;
 
-use crate::spec::{BlockingHandler, DataHandler, Row};
+use crate::spec::{BlockingHandler, DataHandler, ReadingAnyKeyHandler, Row};
 
 /// The rows of all families that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
@@ -59,7 +59,6 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     sets::algebra::ROWS,
     sets::change::ROWS,
     sets::read::ROWS,
-    sort::ROWS,
     sorted_sets::algebra::commands::ROWS,
     sorted_sets::change::ROWS,
     sorted_sets::pop::ROWS,
@@ -78,6 +77,9 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     string_ranges::ROWS,
     strings::ROWS,
 ];
+
+/// The rows of those that may read keys which their requests do not name.
+pub(crate) const READING_ANY_KEY_ROWS: &[&[Row<ReadingAnyKeyHandler>]] = &[sort::ROWS];
 
 /// The rows of those that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =

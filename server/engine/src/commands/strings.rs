@@ -2,7 +2,7 @@
 
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
-use crate::keyspace::{EntryId, Tx, events};
+use crate::keyspace::{CalledBy, EntryId, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
@@ -174,8 +174,12 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         tx.set(key, Value::Str(Str::new(value)), true);
         tx.changed(key, events::SET);
     } else if wanted {
+        let is_absent = match options.condition {
+            Some(condition) => condition == Condition::Absent,
+            None => deadline.is_some() && is_known_absent(tx, key, value),
+        };
         let at = store(tx, key, value, deadline);
-        if options.condition == Some(Condition::Absent) {
+        if is_absent {
             tx.set_if_absent(at, key, value);
         }
     }
@@ -185,6 +189,17 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         (false, false) => reply.null(),
     }
     Ok(())
+}
+
+/// Whether a script sets a key to one of its arguments after it has asked whether keys exist, and this one does not:
+/// that is SET NX in two steps.
+#[inline(never)]
+fn is_known_absent(tx: &Tx<'_>, key: &[u8], value: &[u8]) -> bool {
+    let CalledBy::Script(inputs) = tx.called_by() else { return false };
+    inputs.found_none.get()
+        && inputs.keys.contains(&key)
+        && inputs.arguments.contains(&value)
+        && !tx.exists(key)
 }
 
 fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

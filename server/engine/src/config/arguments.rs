@@ -1,7 +1,7 @@
 //! The command line, as redis-server reads it: options are turned into lines of a configuration file.
 
 use super::Config;
-use super::file::{CheckRenames, LoadError, Loader, quote};
+use super::file::{CommandNames, LoadError, Loader, quote};
 use super::source::{Files, Source};
 use crate::spec::REDIS_VERSION;
 
@@ -20,13 +20,13 @@ pub enum Invocation {
 
 impl Invocation {
     /// What the arguments ask for, without the program's own name. `files` reads files and standard input, when asked
-    /// for; `check_renames` says whether commands can be renamed like this.
+    /// for; `names` checks what names commands.
     pub fn from_arguments(
         arguments: impl IntoIterator<Item = Vec<u8>>,
         files: &mut dyn Files,
-        check_renames: CheckRenames,
+        names: CommandNames,
     ) -> Self {
-        Self::with_defaults(Config::default(), arguments, files, check_renames)
+        Self::with_defaults(Config::default(), arguments, files, names)
     }
 
     /// The same, where parameters that are not set have the values of `defaults`.
@@ -34,7 +34,7 @@ impl Invocation {
         defaults: Config,
         arguments: impl IntoIterator<Item = Vec<u8>>,
         files: &mut dyn Files,
-        check_renames: CheckRenames,
+        names: CommandNames,
     ) -> Self {
         let arguments: Vec<Vec<u8>> = arguments.into_iter().collect();
         match arguments.first().map(Vec::as_slice) {
@@ -51,7 +51,7 @@ impl Invocation {
         if arguments.iter().any(|argument| argument == b"--sentinel") {
             return Invocation::Fail("Sentinel mode is not supported".to_owned());
         }
-        match load(defaults, &arguments, files, check_renames) {
+        match load(defaults, &arguments, files, names) {
             Ok(config) => Invocation::Run(Box::new(config)),
             Err(error) => Invocation::Fail(error.to_string()),
         }
@@ -71,10 +71,10 @@ fn load(
     defaults: Config,
     arguments: &[Vec<u8>],
     files: &mut dyn Files,
-    check_renames: CheckRenames,
+    names: CommandNames,
 ) -> Result<Config, LoadError> {
     let line = CommandLine::read(arguments);
-    let mut loader = Loader::new(defaults, files, check_renames);
+    let mut loader = Loader::new(defaults, files, names);
     let mut text = Vec::new();
     if let Some(path) = line.file {
         text = loader.read(Source::File(&String::from_utf8_lossy(path)))?;

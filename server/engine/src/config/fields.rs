@@ -101,6 +101,26 @@ impl MaxmemoryPolicy {
     }
 }
 
+/// Whether new users may hear and publish on all channels (`acl-pubsub-default`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChannelDefault {
+    /// They may.
+    All,
+    /// They may not.
+    #[default]
+    Nothing,
+}
+
+impl ChannelDefault {
+    pub(super) const NAMES: &[&str] = &["allchannels", "resetchannels"];
+    const ALL: [Self; 2] = [ChannelDefault::All, ChannelDefault::Nothing];
+
+    /// Whether they may.
+    pub fn is_all(self) -> bool {
+        self == ChannelDefault::All
+    }
+}
+
 /// The supervisor of the program, which is notified when it is ready (`supervised`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supervision {
@@ -240,4 +260,4 @@ macro_rules! choices {
     };
 }
 
-choices!(AuthClients, LogLevel, MaxmemoryPolicy, Permission, Supervision);
+choices!(AuthClients, ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision);

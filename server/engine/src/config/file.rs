@@ -4,6 +4,7 @@ use super::Config;
 use super::access::{find, split_value};
 use super::parameter::Reason;
 use super::source::{Files, Source};
+use crate::acl::UserLine;
 use crate::spec::REDIS_VERSION;
 use lockwheel_resp::split_words;
 use std::collections::BTreeSet;
@@ -75,25 +76,31 @@ enum Outcome {
     Include(String),
 }
 
-/// Says whether commands can have these new names: each command's name, and its new one; empty: it is removed.
-///
-/// # Errors
-/// Why not, in Redis' words.
-pub type CheckRenames = fn(&[(String, String)]) -> Result<(), &'static str>;
+/// Commands' new names: each command's name, and its new one; empty: it is removed.
+pub(crate) type Renames = [(String, String)];
+
+/// What a configuration is checked with that names commands.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandNames {
+    /// Says whether commands can have these new names. Else why not, in Redis' words.
+    pub(crate) check_renames: fn(&Renames) -> Result<(), &'static str>,
+    /// Reads the words behind `user`, beside the users that there are. Else what is wrong, in Redis' words.
+    pub(crate) read_user: fn(&[&[u8]], &Config) -> Result<UserLine, String>,
+}
 
 /// Reads configuration text into a configuration.
 pub(super) struct Loader<'a> {
     pub(super) config: Config,
     files: &'a mut dyn Files,
-    check_renames: CheckRenames,
+    names: CommandNames,
     /// The parameters that were set, so that some of them can be added to.
     seen: BTreeSet<&'static str>,
     depth: usize,
 }
 
 impl<'a> Loader<'a> {
-    pub(super) fn new(config: Config, files: &'a mut dyn Files, check_renames: CheckRenames) -> Self {
-        Loader { config, files, check_renames, seen: BTreeSet::new(), depth: 0 }
+    pub(super) fn new(config: Config, files: &'a mut dyn Files, names: CommandNames) -> Self {
+        Loader { config, files, names, seen: BTreeSet::new(), depth: 0 }
     }
 
     pub(super) fn read(&mut self, source: Source<'_>) -> Result<Vec<u8>, LoadError> {
@@ -147,6 +154,10 @@ impl<'a> Loader<'a> {
         }
         match (&*name.to_ascii_lowercase(), &*values) {
             (b"rename-command", [old, new]) => self.rename(old, new).map(|()| Outcome::Done),
+            (b"user", words @ [_, ..]) => {
+                self.config.users.push((self.names.read_user)(words, &self.config)?);
+                Ok(Outcome::Done)
+            }
             (name, values) => directive(name, values),
         }
     }
@@ -156,7 +167,7 @@ impl<'a> Loader<'a> {
             |name: &[u8]| String::from_utf8(name.to_vec()).map_err(|_| "The name of a command is no text");
         let mut renames = self.config.renames.clone();
         renames.push((text(old)?, text(new)?));
-        (self.check_renames)(&renames)?;
+        (self.names.check_renames)(&renames)?;
         self.config.renames = renames;
         Ok(())
     }
@@ -187,7 +198,6 @@ fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
         // Parameters of long ago, which Redis too accepts and ignores.
         (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
         (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),
-        (b"user", [_, ..]) => Err("Users in the configuration are not supported".into()),
         (b"sentinel", [_, ..]) => Err("sentinel directive while not in sentinel mode".into()),
         _ => Err(UNKNOWN.into()),
     }

@@ -19,14 +19,15 @@ mod values;
 
 pub use access::{HostChanges, HostRefusal, Pair, SetError};
 pub use arguments::Invocation;
-pub use fields::{LogLevel, MaxmemoryPolicy, Permission, Supervision};
-pub use file::{CheckRenames, LoadError, system_reason};
+pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision};
+pub use file::{CommandNames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
 pub use source::{Files, Source};
 pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
 
+use crate::acl::UserLine;
 use crate::keyspace::{AccessRules, EventClasses, Keyspace};
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
@@ -82,6 +83,12 @@ pub struct Config {
     pub control: bool,
     /// How many databases there are, at most 100,000.
     pub databases: usize,
+    /// Whether new users may hear and publish on all channels.
+    pub acl_pubsub_default: ChannelDefault,
+    /// The file of users; empty: none.
+    pub aclfile: String,
+    /// How many entries the log of what was refused to users has.
+    pub acllog_max_len: usize,
     /// The password of the default user; empty: none.
     pub requirepass: Vec<u8>,
     /// The most clients at once.
@@ -110,6 +117,8 @@ pub struct Config {
     pub lock_history: bool,
     /// The most entries of the history of locks.
     pub lock_history_max: usize,
+    /// How much of its lease a hold of a lock has left when its owner is told, in milliseconds; 0: it is not.
+    pub lock_jeopardy: i64,
     /// Whether holds of locks are observed that no LOCK command has taken.
     pub lock_ledger: bool,
     /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
@@ -147,6 +156,10 @@ pub struct Config {
     pub supervised: Supervision,
     /// Commands' new names (`rename-command`): each command's name, and its new one; empty: it is removed.
     pub(crate) renames: Vec<(String, String)>,
+    /// Whether the program's log begins with a logo.
+    pub always_show_logo: bool,
+    /// The users of `user` lines.
+    pub(crate) users: Vec<UserLine>,
     /// Parameters without a field that were set, by name.
     kept: BTreeMap<&'static str, Value>,
 }
@@ -170,6 +183,9 @@ impl Default for Config {
             seed: None,
             control: true,
             databases: 16,
+            acl_pubsub_default: ChannelDefault::Nothing,
+            aclfile: String::new(),
+            acllog_max_len: 128,
             requirepass: Vec::new(),
             maxclients: 10_000,
             timeout: 0,
@@ -185,6 +201,7 @@ impl Default for Config {
             lock_history: false,
             lock_history_max: 65_536,
             lock_ledger: true,
+            lock_jeopardy: 0,
             lock_wakeup_limit: 1000,
             lua_memory_limit: 2 << 30,
             encodings: Encodings::default(),
@@ -203,6 +220,8 @@ impl Default for Config {
             daemonize: false,
             supervised: Supervision::No,
             renames: Vec::new(),
+            always_show_logo: false,
+            users: Vec::new(),
             kept: BTreeMap::new(),
         }
     }

@@ -273,8 +273,3 @@ pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
 pub(super) fn no_cluster(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), "Cluster mode is not supported")
 }
-
-/// A rule for `aclfile`.
-pub(super) fn no_acl_file(value: &Value) -> Result<(), Reason> {
-    ensure(text(value).is_empty(), "ACL files are not supported")
-}

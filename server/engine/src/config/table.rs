@@ -1,10 +1,12 @@
 //! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
 //! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `lock-history`, `lock-history-max`,
-//! `lock-ledger`, `lock-wakeup-limit`, `lua-memory-limit`, `port-file`, `ready-fd`, `seed`, `threads`, `time` and
-//! `tls-port-file` are our own.
+//! `lock-jeopardy`, `lock-ledger`, `lock-wakeup-limit`, `lua-memory-limit`, `port-file`, `ready-fd`, `seed`,
+//! `threads`, `time` and `tls-port-file` are our own.
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
-use super::{AuthClients, Config, LogLevel, MaxmemoryPolicy, Permission, Supervision, special};
+use super::{
+    AuthClients, ChannelDefault, Config, LogLevel, MaxmemoryPolicy, Permission, Supervision, special,
+};
 
 const INT: i64 = i32::MAX as i64;
 const UINT: i64 = u32::MAX as i64;
@@ -64,9 +66,9 @@ const fn tls(parameter: Parameter, field: Access) -> Parameter {
 
 /// All of them, in alphabetical order.
 pub(super) const PARAMETERS: &[Parameter] = &[
-    choice("acl-pubsub-default", &["allchannels", "resetchannels"], "resetchannels"),
-    text("aclfile", "").check(special::no_acl_file).at_start(),
-    integer("acllog-max-len", 0, i64::MAX, "128"),
+    choice("acl-pubsub-default", ChannelDefault::NAMES, "resetchannels").field(field!(acl_pubsub_default)),
+    text("aclfile", "").at_start().field(field!(aclfile)),
+    integer("acllog-max-len", 0, i64::MAX, "128").field(field!(acllog_max_len)),
     integer("active-defrag-cycle-max", 1, 99, "25"),
     integer("active-defrag-cycle-min", 1, 99, "1"),
     size("active-defrag-ignore-bytes", 1, LONG, "104857600"),
@@ -76,7 +78,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("active-expire-effort", 1, 10, "1"),
     flag("activedefrag", "no"),
     flag("activerehashing", "yes"),
-    flag("always-show-logo", "no").at_start(),
+    flag("always-show-logo", "no").at_start().field(field!(always_show_logo)),
     flag("aof-disable-auto-gc", "no"),
     flag("aof-load-truncated", "yes"),
     text("aof-rewrite-cpulist", "").alias("aof_rewrite_cpulist").at_start(),
@@ -165,6 +167,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     text("locale-collate", "").check(special::locale),
     flag("lock-history", "no").field(field!(lock_history)),
     integer("lock-history-max", 1, LOCK_HISTORY, "65536").field(field!(lock_history_max)),
+    integer("lock-jeopardy", 0, i64::MAX, "0").field(field!(lock_jeopardy)),
     flag("lock-ledger", "yes").field(field!(lock_ledger)),
     integer("lock-wakeup-limit", 0, i64::MAX, "1000").field(field!(lock_wakeup_limit)),
     text("logfile", "").at_start().field(field!(logfile)),

@@ -5,9 +5,9 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, OpenReply, Request, Slot};
-use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Waiter};
+use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Waiter, ticket_of};
 use crate::locks::{self, HistoryCause};
-use crate::spec::{Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
+use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
@@ -26,7 +26,7 @@ impl Engine {
         match &wait.retry {
             Retry::OnKeys(on) => {
                 let argv = request.argv();
-                for key in queues_of(on, &argv) {
+                for key in on.queues(&argv) {
                     let label = on.label.map_or(&[][..], |label| argv[label]).into();
                     let waiter = Waiter { id, class: on.class.name, label };
                     self.keyspace.add_waiter(db, key, on.class.line, place, waiter);
@@ -78,9 +78,9 @@ impl Engine {
         Some(blocked)
     }
 
-    fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
+    pub(super) fn leave_queues(&mut self, blocked: &Blocked<Retry>, on: &OnKeys) {
         let argv = blocked.request.argv();
-        for key in queues_of(on, &argv) {
+        for key in on.queues(&argv) {
             self.keyspace.remove_waiter(blocked.db, key, blocked.place);
             // Waiters behind it may now be served.
             if on.class.asking == Asking::InOrder {
@@ -129,14 +129,16 @@ impl Engine {
     }
 
     /// Sets when a waiter is to be retried because time alone serves it, if it is the first on its key.
-    fn time_retry(&mut self, id: u64) {
+    pub(super) fn time_retry(&mut self, id: u64) {
         let Some(blocked) = self.parked.get(id) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
         let (argv, db, class) = (blocked.request.argv(), blocked.db, on.class.name);
         let key = on.beside.as_deref().unwrap_or(argv[on.keys[0]]);
         if self.keyspace.tx(db, self.time.now).first_waiting(key, class) == Some(blocked.place) {
             let mut tx = self.keyspace.tx(db, self.time.now);
-            let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv));
+            // It has just not been served: to ask again at the same instant would be to ask for ever.
+            let next_ms = tx.over_until_ms().saturating_add(1);
+            let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv)).map(|at_ms| at_ms.max(next_ms));
             tx.set_key_timer(key, KeyTimer::Retry, at_ms.map(|at_ms| (at_ms, Order::default())));
         }
     }
@@ -158,9 +160,13 @@ impl Engine {
 
     /// Retries a waiting request; whether it is done.
     fn retry(&mut self, id: u64) -> bool {
+        if let Some(ticket) = ticket_of(id) {
+            return self.retry_ticket(ticket);
+        }
         let Some(slot) = self.sessions.find(id) else { return false };
         // It stays in its queues meanwhile and so keeps its place; only the request is taken out.
         let Some(blocked) = self.parked.remove(id) else { return false };
+        self.observers.stats.retried_requests += 1;
         if self.config.lock_history {
             self.note_retry(slot, &blocked);
         }
@@ -184,6 +190,9 @@ impl Engine {
         }
         if asked.is_err() {
             self.note_left_queue(slot, HistoryCause::Error);
+        }
+        if self.config.lock_history {
+            self.note_unsent(slot);
         }
         self.end_served(slot, open, asked.err(), began_ns);
         self.observers.stats.unblocked_clients += 1;
@@ -211,7 +220,7 @@ impl Engine {
         }
     }
 
-    fn attempt(
+    pub(super) fn attempt(
         &mut self,
         slot: Slot,
         blocked: &Blocked<Retry>,
@@ -268,9 +277,19 @@ impl Engine {
         self.note_left_queue(slot, HistoryCause::Timeout);
         if let Some(blocked) = self.unblock(slot) {
             self.tell_left(&blocked, "timedout");
-            let null = blocked.null;
-            self.answer_blocked(slot, blocked, |reply| null.write(reply));
+            let (null, in_vain) = (blocked.null, self.in_vain(&blocked));
+            self.answer_blocked(slot, blocked, |reply| match in_vain {
+                Some(write) => write(reply),
+                None => null.write(reply),
+            });
         }
+    }
+
+    /// What a request that has waited in vain is answered, if not a null.
+    fn in_vain(&mut self, blocked: &Blocked<Retry>) -> Option<Answer> {
+        let Retry::OnKeys(on) = &blocked.retry else { return None };
+        let argv = blocked.request.argv();
+        on.attempt.in_vain(&self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv))
     }
 
     /// CLIENT UNBLOCK: ends a wait as if it had timed out, or with an error. Whether the client was waiting.
@@ -292,6 +311,9 @@ impl Engine {
 
     /// Ends a client's wait with an error. Whether the client was waiting.
     pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError) -> bool {
+        if let Some(ticket) = ticket_of(id) {
+            return self.cancel_ticket(ticket, error);
+        }
         let Some(slot) = self.sessions.find(id) else { return false };
         self.note_left_queue(slot, HistoryCause::Unblocked);
         let Some(blocked) = self.unblock(slot) else { return false };
@@ -302,7 +324,7 @@ impl Engine {
     }
 
     /// Tells listeners that a client no longer waits for a lock, and was not served.
-    fn tell_left(&mut self, blocked: &Blocked<Retry>, event: &str) {
+    pub(super) fn tell_left(&mut self, blocked: &Blocked<Retry>, event: &str) {
         let Retry::OnKeys(on) = &blocked.retry else { return };
         let Some(owner) = on.label.filter(|_| self.keyspace.server_audience) else { return };
         let argv = blocked.request.argv();
@@ -328,21 +350,21 @@ impl Engine {
         self.time.timers.count(TimerKind::Wait)
     }
 
+    /// How often requests that wait have been tried again since the start, whether they were done then or not.
+    pub fn retried_requests(&self) -> u64 {
+        self.observers.stats.retried_requests
+    }
+
     /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.
     pub fn unblocked_clients(&self) -> u64 {
         self.observers.stats.unblocked_clients
     }
 }
 
-/// The keys in whose queues a request waits.
-fn queues_of<'a>(on: &'a OnKeys, argv: &'a [&'a [u8]]) -> impl Iterator<Item = &'a [u8]> {
-    on.keys.iter().map(|&key| argv[key]).chain(on.beside.as_deref())
-}
-
 /// Whether such a wait counts as a blocked client.
 fn counts(retry: &Retry) -> bool {
     match retry {
-        Retry::OnKeys(on) => on.class.counts,
+        Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
         Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) => false,
         Retry::Never => true,
     }

@@ -1,6 +1,6 @@
 //! The session that runs a command, and how the command came to run.
 
-use crate::clients::{Session, Slot, User};
+use crate::clients::{Session, Slot};
 use crate::keyspace::{Actor, CalledBy, ScriptInputs};
 use crate::spec::Args;
 use std::num::NonZeroU64;
@@ -25,8 +25,6 @@ pub struct Call<'a> {
     pub session: u64,
     /// The database that it has selected.
     pub db: usize,
-    /// The user the session acts as, unless it has not authenticated.
-    pub user: Option<User>,
     /// How the command came to run; for a script, its keys and arguments.
     pub called_by: CalledBy<'a>,
 }
@@ -36,7 +34,7 @@ impl<'a> Call<'a> {
     #[inline]
     pub(crate) fn by(session: &Session) -> Self {
         let called_by = CalledBy::Client;
-        Call { slot: session.slot, session: session.id, db: session.db, user: session.user, called_by }
+        Call { slot: session.slot, session: session.id, db: session.db, called_by }
     }
 
     /// The calls of the transaction that this call runs.

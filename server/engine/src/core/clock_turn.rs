@@ -43,10 +43,12 @@ impl Settle {
 pub(super) enum Fired<'a> {
     /// A key expired.
     Expiry(&'a [u8]),
-    /// Something else about a key was due.
-    KeyTimer(KeyTimer, &'a [u8]),
+    /// Something else about a key of a database was due.
+    KeyTimer(KeyTimer, usize, &'a [u8]),
     /// The wait of a client ended.
     Timeout(u64),
+    /// The wait of a ticket has timed out.
+    Ticket(u64),
     /// A client had been idle for too long.
     Idle(u64),
     /// The leases of a client were renewed.
@@ -59,6 +61,7 @@ impl Fired<'_> {
     /// What fires when a timer on the monotonic clock is due.
     pub(super) fn of(timer: Timer) -> Self {
         match timer.kind {
+            TimerKind::Ticket => Fired::Ticket(timer.client),
             TimerKind::Idle => Fired::Idle(timer.client),
             TimerKind::Lease => Fired::Renewal(timer.client),
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
@@ -69,9 +72,11 @@ impl Fired<'_> {
     fn own(self) -> OwnedFired {
         match self {
             Fired::Expiry(key) => OwnedFired::Key("expiry", key.into()),
-            Fired::KeyTimer(KeyTimer::Lease, key) => OwnedFired::Key("lease", key.into()),
-            Fired::KeyTimer(KeyTimer::Retry, key) => OwnedFired::Key("retry", key.into()),
+            Fired::KeyTimer(KeyTimer::Lease, _, key) => OwnedFired::Key("lease", key.into()),
+            Fired::KeyTimer(KeyTimer::Jeopardy, _, key) => OwnedFired::Key("jeopardy", key.into()),
+            Fired::KeyTimer(KeyTimer::Retry, _, key) => OwnedFired::Key("retry", key.into()),
             Fired::Timeout(client) => OwnedFired::Client("timeout", client),
+            Fired::Ticket(ticket) => OwnedFired::Client("ticket", ticket),
             Fired::Idle(client) => OwnedFired::Client("idle", client),
             Fired::Renewal(client) => OwnedFired::Client("renewal", client),
             Fired::Fault(client) => OwnedFired::Client("fault", client),
@@ -113,8 +118,9 @@ impl Left {
     }
 }
 
-/// How often a turn renews leases of connections one after the other: they are renewed for ever.
-const MOST_RENEWALS: u64 = 65_536;
+/// How often a turn fires one after the other what recurs for ever: leases of connections are renewed, and who stands
+/// in a fair queue is kept there.
+const MOST_RECURRENCES: u64 = 65_536;
 
 /// A turn of both clocks on its way: [`Engine::continue_turning`](super::Engine::continue_turning) takes it to its end.
 #[derive(Debug)]
@@ -122,8 +128,12 @@ pub struct ClockTurn {
     pub(super) left: Left,
     pub(super) waiters: RedissonWaiters,
     fired: u64,
-    /// How many of these were renewals, since it last leapt over those to come.
-    renewals: u64,
+    /// How many of these recur for ever, since it last leapt over those to come.
+    recurrences: u64,
+    /// Whether it has leapt over such.
+    leapt: bool,
+    /// The key whose waiters were retried last, until it is known whether that was in vain.
+    retried: Option<(usize, Box<[u8]>)>,
     /// What fired, in order; `None` when nobody wants to know.
     what: Option<Vec<OwnedFired>>,
     settle: Option<Settle>,
@@ -146,7 +156,9 @@ impl ClockTurn {
             left,
             waiters: RedissonWaiters::default(),
             fired: 0,
-            renewals: 0,
+            recurrences: 0,
+            leapt: false,
+            retried: None,
             what: None,
             settle: None,
             limit_at_us: None,
@@ -190,17 +202,30 @@ impl ClockTurn {
     /// Something is firing.
     pub(super) fn see(&mut self, fired: Fired<'_>) {
         self.fired += 1;
-        self.renewals += u64::from(matches!(fired, Fired::Renewal(_)));
+        match fired {
+            Fired::Renewal(_) => self.recurrences += 1,
+            Fired::KeyTimer(KeyTimer::Retry, db, key) => self.retried = Some((db, key.into())),
+            _ => {}
+        }
         if let Some(what) = &mut self.what {
             what.push(fired.own());
         }
     }
 
-    /// Whether it has renewed so often that it leaps over the renewals to come; then it counts them anew.
+    /// What was seen has fired; `served` says whether a waiter was. A key is to be retried after the turn, when that
+    /// was in vain now and the turn leaps over what recurs.
+    pub(super) fn put_off(&mut self, served: bool) -> Option<(usize, Box<[u8]>)> {
+        let retried = self.retried.take().filter(|_| !served)?;
+        self.recurrences += 1;
+        self.leapt.then_some(retried)
+    }
+
+    /// Whether so much has recurred that it leaps over what is to come of it; then it counts anew.
     pub(super) fn leaps(&mut self) -> bool {
-        let leaps = self.renewals >= MOST_RENEWALS;
+        let leaps = self.recurrences >= MOST_RECURRENCES;
         if leaps {
-            self.renewals = 0;
+            self.recurrences = 0;
+            self.leapt = true;
         }
         leaps
     }

@@ -51,7 +51,7 @@ impl Engine {
                 Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {
-                    locks::reap(&mut self.keyspace.tx(db, self.time.now), &key, &field);
+                    locks::follow_up(&mut self.keyspace.tx(db, self.time.now), &key, &field);
                 }
                 Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
                 Effect::Notify { db, event, key } => {

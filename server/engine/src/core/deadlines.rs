@@ -94,7 +94,7 @@ impl Engine {
             }
             Due::KeyTimer => {
                 if let Some((db, key, timer)) = self.keyspace.pop_key_timer(self.time.now, over) {
-                    see(Fired::KeyTimer(timer, &key));
+                    see(Fired::KeyTimer(timer, db, &key));
                     locks::key_timer_fired(&mut self.keyspace.tx(db, self.time.now), &key, timer);
                 }
             }
@@ -112,6 +112,7 @@ impl Engine {
     fn fire_timer(&mut self, timer: Timer) {
         match timer.kind {
             TimerKind::Wait | TimerKind::RealWait => self.time_out(timer.client),
+            TimerKind::Ticket => self.ticket_over(timer.client),
             TimerKind::Idle => self.close_idle(timer.client),
             TimerKind::Lease => self.renew_leases(timer.client),
             TimerKind::Output => self.output_due(timer.client),

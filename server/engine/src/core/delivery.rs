@@ -10,7 +10,8 @@ const COUNTED: usize = 16 * 1024;
 impl Engine {
     /// Whether a waiting client can still be given something. One that has closed its connection is disconnected, even
     /// before its connection reads EOF: what it was given would be lost.
-    pub(super) fn is_still_there(&mut self, id: u64) -> bool {
+    pub(super) fn is_still_there(&mut self, waiter: u64) -> bool {
+        let id = self.keyspace.waiters.tickets.client_of(waiter);
         if self.is_out_of_reach(id) {
             return true;
         }
@@ -65,6 +66,7 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let now_ms = self.time.system.monotonic_ms();
+        let is_authenticated = self.is_authenticated(self.sessions.get(slot));
         let session = self.sessions.get_mut(slot);
         let pending = session.delivery.pending();
         if pending >= COUNTED {
@@ -75,7 +77,7 @@ impl Engine {
             return;
         }
         let limit = self.config.output_limit(session.is_subscribed());
-        let over_hard = (limit.hard > 0 && pending >= limit.hard) || session.user.is_none();
+        let over_hard = (limit.hard > 0 && pending >= limit.hard) || !is_authenticated;
         let over_soft = limit.soft > 0 && pending >= limit.soft;
         let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };
         session.over_soft_since = since;

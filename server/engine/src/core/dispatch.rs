@@ -2,10 +2,10 @@
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Handler, Retry};
-use super::permit::{Caller, Refusal, decide};
+use super::permit::{Caller, Denied, Reason, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
-use crate::spec::{Args, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
+use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
 
@@ -18,6 +18,13 @@ pub(crate) struct Unfinished {
     pub(super) took_ns: u64,
 }
 
+impl Unfinished {
+    /// Whether its client goes on meanwhile.
+    fn by_ticket(&self) -> bool {
+        matches!(&self.wait.retry, Retry::OnKeys(on) if on.by_ticket)
+    }
+}
+
 /// A client that has sent a request.
 pub(super) struct Client<'a> {
     pub(super) engine: &'a Engine,
@@ -28,7 +35,12 @@ impl Caller for Client<'_> {
     const ORIGIN: Origin = Origin::Client;
 
     fn is_authenticated(&self) -> bool {
-        self.session.user.is_some()
+        self.engine.is_authenticated(self.session)
+    }
+
+    #[inline(always)]
+    fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
+        self.engine.denied(self.session, command, args)
     }
 
     fn is_in_transaction(&self) -> bool {
@@ -56,40 +68,59 @@ impl Engine {
         if self.keyspace.has_expiry_backlog() {
             self.fire_named(slot, argv);
         }
-        if self.faults.sees_requests {
-            return self.execute_seen(slot, argv);
+        // One test for all who look at requests, so that nobody pays for who does not.
+        if self.faults.sees_requests | self.config.lock_history {
+            return self.execute_watched(slot, argv);
         }
-        let answered = self.answer_request(slot, argv);
-        self.end_request(slot, answered)
+        self.execute_as::<false>(slot, argv)
+    }
+
+    /// Runs one request that rules may see, or the history.
+    #[inline(never)]
+    fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        match self.faults.sees_requests {
+            true => self.execute_seen(slot, argv),
+            false => self.execute_request(slot, argv),
+        }
     }
 
     /// Runs one request as it is, whatever rules say.
+    #[inline(never)]
     pub(super) fn execute_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        let answered = self.answer_seen(slot, argv);
-        self.end_request(slot, answered)
+        self.execute_as::<true>(slot, argv)
     }
 
     /// The reply of a request, as rules have let it through: apart from that of most requests, which is inlined.
     #[inline(never)]
     pub(super) fn answer_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
-        self.answer_request(slot, argv)
+        self.answer_request::<true>(slot, argv)
     }
 
     #[inline(always)]
-    fn end_request(&mut self, slot: Slot, answered: Option<(OpenReply, Progress)>) -> Progress {
-        let Some((open, progress)) = answered else { return Progress::Stop };
+    fn execute_as<const WATCHED: bool>(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        let Some((open, progress)) = self.answer_request::<WATCHED>(slot, argv) else {
+            return Progress::Stop;
+        };
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
         } else {
             session.delivery.end(open, progress == Progress::Blocked);
         }
-        self.finish_request(slot, progress)
+        if !session.keeps_up() {
+            self.check_much_output(slot);
+        }
+        self.settle_request(slot, progress)
     }
 
-    /// Runs one request and gives its reply, which is still to be ended; `None` when the session is being closed.
+    /// Runs one request and gives its reply, which is still to be ended; `None` when the session is being closed. The
+    /// history may be on if the request is `WATCHED`.
     #[inline(always)]
-    fn answer_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
+    fn answer_request<const WATCHED: bool>(
+        &mut self,
+        slot: Slot,
+        argv: &[&[u8]],
+    ) -> Option<(OpenReply, Progress)> {
         let args = Args::new(argv);
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
@@ -101,9 +132,9 @@ impl Engine {
         let mut open = session.delivery.begin();
         // Not by a closure, which would not be inlined.
         let mut writer = open.writer(protocol);
-        let progress = self.dispatch(slot, args, &mut writer);
+        let progress = self.dispatch::<WATCHED>(slot, args, &mut writer);
         writer.mute(false);
-        if self.config.lock_history && progress != Progress::Blocked {
+        if WATCHED && self.config.lock_history && progress != Progress::Blocked {
             self.note_answer(slot, args, open.bytes());
         }
         if open.len() > LONG_REPLY {
@@ -113,11 +144,15 @@ impl Engine {
     }
 
     /// The reply to a request has ended: all that the request has caused follows.
-    #[inline(always)]
     pub(super) fn finish_request(&mut self, slot: Slot, progress: Progress) -> Progress {
         if !self.sessions.get_mut(slot).keeps_up() {
             self.check_much_output(slot);
         }
+        self.settle_request(slot, progress)
+    }
+
+    #[inline(always)]
+    fn settle_request(&mut self, slot: Slot, progress: Progress) -> Progress {
         self.commit();
         match progress {
             Progress::Continue if self.sessions.get(slot).closing.is_some() => Progress::Stop,
@@ -126,7 +161,12 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn dispatch(&mut self, slot: Slot, args: Args<'_>, reply: &mut dyn Reply) -> Progress {
+    fn dispatch<const WATCHED: bool>(
+        &mut self,
+        slot: Slot,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Progress {
         let caller = Client { engine: self, session: self.sessions.get(slot) };
         let (command, flags) = match decide(&caller, &self.commands, args) {
             Ok(command) => (command.id, command.spec.flags),
@@ -135,7 +175,7 @@ impl Engine {
                 return Progress::Continue;
             }
         };
-        if self.config.lock_history {
+        if WATCHED && self.config.lock_history {
             self.note_request_unless_queued(slot, (command, flags), args);
         }
         let session = self.sessions.get_mut(slot);
@@ -153,6 +193,10 @@ impl Engine {
         match self.run(call, command, args, reply) {
             None if self.stop.is_some() => Progress::Stop,
             None => Progress::Continue,
+            Some(parked) if parked.by_ticket() => {
+                self.leave_waiting(slot, command, Request::new(args.all()), parked, reply);
+                Progress::Continue
+            }
             Some(parked) => {
                 self.block(slot, command, Request::new(args.all()), parked);
                 Progress::Blocked
@@ -168,6 +212,7 @@ impl Engine {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
         let error = refusal.error(&self.commands, args);
+        self.log_refusal(slot, refusal, args);
         if args.is(0, "exec") {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
@@ -186,10 +231,23 @@ impl Engine {
 
     /// Answers a command that a script or a transaction is not permitted to run.
     #[cold]
-    pub(crate) fn refuse_call(&mut self, refusal: Refusal, args: Args<'_>, reply: &mut dyn Reply) {
+    pub(crate) fn refuse_call(
+        &mut self,
+        slot: Slot,
+        refusal: Refusal,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) {
         let error = refusal.error(&self.commands, args);
+        self.log_refusal(slot, refusal, args);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
+    }
+
+    fn log_refusal(&mut self, slot: Slot, refusal: Refusal, args: Args<'_>) {
+        if let (Reason::Denied(denied), Some(command)) = (refusal.reason, refusal.command) {
+            self.log_denied(slot, denied, command, args, refusal.origin);
+        }
     }
 
     /// Runs a command that has passed the checks. Returns what it waits for, when it is not done and may wait.
@@ -206,7 +264,7 @@ impl Engine {
         let began_ns = self.time.reading_ns();
         let mut waits = None;
         let outcome = match self.handlers[command] {
-            Some(handler) => self.invoke(call, handler, args, reply, &mut waits),
+            Some(handler) => self.invoke(call, (command, handler), args, reply, &mut waits),
             None => self.answer_by_rows(command, reply),
         };
         if self.keyspace.has_overdue() {
@@ -219,10 +277,11 @@ impl Engine {
             self.fail(command, &error, reply);
         }
         if let Some(wait) = waits {
+            self.count_keys(command, args);
             return Some(Unfinished { wait, took_ns });
         }
         if self.observers.want_more(took_ns) {
-            self.log_slow(call, command, args, took_ns);
+            self.observe_more(call, command, args, took_ns);
         }
         None
     }
@@ -249,7 +308,7 @@ impl Engine {
     fn invoke(
         &mut self,
         call: Call<'_>,
-        handler: Handler,
+        (command, handler): (CommandId, Handler),
         args: Args<'_>,
         reply: &mut dyn Reply,
         waits: &mut Option<Box<Wait<Retry>>>,
@@ -264,6 +323,15 @@ impl Engine {
                     Flow::NotYet(wait) => not_yet(call, *wait, reply, waits),
                 }
                 Ok(())
+            }
+            Handler::ReadingAnyKey(run) => {
+                let reads_all = self.reads_all_keys(call.slot, command, args);
+                run(
+                    &mut self.keyspace.tx_by(&call.actor(args), call.db, self.time.now),
+                    reads_all,
+                    args,
+                    reply,
+                )
             }
             Handler::Listening(run) => {
                 let actor = call.actor(args);

@@ -9,6 +9,7 @@ use super::parked::Parked;
 use super::progress::Stop;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
+use crate::acl::{Setting, Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
@@ -19,12 +20,13 @@ use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
 use crate::spec::{
     Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome, PerCommand,
-    Registration,
+    ReadingAnyKeyHandler, Registration,
 };
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
+use std::io;
 use std::sync::Arc;
 
 /// The handler of a command that reads one part of the engine.
@@ -82,6 +84,8 @@ pub(crate) enum Handler {
     Data(DataHandler),
     /// It sees keys, and may wait.
     BlockingData(BlockingHandler),
+    /// It sees keys, and is told whether it may read those that its request does not name.
+    ReadingAnyKey(ReadingAnyKeyHandler),
     /// It sees keys, and who listens to which channel.
     Listening(ListeningHandler),
     /// It sees keys, and the host.
@@ -124,6 +128,8 @@ pub struct Engine {
     pub(crate) sessions: Sessions,
     /// The subscriptions of channels and patterns.
     pub(crate) pubsub: PubSub,
+    /// Who may do what.
+    pub(crate) users: Users,
     /// What is notified of each call.
     pub(crate) observers: Observers,
     /// The instant, the clock that a test turns, and the engine's own timers.
@@ -160,12 +166,15 @@ impl Engine {
         let mut keyspace = Keyspace::new(config.databases, seed);
         config.apply_to(&mut keyspace);
         locks::subscribe(&mut keyspace, seed);
-        let start = Box::new(EngineStart { config: config.clone(), seed });
+        let setting = Setting { table: &table, all_channels: config.acl_pubsub_default.is_all() };
+        let users = configured_users(&config.users, &config.requirepass, setting);
+        let start = Box::new(EngineStart { config: config.clone(), users, seed });
         let mut engine = Engine {
             environment: Environment { identity: Identity::new(keyspace.rng()), host: None },
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
+            users: start.users.clone(),
             observers: Observers::new(&config),
             commands: Arc::new(table),
             handlers,
@@ -191,6 +200,7 @@ impl Engine {
 /// What an engine was made with.
 pub(super) struct EngineStart {
     pub(super) config: Config,
+    pub(super) users: Users,
     pub(super) seed: u64,
 }
 
@@ -221,6 +231,25 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// What of it fails: then nothing has changed.
     fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
+
+    /// The bytes of a file; a path is relative to this directory. By itself a host has no files.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read_file(&self, directory: &str, path: &str) -> io::Result<Vec<u8>> {
+        let _nowhere = (directory, path);
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Gives a file these bytes as a whole: who reads it meanwhile finds the old ones or the new ones. A path is
+    /// relative to this directory.
+    ///
+    /// # Errors
+    /// The system's; then the file is as it was.
+    fn write_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let _nowhere = (directory, path, bytes);
+        Err(io::ErrorKind::NotFound.into())
+    }
 
     /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet. Asked
     /// before something is given to a waiting client, never on a request's path.

@@ -4,13 +4,16 @@
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::Slot;
-use crate::keyspace::Actor;
-use crate::locks::{self, Answer, Happening, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings};
+use crate::keyspace::{Actor, WaiterId, waiter_of};
+use crate::locks::{
+    self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
+};
 use crate::spec::{Args, CommandId, Flags};
 use crate::time::Now;
+use lockwheel_resp::Reply;
 
-/// The classes of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
-const CLASSES: &[&str] = &["lock", "semaphore", "latch", "rate"];
+/// The lines of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
+const LINES: &[&str] = &["lock", "semaphore", "latch", "rate"];
 
 impl Engine {
     /// Makes the parameters of the ledger and the history hold.
@@ -18,7 +21,12 @@ impl Engine {
         let config = &self.config;
         let history = config.lock_history.then_some(config.lock_history_max);
         let wakeup_limit_ms = config.lock_wakeup_limit;
-        let settings = LedgerSettings { observes: config.lock_ledger, history, wakeup_limit_ms };
+        let settings = LedgerSettings {
+            observes: config.lock_ledger,
+            history,
+            wakeup_limit_ms,
+            jeopardy_ms: config.lock_jeopardy,
+        };
         locks::configure_ledger(&mut self.keyspace, settings);
     }
 
@@ -27,13 +35,13 @@ impl Engine {
     pub(super) fn note_request(&mut self, slot: Slot, command: CommandId, args: Args<'_>, waited_ms: u64) {
         let name = self.commands.get(command).spec.name;
         let session = self.sessions.get(slot);
-        let (by, by_text) = match (name, args.get(1)) {
-            ("eval" | "eval_ro", Some(text)) => (text, true),
-            ("evalsha" | "evalsha_ro" | "fcall" | "fcall_ro", Some(name)) => (name, false),
-            _ => (name.as_bytes(), false),
+        let by = match (name, args.get(1)) {
+            ("eval" | "eval_ro", Some(text)) => HistoryBy::Text(text),
+            ("evalsha" | "evalsha_ro" | "fcall" | "fcall_ro", Some(name)) => HistoryBy::Script(name),
+            _ => HistoryBy::Command(command, name),
         };
         let client_name = &*session.name;
-        let request = HistoryRequest { client: session.id, client_name, by, by_text, waited_ms };
+        let request = HistoryRequest { client: session.id, client_name, by, waited_ms };
         locks::request_begins(&mut self.keyspace, request);
     }
 
@@ -50,6 +58,27 @@ impl Engine {
         }
     }
 
+    /// Runs a command of the transaction that runs as a request of its own: with its own entries, and its answer.
+    pub(crate) fn note_queued_command(
+        &mut self,
+        slot: Slot,
+        (command, args): (CommandId, Args<'_>),
+        reply: &mut dyn Reply,
+        run: impl FnOnce(&mut Engine, &mut dyn Reply),
+    ) {
+        if !self.config.lock_history {
+            return run(self, reply);
+        }
+        self.note_request(slot, command, args, 0);
+        let before = reply.written();
+        run(self, reply);
+        let (answer, name) =
+            (Answer::read(reply.written_since(before)), self.commands.get(command).spec.name);
+        if let Some(answer) = answer {
+            self.note_what_was_refused(slot, name, args, answer);
+        }
+    }
+
     /// A request that has waited is about to be tried again.
     #[cold]
     pub(super) fn note_retry(&mut self, slot: Slot, blocked: &Blocked<Retry>) {
@@ -60,13 +89,24 @@ impl Engine {
     /// A request has been answered; the history is on.
     #[cold]
     pub(super) fn note_answer(&mut self, slot: Slot, args: Args<'_>, reply: &[u8]) {
-        let (Some(answer), Some(command)) = (Answer::read(reply), self.commands.resolve(args)) else {
-            return;
-        };
-        let (name, session) = (command.spec.name, self.sessions.get(slot));
-        if session.multi.is_some() || !command.spec.accepts(args.len()) {
-            return;
+        let session = self.sessions.get(slot);
+        if let (Some(answer), None) = (Answer::read(reply), &session.multi) {
+            // What is answered an error has perhaps not been run.
+            let command = match answer {
+                Answer::Error(_) => {
+                    self.commands.resolve(args).filter(|command| command.spec.accepts(args.len()))
+                }
+                _ => session.last_command.map(|command| self.commands.get(command)),
+            };
+            if let Some(name) = command.map(|command| command.spec.name) {
+                self.note_what_was_refused(slot, name, args, answer);
+            }
         }
+        self.note_unsent(slot);
+    }
+
+    fn note_what_was_refused(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: Answer<'_>) {
+        let session = self.sessions.get(slot);
         let actor = Actor { session: std::num::NonZeroU64::new(session.id), ..Actor::ENGINE };
         let mut tx = self.keyspace.tx_by(&actor, session.db, self.time.now);
         locks::call_ended(&mut tx, name, args, answer);
@@ -87,12 +127,24 @@ impl Engine {
         {
             return;
         }
-        let client = self.sessions.get(slot).id;
-        let Some(blocked) = self.parked.get(client) else { return };
+        self.note_wait(self.sessions.get(slot).id, event, cause);
+    }
+
+    /// The request of a ticket has begun to wait, or with a cause will do so no longer, without having been served.
+    pub(super) fn note_ticket(&mut self, ticket: u64, left: Option<HistoryCause>) {
+        if self.config.lock_history {
+            let event = if left.is_some() { HistoryEvent::LeftQueue } else { HistoryEvent::Queued };
+            self.note_wait(waiter_of(ticket), event, left.unwrap_or(HistoryCause::None));
+        }
+    }
+
+    fn note_wait(&mut self, waiter: WaiterId, event: HistoryEvent, cause: HistoryCause) {
+        let Some(blocked) = self.parked.get(waiter) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
-        if !CLASSES.contains(&on.class.name) {
+        if !LINES.contains(&on.class.line) {
             return;
         }
+        let client = self.keyspace.waiters.tickets.client_of(waiter);
         let argv = blocked.request.argv();
         let owner = on.label.map_or(&b""[..], |label| argv[label]);
         for &key in &on.keys {

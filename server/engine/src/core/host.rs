@@ -2,12 +2,35 @@
 
 use super::engine::{Engine, Host};
 use crate::time::Now;
+use std::io;
 use std::sync::Arc;
 
 impl Engine {
     /// Sets the host.
     pub fn set_host(&mut self, host: Arc<dyn Host>) {
         self.environment.host = Some(host);
+    }
+
+    /// The bytes of a file, whose path is relative to the directory of the configuration.
+    ///
+    /// # Errors
+    /// The system's; without a host there are no files.
+    pub(crate) fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
+        match &self.environment.host {
+            Some(host) => host.read_file(&self.config.dir, path),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Gives a file these bytes as a whole; its path is relative to the directory of the configuration.
+    ///
+    /// # Errors
+    /// The system's; without a host there are no files.
+    pub(crate) fn write_file(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        match &self.environment.host {
+            Some(host) => host.write_file(&self.config.dir, path, bytes),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
     /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,

@@ -2,7 +2,8 @@
 
 use super::engine::Engine;
 use super::planned_turns::PlannedTurns;
-use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot, User};
+use crate::acl::{Login, UserId};
+use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot};
 use crate::config::Config;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::scripts::kill_error;
@@ -27,6 +28,9 @@ impl Engine {
     pub(crate) fn apply_config(&mut self, before: &Config) {
         if self.config.timeout != before.timeout {
             self.idle_timeout_changed();
+        }
+        if self.config.requirepass != before.requirepass {
+            self.users.set_default_password(&self.config.requirepass);
         }
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
             self.output_limits_changed();
@@ -95,9 +99,9 @@ impl Engine {
     /// connections.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
-        let user = self.first_user();
+        let login = self.first_login();
         let (now, account) = (self.time.now, &self.memory.clients);
-        let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, user, now, account));
+        let slot = self.sessions.add(id, |slot| Session::new(id, slot, peer, login, now, account));
         if self.is_down() {
             self.sessions.get_mut(slot).close(Closing::Now);
         }
@@ -107,9 +111,14 @@ impl Engine {
         slot
     }
 
-    /// The user of a client that has not authenticated: the default user, unless it has a password.
-    pub(crate) fn first_user(&self) -> Option<User> {
-        self.config.requirepass.is_empty().then_some(User::Default)
+    /// As whom a client comes: as the default user, unless that needs a login.
+    pub(crate) fn first_login(&self) -> Login {
+        if self.users.get(UserId::DEFAULT).is_open() { Login::As(UserId::DEFAULT) } else { Login::None }
+    }
+
+    /// The requests of this session are the server's own.
+    pub fn trust(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).login = Login::Server;
     }
 
     /// Whether the client of this slot is connected. False once disconnected; stops deferred work running for the
@@ -138,6 +147,7 @@ impl Engine {
         self.forget_faults_of(self.sessions.get(slot).id);
         self.note_left_queue(slot, HistoryCause::Disconnected);
         self.unblock(slot);
+        self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);
@@ -151,6 +161,7 @@ impl Engine {
     pub(crate) fn cut_off(&mut self, slot: Slot) {
         self.note_left_queue(slot, HistoryCause::Disconnected);
         self.unblock(slot);
+        self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);
         self.unsubscribe_all(slot);

@@ -20,7 +20,10 @@ impl Engine {
                 + self.memory.commands
                 + self.sessions.overhead()
                 + of_pubsub(&self.pubsub)
+                + self.users.memory()
+                + self.observers.acl_log.memory()
                 + self.faults.memory()
+                + self.keyspace.lag_bytes()
                 + self.memory.messages.get(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod call;
+mod client_line;
 mod clock_turn;
 mod commit;
 mod deadlines;
@@ -30,7 +31,9 @@ mod simulation;
 mod snapshots;
 mod switches;
 mod target;
+mod tickets;
 mod turning;
+mod users;
 
 pub use call::{Call, Origin};
 pub use clock_turn::{ClockTurn, RedissonWaiters, Settle};

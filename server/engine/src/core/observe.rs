@@ -15,9 +15,27 @@ impl Engine {
         let took_ns = self.lap(began_ns);
         self.observers.stats.served(blocked.command, took_ns);
         let took_ns = took_ns + blocked.took_ns;
-        if self.observers.want_more(took_ns) {
+        if self.observers.slow_log.wants(took_ns) {
             let call = Call::by(self.sessions.get(slot));
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
+        }
+    }
+
+    /// Tells the observers that want details of a call that has ended.
+    #[cold]
+    pub(super) fn observe_more(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
+        self.count_keys(command, args);
+        if self.observers.slow_log.wants(took_ns) {
+            self.log_slow(call, command, args, took_ns);
+        }
+    }
+
+    /// A command was run, or has begun to wait: counts it for those who ask for its keys.
+    pub(super) fn count_keys(&mut self, command: CommandId, args: Args<'_>) {
+        if self.observers.stats.key_calls.wants(command) {
+            let positions = self.commands.get(command).key_positions(args);
+            let keys: Vec<&[u8]> = positions.into_iter().map(|at| &args[at]).collect();
+            self.observers.stats.key_calls.called(command, &keys);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The observers of calls.
 
+use crate::acl::AclLog;
 use crate::config::Config;
 use crate::slow_log::SlowLog;
 use crate::spec::CommandId;
@@ -12,13 +13,18 @@ pub(crate) struct Observers {
     pub(crate) stats: Stats,
     /// The slow log.
     pub(crate) slow_log: SlowLog,
+    /// From how many nanoseconds on some observer wants details of a call: one test for all of them.
+    details_from_ns: u64,
+    /// What was refused to users.
+    pub(crate) acl_log: AclLog,
 }
 
 impl Observers {
     /// With these parameters.
     pub(crate) fn new(config: &Config) -> Self {
         let slow_log = SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len);
-        Observers { stats: Stats::default(), slow_log }
+        let details_from_ns = slow_log.threshold_ns();
+        Observers { stats: Stats::default(), slow_log, acl_log: AclLog::default(), details_from_ns }
     }
 
     /// Begins anew, with so many clients that have connected.
@@ -30,6 +36,18 @@ impl Observers {
     /// Applies changed parameters.
     pub(crate) fn configure(&mut self, config: &Config) {
         self.slow_log.configure(config.slowlog_log_slower_than, config.slowlog_max_len);
+        self.note_wishes();
+    }
+
+    /// Calls of these commands on keys like this are counted from now on.
+    pub(crate) fn count_keys(&mut self, commands: &[CommandId], pattern: &[u8]) {
+        self.stats.key_calls.begin(commands, pattern);
+        self.note_wishes();
+    }
+
+    fn note_wishes(&mut self) {
+        let counts_keys = !self.stats.key_calls.is_empty();
+        self.details_from_ns = if counts_keys { 0 } else { self.slow_log.threshold_ns() };
     }
 
     /// A call has ended, or has begun to wait, after so many nanoseconds.
@@ -41,6 +59,6 @@ impl Observers {
     /// Whether an observer wants details of a call that took so many nanoseconds.
     #[inline]
     pub(crate) fn want_more(&self, took_ns: u64) -> bool {
-        self.slow_log.wants(took_ns)
+        took_ns >= self.details_from_ns
     }
 }

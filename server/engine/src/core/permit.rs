@@ -6,6 +6,7 @@
 //! user's keys and channels belong into [`permit`] too.
 
 use super::call::Origin;
+pub use crate::acl::Denied;
 use crate::scripts::busy_error;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
 use crate::spec::{unknown_command, unknown_subcommand};
@@ -20,6 +21,11 @@ pub trait Caller {
     /// Whether its client has authenticated, if it must.
     fn is_authenticated(&self) -> bool {
         true
+    }
+
+    /// Why its user may not make this request.
+    fn denied(&self, _: &Command, _: Args<'_>) -> Option<Denied> {
+        None
     }
 
     /// Whether it is a script that may not write.
@@ -71,16 +77,16 @@ pub fn decide<'t, C: Caller>(
     if !command.spec.accepts(args.len()) {
         return refused(Reason::Arity, Some(command.id));
     }
-    permit(caller, command)?;
+    permit(caller, command, args)?;
     Ok(command)
 }
 
-/// Whether the caller may run a command.
+/// Whether the caller may make a request of a command.
 ///
 /// # Errors
 /// Why not.
 #[inline(always)]
-pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
+pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Result<(), Refusal> {
     let refused = |reason| Err(Refusal { origin: C::ORIGIN, reason, command: Some(command.id) });
     if !caller.is_authenticated() && !command.has(Flags::NO_AUTH) {
         return refused(Reason::NotAuthenticated);
@@ -88,14 +94,17 @@ pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
     if C::ORIGIN == Origin::Script && command.has(Flags::NOSCRIPT) && caller.is_restricted() {
         return refused(Reason::NotFromScripts);
     }
-    if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {
-        return refused(Reason::ReadOnlyScript);
-    }
     if caller.is_in_transaction() && command.has(Flags::NO_MULTI) {
         return refused(Reason::InTransaction);
     }
     if !caller.has_control() && command.has(Flags::CONTROL) {
         return refused(Reason::NoControl);
+    }
+    if let Some(denied) = caller.denied(command, args) {
+        return refused(Reason::Denied(denied));
+    }
+    if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {
+        return refused(Reason::ReadOnlyScript);
     }
     if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
         return refused(Reason::Subscribed);
@@ -106,6 +115,46 @@ pub fn permit<C: Caller>(caller: &C, command: &Command) -> Result<(), Refusal> {
         return refused(Reason::Busy(kind));
     }
     Ok(())
+}
+
+/// What is answered to a request that its user may not make, of a command of this name.
+fn denied_error(denied: Denied, origin: Origin, name: &str) -> CommandError {
+    let text = match (origin, denied) {
+        (Origin::Client, Denied::Command) => {
+            let text = format!("NOPERM this user has no permissions to run the '{name}' command");
+            return CommandError::new(text);
+        }
+        (Origin::Client, Denied::Key(_)) => {
+            "NOPERM this user has no permissions to access one of the keys used as arguments"
+        }
+        (Origin::Client, Denied::Channel(_)) => {
+            "NOPERM this user has no permissions to access one of the channels used as arguments"
+        }
+        (Origin::Transaction, denied) => return denied_in_transaction(denied),
+        (Origin::Script, Denied::Command) => {
+            "ERR The user executing the script can't run this command or subcommand"
+        }
+        (Origin::Script, Denied::Key(_)) => {
+            "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments"
+        }
+        (Origin::Script, Denied::Channel(_)) => {
+            "ERR The user executing the script can't publish to the channel mentioned in the command"
+        }
+    };
+    CommandError::text(text)
+}
+
+/// The same for what was queued: then the user's rights were others.
+fn denied_in_transaction(denied: Denied) -> CommandError {
+    let why = match denied {
+        Denied::Command => "no permission to execute the command or subcommand",
+        Denied::Key(_) => "no permission to touch the specified keys",
+        Denied::Channel(_) => "no permission to access one of the channels used as arguments to the command",
+    };
+    CommandError::new(format!(
+        "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This \
+         command is no longer allowed for the following reason: {why}"
+    ))
 }
 
 /// What a read-only script may not do.
@@ -130,6 +179,8 @@ pub enum Reason {
     InTransaction,
     /// The server has no commands that control it.
     NoControl,
+    /// Its user may not.
+    Denied(Denied),
     /// The client is subscribed, and speaks RESP2.
     Subscribed,
     /// A script or a function is slow.
@@ -139,7 +190,7 @@ pub enum Reason {
 /// A request that is not run.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
-    origin: Origin,
+    pub(super) origin: Origin,
     /// Why.
     pub reason: Reason,
     /// The command that it names.
@@ -170,6 +221,7 @@ impl Refusal {
                 ));
             }
             (Reason::Busy(kind), _) => return busy_error(kind),
+            (Reason::Denied(denied), origin) => return denied_error(denied, origin, name),
         };
         CommandError::text(text)
     }

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::planned_turns::PlannedTurns;
 use super::switches::Switches;
+use crate::acl::Login;
 use crate::clients::{Closing, Slot};
 use crate::config::HostChanges;
 use crate::locks;
@@ -26,6 +27,7 @@ impl Engine {
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
         self.reset_clients(caller, others);
+        self.reset_users();
         let seed = self.start.seed;
         self.keyspace.reset(seed);
         locks::subscribe(&mut self.keyspace, seed);
@@ -54,10 +56,23 @@ impl Engine {
             if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) {
                 self.end_wait(slot);
             }
+            self.give_up_tickets(self.sessions.get(slot).id);
             let watches = !self.sessions.get(slot).watched.is_empty();
             self.unwatch(slot);
             self.sessions.get_mut(slot).watch_broken = watches;
         }
+    }
+
+    /// The users of the start are there again. Clients that stay are those that they were, where these are among them.
+    fn reset_users(&mut self) {
+        let users = self.start.users.clone();
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            if let Login::As(id) = self.sessions.get(slot).login {
+                let again = users.find(&self.users.get(id).name);
+                self.sessions.get_mut(slot).login = again.map_or(Login::None, Login::As);
+            }
+        }
+        self.users = users;
     }
 
     /// The parameters of the start are in force again.

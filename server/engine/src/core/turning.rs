@@ -5,6 +5,7 @@ use super::deadlines::Due;
 use super::engine::{Engine, Retry};
 use super::planned_turns::PlannedTurn;
 use crate::clients::Slot;
+use crate::keyspace::{KeyTimer, Order};
 use crate::spec::CommandError;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
 use crate::timers::{Timer, TimerKind};
@@ -80,12 +81,30 @@ impl Engine {
     /// microseconds.
     fn fire_instant(&mut self, turn: &mut ClockTurn, mut due: Due, in_us: u64) -> Option<(Due, u64)> {
         self.turn(in_us);
+        // Also where the instant is the present one.
+        self.keyspace.go_on_at(self.time.now, Over::Reached);
         loop {
+            let served = self.observers.stats.unblocked_clients;
             self.fire(due, Over::Reached, |fired| turn.see(fired));
+            if let Some((db, key)) = turn.put_off(self.observers.stats.unblocked_clients != served) {
+                self.retry_after(turn.left, db, &key);
+            }
             match self.earliest_in_us() {
                 Some((next, 0)) => due = next,
                 later => return later,
             }
+        }
+    }
+
+    /// The waiters of a key are retried when a turn that goes so far has ended, and not on its way.
+    #[cold]
+    fn retry_after(&mut self, left: Left, db: usize, key: &[u8]) {
+        let Left::Us(us) = left else { return };
+        let mut tx = self.keyspace.tx(db, self.time.now);
+        let end_ms = tx.now().wall_ms().saturating_add_unsigned(us / 1000);
+        if tx.retry_at_ms(key).is_some_and(|at_ms| at_ms <= end_ms) {
+            let after_ms = end_ms.saturating_add(1);
+            tx.set_key_timer(key, KeyTimer::Retry, Some((after_ms, Order::default())));
         }
     }
 

@@ -1,5 +1,6 @@
 //! The cause of a change of keys: a client, a transaction, a script, or the engine itself.
 
+use std::cell::Cell;
 use std::num::NonZeroU64;
 
 /// The caller of a command.
@@ -16,12 +17,22 @@ pub enum CalledBy<'a> {
 }
 
 /// What a script was called with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ScriptInputs<'a> {
     /// `KEYS`.
     pub keys: &'a [&'a [u8]],
     /// `ARGV`.
     pub arguments: &'a [&'a [u8]],
+    /// It has asked whether a key exists, and there was none.
+    pub found_none: Cell<bool>,
+}
+
+impl<'a> ScriptInputs<'a> {
+    /// The inputs of a script that begins.
+    #[must_use]
+    pub fn new(keys: &'a [&'a [u8]], arguments: &'a [&'a [u8]]) -> Self {
+        ScriptInputs { keys, arguments, found_none: Cell::new(false) }
+    }
 }
 
 /// A session, its command, and how that came to run.

@@ -75,6 +75,8 @@ pub enum What<'a> {
     Restored {
         /// Its entry, with its value and deadline.
         at: EntryId,
+        /// The mark that stood beside it, if it is what it has been before.
+        mark: Option<Mark>,
     },
     /// It was given another value without being removed. Its mark has stayed.
     Replaced {

@@ -22,6 +22,17 @@ impl Tx<'_> {
         }
     }
 
+    /// The same, where the subscribers that want every change know of this one already: for those who wait for the key
+    /// or watch it, and those who are subscribed to the event.
+    #[inline]
+    pub fn changed_as_known(&mut self, key: &[u8], event: Event) {
+        self.keyspace.counters.dirty += 1;
+        let queues = Interests::QUEUED_KEYS.without(Interests::KEYS);
+        if self.keyspace.interests.any(queues.with(Interests::of_event(event))) {
+            self.report_changed(key, Some(event));
+        }
+    }
+
     /// Reports that the key has changed, without an event.
     #[inline]
     pub fn touched(&mut self, key: &[u8]) {
@@ -129,10 +140,10 @@ impl Tx<'_> {
         }
     }
 
-    /// A new key has a value that another server has written.
-    pub(super) fn restored(&mut self, at: EntryId, key: &[u8]) {
+    /// A new key has a value that another server has written, or that it had itself, with this mark.
+    pub(super) fn restored(&mut self, at: EntryId, key: &[u8], mark: Option<Mark>) {
         if self.keyspace.interests.any(Interests::ADDED) {
-            self.report(key, &What::Restored { at });
+            self.report(key, &What::Restored { at, mark });
         }
     }
 

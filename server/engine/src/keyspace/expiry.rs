@@ -124,6 +124,9 @@ impl Keyspace {
 
     /// Removes a key as if its deadline had come, with its `expired` event. O(1).
     pub fn expire_now(&mut self, db: usize, key: &[u8], now: Now) {
+        if self.lag.is_some() {
+            self.tx(db, now).keep(key);
+        }
         let Keyspace { databases, hasher, .. } = self;
         let hash = hash_of(hasher, key);
         if let Some(removed) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {

@@ -14,6 +14,8 @@ impl Interests {
     pub const NONE: Self = Interests(0);
     /// Every key that has changed: [`What::Changed`](super::What::Changed).
     pub const KEYS: Self = Interests(1 << 16);
+    /// The same, because somebody waits for keys or watches them.
+    pub(super) const QUEUED_KEYS: Self = Interests(1 << 16 | 1 << 20);
     /// What was added: fields of hashes, keys that were set because they were absent, copies of marked keys.
     pub const ADDED: Self = Interests(1 << 17);
     /// Values that are removed or replaced: those of keys that are marked or waited for, or whose deadline a turn of

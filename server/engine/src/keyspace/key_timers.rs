@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub enum KeyTimer {
     /// A part of what it holds runs out.
     Lease,
+    /// Its deadline is near.
+    Jeopardy,
     /// Those who wait for it look at it again; ends with the last of them.
     Retry,
 }
@@ -81,7 +83,7 @@ impl KeyTimers {
             }
         };
         let due = std::mem::take(&mut self.due).into_iter().map(|(place, (order, (db, key, timer)))| {
-            let db = if timer == KeyTimer::Lease { moved(db) } else { db };
+            let db = if timer == KeyTimer::Retry { db } else { moved(db) };
             (place, (order, (db, key, timer)))
         });
         self.due = due.collect();

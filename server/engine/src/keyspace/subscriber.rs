@@ -7,6 +7,7 @@ use super::effects::Effect;
 use super::interests::Interests;
 use super::key_timers::{KeyTimer, KeyTimers};
 use super::mark::Mark;
+use super::order::Order;
 use super::waiters::Waiters;
 use crate::values::Value;
 use foldhash::quality::FixedState;
@@ -96,6 +97,12 @@ impl Context<'_> {
     /// Whether a key of any database has waiters.
     pub fn is_waited_for_in(&self, db: usize, key: &[u8]) -> bool {
         self.waiters.waits_for(db, key)
+    }
+
+    /// Sets the timer of a key of the same database, at an instant in wall milliseconds, instead of the one of this
+    /// kind that it has. O(log n).
+    pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at_ms: i64) {
+        self.key_timers.set((self.db, key.into(), timer), at_ms, Order::default());
     }
 
     /// Cancels the timer of a key of any database, if there is one. O(log n).

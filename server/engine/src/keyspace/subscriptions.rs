@@ -73,13 +73,13 @@ impl Keyspace {
         let mut all =
             of_subscribers.without(Interests::ALL_VALUES).with(Interests::of_published(self.published));
         if self.watches.keys_watched() > 0 {
-            all = all.with(Interests::KEYS);
+            all = all.with(Interests::QUEUED_KEYS);
         }
         if of_subscribers.all(Interests::ALL_VALUES) {
             all = all.with(Interests::VALUES);
         }
         if self.waiters.keys() > 0 {
-            all = all.with(Interests::KEYS).with(Interests::VALUES);
+            all = all.with(Interests::QUEUED_KEYS).with(Interests::VALUES);
         }
         self.interests = all;
     }
@@ -98,6 +98,7 @@ impl Keyspace {
     }
 
     /// Notifies watchers, waiters, and the subscribers of events.
+    #[inline]
     fn report_to_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
         let &Change { db, key, .. } = change;
         self.watches.changed(db, key);
@@ -143,6 +144,13 @@ impl Keyspace {
     pub fn subscriber<T: Subscriber>(&self) -> Option<&T> {
         let mut all = self.subscriptions.iter().map(|one| &*one.subscriber as &dyn Any);
         all.find_map(|one| one.downcast_ref())
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn subscriber_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
+        let mut all = self.subscriptions.iter_mut().map(|one| &mut *one.subscriber as &mut dyn Any);
+        all.find_map(|one| one.downcast_mut())
     }
 
     /// The subscriber of this type, and its view of a database.

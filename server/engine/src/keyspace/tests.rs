@@ -246,10 +246,10 @@ fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
     let mut keyspace = Keyspace::new(1, 7);
     assert_eq!(keyspace.interests, Interests::NONE);
     keyspace.watch(0, b"k", 1);
-    assert_eq!(keyspace.interests, Interests::KEYS);
+    assert_eq!(keyspace.interests, Interests::QUEUED_KEYS);
     keyspace.unwatch(0, b"k", 1);
     keyspace.add_waiter(0, b"k", "list", place(1), Waiter { id: 1, class: "list", label: Box::default() });
-    assert_eq!(keyspace.interests, Interests::KEYS.with(Interests::VALUES));
+    assert_eq!(keyspace.interests, Interests::QUEUED_KEYS.with(Interests::VALUES));
     keyspace.remove_waiter(0, b"k", place(1));
     assert_eq!(keyspace.interests, Interests::NONE);
     keyspace.set_published(EventClasses::parse(b"K$").unwrap());

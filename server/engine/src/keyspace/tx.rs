@@ -109,6 +109,16 @@ impl Tx<'_> {
         self.hash(key)
     }
 
+    /// The hash of a key that is to be written: while a replica lags, it is kept as it is.
+    #[inline]
+    pub(super) fn hash_to_write(&mut self, key: &[u8]) -> u64 {
+        let hash = self.expire_then_hash(key);
+        if self.keyspace.lag.is_some() {
+            self.keep(key);
+        }
+        hash
+    }
+
     pub(super) fn database(&self) -> &Database {
         &self.keyspace.databases[self.db]
     }
@@ -156,6 +166,11 @@ impl Tx<'_> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
     }
 
+    /// The client that waits, itself or by a ticket. O(log n).
+    pub fn client_of(&self, waiter: WaiterId) -> u64 {
+        self.keyspace.waiters.tickets.client_of(waiter)
+    }
+
     /// The first client that waits for a key in a line, and its place. O(log n).
     pub fn first_in_line(&self, key: &[u8], line: &str) -> Option<(Place, &Waiter)> {
         self.keyspace.waiters.first_in_line(self.db, key, line)
@@ -194,6 +209,11 @@ impl Tx<'_> {
     /// The waiters on a key under this label, each with its place, in that order.
     pub fn waiting_as(&self, key: &[u8], name: &[u8]) -> impl Iterator<Item = (Place, WaiterId)> {
         self.keyspace.waiters.labelled(self.db, key, name)
+    }
+
+    /// Whether a client of this class waits for a key under this label.
+    pub fn waits_as(&self, key: &[u8], name: &[u8], class: &str) -> bool {
+        self.keyspace.waiters.waits_as(self.db, key, name, class)
     }
 
     /// The order of a deadline that is made now.

@@ -1,6 +1,7 @@
 //! The waiters on keys, in order of arrival, and the keys that have been signalled.
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
+use super::tickets::Tickets;
 use super::waits::WaitsByLabel;
 use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
@@ -52,6 +53,8 @@ pub struct Waiters {
     /// Bytes of memory of the queues and of the names of their keys.
     queue_bytes: usize,
     by_label: WaitsByLabel,
+    /// Those that clients have left behind.
+    pub tickets: Tickets,
     /// Who waits for what no key stands for, and is asked after whatever happens.
     unkeyed: Vec<WaiterId>,
     arrivals: u64,
@@ -148,6 +151,7 @@ impl Waiters {
             queues: HashMap::with_hasher(hasher.clone()),
             queue_bytes: 0,
             by_label: WaitsByLabel::default(),
+            tickets: Tickets::default(),
             unkeyed: Vec::new(),
             arrivals: 0,
             ready: VecDeque::new(),
@@ -182,6 +186,7 @@ impl Waiters {
             + block(self.queues.allocation_size())
             + of_vec(&self.unkeyed)
             + self.by_label.memory()
+            + self.tickets.memory()
     }
 
     /// How many keys are waited for.
@@ -298,6 +303,14 @@ impl Waiters {
             Some((place, found?.id))
         };
         places.filter_map(waiter)
+    }
+
+    /// Whether a client of this class waits for a key under this label. O(log n) each that does so under it.
+    pub(super) fn waits_as(&self, db: usize, key: &[u8], label: &[u8], class: &str) -> bool {
+        let Some(queue) = self.queues.get(&DbKeyRef(db, key)) else { return false };
+        let of_class = queue.classes.iter().find(|found| found.name == class);
+        let mut places = queue.labelled.get(label).into_iter().flatten();
+        places.any(|place| of_class.is_some_and(|class| class.waiters.contains_key(place)))
     }
 
     /// The key has changed, or one of its waiters has left.

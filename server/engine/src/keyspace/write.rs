@@ -33,7 +33,7 @@ pub struct Edit<'a, T> {
 impl Tx<'_> {
     /// The value to be changed as a `T`; `None` when there is no such key. O(1).
     pub fn write<T: Typed>(&mut self, key: &[u8]) -> Result<Option<Edit<'_, T>>, WrongType> {
-        let hash = self.expire_then_hash(key);
+        let hash = self.hash_to_write(key);
         let Keyspace { databases, encodings, rng, accesses, .. } = &mut *self.keyspace;
         match databases[self.db].find_mut(hash, key) {
             None => Ok(None),
@@ -52,7 +52,7 @@ impl Tx<'_> {
     ///
     /// The caller puts something in, or removes the key again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
-        let hash = self.expire_then_hash(key);
+        let hash = self.hash_to_write(key);
         let Keyspace { databases, encodings, rng, hasher, effects, interests, accesses, .. } =
             &mut *self.keyspace;
         let mut new = false;
@@ -74,7 +74,7 @@ impl Tx<'_> {
 
     /// Sets the key to `value`, whatever it held, and without a deadline unless `keep_deadline`. O(1).
     pub fn set(&mut self, key: &[u8], value: Value, keep_deadline: bool) -> EntryId {
-        let hash = self.expire_then_hash(key);
+        let hash = self.hash_to_write(key);
         let Keyspace { databases, hasher, interests, accesses, .. } = &mut *self.keyspace;
         let rehash = |key: &[u8]| hash_of(hasher, key);
         let (id, before) = databases[self.db].set(hash, key, rehash, value, keep_deadline, accesses);
@@ -100,7 +100,7 @@ impl Tx<'_> {
 
     #[inline(always)]
     fn remove(&mut self, key: &[u8]) -> Option<Removed> {
-        let hash = self.expire_then_hash(key);
+        let hash = self.hash_to_write(key);
         let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
         databases[self.db].remove(hash, key, |key| hash_of(hasher, key))
     }
@@ -159,13 +159,19 @@ impl Tx<'_> {
     ///
     /// In Redis it counts as a new key, even if it existed.
     pub fn restore(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
+        let at = self.put(key, value, deadline_ms);
+        self.restored(at, key, None);
+        self.changed(key, events::RESTORE);
+        at
+    }
+
+    /// The same, without reporting that it is there.
+    pub(super) fn put(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
         self.make_room(key);
         let at = self.set(key, value, false);
         if let Some(deadline_ms) = deadline_ms {
             self.set_deadline(key, deadline_ms);
         }
-        self.restored(at, key);
-        self.changed(key, events::RESTORE);
         at
     }
 
@@ -253,7 +259,7 @@ impl Tx<'_> {
         deadline_ms: i64,
         note: impl FnOnce(&mut Accesses, &Cell<AccessClock>),
     ) -> bool {
-        let hash = self.expire_then_hash(key);
+        let hash = self.hash_to_write(key);
         let order = self.keyspace.next_order();
         let Keyspace { databases, overdue, timed, accesses, .. } = &mut *self.keyspace;
         let found = databases[self.db].set_deadline(hash, key, deadline_ms, order);
@@ -267,7 +273,7 @@ impl Tx<'_> {
 
     /// Removes the deadline of a key; whether it had one. O(1).
     pub fn clear_deadline(&mut self, key: &[u8]) -> bool {
-        let hash = self.expire_then_hash(key);
+        let hash = self.hash_to_write(key);
         self.keyspace.databases[self.db].clear_deadline(hash, key)
     }
 
@@ -280,6 +286,10 @@ impl Tx<'_> {
         if one == other {
             return;
         }
+        if keyspace.lag.is_some() {
+            self.keep_all(&[one, other]);
+        }
+        let keyspace = &mut *self.keyspace;
         for db in [one, other] {
             for key in keyspace.watches.keys(db) {
                 let hash = hash_of(&keyspace.hasher, &key);
@@ -306,6 +316,9 @@ impl Tx<'_> {
     /// Removes all keys of the database, without events, also those that are due and left for later; how many there
     /// were. The keys are freed later: O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
+        if self.keyspace.lag.is_some() {
+            self.keep_all(&[self.db]);
+        }
         let Keyspace { databases, watches, waiters, hasher, expiry_backlog, .. } = &mut *self.keyspace;
         let gone = databases[self.db].take();
         let count = gone.len() - gone.count_due(*expiry_backlog);

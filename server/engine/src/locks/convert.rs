@@ -1,7 +1,8 @@
 //! `LOCK.CONVERT`: makes a reader a writer, or a writer a reader, without the lock being free in between.
 
 use super::acquire::grant::Granted;
-use super::acquire::queue;
+use super::acquire::{queue, told};
+use super::events;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
 use super::ledger;
@@ -87,6 +88,9 @@ fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Err(DEADLOCK);
     }
     graph::check(tx, &args[2], &[&args[1]])?;
+    if matches!(tx.called_by(), CalledBy::Client) {
+        events::queued(tx, &args[1], &args[2]);
+    }
     let mut wait = Wait::on_keys([1], queue::conversion(), convert, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
     wait.retry.rank = queue::FIRST;
@@ -119,6 +123,13 @@ impl Attempt for Convert {
             HoldMode::Shared if hands.writes == 0 => as_it_is(tx, key, field, hands.reads),
             HoldMode::Shared => self.downgrade(tx, key, owner, hands)?,
         };
+        let (is_written, becomes_writer) = (hands.writes > 0, self.to == HoldMode::Exclusive);
+        if is_written != becomes_writer {
+            let mode = if becomes_writer { "exclusive" } else { "shared" };
+            events::converted(tx, key, owner, granted.token, mode);
+            let field = if becomes_writer { &writer } else { owner };
+            told::tell(tx, (key, owner, field), granted.token, waited_ms, reply.protocol());
+        }
         granted.write(waited_ms.unwrap_or(0), reply);
         Ok(true)
     }

@@ -1,8 +1,9 @@
 //! `LOCK.FORCEUNLOCK`: takes a lock from its holders.
 
+use super::delays;
 use super::held::Held;
 use super::ledger::{self, ReleaseCause};
-use super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
+use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::release;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -18,7 +19,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     .summary("Takes a lock from its holders, or from the one with this token or name.")
     .help(&[
         "LOCK.FORCEUNLOCK <key> [TOKEN <token>|OWNER <owner>] [REASON <text>]",
-        "    Take a lock from its holders, or from the one with this token or name; how many have lost it.",
+        "    Take a lock from its holders, or from the one with this token or name; how many have lost it. Without",
+        "    either, a DELAY that runs ends too.",
     ])
     .help_after("lock.renew")
     .syntax("key [TOKEN token | OWNER owner] [REASON text]")
@@ -71,6 +73,7 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     let (holders, has_mode) = match tx.get(key) {
         None => (Vec::new(), false),
         Some(Value::Hash(hash)) => (holders(hash), hash.contains(MODE_FIELD)),
+        Some(Value::Str(text)) if *text.text() == *DELAY_FIELD => (Vec::new(), false),
         Some(Value::Str(text)) => (vec![(Box::from(&*text.text()), 1)], false),
         Some(_) => return Err(errors::WRONG_TYPE),
     };
@@ -81,6 +84,9 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
             release::leave(tx, key, &Held { field, holds: *holds, has_mode, is_text }, 0)
         })
     };
+    if matches!(evicted, Evicted::All) {
+        delays::end(tx, key);
+    }
     ledger::because(tx, reason, |tx| ledger::ending_as(tx, ReleaseCause::Forced, evict_all))?;
     reply.integer(holders.len() as i64);
     Ok(())

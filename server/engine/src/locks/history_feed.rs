@@ -1,13 +1,12 @@
 //! How the engine tells the history what it knows: which request runs, who waits, what was turned and cut.
 
 use super::history::{Event, Filter, Happening, History, Request, Ring};
-use super::ledger::LockLedger;
+use super::ledger::{LockLedger, ReleaseCause};
 use crate::keyspace::Keyspace;
 use crate::time::Now;
 
 fn history(keyspace: &mut Keyspace) -> Option<&mut History> {
-    let (ledger, _) = keyspace.subscriber_mut::<LockLedger>(0)?;
-    ledger.history_mut()
+    keyspace.subscriber_itself::<LockLedger>()?.history_mut()
 }
 
 /// A request is about to run.
@@ -20,7 +19,21 @@ pub(crate) fn request_begins(keyspace: &mut Keyspace, request: Request<'_>) {
 /// Something happened that no change of keys shows.
 pub(crate) fn happened(keyspace: &mut Keyspace, now: Now, what: Happening<'_>) {
     if let Some(history) = history(keyspace) {
-        history.record(now, what);
+        let is_wait = (what.event, what.native) == (Event::Queued, Some(true));
+        if !is_wait || !history.joined_queue(&what) {
+            history.record(now, what);
+        }
+    }
+}
+
+/// A client does not get the answer to the request that runs, for this reason. Nothing is recorded of requests that
+/// have no entry.
+pub(crate) fn answer_kept(keyspace: &mut Keyspace, now: Now, client: u64, text: &[u8]) {
+    if let Some(history) = history(keyspace)
+        && history.is_recorded()
+    {
+        history
+            .record(now, Happening { client: Some(client), text, ..Happening::new(Event::Fault, b"", b"") });
     }
 }
 
@@ -29,6 +42,19 @@ pub(crate) fn clock_turned(keyspace: &mut Keyspace, now: Now, from_ms: i64, to_m
     if let Some(history) = history(keyspace) {
         history.clock(now, from_ms, to_ms);
     }
+}
+
+/// Runs `act`: the holds that it ends are lost since another server takes over, which knows of other ones.
+pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Keyspace) -> T) -> T {
+    let declare = |keyspace: &mut Keyspace, cause| {
+        if let Some((ledger, _)) = keyspace.subscriber_mut::<LockLedger>(0) {
+            ledger.declare(cause);
+        }
+    };
+    declare(keyspace, Some(ReleaseCause::FailedOver));
+    let result = act(keyspace);
+    declare(keyspace, None);
+    result
 }
 
 /// The history as the engine reads it.

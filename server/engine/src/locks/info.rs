@@ -3,9 +3,9 @@
 use super::acquire::queue;
 use super::channel_waiters::channel_waiters;
 use super::listening::ListeningHandler;
-use super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
+use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use super::snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
-use super::{latches, ledger, rates, semaphores};
+use super::{delays, latches, ledger, rates, semaphores};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
@@ -56,7 +56,7 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
         owner: (!waiter.label.is_empty()).then(|| waiter.label.to_vec()),
         mode: queue::mode_of(waiter.class),
         is_native: true,
-        client: waiter.id,
+        client: tx.client_of(waiter.id),
     });
     let listening = channel_waiters(pubsub, key).into_iter().map(|waiter| LockWaiter {
         owner: waiter.owner.map(<[u8]>::into_vec),
@@ -65,7 +65,8 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
         client: waiter.client,
     });
     let waiters = native.chain(listening);
-    LockSnapshot { mode, layout, ttl_ms, holders, waiters: waiters.collect() }
+    let delay_ms = delays::left_ms(tx, key);
+    LockSnapshot { mode, layout, ttl_ms, delay_ms, holders, waiters: waiters.collect() }
 }
 
 /// The classes whose waiters need no name.
@@ -95,6 +96,7 @@ fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64)
     };
     let grant = ledger::grant(tx, key, field);
     let number = grant.map(|grant| grant.number);
+    let detail = number.and_then(|number| ledger::detail(tx, number));
     LockHolder {
         owner: owner.to_vec(),
         mode,
@@ -102,6 +104,8 @@ fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64)
         is_native: grant.is_some_and(|grant| grant.native),
         grant: number,
         counter: ledger::token(tx, key, field).filter(|token| Some(*token) != number),
+        data: detail.and_then(|detail| detail.data.as_deref()).map(<[u8]>::to_vec),
+        delay_ms: detail.and_then(|detail| detail.delay).map(|delay| delay.ms),
     }
 }
 
@@ -111,9 +115,10 @@ fn fields(value: &Value) -> Vec<(Vec<u8>, i64)> {
     match value {
         Value::Hash(hash) => hash
             .iter()
-            .filter(|(owner, _)| *owner != MODE_FIELD)
+            .filter(|(owner, _)| *owner != MODE_FIELD && redisson::owner_of(owner) != DELAY_FIELD)
             .map(|(owner, holds)| (owner.to_vec(), number::parse_i64(holds).unwrap_or(0)))
             .collect(),
+        Value::Str(text) if *text.text() == *DELAY_FIELD => Vec::new(),
         Value::Str(text) => vec![(text.text().to_vec(), 1)],
         _ => Vec::new(),
     }

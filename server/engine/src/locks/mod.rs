@@ -12,6 +12,7 @@ mod check;
 mod convert;
 mod count;
 mod declared;
+mod delays;
 pub(crate) mod events;
 mod fences;
 mod force_unlock;
@@ -37,6 +38,7 @@ mod scan;
 mod semaphores;
 pub(crate) mod sessions;
 mod snapshot;
+mod statistics;
 mod throttle;
 mod transfer;
 mod verify;
@@ -45,14 +47,16 @@ use crate::keyspace::{KeyTimer, Keyspace, Tx};
 use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use channel_waiters::channel_waiters;
+pub(crate) use delays::follow_up;
 pub(crate) use history::{
-    Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,
+    By as HistoryBy, Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,
     Request as HistoryRequest,
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
-pub(crate) use history_feed::{HistoryReader, clock_turned, happened, request_begins};
+pub(crate) use history_feed::{
+    HistoryReader, answer_kept, clock_turned, failing_over, happened, request_begins,
+};
 pub(crate) use info::snapshot;
-pub(crate) use layouts::read_write::reap;
 pub(crate) use ledger::{LedgerSettings, configure as configure_ledger};
 pub(crate) use listening::ListeningHandler;
 pub(crate) use redisson::lock_of_channel;
@@ -79,6 +83,7 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     history_command::ROWS,
     declared::ROWS,
     verify::ROWS,
+    statistics::ROWS,
 ];
 
 /// The rows of those that see subscriptions.
@@ -107,6 +112,7 @@ pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
 pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     match timer {
         KeyTimer::Lease => semaphores::end_lease(tx, key),
+        KeyTimer::Jeopardy => events::jeopardy(tx, key),
         KeyTimer::Retry => tx.wake_waiters(key),
     }
 }

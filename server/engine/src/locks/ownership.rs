@@ -1,7 +1,7 @@
 //! What lock commands check of owners and tokens, and which waiters hold the lock that they wait for.
 
 use super::ledger;
-use super::redisson::{self, MODE_FIELD, WRITE_SUFFIX};
+use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
 use crate::keyspace::{Place, Tx, WaiterId};
 use crate::spec::CommandError;
 use crate::values::Value;
@@ -29,7 +29,7 @@ pub(super) fn or_none(grant: Option<u64>) -> String {
 
 /// Checks that a name can stand in a lock's hash without being mistaken for something else.
 pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
-    if owner.is_empty() || owner == MODE_FIELD || owner.ends_with(WRITE_SUFFIX) {
+    if owner.is_empty() || owner == MODE_FIELD || owner == DELAY_FIELD || owner.ends_with(WRITE_SUFFIX) {
         Err(OWNER)
     } else {
         Ok(owner)

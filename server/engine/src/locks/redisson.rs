@@ -14,6 +14,9 @@ pub(super) const WRITE: &[u8] = b"write";
 /// What follows the owner's name in the field of its write lock.
 pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 
+/// The field of nobody, in a lock that nobody gets for a while; no owner.
+pub(super) const DELAY_FIELD: &[u8] = b"lockwheel:delay";
+
 /// A UUID in hexadecimal digits, and the colon behind it.
 const UUID: usize = 37;
 
@@ -55,14 +58,19 @@ pub(super) fn is_owner(field: &[u8]) -> bool {
     !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
 }
 
+/// The instance of Redisson whose thread an owner is: its UUID.
+pub(super) fn instance_of(owner: &[u8]) -> Option<&[u8]> {
+    is_owner(owner).then(|| &owner[..UUID - 1])
+}
+
 /// The owner whose field it is: that of a write lock has a suffix.
 pub(super) fn owner_of(field: &[u8]) -> &[u8] {
     field.strip_suffix(WRITE_SUFFIX).unwrap_or(field)
 }
 
-/// Whether a value is a read-write lock.
-pub(super) fn is_read_write(value: &Value) -> bool {
-    matches!(value, Value::Hash(hash) if hash.contains(MODE_FIELD))
+/// Whether a value is a read-write lock that has an owner.
+pub(super) fn is_held_read_write(value: &Value) -> bool {
+    matches!(value, Value::Hash(hash) if hash.contains(MODE_FIELD) && owners(hash).next().is_some())
 }
 
 /// Whether a value names this owner as a holder.
@@ -78,7 +86,7 @@ pub(super) fn is_held_by(value: &Value, owner: &[u8]) -> bool {
 
 /// The owners that a hash names; in order of arrival, while it is small.
 pub(super) fn owners(hash: &Hash) -> impl Iterator<Item = &[u8]> {
-    hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD)
+    hash.iter().map(|(field, _)| field).filter(|field| *field != MODE_FIELD && owner_of(field) != DELAY_FIELD)
 }
 
 /// The names of the owners of a lock, each as often as it has a field: a writer without its suffix.
@@ -170,6 +178,17 @@ pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
 /// The key of the leases of a semaphore's permits.
 pub(super) fn permit_leases_key(key: &[u8]) -> Vec<u8> {
     suffixed(key, b"timeout")
+}
+
+/// The semaphore of which a key may have the leases of permits.
+pub(super) fn semaphore_of_leases(key: &[u8]) -> Option<&[u8]> {
+    key.strip_suffix(b":timeout").map(unbraced)
+}
+
+/// Whether one of these keys is the channel of a semaphore: scripts name it beside the key.
+pub(super) fn names_channel_of(keys: &[&[u8]], semaphore: &[u8]) -> bool {
+    let channels = keys.iter().filter_map(|key| key.strip_prefix(SEMAPHORE_CHANNEL));
+    channels.into_iter().any(|name| unbraced(name) == semaphore)
 }
 
 /// The key of what is left of a rate, for this client if the rate is each client's own.

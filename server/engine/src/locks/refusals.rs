@@ -1,6 +1,7 @@
 //! What a request did not get: an attempt at a lock that others hold leaves no trace in keys, nor does giving back or
 //! renewing a hold that is lost. The history has it from the answer.
 
+use super::events::lint;
 use super::history::{Cause, Event, Happening};
 use super::ledger::{self, LockLedger};
 use super::redisson::{self, Channels, MODE_FIELD};
@@ -37,7 +38,10 @@ impl<'a> Answer<'a> {
 /// A request of a client has ended with this answer: adds to the history what it was refused.
 pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer: Answer<'_>) {
     match command {
-        "lock.acquire" => native_acquire(tx, args, answer),
+        "lock.acquire" | "lock.convert" => native_acquire(tx, &args.all()[1..2], &args[2], answer),
+        "sem.acquire" => native_acquire(tx, &args.all()[1..2], &args[2], answer),
+        "lock.macquire" => several_acquire(tx, args, answer),
+        "lock.mrelease" => several_release(tx, args, answer),
         "lock.release" => native_release(tx, args, answer),
         "lock.renew" => native_renewal(tx, args, answer),
         "eval" | "evalsha" | "fcall" => script(tx, args, answer),
@@ -56,14 +60,43 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
     }
 }
 
-fn native_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+/// An owner has asked for these.
+fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<'_>) {
     let cause = match answer {
         Answer::Null => Cause::None,
         Answer::Error(text) if !text.starts_with(b"ERR") => Cause::Error,
         _ => return,
     };
-    let what = Happening { cause, native: Some(true), ..Happening::new(Event::Refused, &args[1], &args[2]) };
-    ledger::record(tx, what);
+    for key in keys {
+        let what = Happening { cause, native: Some(true), ..Happening::new(Event::Refused, key, owner) };
+        ledger::record(tx, what);
+    }
+}
+
+/// The keys of a request for several locks, and the owner behind them.
+fn several(args: Args<'_>) -> Option<(&[&[u8]], &[u8])> {
+    let count = args.count(1).ok()?;
+    Some((args.all().get(2..2 + count)?, args.get(2 + count)?))
+}
+
+/// All or none: what others hold is refused, or the first when that is not to be seen.
+fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    let Some((keys, owner)) = several(args) else { return };
+    let is_others =
+        |key: &&&[u8]| tx.marked(key).is_some_and(|(value, _)| !redisson::is_held_by(value, owner));
+    let others: Vec<&[u8]> = keys.iter().filter(is_others).copied().collect();
+    let refused = if others.is_empty() { &keys[..keys.len().min(1)] } else { &others };
+    native_acquire(tx, refused, owner, answer);
+}
+
+fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+    if let Some((keys, owner)) = several(args)
+        && matches!(answer, Answer::Error(text) if !text.starts_with(b"ERR"))
+    {
+        let is_lost = |key: &&&[u8]| !tx.peek(key).is_some_and(|value| redisson::is_held_by(value, owner));
+        let lost: Vec<&[u8]> = keys.iter().filter(is_lost).copied().collect();
+        lost.iter().for_each(|key| note(tx, Event::ReleaseRefused, key, owner));
+    }
 }
 
 fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
@@ -96,13 +129,18 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let Ok(count) = args.count(2) else { return };
     let Some(arguments) = args.all().get(3 + count..) else { return };
     let keys = &args.from(3)[..count];
+    let of_one = !matches!(answer, Answer::Other(_));
+    if of_one && keys.first().is_none_or(|key| has_recorded(tx, key)) {
+        // It did something.
+        return;
+    }
     if let Answer::Other(reply) = answer
         && let Some(renewed) = flags(reply, count)
     {
         let lost = keys.iter().zip(renewed).filter(|(_, renewed)| !renewed);
         for (key, _) in lost {
             if let Some(owner) = owner_of_script(tx, key, arguments) {
-                note(tx, Event::RenewalRefused, key, &owner);
+                note_script(tx, Event::RenewalRefused, key, &owner);
             }
         }
         return;
@@ -113,10 +151,10 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let renews = arguments.iter().any(|word| number::parse_i64(word).is_some_and(|number| number > 0));
     match answer {
         Answer::Error(_) => {}
-        Answer::Null => note(tx, Event::ReleaseRefused, key, &owner),
-        _ if is_unlock => note(tx, Event::ReleaseRefused, key, &owner),
-        Answer::Integer(0) if renews => note(tx, Event::RenewalRefused, key, &owner),
-        Answer::Integer(0) => note(tx, Event::ReleaseRefused, key, &owner),
+        Answer::Null => note_script(tx, Event::ReleaseRefused, key, &owner),
+        _ if is_unlock => note_script(tx, Event::ReleaseRefused, key, &owner),
+        Answer::Integer(0) if renews => note_script(tx, Event::RenewalRefused, key, &owner),
+        Answer::Integer(0) => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ => refused(tx, key, &owner),
     }
 }
@@ -162,11 +200,28 @@ fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     }
 }
 
+/// Whether the request has made an entry for this key, or there is no history.
+fn has_recorded(tx: &Tx<'_>, key: &[u8]) -> bool {
+    let history = tx.subscriber::<LockLedger>().and_then(LockLedger::history);
+    history.is_none_or(|history| history.has_recorded(tx.db(), key))
+}
+
+/// Adds an entry for a script that has done nothing to this key, and tells those who listen.
+fn note_script(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
+    if has_recorded(tx, key) {
+        return;
+    }
+    note(tx, event, key, owner);
+    match event {
+        Event::ReleaseRefused => lint(tx, key, owner, "release-by-other"),
+        _ if ledger::last_loss(tx, key, owner).is_some() => lint(tx, key, owner, "renewal-after-loss"),
+        _ => {}
+    }
+}
+
 /// Adds an entry, unless the request has made one for this key already: then it did something.
 fn note(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
-    let db = tx.db();
-    let history = tx.subscriber::<LockLedger>().and_then(LockLedger::history);
-    if history.is_some_and(|history| !history.has_recorded(db, key)) {
+    if !has_recorded(tx, key) {
         let loss = ledger::last_loss(tx, key, owner);
         let grant = loss.map_or(0, |loss| loss.grant);
         ledger::record(tx, Happening { grant, ..Happening::new(event, key, owner) });

@@ -1,12 +1,12 @@
 //! `LOCK.RELEASE`: releases a hold, or all of them.
 
-use super::channels;
 use super::held::Held;
 use super::layouts::{read_write, text};
 use super::ledger::{self, Release};
 use super::options::Tail;
 use super::ownership;
 use super::redisson::{MODE_FIELD, write_field};
+use super::{channels, events as lock_events};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Hash, IntText};
@@ -45,7 +45,13 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mode = HoldMode::parse(args, 3);
     let options = Tail::parse(args, 3 + usize::from(mode.is_some()), "all")?;
     let writer = write_field(owner);
-    let held = held_as(tx, key, owner, &writer, mode)?;
+    let held = match held_as(tx, key, owner, &writer, mode) {
+        Ok(held) => held,
+        Err(error) => {
+            lock_events::lint_release(tx, key, owner, &error);
+            return Err(error);
+        }
+    };
     if let Some(token) = options.token {
         ownership::check_token(tx, key, held.field, token)?;
     }
@@ -142,7 +148,8 @@ fn held_as<'a>(
 fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandError> {
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
     if edit.value.len() == 1 {
-        tx.delete(key);
+        tx.discard(key);
+        tx.changed_as_known(key, events::DEL);
         channels::notify_plain(tx, key);
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
-use super::events::announce;
+use super::events::{announce, lint};
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::ledger;
@@ -104,6 +104,9 @@ fn renew(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     reply.array(keys.len());
     for (key, lease) in keys.iter().zip(leases) {
+        if matches!(lease, Lease::None) && ledger::last_loss(tx, key, owner).is_some() {
+            lint(tx, key, owner, "renewal-after-loss");
+        }
         let is_set = set(tx, key, owner, lease, (deadline, options.word))?;
         if is_set {
             ledger::renewed(tx, key, owner);

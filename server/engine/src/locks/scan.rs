@@ -59,7 +59,7 @@ impl<'a> Wanted<'a> {
     }
 
     fn has(&self, tx: &Tx<'_>, key: &[u8], value: &Value) -> bool {
-        (tx.marked(key).is_some() || redisson::is_read_write(value))
+        (tx.marked(key).is_some() || redisson::is_held_read_write(value))
             && self.pattern.is_none_or(|pattern| glob::matches(pattern, key, false))
             && self.owner.is_none_or(|owner| redisson::is_held_by(value, owner))
             && (!self.waited || tx.waiting(key).any(|waiter| !waiter.label.is_empty()))

@@ -11,6 +11,8 @@ pub struct LockSnapshot {
     pub layout: LockLayout,
     /// Milliseconds until the lease runs out; `None` without one, and for a lock without a holder.
     pub ttl_ms: Option<i64>,
+    /// Milliseconds for which nobody gets it yet, after a hold with a `DELAY` was lost.
+    pub delay_ms: Option<i64>,
     /// Its holders, in order of arrival.
     pub holders: Vec<LockHolder>,
     /// Its waiters: those of LOCK.ACQUIRE in order of arrival, then Redisson's.
@@ -58,6 +60,10 @@ pub struct LockHolder {
     pub grant: Option<u64>,
     /// The number of Redisson's counter, if the lock was taken FENCED.
     pub counter: Option<u64>,
+    /// What the holder says of itself: `DATA`.
+    pub data: Option<Vec<u8>>,
+    /// For how many milliseconds nobody else gets the lock when it is lost: `DELAY`.
+    pub delay_ms: Option<i64>,
 }
 
 /// A waiter on a lock.
@@ -100,7 +106,7 @@ impl LockLayout {
 impl LockSnapshot {
     /// Writes the reply of LOCK.INFO.
     pub(crate) fn write(&self, reply: &mut dyn Reply) {
-        reply.map(5);
+        reply.map(5 + usize::from(self.delay_ms.is_some()));
         field(reply, "mode", self.mode.name().as_bytes());
         field(reply, "layout", self.layout.name().as_bytes());
         reply.bulk(b"ttl");
@@ -112,6 +118,10 @@ impl LockSnapshot {
         reply.bulk(b"waiters");
         reply.array(self.waiters.len());
         self.waiters.iter().for_each(|waiter| waiter.write(reply));
+        if let Some(delay_ms) = self.delay_ms {
+            reply.bulk(b"delay");
+            reply.integer(delay_ms);
+        }
     }
 }
 
@@ -122,7 +132,7 @@ impl LockHolder {
     }
 
     fn write(&self, reply: &mut dyn Reply) {
-        reply.map(6);
+        reply.map(6 + usize::from(self.data.is_some()) + usize::from(self.delay_ms.is_some()));
         field(reply, "owner", &self.owner);
         field(reply, "mode", self.mode.name().as_bytes());
         reply.bulk(b"holds");
@@ -130,6 +140,13 @@ impl LockHolder {
         field(reply, "kind", kind(self.is_native));
         number_or_null(reply, "token", self.token());
         number_or_null(reply, "grant", self.grant);
+        if let Some(data) = &self.data {
+            field(reply, "data", data);
+        }
+        if let Some(delay_ms) = self.delay_ms {
+            reply.bulk(b"delay");
+            reply.integer(delay_ms);
+        }
     }
 }
 

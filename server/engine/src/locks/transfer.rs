@@ -1,14 +1,15 @@
 //! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
 
+use super::acquire::counter;
 use super::layouts::read_write;
-use super::ledger::{self, ReleaseCause};
+use super::ledger::{self, Detail, ReleaseCause};
 use super::options;
 use super::ownership;
 use super::redisson::WRITE_SUFFIX;
 use super::release;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use crate::values::{Hash, IntText};
+use crate::values::{Hash, IntText, Str, Value};
 use lockwheel_resp::{Reply, number};
 
 /// The rows of this file.
@@ -66,18 +67,33 @@ fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     let is_writer = held.field != from;
     let field = if is_writer { [to, WRITE_SUFFIX].concat() } else { to.to_vec() };
-    let already = if from == to { 0 } else { count(tx, key, &field)? };
+    let already = if from == to || held.is_text { 0 } else { count(tx, key, &field)? };
     let holds = already.checked_add(held.holds).ok_or(errors::INCREMENT_OVERFLOW)?;
+    // Counts last of all that can fail: an error changes nothing.
+    let counter = if is_fenced(tx, key, held.field) { Some(counter::next(tx, key)?) } else { None };
     if held.has_mode && !is_writer {
         move_read_leases(tx, key, (from, to), held.holds, already);
     }
-    let token = put(tx, key, held.field, &field, holds)?;
+    let mut token = match held.is_text {
+        true => put_text(tx, key, from, to)?,
+        false => put(tx, key, held.field, &field, holds)?,
+    };
+    if let Some(counter) = counter {
+        ledger::describe(tx, token, Detail { token: Some(counter), ..Detail::default() });
+        token = counter;
+    }
     if let Some(lease_ms) = lease_ms {
         tx.set_deadline(key, tx.now().wall_ms().saturating_add(lease_ms));
         tx.changed(key, events::EXPIRE);
     }
     reply.integer(token as i64);
     Ok(())
+}
+
+/// Whether the token of a hold is Redisson's counter: so is that of the next one.
+fn is_fenced(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
+    let grant = ledger::grant(tx, key, field);
+    grant.and_then(|grant| ledger::detail(tx, grant.number)).is_some_and(|detail| detail.token.is_some())
 }
 
 /// The hold count of a field, 0 when it is not there.
@@ -98,6 +114,16 @@ fn put(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8], holds: i64) -> Resul
     let token = ledger::acquired(tx, at, key, to, false).token;
     tx.changed(key, events::HDEL);
     tx.changed(key, events::HINCRBY);
+    Ok(token)
+}
+
+/// Puts another owner into a lock that is a string; the number of the new grant.
+fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, CommandError> {
+    let at = tx.write_or_new::<Str>(key)?.at;
+    ledger::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
+    let at = tx.set(key, Value::Str(Str::new(to)), true);
+    let token = ledger::acquired(tx, at, key, to, false).token;
+    tx.changed(key, events::SET);
     Ok(token)
 }
 

@@ -283,7 +283,7 @@ fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply)
 
 fn kill(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let by_address = args.len() == 3;
-    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args)? };
+    let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, &engine.users)? };
     let own = engine.session(call.slot).id;
     let mut wanted = engine
         .sessions

@@ -3,7 +3,10 @@
 use super::{command_docs, command_info};
 use crate::core::{Handler, ReadingHandler};
 use crate::keyspace::glob;
-use crate::spec::{Args, Command, CommandError, CommandTable, Flags, Key, KeyFlags, Outcome, Row, errors};
+use crate::spec::{
+    Args, Categories, Category, Command, CommandError, CommandTable, Flags, Key, KeyFlags, Outcome, Row,
+    errors,
+};
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
@@ -148,8 +151,9 @@ fn list(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
         // Nothing is loaded, so no module has commands.
         Some(_) if args.is(3, "module") => Vec::new(),
         Some(category) if args.is(3, "aclcat") => {
-            let named = |name: &str| category.eq_ignore_ascii_case(name.as_bytes());
-            let listed = commands.filter(|command| command_info::categories(command).any(named));
+            let category = Category::find(category);
+            let is_in = |its: Categories| category.is_some_and(|category| its.contains(category));
+            let listed = commands.filter(|command| is_in(command.categories));
             listed.map(|command| &*command.name).collect()
         }
         Some(pattern) if args.is(3, "pattern") => {

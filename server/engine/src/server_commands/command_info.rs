@@ -16,7 +16,7 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     reply.integer(range.first);
     reply.integer(range.last);
     reply.integer(range.step);
-    let categories: Vec<&str> = categories(command).collect();
+    let categories: Vec<&str> = command.categories.names().collect();
     reply.set(categories.len());
     categories.iter().for_each(|category| reply.status(format!("@{category}").as_bytes()));
     reply.set(row.tips.len());
@@ -35,52 +35,6 @@ pub(super) fn write_names<F: Copy>(names: &[(F, &str)], is_told: impl Fn(F) -> b
     let told = || names.iter().filter(|(flag, _)| is_told(*flag));
     reply.set(told().count());
     told().for_each(|(_, name)| reply.status(name.as_bytes()));
-}
-
-/// The categories of the access control list, in Redis' order, followed by ours.
-const CATEGORIES: &[&str] = &[
-    "keyspace",
-    "read",
-    "write",
-    "set",
-    "sortedset",
-    "list",
-    "hash",
-    "string",
-    "bitmap",
-    "hyperloglog",
-    "geo",
-    "stream",
-    "pubsub",
-    "admin",
-    "fast",
-    "slow",
-    "blocking",
-    "dangerous",
-    "connection",
-    "transaction",
-    "scripting",
-    "lock",
-    "control",
-];
-
-/// The categories of a command: its row's, and those that its flags imply.
-pub(super) fn categories(command: &Command) -> impl Iterator<Item = &'static str> {
-    let own = command.spec.categories;
-    let scripts = own.contains(&"scripting");
-    let has = |flag| command.has(flag);
-    let implied = [
-        (has(Flags::READONLY) && !scripts, "read"),
-        (has(Flags::WRITE), "write"),
-        (has(Flags::PUBSUB), "pubsub"),
-        (has(Flags::ADMIN), "admin"),
-        (has(Flags::ADMIN), "dangerous"),
-        (has(Flags::FAST), "fast"),
-        (!has(Flags::FAST), "slow"),
-        (has(Flags::BLOCKING), "blocking"),
-    ];
-    let is_in = move |category: &&'static str| own.contains(category) || implied.contains(&(true, *category));
-    CATEGORIES.iter().copied().filter(is_in)
 }
 
 /// The keys of a command in the oldest format of COMMAND: one range.

@@ -1,6 +1,7 @@
 //! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use crate::clients::{Closing, Session, User, check_client_name};
+use crate::acl::{Login, User, UserId};
+use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin};
 use crate::spec::{Args, CommandError, Flags, Outcome, REDIS_VERSION, Row, errors, quotable};
@@ -8,7 +9,7 @@ use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("auth", -2, Handler::ConfiguredSession(auth))
+    Row::new("auth", -2, Handler::Engine(auth))
         .secrets(|args| (1..args.len()).collect())
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
@@ -28,7 +29,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("connection", "1.0.0", "O(1)")
         .summary("Gives back its argument.")
         .syntax("message"),
-    Row::new("hello", -1, Handler::ConfiguredSession(hello))
+    Row::new("hello", -1, Handler::Engine(hello))
         .secrets(hello_secrets)
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
@@ -84,48 +85,40 @@ fn hello_secrets(args: Args<'_>) -> Vec<usize> {
     auth.map_or_else(Vec::new, |auth| (auth + 1..args.len().min(auth + 3)).collect())
 }
 
-fn auth(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (name, password) = match args.len() {
-        2 => (User::Default.name().as_bytes(), &args[1]),
+        2 => (User::DEFAULT, &args[1]),
         3 => (&args[1], &args[2]),
         _ => return Err(errors::SYNTAX),
     };
-    if args.len() == 2 && config.requirepass.is_empty() {
+    if args.len() == 2 && engine.users.get(UserId::DEFAULT).nopass {
         return Err(CommandError::text(
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
         ));
     }
-    authenticate(session, config, name, password)?;
+    engine.log_in(call.slot, name, password, &args[0])?;
     reply.ok();
     Ok(())
 }
 
-fn authenticate(
-    session: &mut Session,
-    config: &Config,
-    name: &[u8],
-    password: &[u8],
-) -> Result<(), CommandError> {
-    let user = User::named(name).ok_or(WRONG_PASSWORD)?;
-    let expected = config.requirepass.as_slice();
-    // Without a password the default user accepts any, as Redis' `nopass` user does.
-    if !(expected.is_empty() || same_secret(expected, password)) {
-        return Err(WRONG_PASSWORD);
+impl Engine {
+    /// Logs a client in as a user; `word` is what it asked for that by.
+    fn log_in(&mut self, slot: Slot, name: &[u8], password: &[u8], word: &[u8]) -> Result<(), CommandError> {
+        match self.users.find(name).filter(|id| self.users.get(*id).admits(password)) {
+            Some(id) => {
+                self.sessions.get_mut(slot).login = Login::As(id);
+                Ok(())
+            }
+            None => {
+                self.log_login(slot, name, word);
+                Err(WRONG_PASSWORD)
+            }
+        }
     }
-    session.user = Some(user);
-    Ok(())
 }
 
-/// Compares in a time that depends on the lengths only.
-fn same_secret(expected: &[u8], given: &[u8]) -> bool {
-    let longest = expected.len().max(given.len());
-    let byte = |secret: &[u8], i: usize| secret.get(i).copied().unwrap_or(0);
-    let differing = (0..longest).fold(0, |bits, i| bits | (byte(expected, i) ^ byte(given, i)));
-    differing == 0 && expected.len() == given.len()
-}
-
-fn hello(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let protocol = match args.get(1) {
         None => None,
         Some(version) => match number::parse_i64(version) {
@@ -137,15 +130,16 @@ fn hello(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn
     };
     let options = HelloOptions::parse(args)?;
     if let Some((name, password)) = options.auth {
-        authenticate(session, config, name, password)?;
+        engine.log_in(call.slot, name, password, &args[0])?;
     }
-    if session.user.is_none() {
+    if !engine.is_authenticated(engine.session(call.slot)) {
         return Err(CommandError::text(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
              <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
              same time",
         ));
     }
+    let session = engine.sessions.get_mut(call.slot);
     if let Some(name) = options.name {
         session.name = name.into();
     }
@@ -235,13 +229,14 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
     engine.unwatch(call.slot);
     engine.unsubscribe_all(call.slot);
-    let user = engine.first_user();
+    engine.give_up_tickets(engine.sessions.get(call.slot).id);
+    let login = engine.first_login();
     let session = engine.sessions.get_mut(call.slot);
     session.multi = None;
     session.db = 0;
     session.protocol = Protocol::Resp2;
     reply.speak(session.protocol);
-    session.user = user;
+    session.login = login;
     session.name = Box::default();
     session.delivery.mode.reset();
     session.no_evict = false;

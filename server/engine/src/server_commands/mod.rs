@@ -1,5 +1,6 @@
 //! The commands that see a session or the engine: one file per family, with rows and handlers.
 
+mod acl;
 mod awaits;
 mod client;
 mod client_filter;
@@ -39,6 +40,7 @@ use crate::spec::Row;
 
 /// The rows of all families, one slice per file.
 pub(crate) const ROWS: &[&[Row<Handler>]] = &[
+    acl::ROWS,
     client::ROWS,
     cluster::ROWS,
     command::ROWS,

@@ -7,7 +7,7 @@ use crate::core::{Call, Engine, Handler};
 use crate::keyspace::glob;
 use crate::locks::HistoryEvent;
 use crate::pubsub::PubSub;
-use crate::spec::{Args, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
+use crate::spec::{Args, ChannelSpec, Flags, KeyFlags, KeySpec, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
 const SUBSCRIBE_FLAGS: Flags =
@@ -20,6 +20,7 @@ const SHARD_CHANNELS: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KE
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Engine(publish))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
+        .channels(ChannelSpec::one(1))
         .about(
             "pubsub",
             "2.0.0",
@@ -30,6 +31,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("channel message"),
     Row::new("subscribe", -2, Handler::Engine(subscribe))
         .flags(&[SUBSCRIBE_FLAGS])
+        .channels(ChannelSpec::from(1))
         .about("pubsub", "2.0.0", "O(N) where N is the number of channels to subscribe to.")
         .summary("Listens to channels.")
         .syntax("channel [channel ...]"),
@@ -40,6 +42,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("[channel [channel ...]]"),
     Row::new("psubscribe", -2, Handler::Engine(psubscribe))
         .flags(&[SUBSCRIBE_FLAGS])
+        .channels(ChannelSpec::patterns_from(1))
         .about(
             "pubsub",
             "2.0.0",
@@ -59,6 +62,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("[pattern [pattern ...]]"),
     Row::new("spublish", 3, Handler::Engine(spublish))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
+        .channels(ChannelSpec::one(1))
         .keys(&[KeySpec::one(1, &[KeyFlags::NOT_KEY])])
         .about(
             "pubsub",
@@ -69,6 +73,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .syntax("shardchannel message"),
     Row::new("ssubscribe", -2, Handler::Engine(ssubscribe))
         .flags(&[SUBSCRIBE_FLAGS])
+        .channels(ChannelSpec::from(1))
         .keys(SHARD_CHANNELS)
         .about("pubsub", "7.0.0", "O(N) where N is the number of shard channels to subscribe to.")
         .summary("Listens to channels of shards.")

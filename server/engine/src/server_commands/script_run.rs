@@ -1,10 +1,11 @@
 //! How scripts and functions are run: the engine is the host that they call.
 
 use super::script_rows::{NEGATIVE_KEYS, TOO_MANY_KEYS};
-use crate::core::permit::{Caller, decide};
+use crate::clients::Slot;
+use crate::core::permit::{Caller, Denied, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
-use crate::spec::{Args, CommandError, Flags, Outcome};
+use crate::spec::{Args, Command, CommandError, Flags, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryId, EntryKind, Host, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -19,7 +20,7 @@ pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, Comm
     }
     let keys = usize::try_from(keys).map_err(|_| CommandError::text(NEGATIVE_KEYS))?;
     let (keys, arguments) = args.from(3).split_at(keys);
-    Ok(ScriptInputs { keys, arguments })
+    Ok(ScriptInputs::new(keys, arguments))
 }
 
 /// Runs a script or a function for a request, and answers its result.
@@ -85,14 +86,20 @@ pub(super) fn log(level: u8, message: &[u8]) {
 }
 
 /// A script that calls a command. Its caller has authenticated.
-struct Script {
+struct Script<'a> {
+    engine: &'a Engine,
+    slot: Slot,
     read_only: bool,
     restricted: bool,
     has_control: bool,
 }
 
-impl Caller for Script {
+impl Caller for Script<'_> {
     const ORIGIN: Origin = Origin::Script;
+
+    fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
+        self.engine.denied(self.engine.session(self.slot), command, args)
+    }
 
     fn is_read_only(&self) -> bool {
         self.read_only
@@ -138,10 +145,11 @@ impl Host for ScriptHost<'_> {
         let args = Args::new(argv);
         let restricted = self.engine.switches.restricts_scripts;
         let has_control = self.engine.config.control;
-        let script = Script { read_only: self.read_only, restricted, has_control };
+        let (engine, slot) = (&*self.engine, self.call.slot);
+        let script = Script { engine, slot, read_only: self.read_only, restricted, has_control };
         let (id, writes) = match decide(&script, &self.engine.commands, args) {
             Ok(command) => (command.id, command.has(Flags::WRITE)),
-            Err(refusal) => return self.engine.refuse_call(refusal, args, reply),
+            Err(refusal) => return self.engine.refuse_call(self.call.slot, refusal, args, reply),
         };
         if writes && !self.engine.scripts.control().mark_write() {
             // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.
@@ -189,10 +197,12 @@ impl Host for ScriptHost<'_> {
     }
 
     fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
-        let command = self.engine.commands.resolve(Args::new(argv))?;
+        let args = Args::new(argv);
+        let command = self.engine.commands.resolve(args)?;
         // A container by itself is no command, unless nothing follows it.
         let known = command.subcommands.is_empty() || argv.len() == 1;
-        known.then_some(true)
+        let denied = || self.engine.denied(self.engine.session(self.call.slot), command, args);
+        known.then(|| denied().is_none())
     }
 }
 
@@ -210,7 +220,8 @@ mod tests {
         let mut engine = Engine::new(Config::default(), 7, at);
         engine.begin(at);
         let slot = engine.connect(Peer::default());
-        let call = Call::by(engine.session(slot)).of_script(&ScriptInputs { keys: &[], arguments: &[] });
+        let inputs = ScriptInputs::new(&[], &[]);
+        let call = Call::by(engine.session(slot)).of_script(&inputs);
         let mut set = |killed: bool| {
             let mut runtime = engine.scripts.take().unwrap();
             let id = runtime.intern(b"return 1").unwrap();

@@ -1,9 +1,9 @@
 //! MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 
-use crate::clients::{Multi, Request, Session, Slot, User};
-use crate::core::permit::{Caller, permit};
+use crate::clients::{Multi, Request, Session, Slot};
+use crate::core::permit::{Caller, Denied, permit};
 use crate::core::{Call, Engine, Handler, Origin};
-use crate::spec::{Args, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, Command, CommandError, CommandId, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::{Protocol, Reply, Writer};
 
 const FLAGS: Flags =
@@ -74,7 +74,10 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
         if is_cause {
             engine.begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
         }
-        run_queued(engine, call.slot, *command, request, reply);
+        let argv = request.argv();
+        engine.note_queued_command(call.slot, (*command, Args::new(&argv)), reply, |engine, reply| {
+            run_queued(engine, call.slot, *command, request, reply);
+        });
         engine.deliver_messages();
         if is_cause {
             engine.end_cause();
@@ -88,14 +91,21 @@ fn exec(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-/// A client whose transaction runs, and its present user.
-struct Transaction(Option<User>);
+/// A client whose transaction runs.
+struct Transaction<'a> {
+    engine: &'a Engine,
+    session: &'a Session,
+}
 
-impl Caller for Transaction {
+impl Caller for Transaction<'_> {
     const ORIGIN: Origin = Origin::Transaction;
 
     fn is_authenticated(&self) -> bool {
-        self.0.is_some()
+        self.engine.is_authenticated(self.session)
+    }
+
+    fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
+        self.engine.denied(self.session, command, args)
     }
 }
 
@@ -104,10 +114,11 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
     let call = Call::by(engine.session(slot)).of_transaction();
     let argv = request.argv();
     let args = Args::new(&argv);
-    match permit(&Transaction(call.user), engine.commands.get(command)) {
+    let caller = Transaction { engine, session: engine.session(slot) };
+    match permit(&caller, engine.commands.get(command), args) {
         Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
         Ok(()) => drop(engine.run(call, command, args, reply)),
-        Err(refusal) => engine.refuse_call(refusal, args, reply),
+        Err(refusal) => engine.refuse_call(slot, refusal, args, reply),
     }
 }
 

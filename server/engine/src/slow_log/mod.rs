@@ -51,6 +51,11 @@ impl SlowLog {
         self.max_len = max_len;
     }
 
+    /// From how many nanoseconds on a call is logged.
+    pub(crate) fn threshold_ns(&self) -> u64 {
+        self.threshold_ns
+    }
+
     /// Whether a call that took so many nanoseconds is logged; the largest number is never reached.
     #[inline]
     pub(crate) fn wants(&self, took_ns: u64) -> bool {

@@ -1,9 +1,10 @@
-//! The keys of a request, by what its command's row says of them.
+//! The keys and the channels of a request, by what its command's row says of them.
 
 use super::args::Args;
 use super::flags::KeyFlags;
 use super::keys::{Begin, Find, Key, KeySpec};
 use super::row::Spec;
+use std::ops::Range;
 
 impl Spec {
     /// Whether its requests may name keys.
@@ -21,6 +22,13 @@ impl Spec {
             Some(find) => find(request),
             None => self.keys.iter().find_map(|spec| self.counted_as_by_c(spec, request)).unwrap_or_default(),
         })
+    }
+
+    /// The positions of the channels in a request. O(1).
+    pub fn channel_positions(&self, request: Args<'_>) -> Range<usize> {
+        let Some(channels) = self.channels else { return 0..0 };
+        let end = if channels.to_the_end { request.len() } else { request.len().min(channels.first + 1) };
+        channels.first.min(end)..end
     }
 
     /// The keys that the specs find; `None` when the request does not fit one of them.

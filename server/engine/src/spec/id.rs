@@ -10,18 +10,21 @@ pub struct CommandId(u16);
 
 impl CommandId {
     /// The most commands, a power of two: tables by index need no bounds check.
-    const MAX: usize = 1024;
+    pub(super) const MAX: usize = 1024;
+
+    /// No command of today: it stands for those to come.
+    pub(crate) const FUTURE: CommandId = CommandId(Self::MAX as u16 - 1);
 
     /// # Panics
-    /// When there would be more than 1,024 commands.
+    /// When there would be more than 1,023 commands.
     pub(crate) fn new(index: usize) -> Self {
-        assert!(index < Self::MAX, "there are some hundred commands");
+        assert!(index < Self::FUTURE.index(), "there are some hundred commands");
         CommandId(index as u16)
     }
 
     /// The index: from 0, without gaps.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
 }
 

@@ -5,6 +5,9 @@
 //! differential tests and the documentation.
 
 mod args;
+mod categories;
+mod channels;
+mod command_set;
 mod error;
 mod find_keys;
 mod flags;
@@ -20,6 +23,9 @@ mod unknown;
 mod wait;
 
 pub use args::{Args, parse_timeout_ms};
+pub use categories::{Categories, Category};
+pub use channels::ChannelSpec;
+pub use command_set::CommandSet;
 pub use error::{CommandError, errors, quotable};
 pub(crate) use find_keys::atoi;
 pub use flags::{Flags, KeyFlags};
@@ -30,7 +36,7 @@ pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};
 pub use registry::{Command, CommandTable, Registration};
 pub use row::{Row, Secrets, Spec};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};
-pub use wait::{Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
+pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use crate::keyspace::Tx;
 use lockwheel_resp::Reply;
@@ -42,6 +48,9 @@ pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The handler of a data command that may wait: as [`DataHandler`], or it returns what to wait for.
 pub type BlockingHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
+
+/// The handler of a data command that may read keys which its request does not name, if its caller may: it is told so.
+pub type ReadingAnyKeyHandler = fn(&mut Tx<'_>, bool, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The version of Redis that replies follow.
 pub const REDIS_VERSION: &str = "7.2.7";

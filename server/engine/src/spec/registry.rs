@@ -1,6 +1,7 @@
 //! The registry of all commands: every row by number and by name.
 
 use super::args::Args;
+use super::categories::Categories;
 use super::flags::Flags;
 use super::id::{CommandId, PerCommand};
 use super::keys::KeySpec;
@@ -18,6 +19,8 @@ pub struct Command {
     pub id: CommandId,
     /// What its row says.
     pub spec: &'static Spec,
+    /// Its categories.
+    pub categories: Categories,
     /// The argument that is its first key, if there is one in every request.
     pub(crate) first_key: Option<u8>,
     /// The subcommands of a container, as their rows are ordered.
@@ -148,8 +151,9 @@ impl<H> Registration<H> {
             None => spec.name.to_owned(),
         };
         let subcommands = row.subcommands.iter().map(|sub| self.add_row(sub, Some(&name), wrap)).collect();
+        let categories = Categories::of(spec);
         let first_key = spec.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
-        let command = Arc::new(Command { name, id, spec, first_key, subcommands });
+        let command = Arc::new(Command { name, id, spec, categories, first_key, subcommands });
         self.all[id.index()] = Some(command.clone());
         command
     }

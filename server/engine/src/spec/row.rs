@@ -1,6 +1,7 @@
 //! The row of a command.
 
 use super::args::Args;
+use super::channels::ChannelSpec;
 use super::flags::Flags;
 use super::keys::{KeyFinder, KeySpec};
 
@@ -22,6 +23,8 @@ pub struct Spec {
     pub keys: &'static [KeySpec],
     /// Finds its keys where the specs cannot.
     pub key_finder: Option<KeyFinder>,
+    /// Where the channels are that it needs rights to.
+    pub channels: Option<ChannelSpec>,
     /// The group that the documentation lists it in.
     pub group: &'static str,
     /// The first Redis version that had it.
@@ -94,6 +97,7 @@ impl<H: Copy + 'static> Row<H> {
             categories: &[],
             keys: &[],
             key_finder: None,
+            channels: None,
             group: "generic",
             since: "1.0.0",
             complexity: "O(1)",
@@ -138,6 +142,12 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the function that finds its keys where the specs cannot, or cannot tell what is done to them.
     pub const fn key_finder(mut self, find: KeyFinder) -> Self {
         self.spec.key_finder = Some(find);
+        self
+    }
+
+    /// Sets where the channels are that it needs rights to.
+    pub const fn channels(mut self, channels: ChannelSpec) -> Self {
+        self.spec.channels = Some(channels);
         self
     }
 

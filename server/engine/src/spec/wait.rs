@@ -69,6 +69,9 @@ pub enum Asking {
     All,
 }
 
+/// Writes a whole reply.
+pub type Answer = Box<dyn FnOnce(&mut dyn Reply)>;
+
 /// What a request on keys was parsed into when it came, so that nothing is parsed or looked up again while it waits.
 pub trait Attempt: Debug + Send {
     /// Does what was requested if that is possible now; whether it was done, and then its whole reply is written.
@@ -84,6 +87,12 @@ pub trait Attempt: Debug + Send {
         waited_ms: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError>;
+
+    /// What it is answered when its wait has ended in vain, where that is not the null of its wait. `args` is the
+    /// original request.
+    fn in_vain(&self, _tx: &Tx<'_>, _args: Args<'_>) -> Option<Answer> {
+        None
+    }
 
     /// When it is to be retried though nothing changes until then, because time alone serves it; in wall milliseconds.
     /// Asked of the first in the queue of its key, or of the one beside.
@@ -109,8 +118,17 @@ pub struct OnKeys {
     pub rank: i64,
     /// The argument that names the waiter for display (the owner that a native lock waits for), if any.
     pub label: Option<usize>,
+    /// Whether the client goes on meanwhile: it has a ticket, and a push tells it how the wait has ended.
+    pub by_ticket: bool,
     /// What is retried.
     pub attempt: Box<dyn Attempt>,
+}
+
+impl OnKeys {
+    /// The keys in whose queues the request of these arguments waits.
+    pub(crate) fn queues<'a>(&'a self, argv: &'a [&'a [u8]]) -> impl Iterator<Item = &'a [u8]> {
+        self.keys.iter().map(|&key| argv[key]).chain(self.beside.as_deref())
+    }
 }
 
 /// The wait of a command that is not done; `R` says what is retried, and when.
@@ -146,7 +164,15 @@ impl Wait<OnKeys> {
     ) -> Self {
         let keys = keys.into_iter().collect();
         Wait::new(
-            OnKeys { keys, beside: None, class, rank: 0, label: None, attempt: Box::new(attempt) },
+            OnKeys {
+                keys,
+                beside: None,
+                class,
+                rank: 0,
+                label: None,
+                by_ticket: false,
+                attempt: Box::new(attempt),
+            },
             timeout_ms,
             null,
         )

@@ -1,5 +1,6 @@
 //! The figures of INFO: counters, and the process around the engine.
 
+mod key_calls;
 mod process;
 mod stats;
 

@@ -1,5 +1,6 @@
 //! Counters that INFO shows.
 
+use super::key_calls::KeyCalls;
 use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
 
@@ -17,12 +18,16 @@ pub(crate) struct Stats {
     pub(crate) output_limit_disconnections: u64,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
+    /// Requests that wait and were tried again.
+    pub(crate) retried_requests: u64,
     /// When SAVE was last called, in wall milliseconds. CONFIG RESETSTAT leaves it.
     pub(crate) last_save_ms: Option<i64>,
     /// How often each command was run and refused, by [`CommandId`].
     commands: PerCommand<CommandStats>,
     /// How many replies began with each error code.
     errors: BTreeMap<Box<[u8]>, u64>,
+    /// How often commands were run on some keys.
+    pub(crate) key_calls: KeyCalls,
 }
 
 /// The counters of one command.
@@ -46,9 +51,11 @@ impl Default for Stats {
             error_replies: 0,
             output_limit_disconnections: 0,
             unblocked_clients: 0,
+            retried_requests: 0,
             last_save_ms: None,
             commands: PerCommand::new(CommandStats::default()),
             errors: BTreeMap::new(),
+            key_calls: KeyCalls::default(),
         }
     }
 }
@@ -125,7 +132,9 @@ impl Stats {
 
     /// CONFIG RESETSTAT: restarts all counters.
     pub(crate) fn reset(&mut self) {
-        *self = Stats { last_save_ms: self.last_save_ms, ..Stats::default() };
+        let mut key_calls = std::mem::take(&mut self.key_calls);
+        key_calls.reset();
+        *self = Stats { last_save_ms: self.last_save_ms, key_calls, ..Stats::default() };
     }
 }
 

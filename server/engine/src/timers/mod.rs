@@ -12,6 +12,8 @@ pub(crate) enum TimerKind {
     Wait,
     /// A wait ends, in real time.
     RealWait,
+    /// The wait of a request whose client has a ticket ends; `client` is the ticket.
+    Ticket,
     /// A client that has been idle is closed, on the monotonic clock.
     Idle,
     /// A client's leases are renewed, on the monotonic clock.
@@ -27,7 +29,7 @@ pub(crate) enum TimerKind {
 }
 
 impl TimerKind {
-    const COUNT: usize = 8;
+    const COUNT: usize = TimerKind::Cut as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {

@@ -7,7 +7,8 @@ mod pattern;
 
 use crate::keyspace::{CalledBy, Tx, events};
 use crate::spec::{
-    Args, Begin, CommandError, DataHandler, Find, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors,
+    Args, Begin, CommandError, Find, Flags, Key, KeyFlags, KeySpec, Outcome, ReadingAnyKeyHandler, Row,
+    errors,
 };
 use crate::values::{End, List, Value, ZSet};
 use elements::{Elements, Source};
@@ -38,8 +39,8 @@ const STORED: KeySpec = KeySpec {
 const ERRORS: &[&str] = &["ERR syntax error", "ERR value is not an integer or out of range", NOT_A_DOUBLE];
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<DataHandler>] = &[
-    Row::new("sort", -2, sort as DataHandler)
+pub(super) const ROWS: &[Row<ReadingAnyKeyHandler>] = &[
+    Row::new("sort", -2, sort as ReadingAnyKeyHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS])
         .categories(&["set", "sortedset", "list", "dangerous"])
         .keys(&[SORTED, BY_PATTERN, STORED])
@@ -53,7 +54,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
              [ALPHA=sorting] [STORE destination#2]",
         )
         .errors(ERRORS),
-    Row::new("sort_ro", -2, sort_ro as DataHandler)
+    Row::new("sort_ro", -2, sort_ro as ReadingAnyKeyHandler)
         .flags(&[Flags::READONLY, Flags::MOVABLEKEYS])
         .categories(&["set", "sortedset", "list", "dangerous"])
         .keys(&[SORTED, BY_PATTERN])
@@ -86,12 +87,12 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
     keys
 }
 
-fn sort(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, true)?, reply)
+fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, &Options::parse(args, true, reads_all)?, reply)
 }
 
-fn sort_ro(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, false)?, reply)
+fn sort_ro(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    run(tx, args, &Options::parse(args, false, reads_all)?, reply)
 }
 
 fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn Reply) -> Outcome {

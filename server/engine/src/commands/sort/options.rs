@@ -5,6 +5,11 @@ use super::pattern::Pattern;
 use crate::spec::{Args, CommandError, errors};
 use std::ops::Range;
 
+const BY_DENIED: CommandError =
+    CommandError::text("ERR BY option of SORT denied due to insufficient ACL permissions.");
+const GET_DENIED: CommandError =
+    CommandError::text("ERR GET option of SORT denied due to insufficient ACL permissions.");
+
 /// What SORT was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Options<'a> {
@@ -23,8 +28,9 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// The options of a request, STORE among them if it `may_store`. The last of several counts, but for GET.
-    pub(super) fn parse(args: Args<'a>, may_store: bool) -> Result<Self, CommandError> {
+    /// The options of a request, STORE among them if it `may_store`. The last of several counts, but for GET. Without
+    /// `reads_all`, the elements name no keys that are read.
+    pub(super) fn parse(args: Args<'a>, may_store: bool, reads_all: bool) -> Result<Self, CommandError> {
         let (mut options, mut at) = (Options::default(), 2);
         while at < args.len() {
             let following = args.from(at + 1);
@@ -39,9 +45,15 @@ impl<'a> Options<'a> {
                 at += 2;
             } else if let Some(&word) = following.first() {
                 if args.is(at, "by") {
+                    if !reads_all && By::parse(word) != By::Nothing {
+                        return Err(BY_DENIED);
+                    }
                     // Once there is no order, there is none.
                     options.by = if options.by == By::Nothing { By::Nothing } else { By::parse(word) };
                 } else if args.is(at, "get") {
+                    if !reads_all {
+                        return Err(GET_DENIED);
+                    }
                     options.get.push(Pattern::parse(word));
                 } else if may_store && args.is(at, "store") {
                     options.store = Some(word);

@@ -11,7 +11,7 @@ use std::io;
 /// What arguments ask for, with some files, the one named `-` being standard input.
 fn invoke(arguments: &[&str], files: &[(&str, &str)]) -> Invocation {
     let arguments = arguments.iter().map(|argument| argument.as_bytes().to_vec());
-    Invocation::from_arguments(arguments, &mut Directory(files), crate::check_renames)
+    Invocation::from_arguments(arguments, &mut Directory(files), crate::COMMAND_NAMES)
 }
 
 /// Some files, by path. Every directory exists except `/nowhere`.
@@ -238,13 +238,33 @@ fn wrong_options_are_reported_with_their_line() {
 }
 
 #[test]
+fn wrong_users_are_reported_with_their_line() {
+    let cases: &[(&[&str], usize, &str, &str)] = &[
+        (
+            &["--user", "foo", "--user", "foo"],
+            3,
+            "user \"foo\"",
+            "Error in user declaration 'foo': Duplicate user found. A user can only be defined once in config files",
+        ),
+        (
+            &["--user", "foo", "on", "foo"],
+            2,
+            "user \"foo\" \"on\" \"foo\"",
+            "Error in user declaration 'foo': Syntax error",
+        ),
+    ];
+    for (arguments, number, line, reason) in cases {
+        let expected = (*number, (*line).to_owned(), (*reason).to_owned());
+        assert_eq!(failure(arguments, &[]), expected, "{arguments:?}");
+    }
+}
+
+#[test]
 fn what_the_server_cannot_do_is_refused() {
     for (arguments, reason) in [
         (&["--replicaof", "127.0.0.1", "6379"][..], "Replication is not supported"),
         (&["--cluster-enabled", "yes"], "Cluster mode is not supported"),
-        (&["--aclfile", "users.acl"], "ACL files are not supported"),
         (&["--loadmodule", "x.so"], "Modules are not supported"),
-        (&["--user", "x", "on"], "Users in the configuration are not supported"),
     ] {
         assert_eq!(failure(arguments, &[]).2, reason, "{arguments:?}");
     }
@@ -421,14 +441,14 @@ proptest! {
         file in "([ -~]{0,12}\n){0,4}",
     ) {
         let arguments = arguments.into_iter().map(String::into_bytes);
-        Invocation::from_arguments(arguments, &mut Anything(file.into_bytes()), crate::check_renames);
+        Invocation::from_arguments(arguments, &mut Anything(file.into_bytes()), crate::COMMAND_NAMES);
     }
 
     #[test]
     fn any_password_arrives_whole(password in vec(any::<u8>(), 0..12)) {
         prop_assume!(password != b"-");
         let arguments = [b"--requirepass".to_vec(), password.clone()];
-        let invocation = Invocation::from_arguments(arguments, &mut Anything(Vec::new()), crate::check_renames);
+        let invocation = Invocation::from_arguments(arguments, &mut Anything(Vec::new()), crate::COMMAND_NAMES);
         let Invocation::Run(config) = invocation else {
             return Err(TestCaseError::fail("refused"));
         };

@@ -27,6 +27,26 @@ impl Engine {
         }
     }
 
+    /// A test has steered faults by this request, which the history of locks has with its words; while it is on.
+    pub(crate) fn note_steering(&mut self, args: Args<'_>) {
+        if !self.config.lock_history {
+            return;
+        }
+        let mut text = args.all().join(&b' ');
+        text[..args[0].len()].make_ascii_uppercase();
+        let what =
+            Happening { client: Some(0), text: &text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
+        locks::happened(&mut self.keyspace, self.time.now, what);
+    }
+
+    /// A client has been answered, and does not get it while its connection is not carried.
+    pub(in crate::core) fn note_unsent(&mut self, slot: Slot) {
+        if self.faults.has_links && (self.link(slot).holds_output || self.is_lost(slot)) {
+            let client = self.sessions.get(slot).id;
+            locks::answer_kept(&mut self.keyspace, self.time.now, client, b"unsent");
+        }
+    }
+
     /// Writes what a rule has done into the history of locks, with the first key of the command.
     #[cold]
     fn note_fault(&mut self, rule: RuleId, on: ActedOn<'_>) {

@@ -3,7 +3,6 @@
 use super::super::call::Call;
 use super::super::engine::Engine;
 use crate::clients::{Closing, Slot};
-use crate::keyspace::glob;
 use crate::locks;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
@@ -20,22 +19,17 @@ pub(crate) enum GrantNumbers {
 
 impl Engine {
     /// From now on writes reach no replica: those to keys that match the pattern, or all. Replicas have what there is
-    /// now. O(keys and their values).
+    /// now; each key is kept as it is when it is first written. O(1).
     pub(crate) fn lag(&mut self, pattern: Option<&[u8]>) {
-        let wanted = |key: &[u8]| pattern.is_none_or(|pattern| glob::matches(pattern, key, false));
-        self.faults.lag = Some(self.keyspace.snapshot(self.time.now, pattern.map(Into::into), wanted));
+        self.keyspace.begin_lag(pattern);
     }
 
     /// A replica takes over, with what it has: writes since it began to lag are lost, the script cache is empty, and
     /// all connections are cut but the caller's and those that rules do not see.
     pub(crate) fn fail_over(&mut self, call: Call<'_>, args: Args<'_>, numbers: GrantNumbers) {
         self.cut_others(call.slot);
-        if let Some(snapshot) = self.faults.lag.take() {
-            let actor = call.actor(args);
-            let wanted =
-                |key: &[u8]| snapshot.pattern().is_none_or(|pattern| glob::matches(pattern, key, false));
-            self.keyspace.go_back_to(&snapshot, wanted, are_same, &actor, self.time.now);
-        }
+        let (actor, now) = (call.actor(args), self.time.now);
+        locks::failing_over(&mut self.keyspace, |keyspace| keyspace.go_back(are_same, &actor, now));
         if let Ok(runtime) = self.scripts.idle() {
             runtime.flush();
         }
@@ -46,15 +40,18 @@ impl Engine {
     /// and those that rules do not see. Nobody is let in for so many milliseconds of the monotonic clock.
     pub(crate) fn restart(&mut self, call: Call<'_>, args: Args<'_>, down_ms: u64, numbers: GrantNumbers) {
         self.cut_others(call.slot);
+        self.keyspace.end_lag();
         let actor = call.actor(args);
-        let mut tx = self.keyspace.tx_by(&actor, 0, self.time.now);
-        for db in 0..tx.databases() {
-            tx.select(db);
-            tx.flush();
-        }
+        let now = self.time.now;
+        locks::failing_over(&mut self.keyspace, |keyspace| {
+            let mut tx = keyspace.tx_by(&actor, 0, now);
+            for db in 0..tx.databases() {
+                tx.select(db);
+                tx.flush();
+            }
+        });
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);
-        self.faults.lag = None;
         let until_ms = self.time.now.monotonic_ms().saturating_add_unsigned(down_ms);
         self.faults.down_until_ms = (down_ms > 0).then_some(until_ms);
         self.renumber(numbers);

@@ -3,7 +3,6 @@
 use super::causes::Cause;
 use super::held::HeldClients;
 use crate::faults::{Client, Link, Partition, Rules};
-use crate::keyspace::Snapshot;
 use crate::timers::TimerKey;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +33,6 @@ pub(crate) struct Faults {
     pub(super) partitions: Vec<Partition>,
     /// Until when nobody is let in, on the monotonic clock in milliseconds.
     pub(super) down_until_ms: Option<i64>,
-    /// What replicas have, since they lag.
-    pub(super) lag: Option<Snapshot>,
 }
 
 impl Faults {
@@ -54,7 +51,6 @@ impl Faults {
             orphans: BTreeSet::new(),
             partitions: Vec::new(),
             down_until_ms: None,
-            lag: None,
         }
     }
 
@@ -84,6 +80,6 @@ impl Faults {
     /// Bytes of memory that they take, besides what is counted with clients. O(partitions).
     pub(in crate::core) fn memory(&self) -> usize {
         let partitions: usize = self.partitions.iter().map(Partition::memory).sum();
-        self.rules.memory() + partitions + self.lag.as_ref().map_or(0, Snapshot::memory)
+        self.rules.memory() + partitions
     }
 }

@@ -63,6 +63,7 @@ impl Engine {
                 self.cut_off(slot);
             }
         }
+        self.keyspace.end_lag();
         let timers = self.faults.frozen.values().chain(self.faults.lost.values()).flatten();
         timers.for_each(|timer| self.time.timers.cancel(*timer));
         let had_links = self.faults.has_links;

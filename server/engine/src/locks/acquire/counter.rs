@@ -8,7 +8,7 @@ use crate::values::{Str, Value};
 /// Counts on; the token of the next grant.
 ///
 /// Errors: the counter is no number, or at its end. Then nothing has changed.
-pub(super) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
+pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let token = following(tx, key)?;
     let name = token_key(key);
     tx.set(&name, Value::Str(Str::new(token.to_string().as_bytes())), true);

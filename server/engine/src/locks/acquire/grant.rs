@@ -57,8 +57,8 @@ pub(in crate::locks) fn grant(
     let at = layout.take(tx, key, owner, holds, options.lease_ms)?;
     let field = layout.field(owner);
     let acquired = ledger::acquired(tx, at, key, &field, holds > 1);
-    if let Some(counter) = counter {
-        ledger::fenced(tx, acquired.grant, counter);
+    if counter.is_some() || options.describes() {
+        ledger::describe(tx, acquired.grant, options.detail(counter));
     }
     let token = counter.unwrap_or(acquired.token);
     if options.session {

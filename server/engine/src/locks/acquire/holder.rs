@@ -1,25 +1,80 @@
 //! `GETHOLDER`: who is refused is told who holds the lock.
 
-use super::super::redisson;
+use super::super::{ledger, redisson};
+use super::queue;
 use crate::keyspace::Tx;
+use crate::spec::Answer;
+use crate::values::Value;
 use lockwheel_resp::Reply;
 
-/// Writes who holds a lock, for how many milliseconds yet as PTTL shows it, and which place in its queue a newcomer
-/// would have. O(n), n the waiters.
-pub(super) fn write(tx: &Tx<'_>, key: &[u8], reply: &mut dyn Reply) {
-    let holder = tx
-        .peek(key)
-        .and_then(|value| redisson::with_first_owner(value, |field| redisson::owner_of(field).to_vec()));
-    let ttl_ms = tx.deadline(key).map_or(-1, |deadline| deadline - tx.now().wall_ms());
-    let waiters = tx.waiting(key).filter(|waiter| !waiter.label.is_empty()).count();
-    reply.map(3);
-    reply.bulk(b"holder");
-    match holder {
-        Some(holder) => reply.bulk(&holder),
-        None => reply.null(),
+/// What a refused request is told.
+#[derive(Debug)]
+struct Holder {
+    /// The lock that it did not get, of several.
+    key: Option<Box<[u8]>>,
+    /// `None`: it is free, and others are to be served first.
+    owner: Option<Box<[u8]>>,
+    /// As PTTL shows it.
+    ttl_ms: i64,
+    /// The place in the line that a request of this rank would have now, the first being 1.
+    position: usize,
+    data: Option<Box<[u8]>>,
+}
+
+/// The answer of a request of this rank that was refused a lock, one of several or the only one. O(n), n the waiters.
+pub(super) fn answer(tx: &Tx<'_>, key: &[u8], rank: i64, of_several: bool) -> Answer {
+    let field = tx.peek(key).and_then(first_holder);
+    let owner = field.as_deref().map(|field| Box::from(redisson::owner_of(field)));
+    let none = if tx.exists(key) { -1 } else { -2 };
+    let holder = Holder {
+        key: of_several.then(|| key.into()),
+        owner,
+        ttl_ms: tx.deadline(key).map_or(none, |deadline| deadline - tx.now().wall_ms()),
+        position: queue::ahead(tx, key, rank) + 1,
+        data: field.and_then(|field| data(tx, key, &field)),
+    };
+    Box::new(move |reply| holder.write(reply))
+}
+
+/// The field of the first holder of a lock.
+fn first_holder(value: &Value) -> Option<Box<[u8]>> {
+    match value {
+        Value::Hash(hash) => redisson::owners(hash).next().map(Box::from),
+        Value::Str(text) if *text.text() == *redisson::DELAY_FIELD => None,
+        value => redisson::with_first_owner(value, |owner| Box::from(owner)),
     }
-    for (name, number) in [("ttl", ttl_ms), ("position", waiters as i64 + 1)] {
-        reply.bulk(name.as_bytes());
-        reply.integer(number);
+}
+
+/// What a holder says of itself.
+fn data(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Box<[u8]>> {
+    let grant = ledger::grant(tx, key, field)?;
+    ledger::detail(tx, grant.number)?.data.clone()
+}
+
+impl Holder {
+    fn write(&self, reply: &mut dyn Reply) {
+        reply.map(3 + usize::from(self.key.is_some()) + usize::from(self.data.is_some()));
+        if let Some(key) = &self.key {
+            text(reply, "key", key);
+        }
+        match &self.owner {
+            Some(owner) => text(reply, "holder", owner),
+            None => {
+                reply.bulk(b"holder");
+                reply.null();
+            }
+        }
+        for (name, number) in [("ttl", self.ttl_ms), ("position", self.position as i64)] {
+            reply.bulk(name.as_bytes());
+            reply.integer(number);
+        }
+        if let Some(data) = &self.data {
+            text(reply, "data", data);
+        }
     }
+}
+
+fn text(reply: &mut dyn Reply, name: &str, value: &[u8]) {
+    reply.bulk(name.as_bytes());
+    reply.bulk(value);
 }

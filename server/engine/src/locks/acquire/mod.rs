@@ -1,26 +1,29 @@
 //! `LOCK.ACQUIRE`: takes a lock, at once or after a wait.
 
-mod counter;
+pub(super) mod counter;
 pub(super) mod grant;
+mod holder;
 mod limit;
 mod options;
 pub(super) mod queue;
+mod refusal;
 mod several;
-mod told;
+pub(super) mod told;
 
 use self::grant::grant;
 use self::options::Options;
+use self::refusal::{may_wait, refuse};
 use super::layouts::{Layout, fair};
 use super::redisson::queue_key;
 use super::{events, graph, ownership};
-use crate::keyspace::{CalledBy, Tx};
+use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
-    Wait,
+    Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Row, Wait,
 };
 use lockwheel_resp::Reply;
 
-pub(super) use several::{ROWS as SEVERAL_ROWS, SEVERAL};
+pub(super) use several::ROWS as SEVERAL_ROWS;
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
@@ -32,18 +35,23 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [PRIORITY <priority>] [SHARED|EXCLUSIVE|FAIR] [NOREENTER|MAXHOLDS <count>] [FENCED] \
-             [LAYOUT HASH|STRING] [SESSION] [FENCE <resource>]",
+             [LAYOUT HASH|STRING] [SESSION] [FENCE <resource>] [DELAY <milliseconds>] [DATA <data>] \
+             [GETHOLDER] [ASYNC]",
         "    Take a lock. Without a lease it is held for 30 seconds; BLOCK waits for it, 0 for ever;",
         "    of the waiters the one with the highest priority is served first, 0 if it names none.",
         "    SHARED and EXCLUSIVE read and write a read-write lock; FENCED: the token is Redisson's counter;",
         "    FAIR: who waits stands in the queue of Redisson's fair lock.",
         "    SESSION: the server renews the lease while the connection lives, and gives the lock back at its end.",
         "    FENCE: the grant raises the highest token of that resource, see LOCK.FENCE.",
+        "    DELAY: when the lease runs out, or the session ends, nobody gets the lock for so long.",
+        "    DATA: what the holder says of itself, for those who ask; at most 4096 bytes.",
+        "    GETHOLDER: who gets nothing is told who holds the lock, for how long, and its place in the line.",
+        "    ASYNC: who would wait is answered QUEUED and a ticket, and goes on; a push tells of the grant. RESP3.",
     ])
     .syntax(
         "key owner [mode: SHARED | EXCLUSIVE | FAIR] [EX seconds | PX milliseconds] [BLOCK milliseconds] \
          [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] [LAYOUT (layout: HASH | STRING)] \
-         [SESSION] [FENCE resource]",
+         [SESSION] [FENCE resource] [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
     )
     .errors(&[
         "ERR syntax error",
@@ -54,6 +62,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "ERR timeout is negative",
         "ERR invalid owner",
         "ERR the lease of a session is at least 100 milliseconds",
+        "ERR the data of a hold is at most 4096 bytes",
+        "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
+        "WAITQFULL this connection waits for 1024 locks already",
         "LOCKMODE the key holds a read-write lock",
         "LOCKMODE the key holds a plain lock",
         "DEADLOCK use LOCK.CONVERT: this owner holds the lock shared",
@@ -66,13 +77,15 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
     ownership::check_owner(&args[2])?;
     let options = Options::parse(tx, args, 3, "lock.acquire")?;
-    let (block, rank, class) = (options.block, options.rank(), queue::class_of(options.layout));
+    options.check_pushes(tx, reply.protocol())?;
+    let (block, rank, class) = (options.wait(), options.rank(), queue::class_of(options.layout));
+    let by_ticket = options.asynchronous;
     let acquire = Acquire { options };
     if acquire.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    let Some(timeout_ms) = block else {
-        reply.null();
+    let Some(timeout_ms) = block.filter(|_| may_wait(tx)) else {
+        refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
     graph::check(tx, &args[2], &[&args[1]])?;
@@ -82,6 +95,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     wait.retry.label = Some(2);
     wait.retry.rank = rank;
     wait.retry.beside = beside;
+    wait.retry.by_ticket = by_ticket;
     Ok(wait.into())
 }
 
@@ -98,7 +112,7 @@ impl Acquire {
 
     /// Puts an owner that is about to wait into the queue of a fair lock; the key of the queue.
     fn join(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Result<Option<Box<[u8]>>, CommandError> {
-        if !self.is_fair() || !matches!(tx.called_by(), CalledBy::Client) {
+        if !self.is_fair() {
             return Ok(None);
         }
         fair::join(tx, &args[1], &args[2], self.options.fair_wait_ms())?;
@@ -119,13 +133,19 @@ impl Attempt for Acquire {
         }
         let granted = grant(tx, &args[1], &args[2], &self.options, waited_ms.is_none())?;
         if let Some(granted) = &granted {
-            self.options.tell(tx, (&args[1], &args[2]), granted.token, waited_ms, reply.protocol());
+            let (key, owner) = (&args[1], &args[2]);
+            let field = self.options.layout.field(owner);
+            told::tell(tx, (key, owner, &field), granted.token, waited_ms, reply.protocol());
             granted.write(waited_ms.unwrap_or(0), reply);
         }
         if granted.is_none() && waited_ms.is_some() && self.is_fair() {
             fair::keep(tx, &args[1], &args[2], self.options.fair_wait_ms())?;
         }
         Ok(granted.is_some())
+    }
+
+    fn in_vain(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
+        self.options.get_holder.then(|| holder::answer(tx, &args[1], self.options.rank(), false))
     }
 
     fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
@@ -137,7 +157,7 @@ impl Attempt for Acquire {
 
     fn leave(&self, tx: &mut Tx<'_>, args: Args<'_>) {
         let (key, owner) = (&args[1], &args[2]);
-        if self.is_fair() && tx.waiting_as(key, owner).next().is_none() {
+        if self.is_fair() && !fair::waits(tx, key, owner) {
             // A queue of another type is nobody's.
             let _ = fair::leave(tx, key, owner, self.options.fair_wait_ms());
         }

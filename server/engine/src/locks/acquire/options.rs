@@ -1,14 +1,24 @@
 //! The options of `LOCK.ACQUIRE`, and what they choose.
 
 use super::super::layouts::{Layout, fair};
+use super::super::ledger::{Delay, Detail};
 use super::super::options::{DEFAULT_LEASE_MS, block_ms, lease_ms};
 use super::super::sessions;
 use super::limit::Limit;
-use crate::keyspace::Tx;
+use crate::keyspace::{CalledBy, Tx};
 use crate::spec::{Args, CommandError, errors};
+use lockwheel_resp::Protocol;
 
 /// Scores are doubles, and those behind add up: a time beyond this is as good as none.
 const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
+
+/// What a holder can say of itself, in bytes.
+const DATA_MAX: usize = 4096;
+
+const DATA_TOO_LONG: CommandError = CommandError::text("ERR the data of a hold is at most 4096 bytes");
+
+const NO_PUSHES: CommandError =
+    CommandError::text("ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed");
 
 /// What a request for a lock asks for.
 #[derive(Debug)]
@@ -113,9 +123,9 @@ impl<'a> Given<'a> {
         } else if is("layout") {
             once(&mut self.layout, value()?)?;
         } else if is("delay") {
-            once(&mut self.delay_ms, value().and_then(|_| args.int(at + 1))?)?;
+            once(&mut self.delay_ms, delay_ms(tx, args, at + 1)?)?;
         } else if is("data") {
-            once(&mut self.data, value()?)?;
+            once(&mut self.data, data(value()?)?)?;
         } else if is("fence") {
             once(&mut self.fence, value()?)?;
         } else {
@@ -144,7 +154,7 @@ impl<'a> Given<'a> {
             asynchronous: self.asynchronous.is_some(),
             fence: self.fence.map(Box::from),
         };
-        if options.is_ready() { Ok(options) } else { Err(errors::SYNTAX) }
+        Ok(options)
     }
 
     /// A string knows no modes; a fair queue has an order of its own.
@@ -165,18 +175,47 @@ impl Options {
         self.priority.saturating_neg()
     }
 
+    /// Whether more is to be known of the hold than who has it.
+    #[inline]
+    pub(super) fn describes(&self) -> bool {
+        self.data.is_some() || self.delay_ms.is_some()
+    }
+
+    /// How long the request waits, if it does: one that leaves its client a ticket for ever, unless told.
+    pub(super) fn wait(&self) -> Option<Option<u64>> {
+        self.block.or(self.asynchronous.then_some(None))
+    }
+
+    /// Checks that the client can be told by a push what it asks to be told so.
+    pub(super) fn check_pushes(&self, tx: &Tx<'_>, protocol: Protocol) -> Result<(), CommandError> {
+        let from_script = matches!(tx.called_by(), CalledBy::Script(_));
+        if self.asynchronous && protocol != Protocol::Resp3 && !from_script { Err(NO_PUSHES) } else { Ok(()) }
+    }
+
+    /// What is to be known of it; a fenced one has this token.
+    pub(super) fn detail(&self, token: Option<u64>) -> Detail {
+        let (layout, mode) = self.layout.kind();
+        let delay = self.delay_ms.map(|ms| Delay { ms, layout, mode });
+        Detail { token, data: self.data.clone(), delay }
+    }
+
     /// How long the owner stands in the queue of a fair lock.
     pub(super) fn fair_wait_ms(&self) -> i64 {
         let block = self.block.flatten().and_then(|ms| i64::try_from(ms).ok());
         block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))
     }
+}
 
-    /// Whether all that is asked for can be done.
-    fn is_ready(&self) -> bool {
-        let bare = !self.get_holder && !self.asynchronous;
-        let without = self.delay_ms.is_none() && self.data.is_none();
-        bare && without
-    }
+/// The milliseconds of `DELAY`, argument `at`.
+fn delay_ms(tx: &Tx<'_>, args: Args<'_>, at: usize) -> Result<i64, CommandError> {
+    args.get(at).ok_or(errors::SYNTAX)?;
+    let most = i64::MAX - tx.now().wall_ms().max(0);
+    args.int_in(at, 1, most, errors::OUT_OF_RANGE_POSITIVE)
+}
+
+/// Checks what a holder says of itself.
+fn data(data: &[u8]) -> Result<&[u8], CommandError> {
+    if data.len() > DATA_MAX { Err(DATA_TOO_LONG) } else { Ok(data) }
 }
 
 /// Takes an option that may be given once.

@@ -1,17 +1,20 @@
 //! The line of those who wait for a lock: by priority, then in order of arrival, whatever their mode.
 
-use super::super::layouts::Layout;
+use super::super::layouts::{Layout, fair};
 use super::super::ownership::waiting_holders;
 use super::super::snapshot::LockMode;
 use crate::keyspace::Tx;
 use crate::spec::{Asking, WaitClass};
+
+/// The line in which all of them stand.
+pub(super) const LINE: &str = "lock";
 
 /// Waiters on a lock. An owner that already holds it is served out of order: in order it would come only after it
 /// released the lock itself.
 const fn class(name: &'static str) -> WaitClass {
     WaitClass {
         name,
-        line: "lock",
+        line: LINE,
         accepts: |_| true,
         asking: Asking::InOrder,
         out_of_turn: Some(waiting_holders),
@@ -20,10 +23,18 @@ const fn class(name: &'static str) -> WaitClass {
 }
 
 const PLAIN: WaitClass = class("lock");
-const FAIR: WaitClass = class("fair lock");
+const FAIR: WaitClass = class(fair::CLASS);
 const SHARED: WaitClass = class("shared lock");
 const EXCLUSIVE: WaitClass = class("exclusive lock");
 const CONVERSION: WaitClass = class("conversion");
+
+/// Those who wait for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
+/// need not queue there any more.
+const SEVERAL_ALONE: WaitClass = class("locks");
+const SEVERAL_SHARED: WaitClass = class("shared locks");
+
+/// The names of their classes: those who want to hold them alone, and those who want to share them.
+pub(in crate::locks) const SEVERAL: [&str; 2] = [SEVERAL_ALONE.name, SEVERAL_SHARED.name];
 
 /// The rank of conversions, which are served before all others.
 pub(in crate::locks) const FIRST: i64 = i64::MIN;
@@ -38,6 +49,11 @@ pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     }
 }
 
+/// The class of those who wait for several locks in a layout.
+pub(super) fn class_of_several(layout: Layout) -> &'static WaitClass {
+    if layout == Layout::Shared { &SEVERAL_SHARED } else { &SEVERAL_ALONE }
+}
+
 /// The class of those who wait until they can write what they read.
 pub(in crate::locks) const fn conversion() -> &'static WaitClass {
     &CONVERSION
@@ -45,11 +61,18 @@ pub(in crate::locks) const fn conversion() -> &'static WaitClass {
 
 /// How waiters of this class will hold the lock; `None` when they wait for something else.
 pub(in crate::locks) fn mode_of(class: &str) -> Option<LockMode> {
-    if class == SHARED.name {
+    if [SHARED.name, SEVERAL_SHARED.name].contains(&class) {
         return Some(LockMode::Shared);
     }
-    let writes = [PLAIN.name, FAIR.name, EXCLUSIVE.name, CONVERSION.name].contains(&class);
-    writes.then_some(LockMode::Exclusive)
+    let alone = [PLAIN.name, FAIR.name, EXCLUSIVE.name, CONVERSION.name, SEVERAL_ALONE.name];
+    alone.contains(&class).then_some(LockMode::Exclusive)
+}
+
+/// How many stand in the line of a lock before those of this rank who come now. O(n), n those who wait.
+pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], rank: i64) -> usize {
+    let classes = [PLAIN.name, FAIR.name, SHARED.name, EXCLUSIVE.name, CONVERSION.name];
+    let waiting = classes.into_iter().chain(SEVERAL).flat_map(|class| tx.waiting_of_class(key, class));
+    waiting.filter(|(place, _)| place.rank <= rank).count()
 }
 
 /// Whether someone who wants to write waits before those of this rank who come now.

@@ -4,19 +4,24 @@
 //! them and all are free. So of two such requests the older one never waits for the younger.
 
 use super::super::layouts::{Layout, Standing};
-use super::super::{events, graph, options, ownership};
+use super::super::{events, graph, options, ownership, redisson};
 use super::counter;
 use super::grant::grant;
 use super::options::Options;
+use super::queue::{self, LINE, SEVERAL};
+use super::refusal::{may_wait, refuse};
+use super::{holder, told};
 use crate::keyspace::Tx;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, Row, Wait, WaitClass, errors,
+    Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
+    Null, Row, Wait, errors,
 };
 use lockwheel_resp::Reply;
 use std::collections::BTreeSet;
 
 const DUPLICATE: CommandError = CommandError::text("ERR a key is named twice");
+/// Redisson has a list of waiters for each key, and no place in several at once.
+const FAIR: CommandError = CommandError::text("ERR FAIR is for one lock: use LOCK.ACQUIRE");
 
 /// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
@@ -35,12 +40,14 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .syntax(
             "numkeys key [key ...] owner [mode: SHARED | EXCLUSIVE] [EX seconds | PX milliseconds] \
              [BLOCK milliseconds] [PRIORITY priority] [NOREENTER | MAXHOLDS count] [FENCED] \
-             [LAYOUT (layout: HASH | STRING)] [SESSION] [FENCE resource]",
+             [LAYOUT (layout: HASH | STRING)] [SESSION] [FENCE resource] \
+             [DELAY milliseconds] [DATA data] [GETHOLDER] [ASYNC]",
         )
         .errors(&[
             "ERR syntax error",
             "ERR numkeys should be greater than 0",
             "ERR a key is named twice",
+            "ERR FAIR is for one lock: use LOCK.ACQUIRE",
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
             "ERR invalid expire time in 'lock.macquire' command",
@@ -48,6 +55,9 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "ERR timeout is negative",
             "ERR invalid owner",
             "ERR the lease of a session is at least 100 milliseconds",
+            "ERR the data of a hold is at most 4096 bytes",
+            "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
+            "WAITQFULL this connection waits for 1024 locks already",
             "LOCKMODE the key holds a read-write lock",
             "LOCKMODE the key holds a plain lock",
             "REENTRANT this owner holds the lock already",
@@ -55,20 +65,6 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "ERR increment or decrement would overflow",
             "DEADLOCK *",
         ])];
-
-/// The line in which requests for one lock and for several stand.
-const LINE: &str = "lock";
-
-/// Those who wait for several locks. One whose owner has come to hold one of them is tried again out of turn, since it
-/// need not queue there any more.
-pub(in crate::locks) const SEVERAL: WaitClass = WaitClass {
-    name: "locks",
-    line: LINE,
-    accepts: |_| true,
-    asking: Asking::InOrder,
-    out_of_turn: Some(ownership::waiting_holders),
-    counts: true,
-};
 
 /// Whether a request for several locks stands in the queue of one that the owner does not hold, before a newcomer of
 /// this priority: it may wait for its other locks while this one is free.
@@ -78,7 +74,8 @@ pub(super) fn is_ahead(
     owner: &[u8],
     options: &Options,
 ) -> Result<bool, CommandError> {
-    let Some(first) = tx.first_waiting(key, SEVERAL.name) else { return Ok(false) };
+    let first = SEVERAL.iter().filter_map(|class| tx.first_waiting(key, class)).min();
+    let Some(first) = first else { return Ok(false) };
     let is_first = first.rank > options.priority.saturating_neg();
     Ok(!is_first && options.layout.standing(tx, key, owner)? == Standing::Free)
 }
@@ -91,26 +88,30 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     ownership::check_owner(&args[count + 2])?;
     let options = Options::parse(tx, args, count + 3, "lock.macquire")?;
     if options.layout == Layout::Fair {
-        return Err(errors::SYNTAX);
+        return Err(FAIR);
     }
     let keys = &args.from(2)[..count];
     if keys.iter().collect::<BTreeSet<_>>().len() < count {
         return Err(DUPLICATE);
     }
-    let (block, rank) = (options.block, options.priority.saturating_neg());
+    options.check_pushes(tx, reply.protocol())?;
+    let (block, rank) = (options.wait(), options.priority.saturating_neg());
+    let by_ticket = options.asynchronous;
+    let class = queue::class_of_several(options.layout);
     let acquire = AcquireSeveral { count, options };
     if acquire.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    let Some(timeout_ms) = block else {
-        reply.null();
+    let Some(timeout_ms) = block.filter(|_| may_wait(tx)) else {
+        refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
     graph::check(tx, &args[count + 2], keys)?;
     keys.iter().for_each(|key| events::queued(tx, key, &args[count + 2]));
-    let mut wait = Wait::on_keys(2..count + 2, &SEVERAL, acquire, timeout_ms, Null::Bulk);
+    let mut wait = Wait::on_keys(2..count + 2, class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(count + 2);
     wait.retry.rank = rank;
+    wait.retry.by_ticket = by_ticket;
     Ok(wait.into())
 }
 
@@ -136,7 +137,7 @@ impl AcquireSeveral {
         let rank = self.options.priority.saturating_neg();
         Ok(match tx.first_in_line(key, LINE) {
             None => true,
-            Some((_, first)) if waits => first.class == SEVERAL.name && *first.label == *owner,
+            Some((_, first)) if waits => SEVERAL.contains(&first.class) && *first.label == *owner,
             Some((place, _)) => place.rank > rank,
         })
     }
@@ -160,7 +161,8 @@ impl Attempt for AcquireSeveral {
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
-            self.options.tell(tx, (key, owner), granted.token, waited_ms, reply.protocol());
+            let field = self.options.layout.field(owner);
+            told::tell(tx, (key, owner, &field), granted.token, waited_ms, reply.protocol());
             tokens.push(granted.token);
         }
         reply.map(2);
@@ -170,5 +172,15 @@ impl Attempt for AcquireSeveral {
         reply.bulk(b"waited");
         reply.integer(waited_ms.unwrap_or(0) as i64);
         Ok(true)
+    }
+
+    fn in_vain(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
+        if !self.options.get_holder {
+            return None;
+        }
+        let (keys, owner) = (&args.from(2)[..self.count], &args[self.count + 2]);
+        let is_held = |key: &&&[u8]| tx.peek(key).is_some_and(|value| !redisson::is_held_by(value, owner));
+        let key = keys.iter().find(is_held).unwrap_or(&keys[0]);
+        Some(holder::answer(tx, key, self.options.rank(), true))
     }
 }

@@ -2,30 +2,26 @@
 
 use super::super::events::{self, HolderConnection};
 use super::super::ledger;
-use super::options::Options;
 use crate::keyspace::Tx;
 use lockwheel_resp::Protocol;
 
-impl Options {
-    /// Tells of a grant; `waited_ms` when it came after a wait. A RESP3 connection is told from now on what happens to
-    /// the hold.
-    pub(super) fn tell(
-        &self,
-        tx: &mut Tx<'_>,
-        (key, owner): (&[u8], &[u8]),
-        token: u64,
-        waited_ms: Option<u64>,
-        protocol: Protocol,
-    ) {
-        if let Some(waited_ms) = waited_ms {
-            events::granted(tx, key, owner, token, waited_ms);
-        }
-        if protocol == Protocol::Resp3
-            && let Some(session) = tx.client()
-            && let Some(grant) = ledger::grant(tx, key, &self.layout.field(owner))
-        {
-            let connection = HolderConnection { session, db: tx.db(), key: key.into(), owner: owner.into() };
-            ledger::follow(tx, grant.number, connection);
-        }
+/// Tells of a grant to an owner, whose hold stands in this field; `waited_ms` when it came after a wait. A RESP3
+/// connection is told from now on what happens to the hold.
+pub(in crate::locks) fn tell(
+    tx: &mut Tx<'_>,
+    (key, owner, field): (&[u8], &[u8], &[u8]),
+    token: u64,
+    waited_ms: Option<u64>,
+    protocol: Protocol,
+) {
+    if let Some(waited_ms) = waited_ms {
+        events::granted(tx, key, owner, token, waited_ms);
+    }
+    if protocol == Protocol::Resp3
+        && let Some(session) = tx.client()
+        && let Some(grant) = ledger::grant(tx, key, field)
+    {
+        let connection = HolderConnection { session, db: tx.db(), key: key.into(), owner: owner.into() };
+        ledger::follow(tx, grant.number, connection);
     }
 }

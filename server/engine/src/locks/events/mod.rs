@@ -7,8 +7,10 @@
 mod message;
 mod news;
 mod of_waits;
+mod warnings;
 
 pub(super) use message::announce;
 pub(super) use news::{HoldNews, HolderConnection, News};
 pub(crate) use of_waits::left;
 pub(super) use of_waits::{deadlock, granted, queued};
+pub(super) use warnings::{converted, jeopardy, lint, lint_release};

@@ -77,6 +77,15 @@ impl News {
         }
     }
 
+    /// Somebody does with a lock what goes wrong some day.
+    pub(in crate::locks) fn lint(&mut self, (db, key): (usize, &[u8]), owner: &[u8], habit: &str) {
+        if self.is_listening {
+            let text = |text: &[u8]| EventValue::Text(text.into());
+            let fields = [("owner", text(owner)), ("habit", text(habit.as_bytes()))];
+            self.untold.push(message::effect(db, key, "lint", &fields));
+        }
+    }
+
     /// The connection that a hold is for is to be told when it is lost. O(log n).
     pub(in crate::locks) fn follow(&mut self, grant: u64, connection: HolderConnection) {
         self.unfollow(grant);

@@ -22,7 +22,8 @@ pub(in crate::locks) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
         Some(Value::Hash(hash)) => redisson::owners(hash).map(Box::from).collect(),
         _ => Vec::new(),
     };
-    for field in fields {
+    // A reader that waits until it can write holds the lock itself.
+    for field in fields.into_iter().filter(|field| redisson::owner_of(field) != owner) {
         let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
         let Some(session) = ledger::connection(tx, grant) else { continue };
         let hold = HoldNews { db: tx.db(), key, owner: &field, grant };

@@ -1,10 +1,13 @@
 //! `LOCK.GRAPH`: who waits for whom, and the cycles among them.
 
 use super::super::channel_waiters::channel_waiters;
+use super::super::history::Ring;
+use super::super::ledger::LockLedger;
 use super::super::listening::ListeningHandler;
 use super::super::redisson;
 use super::dot;
 use super::edges::{self, Edge};
+use super::inferred::Inferred;
 use super::search::{self, Cycle};
 use crate::keyspace::Tx;
 use crate::pubsub::PubSub;
@@ -22,7 +25,8 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .help(&[
             "LOCK.GRAPH [DOT] [INFERRED]",
             "    Which owners wait for which holders in this database, and the cycles among them; as text for Graphviz",
-            "    with DOT. INFERRED: also clients that wait by Redisson's channels without telling their owner.",
+            "    with DOT. INFERRED: also who waits by Redisson's channels, by its last refused script in the history,",
+            "    or as a client.",
         ])
         .help_after("lock.info")
         .syntax("[DOT] [INFERRED]")
@@ -79,6 +83,7 @@ fn words(args: Args<'_>) -> Result<(bool, bool), CommandError> {
 fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
     let mut found = BTreeSet::new();
     let native = tx.waited_for();
+    let inferred = history_of(tx).filter(|_| with_inferred).map(Inferred::of).unwrap_or_default();
     let listened = redisson::listened_keys(pubsub.with_prefix(redisson::LOCK_CHANNELS).map(|(name, _)| name));
     let keys: BTreeSet<Box<[u8]>> = native.into_iter().chain(listened).collect();
     for key in keys {
@@ -97,13 +102,22 @@ fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
             match waiter.owner {
                 Some(owner) => add(&owner, &holders, FOREIGN),
                 None if with_inferred => {
-                    add(format!("client {}", waiter.client).as_bytes(), &holders, INFERRED);
+                    let mut owners = inferred.owners(tx.db(), &key, waiter.client).peekable();
+                    if owners.peek().is_none() {
+                        add(format!("client {}", waiter.client).as_bytes(), &holders, INFERRED);
+                    }
+                    owners.for_each(|owner| add(owner, &holders, INFERRED));
                 }
                 None => {}
             }
         }
     }
     found.into_iter().collect()
+}
+
+/// The history, while it is on.
+fn history_of<'t>(tx: &'t Tx<'_>) -> Option<&'t Ring> {
+    Some(tx.subscriber::<LockLedger>()?.history()?.ring())
 }
 
 /// A cycle for each group of owners that wait for each other, the shortest of its first owner's.

@@ -1,6 +1,6 @@
 //! Whom a wait for a lock waits for.
 
-use super::super::acquire::SEVERAL;
+use super::super::acquire::queue::SEVERAL;
 use super::super::redisson;
 use crate::keyspace::{Place, Tx};
 use crate::values::Value;
@@ -43,7 +43,7 @@ pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> BTreeS
 /// The owners that have asked for several locks, stand in the queue of this one before a place, and keep it from those
 /// behind them. Others that stand there wait for its holders alone.
 pub(super) fn ahead(tx: &Tx<'_>, key: &[u8], before: Option<Place>) -> BTreeSet<Box<[u8]>> {
-    let several = tx.waiting_of_class(key, SEVERAL.name);
+    let several = SEVERAL.iter().flat_map(|class| tx.waiting_of_class(key, class));
     let ahead = several.filter(|(place, _)| before.is_none_or(|before| *place < before));
     ahead.map(|(_, waiter)| waiter.label.clone()).collect()
 }

@@ -6,6 +6,7 @@
 mod command;
 mod dot;
 mod edges;
+mod inferred;
 mod search;
 
 pub(super) use command::LISTENING_ROWS;

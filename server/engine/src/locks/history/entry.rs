@@ -116,6 +116,8 @@ words! {
         Acquire = "acquire",
         /// Permits: some were given back.
         Release = "release",
+        /// Permits: all that were left were taken.
+        Drain = "drain",
     }
 }
 
@@ -149,6 +151,8 @@ impl Mode {
 
 /// What an entry has no number for.
 pub(crate) const NO_TTL: i64 = i64::MIN;
+/// The same of permits whose beginning was not seen.
+pub(crate) const NO_TOTAL: i64 = i64::MIN;
 
 /// One thing that happened. Its number is its place in the ring.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +167,8 @@ pub(in crate::locks) struct Entry {
     pub(in crate::locks) ttl_ms: i64,
     /// How many holds there are; how many permits were taken; where a clock was turned to.
     pub(in crate::locks) holds: i64,
+    /// How many permits there are in all, [`NO_TOTAL`] where that is not known.
+    pub(in crate::locks) total: i64,
     /// How long it was waited for.
     pub(in crate::locks) waited_ms: u32,
     pub(in crate::locks) key: Name,
@@ -180,7 +186,7 @@ pub(in crate::locks) struct Entry {
     pub(in crate::locks) by_text: bool,
 }
 
-const _: () = assert!(size_of::<Entry>() <= 80, "a ring of 65,536 takes 5 MiB");
+const _: () = assert!(size_of::<Entry>() <= 88, "a ring of 65,536 takes 5.5 MiB");
 
 impl Entry {
     /// All names that it uses.
@@ -191,5 +197,10 @@ impl Entry {
     /// The lease that was left, if it has one.
     pub(in crate::locks) fn ttl(&self) -> Option<i64> {
         (self.ttl_ms != NO_TTL).then_some(self.ttl_ms)
+    }
+
+    /// How many permits there are in all, if that is known.
+    pub(in crate::locks) fn total(&self) -> Option<i64> {
+        (self.total != NO_TOTAL).then_some(self.total)
     }
 }

@@ -17,6 +17,6 @@ pub(crate) use entry::{Cause, Event, Mode};
 pub(crate) use filter::Filter;
 pub(super) use names::Name;
 pub(super) use recorder::History;
-pub(crate) use recorder::{Happening, Request};
+pub(crate) use recorder::{By, Happening, Request};
 pub(super) use ring::Ring;
 pub(super) use sections::Sections;

@@ -82,6 +82,28 @@ impl Names {
         }
     }
 
+    /// The same, where it may well be the name of this number.
+    #[inline]
+    pub(super) fn intern_like(&mut self, likely: Name, db: usize, text: &[u8]) -> Name {
+        if self.is(likely, db, text) { self.use_again(likely) } else { self.intern(db, text) }
+    }
+
+    /// A name that is in use has a use more. O(1).
+    #[inline]
+    pub(super) fn use_again(&mut self, name: Name) -> Name {
+        if let Some(known) = name.0.checked_sub(1).and_then(|at| self.known.get_mut(at as usize)) {
+            known.uses += 1;
+        }
+        name
+    }
+
+    /// Whether this is the name of a number. O(its length).
+    #[inline]
+    pub(super) fn is(&self, name: Name, db: usize, text: &[u8]) -> bool {
+        let known = name.0.checked_sub(1).and_then(|at| self.known.get(at as usize));
+        known.is_some_and(|known| is(known, db as u32, text))
+    }
+
     /// The name has a use less. O(its length).
     pub(super) fn release(&mut self, name: Name) {
         let Some(known) = name.0.checked_sub(1).and_then(|at| self.known.get_mut(at as usize)) else {
@@ -101,7 +123,8 @@ impl Names {
     }
 
     /// A name's number, if it is known. O(its length).
-    pub(super) fn find(&self, db: usize, text: &[u8]) -> Option<Name> {
+    #[cfg(test)]
+    fn find(&self, db: usize, text: &[u8]) -> Option<Name> {
         let db = db as u32;
         let hash = self.hasher.hash_one((db, text));
         let found = self.numbers.find(hash, |&number| is(&self.known[number as usize - 1], db, text));

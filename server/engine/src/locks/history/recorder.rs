@@ -1,8 +1,9 @@
 //! The recorder: adds entries, with what is known of the request that runs.
 
-use super::entry::{Cause, Entry, Event, Mode, NO_TTL};
+use super::entry::{Cause, Entry, Event, Mode, NO_TOTAL, NO_TTL};
 use super::names::Name;
 use super::ring::Ring;
+use crate::spec::{CommandId, PerCommand};
 use crate::time::Now;
 
 /// A longer text of a mark, or of a fault, is cut.
@@ -13,6 +14,8 @@ const TEXT_MAX: usize = 1024;
 pub(in crate::locks) struct History {
     ring: Ring,
     running: Running,
+    /// The names of commands, from when they made an entry first: they are looked up once.
+    commands: PerCommand<Name>,
 }
 
 /// The request that runs.
@@ -20,9 +23,12 @@ pub(in crate::locks) struct History {
 pub(in crate::locks) struct Running {
     client: u64,
     client_name: Vec<u8>,
-    by: Vec<u8>,
+    command: Option<(CommandId, &'static str)>,
+    script: Vec<u8>,
     by_text: bool,
     waited_ms: u64,
+    /// Its number among all.
+    number: u64,
     /// The number of its first entry, if it makes one.
     first: u64,
 }
@@ -34,12 +40,21 @@ pub(crate) struct Request<'a> {
     pub(crate) client: u64,
     /// What the client calls itself.
     pub(crate) client_name: &'a [u8],
-    /// The command; or a script by its SHA-1 or its text, or a function by its name.
-    pub(crate) by: &'a [u8],
-    /// Whether that is a script's text.
-    pub(crate) by_text: bool,
+    /// What it does.
+    pub(crate) by: By<'a>,
     /// How long it has been waiting, in milliseconds of the monotonic clock.
     pub(crate) waited_ms: u64,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By<'a> {
+    /// It runs a command.
+    Command(CommandId, &'static str),
+    /// It runs a script by its SHA-1, or a function by its name.
+    Script(&'a [u8]),
+    /// It runs a script by its text.
+    Text(&'a [u8]),
 }
 
 /// What happened, to be recorded. All but the event may be left out.
@@ -58,6 +73,8 @@ pub(crate) struct Happening<'a> {
     pub(crate) holds: i64,
     /// The lease, in milliseconds; where a clock was turned from; how many permits are left.
     pub(crate) ttl_ms: Option<i64>,
+    /// How many permits there are in all, if that is known.
+    pub(crate) total: Option<i64>,
     pub(crate) cause: Cause,
     pub(crate) mode: Mode,
     /// Whether a native command took the hold.
@@ -79,6 +96,7 @@ impl<'a> Happening<'a> {
             grant: 0,
             holds: 0,
             ttl_ms: None,
+            total: None,
             cause: Cause::None,
             mode: Mode::None,
             native: None,
@@ -91,7 +109,8 @@ impl<'a> Happening<'a> {
 impl History {
     /// An empty history for so many entries. The seed decides the hash of names.
     pub(in crate::locks) fn new(most: usize, seed: u64) -> Self {
-        History { ring: Ring::new(most, seed), running: Running::default() }
+        let commands = PerCommand::new(Name::NONE);
+        History { ring: Ring::new(most, seed), running: Running::default(), commands }
     }
 
     /// The entries.
@@ -106,7 +125,7 @@ impl History {
 
     /// Bytes of all of it. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        size_of::<Self>() + self.ring.memory()
+        size_of::<Self>() + self.ring.memory() + self.commands.heap_bytes()
     }
 
     /// A request is about to run: what happens from now on is its doing.
@@ -114,24 +133,35 @@ impl History {
         let running = &mut self.running;
         running.client = request.client;
         running.waited_ms = request.waited_ms;
-        running.by_text = request.by_text;
+        running.by_text = matches!(request.by, By::Text(_));
+        running.number += 1;
         running.first = self.ring.next();
-        for (text, given) in [(&mut running.client_name, request.client_name), (&mut running.by, request.by)]
-        {
-            text.clear();
-            text.extend_from_slice(given);
+        running.client_name.clear();
+        if !request.client_name.is_empty() {
+            running.client_name.extend_from_slice(request.client_name);
+        }
+        match request.by {
+            By::Command(id, name) => running.command = Some((id, name)),
+            By::Script(by) | By::Text(by) => {
+                running.command = None;
+                running.script.clear();
+                running.script.extend_from_slice(by);
+            }
         }
     }
 
     /// Adds an entry.
     pub(in crate::locks) fn record(&mut self, now: Now, what: Happening<'_>) {
-        let names = &mut self.ring.names;
-        let mut named = |db: usize, text: &[u8]| match text {
-            [] => Name::NONE,
-            text => names.intern(db, text),
-        };
         let by_request = what.client.is_none_or(|client| client == self.running.client && client != 0);
+        let by = if by_request { self.by() } else { Name::NONE };
         let running = &self.running;
+        // Often the one who took a lock gives it back next.
+        let last = self.ring.last().map_or((Name::NONE, Name::NONE), |entry| (entry.key, entry.owner));
+        let names = &mut self.ring.names;
+        let mut named = |last: Name, db: usize, text: &[u8]| match text {
+            [] => Name::NONE,
+            text => names.intern_like(last, db, text),
+        };
         let entry = Entry {
             wall_ms: now.wall_ms(),
             monotonic_ms: now.monotonic_ms(),
@@ -139,12 +169,13 @@ impl History {
             client: what.client.unwrap_or(running.client),
             ttl_ms: what.ttl_ms.unwrap_or(NO_TTL),
             holds: what.holds,
+            total: what.total.unwrap_or(NO_TOTAL),
             waited_ms: if by_request { u32::try_from(running.waited_ms).unwrap_or(u32::MAX) } else { 0 },
-            key: named(what.db, what.key),
-            owner: named(0, what.owner),
-            client_name: if by_request { named(0, &running.client_name) } else { Name::NONE },
-            by: if by_request { named(0, &running.by) } else { Name::NONE },
-            text: named(0, &what.text[..what.text.len().min(TEXT_MAX)]),
+            key: named(last.0, what.db, what.key),
+            owner: named(last.1, 0, what.owner),
+            client_name: if by_request { named(Name::NONE, 0, &running.client_name) } else { Name::NONE },
+            by,
+            text: named(Name::NONE, 0, &what.text[..what.text.len().min(TEXT_MAX)]),
             event: what.event,
             cause: what.cause,
             mode: what.mode,
@@ -154,6 +185,26 @@ impl History {
         self.ring.push(entry);
     }
 
+    /// The name of what the running request does, with a use more.
+    fn by(&mut self) -> Name {
+        let names = &mut self.ring.names;
+        match self.running.command {
+            None if self.running.script.is_empty() => Name::NONE,
+            None => names.intern(0, &self.running.script),
+            Some((id, name)) => {
+                if self.commands[id] == Name::NONE {
+                    self.commands[id] = names.intern(0, name.as_bytes());
+                }
+                names.use_again(self.commands[id])
+            }
+        }
+    }
+
+    /// Whether the running request has made an entry.
+    pub(in crate::locks) fn is_recorded(&self) -> bool {
+        self.running.first < self.ring.next()
+    }
+
     /// Whether the running request has made an entry for this key.
     pub(in crate::locks) fn has_recorded(&self, db: usize, key: &[u8]) -> bool {
         self.last_of_request(db, key, |_| true).is_some()
@@ -161,9 +212,10 @@ impl History {
 
     /// The last entry of the running request for a key that is wanted.
     fn last_of_request(&self, db: usize, key: &[u8], wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
-        let key = self.ring.names.find(db, key)?;
+        // Mostly it has made none, or one: comparing names is less than looking up the number of this one.
+        let names = &self.ring.names;
         let mut own = self.ring.after(self.running.first.saturating_sub(1)).rev();
-        own.find(|(_, entry)| entry.key == key && wanted(entry)).map(|(seq, _)| seq)
+        own.find(|(_, entry)| names.is(entry.key, db, key) && wanted(entry)).map(|(seq, _)| seq)
     }
 
     /// The running request has given a lock a lease: that is part of taking the lock, if it has just done that. Whether
@@ -177,16 +229,60 @@ impl History {
         found.is_some()
     }
 
+    /// The number of the running request among all.
+    pub(in crate::locks) fn request(&self) -> u64 {
+        self.running.number
+    }
+
+    /// The running request has done more to a semaphore: that is one with what it has done to it before. Whether it has
+    /// done anything before.
+    pub(in crate::locks) fn permits_of_request(&mut self, what: &Happening<'_>) -> bool {
+        let found = self.last_of_request(what.db, what.key, |entry| entry.event == Event::Permits);
+        if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
+            (entry.grant, entry.holds, entry.cause) = (what.grant, what.holds, what.cause);
+            (entry.ttl_ms, entry.total) = (what.ttl_ms.unwrap_or(NO_TTL), what.total.unwrap_or(NO_TOTAL));
+        }
+        found.is_some()
+    }
+
     /// The running request has ended a hold of which it had given back a part just before: that is one release. Whether
     /// it was.
     pub(in crate::locks) fn end_of_request(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
-        let Some(owner) = self.ring.names.find(0, owner) else { return false };
-        let partial = |entry: &Entry| entry.event == Event::Released && entry.owner == owner;
+        let names = &self.ring.names;
+        let partial = |entry: &Entry| entry.event == Event::Released && names.is(entry.owner, 0, owner);
         let found = self.last_of_request(db, key, partial);
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
             (entry.holds, entry.ttl_ms) = (0, NO_TTL);
         }
         found.is_some()
+    }
+
+    /// The running request, which waits natively, has joined the queue of a fair lock: that is one with its wait.
+    /// Whether it has.
+    pub(in crate::locks) fn joined_queue(&mut self, what: &Happening<'_>) -> bool {
+        let names = &self.ring.names;
+        let is_joined = |entry: &Entry| {
+            (entry.event, entry.mode) == (Event::Queued, Mode::Fair) && names.is(entry.owner, 0, what.owner)
+        };
+        let found = self.last_of_request(what.db, what.key, is_joined);
+        if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
+            entry.native = what.native;
+        }
+        found.is_some()
+    }
+
+    /// An owner has left the queue of a fair lock: the last entry says why, if its wait has just ended. Whether it has.
+    pub(in crate::locks) fn left_queue(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
+        let names = &self.ring.names;
+        let is_its_wait = self.ring.last().is_some_and(|entry| {
+            (entry.event, entry.native) == (Event::LeftQueue, Some(true))
+                && names.is(entry.key, db, key)
+                && names.is(entry.owner, 0, owner)
+        });
+        if let Some(entry) = self.ring.get_mut(self.ring.next() - 1).filter(|_| is_its_wait) {
+            entry.mode = Mode::Fair;
+        }
+        is_its_wait
     }
 
     /// A clock was turned: a turn that goes on from where the last entry's ended is one with it.
@@ -202,5 +298,27 @@ impl History {
         }
         let turned = Happening::new(Event::Clock, b"", b"");
         self.record(now, Happening { ttl_ms: Some(from_ms), holds: to_ms, ..turned });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full ring takes no more than its entries are worth, however many it may have.
+    #[test]
+    fn an_entry_takes_few_bytes_with_its_names() {
+        for most in [1_000, 1_024, 1_100] {
+            let mut history = History::new(most, 7);
+            for n in 0..3 * most {
+                let (key, owner) = (format!("lock:{}", n % 100), format!("owner:{}", n % 50));
+                let acquired = Happening::new(Event::Acquired, key.as_bytes(), owner.as_bytes());
+                history.record(Now { wall_us: 0, monotonic_us: 0 }, acquired);
+            }
+            let ring = history.ring();
+            assert_eq!((ring.next() - ring.first(), ring.first()), (most as u64, 2 * most as u64 + 1));
+            let each = history.memory() / most;
+            assert!(each <= 120, "{each} bytes an entry");
+        }
     }
 }

@@ -10,10 +10,20 @@ const NAMES_PER_ENTRY: usize = 128;
 /// Bytes of names that there is room for in any case.
 const NAMES_AT_LEAST: usize = 1 << 20;
 
+/// The entries that there is room for at first.
+const FEW: usize = 64;
+
+/// The most bytes of names of so many entries.
+fn most_names(most: usize) -> usize {
+    (most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST)
+}
+
 /// The ring, and the names of its entries.
 #[derive(Debug)]
 pub(in crate::locks) struct Ring {
     most: usize,
+    /// The most bytes of names.
+    most_names: usize,
     entries: VecDeque<Entry>,
     /// The number of the first entry that is kept.
     first: u64,
@@ -23,31 +33,39 @@ pub(in crate::locks) struct Ring {
 impl Ring {
     /// An empty ring for so many entries. The seed decides the hash of names.
     pub(super) fn new(most: usize, seed: u64) -> Self {
-        Ring { most, entries: VecDeque::new(), first: 1, names: Names::new(seed) }
+        Ring {
+            most,
+            most_names: most_names(most),
+            entries: VecDeque::new(),
+            first: 1,
+            names: Names::new(seed),
+        }
     }
 
     /// Keeps at most so many from now on.
     pub(super) fn set_most(&mut self, most: usize) {
-        self.most = most;
-        self.make_room();
+        (self.most, self.most_names) = (most, most_names(most));
+        self.make_room(0);
         self.entries.shrink_to(most);
     }
 
     /// Adds an entry, whose names have been interned for it. O(1).
     pub(super) fn push(&mut self, entry: Entry) {
+        self.make_room(1);
+        let len = self.entries.len();
+        if len == self.entries.capacity() {
+            // Twice as much, but no room that is never used.
+            self.entries.reserve_exact(len.max(FEW).min(self.most.saturating_sub(len)));
+        }
         self.entries.push_back(entry);
-        self.make_room();
     }
 
-    fn make_room(&mut self) {
-        let most_names = (self.most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST);
-        while self.entries.len() > self.most
-            || (self.names.text_bytes() > most_names && !self.entries.is_empty())
-        {
-            if let Some(oldest) = self.entries.pop_front() {
-                self.first += 1;
-                oldest.names().into_iter().for_each(|name| self.names.release(name));
-            }
+    /// Drops the oldest entries, so that there is room for so many more.
+    fn make_room(&mut self, more: usize) {
+        while self.entries.len() + more > self.most || self.names.text_bytes() > self.most_names {
+            let Some(oldest) = self.entries.pop_front() else { return };
+            self.first += 1;
+            oldest.names().into_iter().for_each(|name| self.names.release(name));
         }
     }
 
@@ -64,6 +82,11 @@ impl Ring {
     /// Whether older entries have gone.
     pub(in crate::locks) fn is_truncated(&self) -> bool {
         self.first > 1
+    }
+
+    /// The last entry. O(1).
+    pub(super) fn last(&self) -> Option<&Entry> {
+        self.entries.back()
     }
 
     /// An entry. O(1).

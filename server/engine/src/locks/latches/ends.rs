@@ -83,10 +83,11 @@ impl LatchEnds {
         });
     }
 
+    #[inline(never)]
     fn removed(&mut self, change: &Change<'_>, removal: Removal<'_>, context: &Context<'_>) {
         let end = match removal.cause {
             Cause::Command => LatchEnd::by_command(removal.value),
-            Cause::Deadline { .. } => matches!(removal.value, Value::Str(_)).then_some(LatchEnd::Expired),
+            Cause::Deadline { .. } => Some(LatchEnd::Expired),
             // Another value takes its place, for which they go on waiting.
             Cause::Overwrite => None,
         };
@@ -107,7 +108,9 @@ impl Subscriber for LatchEnds {
 
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         match *change.what {
-            What::Removed(removal) => self.removed(change, removal, context),
+            What::Removed(removal) if matches!(removal.value, Value::Str(_)) => {
+                self.removed(change, removal, context);
+            }
             What::Copied { at, from_db, from, moved: true, .. } => {
                 if matches!(context.value(at), Value::Str(_)) {
                     self.note(from_db, from, LatchEnd::Deleted, context);

@@ -14,6 +14,9 @@ use crate::values::{End, List, ZSet};
 /// How long an owner waits that names no end: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;
 
+/// The class of those who wait natively.
+pub(in crate::locks) const CLASS: &str = "fair lock";
+
 /// The state of the lock for an owner: free when nobody stands before it.
 ///
 /// Errors: a key holds another type.
@@ -65,29 +68,43 @@ pub(in crate::locks) fn join(
     push(tx, key, owner, End::Right)
 }
 
-/// Keeps the place of an owner that waits: puts it back at the head, if it was dropped there, and its time ahead.
+/// Keeps the place of an owner that waits: puts it back at the head, if it was dropped there, and its time ahead, and
+/// that of the head, if that waits natively too.
 pub(in crate::locks) fn keep(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &[u8],
     wait_ms: i64,
 ) -> Result<(), CommandError> {
-    let (now, ends) = (tx.now().wall_ms(), timeout(tx, key, owner)?);
-    if ends.is_none() {
+    if timeout(tx, key, owner)?.is_none() {
         push(tx, key, owner, End::Left)?;
     }
-    if ends.is_none_or(|ends| ends <= renewal(now, wait_ms) as f64) {
+    put_ahead(tx, key, owner, wait_ms)?;
+    match head(tx, key)? {
+        Some(head) if *head != *owner && waits(tx, key, &head) => put_ahead(tx, key, &head, wait_ms),
+        _ => Ok(()),
+    }
+}
+
+/// Puts the time of an owner ahead, when half of it is over.
+fn put_ahead(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
+    let now = tx.now().wall_ms();
+    if timeout(tx, key, owner)?.is_none_or(|ends| ends <= renewal(now, wait_ms) as f64) {
         set_timeout(tx, key, owner, now.saturating_add(wait_ms) as f64)?;
     }
     Ok(())
+}
+
+/// Whether an owner waits natively, in this queue.
+pub(in crate::locks) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
+    tx.waits_as(key, owner, CLASS)
 }
 
 /// When the queue is to be looked at again, though nothing changes: the time of a head is over, or to be put ahead.
 pub(in crate::locks) fn ready_at_ms(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64) -> Option<i64> {
     let head = head(tx, key).ok()??;
     let ends = timeout(tx, key, &head).ok()?? as i64;
-    let is_native = tx.waiting_as(key, &head).next().is_some();
-    Some(if is_native { ends.saturating_sub(wait_ms / 2) } else { ends })
+    Some(if waits(tx, key, &head) { ends.saturating_sub(wait_ms / 2) } else { ends })
 }
 
 /// Up to when a time is put ahead that ends then: half of the wait before.
@@ -124,7 +141,7 @@ fn drop_stale(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
     let now = tx.now().wall_ms() as f64;
     while let Some(head) = head(tx, key)? {
         let is_over = timeout(tx, key, &head)?.is_some_and(|ends| ends <= now);
-        if !is_over || tx.waiting_as(key, &head).next().is_some() {
+        if !is_over || waits(tx, key, &head) {
             break;
         }
         remove_timeout(tx, key, &head)?;

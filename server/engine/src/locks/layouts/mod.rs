@@ -6,6 +6,7 @@ pub(super) mod read_write;
 pub(super) mod text;
 
 use super::redisson::write_field;
+use super::snapshot::{LockLayout, LockMode};
 use crate::keyspace::{EntryId, Tx};
 use crate::spec::CommandError;
 use std::borrow::Cow;
@@ -69,6 +70,16 @@ impl Layout {
             Layout::Shared => read_write::read(tx, key, owner, holds, lease_ms),
             Layout::Exclusive => read_write::write(tx, key, owner, holds, lease_ms),
             Layout::Text => Ok(text::take(tx, key, owner, lease_ms)),
+        }
+    }
+
+    /// What LOCK.INFO calls it, and a hold in it.
+    pub(super) fn kind(self) -> (LockLayout, LockMode) {
+        match self {
+            Layout::Plain | Layout::Fair => (LockLayout::Hash, LockMode::Exclusive),
+            Layout::Shared => (LockLayout::ReadWrite, LockMode::Shared),
+            Layout::Exclusive => (LockLayout::ReadWrite, LockMode::Exclusive),
+            Layout::Text => (LockLayout::String, LockMode::Exclusive),
         }
     }
 

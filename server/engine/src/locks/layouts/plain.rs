@@ -42,7 +42,8 @@ pub(super) fn take(
     edit.value.set(owner, &IntText::new(holds), edit.encodings);
     let at = edit.at;
     tx.set_deadline(key, deadline);
-    tx.changed(key, events::HINCRBY);
-    tx.changed(key, events::EXPIRE);
+    // The ledger is told of the hold itself.
+    tx.changed_as_known(key, events::HINCRBY);
+    tx.changed_as_known(key, events::EXPIRE);
     Ok(at)
 }

@@ -7,7 +7,8 @@ use super::super::channels;
 use super::super::held::Held;
 use super::super::ledger;
 use super::super::redisson::{
-    MODE_FIELD, READ, READ_MESSAGE, UNLOCK_MESSAGE, WRITE, WRITE_SUFFIX, read_lease_key, write_field,
+    DELAY_FIELD, MODE_FIELD, READ, READ_MESSAGE, UNLOCK_MESSAGE, WRITE, WRITE_SUFFIX, read_lease_key,
+    write_field,
 };
 use super::Standing;
 use crate::keyspace::{EntryId, Tx, events};
@@ -318,8 +319,8 @@ pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], hol
 
 /// A lease of a native reader has run out: when it was the last, its owner no longer holds the lock, as if the lease of
 /// a lock of its own had run out. Owners that Redisson made are left to it: its unlock would fail.
-pub(crate) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
-    let is_native = ledger::grant(tx, key, owner).is_some_and(|grant| grant.native);
+pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
+    let is_native = owner == DELAY_FIELD || ledger::grant(tx, key, owner).is_some_and(|grant| grant.native);
     let Ok(Some(Hands { reads, .. })) = hands(tx, key, owner) else { return };
     // The whole lock ends at this instant too.
     let ends = tx.deadline(key).is_some_and(|deadline| deadline <= tx.now().wall_ms());

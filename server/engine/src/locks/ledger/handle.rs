@@ -4,8 +4,10 @@ use super::super::events::{HoldNews, HolderConnection, News};
 use super::super::history::{Cause, Event, Happening};
 use super::super::redisson::{self, WRITE_SUFFIX};
 use super::super::sessions::SessionLeases;
+use super::details::{Delay, Detail};
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
+use super::permits::PermitsNote;
 use super::release::{Release, ReleaseCause};
 use crate::keyspace::{EntryId, Tx};
 
@@ -23,13 +25,23 @@ pub(in crate::locks) fn grant(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<G
 /// The token of an owner's hold of a key, if the server saw it taken. O(log n), n the owners.
 pub(in crate::locks) fn token(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Option<u64> {
     let grant = grant(tx, key, owner)?;
-    Some(ledger(tx).counters.token_of(grant.number))
+    Some(ledger(tx).details.token_of(grant.number))
 }
 
-/// The hold of this grant has another token than its number.
-pub(in crate::locks) fn fenced(tx: &mut Tx<'_>, grant: u64, token: u64) {
+/// What else is known of the hold of this grant, if anything is. O(log n).
+pub(in crate::locks) fn detail<'t>(tx: &'t Tx<'_>, grant: u64) -> Option<&'t Detail> {
+    ledger(tx).details.get(grant)
+}
+
+/// More is known of the hold of this grant than before. O(log n).
+pub(in crate::locks) fn describe(tx: &mut Tx<'_>, grant: u64, detail: Detail) {
     let db = tx.db();
-    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.counters.insert(db, grant, token);
+    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.details.add(db, grant, detail);
+}
+
+/// The next delay that is to begin: its database, its key, and for how long.
+pub(in crate::locks) fn next_delay(tx: &mut Tx<'_>) -> Option<(usize, Box<[u8]>, Delay)> {
+    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.delays.pop_front()
 }
 
 /// The key of this entry holds the lease of a native reader of a lock.
@@ -109,6 +121,11 @@ pub(in crate::locks) fn connection(tx: &Tx<'_>, grant: u64) -> Option<u64> {
     ledger(tx).news.connection(grant).map(|connection| connection.session)
 }
 
+/// With how much of its lease left an owner is to be told, in milliseconds; 0: it is not.
+pub(in crate::locks) fn jeopardy_ms(tx: &Tx<'_>) -> i64 {
+    ledger(tx).jeopardy_ms
+}
+
 /// The leases of connections.
 pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
     &ledger(tx).leases
@@ -157,7 +174,7 @@ pub(in crate::locks) fn acquired(
         if ledger.history().is_some() {
             ledger.record_grant(Event::Reentered, (db, key, at), owner, grant, now, &context);
         }
-        let token = ledger.counters.token_of(grant.number);
+        let token = ledger.details.token_of(grant.number);
         ledger.news.re_entered(&HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number });
         ledger.news.tell(&mut context);
         return Acquired { grant: grant.number, token, predecessor: None };
@@ -174,6 +191,16 @@ pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return };
     if let Some(history) = ledger.history_mut() {
         history.record(now, Happening { db, ..happening });
+    }
+}
+
+/// A native command, or the end of a lease, has changed a semaphore.
+pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
+    let (db, now) = (tx.db(), tx.now());
+    let client = if tx.client().is_some() { None } else { Some(0) };
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    if ledger.history().is_some() {
+        ledger.note_permits((db, now), client, note, &context);
     }
 }
 

@@ -2,19 +2,22 @@
 
 use super::super::events::{HoldNews, News};
 use super::super::history::{Event, History, Sections};
-use super::super::redisson;
+use super::super::redisson::{self, DELAY_FIELD};
 use super::super::sessions::SessionLeases;
-use super::counters::Counters;
+use super::details::{Delay, Detail, Details};
 use super::fair_queues::FairQueues;
+use super::given_back::GivenBack;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
 use super::observed::Observed;
 use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
-use crate::keyspace::{Change, Context, EntryId, Mark, Removal};
+use super::semaphores::Semaphores;
+use crate::keyspace::{Change, Context, EntryId, KeyTimer, Mark, Removal};
 use crate::time::Now;
 use crate::values::Value;
+use std::collections::VecDeque;
 
 /// What is known of locks, in all databases.
 #[derive(Debug)]
@@ -23,17 +26,23 @@ pub(crate) struct LockLedger {
     last_grant: u64,
     /// Of locks with several owners.
     owners: JointOwners,
-    /// The tokens of fenced locks.
-    pub(super) counters: Counters,
+    /// What else is known of holds.
+    pub(super) details: Details,
     /// The leases of read holds.
     pub(super) read_leases: ReadLeases,
     /// How the last hold of a key ended, as far as it is remembered.
     causes: RecentReleases<ReleaseCause>,
+    /// Keys of which it was given back, where there was nothing else to remember.
+    given_back: GivenBack,
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
     /// remembered.
     losses: RecentReleases<Release>,
     /// The holds, and what else is leased, that last as long as a connection.
     pub(super) leases: SessionLeases,
+    /// The delays of locks that were lost just now, in the order in which their follow-ups come.
+    pub(super) delays: VecDeque<(usize, Box<[u8]>, Delay)>,
+    /// How many of them have no follow-up yet.
+    pub(super) delays_untold: usize,
     /// What is to be told of holds, and to whom.
     pub(super) news: News,
     /// Why the present command ends holds, where it says so itself.
@@ -48,8 +57,14 @@ pub(crate) struct LockLedger {
     pub(super) unleased: RecentReleases<()>,
     /// The queues of fair locks; while the history is on.
     pub(super) fair_queues: FairQueues,
+    /// Semaphores; while the history is on.
+    pub(super) semaphores: Semaphores,
     /// Sections that clients have declared.
     pub(in crate::locks) sections: Sections,
+    /// The last entry of the history that LOCK.STATS does not count.
+    pub(in crate::locks) counted_up_to: u64,
+    /// How much of its lease a hold has left when its owner is told, in milliseconds; 0: it is not.
+    pub(in crate::locks) jeopardy_ms: i64,
     /// How long a lock may be free while somebody waits, before LOCK.VERIFY suspects something.
     pub(in crate::locks) wakeup_limit_ms: u64,
     pub(super) seed: u64,
@@ -61,11 +76,14 @@ impl LockLedger {
         LockLedger {
             last_grant: 0,
             owners: JointOwners::new(seed),
-            counters: Counters::default(),
+            details: Details::default(),
             read_leases: ReadLeases::default(),
             causes: RecentReleases::new(seed),
+            given_back: GivenBack::new(seed),
             losses: RecentReleases::new(seed),
             leases: SessionLeases::default(),
+            delays: VecDeque::new(),
+            delays_untold: 0,
             news: News::default(),
             declared: None,
             observes: true,
@@ -73,15 +91,23 @@ impl LockLedger {
             history: None,
             unleased: RecentReleases::new(seed),
             fair_queues: FairQueues::default(),
+            semaphores: Semaphores::default(),
             sections: Sections::default(),
+            counted_up_to: 0,
+            jeopardy_ms: 0,
             wakeup_limit_ms: 0,
             seed,
         }
     }
 
     /// From now on holds end for this cause; with `None`, for the one that is seen.
-    pub(super) fn declare(&mut self, cause: Option<ReleaseCause>) {
+    pub(in crate::locks) fn declare(&mut self, cause: Option<ReleaseCause>) {
         self.declared = cause;
+    }
+
+    /// For which cause holds end at present, if the command says so itself.
+    pub(super) fn declared(&self) -> Option<ReleaseCause> {
+        self.declared
     }
 
     /// The numbers of grants begin anew.
@@ -92,7 +118,8 @@ impl LockLedger {
     /// How the last hold of a key ended, as far as it is remembered. O(1).
     #[inline]
     pub(super) fn last_cause(&self, db: usize, key: &[u8]) -> Option<ReleaseCause> {
-        self.causes.get(db, key, b"").copied()
+        let given_back = || self.given_back.has(db, key).then_some(ReleaseCause::Released);
+        self.causes.get(db, key, b"").copied().or_else(given_back)
     }
 
     /// How an owner's hold of a key was lost, until it acquires it again, as far as it is remembered. O(1).
@@ -112,9 +139,9 @@ impl LockLedger {
     /// Whether this is the token of one of those who hold a marked key. O(n), n the owners.
     pub(super) fn has_grant(&self, db: usize, key: &[u8], mark: Mark, token: u64) -> bool {
         match Marked::read(mark) {
-            Marked::One(grant) => self.counters.token_of(grant.number) == token,
+            Marked::One(grant) => self.details.token_of(grant.number) == token,
             Marked::Several => self.owners.get(db, key).is_some_and(|owners| {
-                owners.values().any(|grant| self.counters.token_of(grant.number) == token)
+                owners.values().any(|grant| self.details.token_of(grant.number) == token)
             }),
             Marked::ReadLease(_) => false,
         }
@@ -190,7 +217,18 @@ impl LockLedger {
             let hold = HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number };
             self.news.begun(&hold, native);
         }
+        if self.jeopardy_ms > 0 {
+            self.watch_lease(key, at, now, context);
+        }
         grant.number
+    }
+
+    /// When little of the lease of a lock is left, its owners are to be told.
+    #[cold]
+    fn watch_lease(&mut self, key: &[u8], at: EntryId, now: Now, context: &mut Context<'_>) {
+        // A script that is taking the lock sets its lease next: that is looked at when the script has ended.
+        let near_ms = context.deadline(at).map(|deadline| deadline.saturating_sub(self.jeopardy_ms));
+        context.set_key_timer(key, KeyTimer::Jeopardy, near_ms.unwrap_or(now.wall_ms()));
     }
 
     /// The same of a key that has had an owner already, or names others.
@@ -252,7 +290,10 @@ impl LockLedger {
             // Nobody was seen to take it, but somebody waits until it is free.
             None if waited_for => {
                 redisson::with_first_owner(value, |owner| {
-                    self.causes.remember(db, key, b"", ReleaseCause::of(cause, actor, owner));
+                    // After a delay the cause is still that of the loss.
+                    if owner != DELAY_FIELD {
+                        self.causes.remember(db, key, b"", ReleaseCause::of(cause, actor, owner));
+                    }
                 });
             }
             None => {}
@@ -275,10 +316,12 @@ impl LockLedger {
 
     /// Bytes of all of it, before an allocator rounds them up. O(1).
     pub(super) fn bytes(&self) -> usize {
-        let of_holds = self.owners.memory() + self.counters.memory() + self.read_leases.memory();
+        let of_holds = self.owners.memory() + self.details.memory() + self.read_leases.memory();
         let history = self.history.as_deref().map_or(0, History::memory);
         let remembered = self.causes.memory() + self.losses.memory() + self.unleased.memory();
-        let declared = self.observed.memory() + self.sections.memory() + self.fair_queues.memory();
+        let remembered = remembered + self.given_back.memory();
+        let followed = self.fair_queues.memory() + self.semaphores.memory();
+        let declared = self.observed.memory() + self.sections.memory() + followed;
         let of_connections = self.leases.bytes() + self.news.bytes();
         size_of::<Self>() + of_holds + remembered + declared + history + of_connections
     }
@@ -287,7 +330,7 @@ impl LockLedger {
     pub(super) fn flushed(&mut self, db: usize) {
         self.owners.flushed(db);
         self.leases.flushed(db);
-        self.counters.flushed(db);
+        self.details.flushed(db);
         self.read_leases.flushed(db);
         self.news.flushed(db);
     }
@@ -295,14 +338,19 @@ impl LockLedger {
     /// The keys of two databases have been exchanged: what is known of them goes with them. O(all that is known).
     pub(super) fn swapped(&mut self, one: usize, other: usize) {
         self.owners.swap(one, other);
-        self.counters.swap(one, other);
+        self.details.swap(one, other);
         self.read_leases.swap(one, other);
         self.causes.swap(one, other);
+        self.given_back.clear();
         self.losses.swap(one, other);
         self.leases.swapped(one, other);
         self.news.swapped(one, other);
+        for (db, ..) in self.delays.iter_mut().filter(|(db, ..)| *db == one || *db == other) {
+            *db = if *db == one { other } else { one };
+        }
         self.unleased.swap(one, other);
         self.fair_queues.swap(one, other);
+        self.semaphores.swap(one, other);
     }
 
     /// A hold has ended. One that a foreign owner has given back, while nobody waited natively, is not worth a place.
@@ -315,8 +363,13 @@ impl LockLedger {
         cause: ReleaseCause,
         waited_for: bool,
     ) {
-        self.counters.remove(grant.number);
         let cause = self.declared.unwrap_or(cause);
+        if let Some(Detail { delay: Some(delay), .. }) = self.details.remove(grant.number)
+            && matches!(cause, ReleaseCause::Expired | ReleaseCause::Disconnected)
+        {
+            self.delays.push_back((change.db, change.key.into(), delay));
+            self.delays_untold += 1;
+        }
         if !self.leases.is_empty() {
             self.leases.end(grant.number);
         }
@@ -327,9 +380,14 @@ impl LockLedger {
             let &Change { db, key, .. } = change;
             let hold = HoldNews { db, key, owner: redisson::owner_of(owner), grant: grant.number };
             self.news.ended(&hold, cause.name());
+            if cause == ReleaseCause::Deleted && is_delete(change) {
+                self.news.lint((db, key), hold.owner, "bare-delete");
+            }
         }
         let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
-        if !is_forgotten || !self.causes.is_empty() {
+        if is_forgotten && self.causes.is_empty() {
+            self.given_back.remember(change.db, change.key);
+        } else {
             self.remember(change, owner, grant, cause, waited_for);
         }
     }
@@ -349,8 +407,18 @@ impl LockLedger {
         }
         if grant.native || waited_for || cause != ReleaseCause::Released {
             self.causes.remember(db, key, b"", cause);
+            self.given_back.forget(db, key);
         } else if let Some(last) = self.causes.get_mut(db, key, b"") {
             *last = cause;
+        } else {
+            self.given_back.remember(db, key);
         }
     }
+}
+
+/// Whether a command of a client removes what it names, and not all that there is.
+fn is_delete(change: &Change<'_>) -> bool {
+    const DELETES: [&[u8]; 4] = [b"del", b"unlink", b"getdel", b"hdel"];
+    let name = change.actor.command.first().copied().unwrap_or_default();
+    DELETES.iter().any(|delete| name.eq_ignore_ascii_case(delete))
 }

@@ -5,25 +5,31 @@
 //! [`Subscriber`](crate::keyspace::Subscriber) it is notified of changes of keys, within the command that makes them;
 //! native commands reach it through `Tx`. No command on keys shows it.
 
-mod counters;
+mod details;
 mod fair_queues;
+mod given_back;
 mod grant;
 mod handle;
 mod joint_owners;
 mod lock_ledger;
 mod observed;
+mod permits;
 mod read_leases;
 mod recent_releases;
 mod recording;
 mod release;
+mod semaphores;
 mod settings;
 mod subscriber;
 
+pub(super) use details::{Delay, Detail};
 pub(super) use handle::{
-    acquired, because, connection, converted, current_grant, ending_as, fenced, follow, grant, has_grant,
-    is_followed, last_loss, leased, leases, next_grant, record, released_partly, renewed, token, with_leases,
+    acquired, because, connection, converted, current_grant, describe, detail, ending_as, follow, grant,
+    has_grant, is_followed, jeopardy_ms, last_loss, leased, leases, next_delay, next_grant, note_permits,
+    record, released_partly, renewed, token, with_leases,
 };
 pub(crate) use lock_ledger::LockLedger;
+pub(super) use permits::PermitsNote;
 pub(super) use release::{Release, ReleaseCause};
 pub(crate) use settings::{LedgerSettings, configure};
 

@@ -1,7 +1,7 @@
 //! What the ledger adds to the history, while it is on.
 
 use super::super::history::{Cause, Event, Happening, Mode};
-use super::super::redisson::{self, MODE_FIELD, READ, WRITE_SUFFIX};
+use super::super::redisson::{self, DELAY_FIELD, MODE_FIELD, READ, WRITE_SUFFIX};
 use super::fair_queues::{Owner, difference};
 use super::grant::Grant;
 use super::lock_ledger::LockLedger;
@@ -13,7 +13,7 @@ use lockwheel_resp::number;
 use std::collections::VecDeque;
 
 /// A cause as the history has it: by its name.
-fn recorded(cause: ReleaseCause) -> Cause {
+pub(super) fn recorded(cause: ReleaseCause) -> Cause {
     Cause::ALL.iter().copied().find(|known| known.name() == cause.name()).unwrap_or(Cause::None)
 }
 
@@ -21,6 +21,7 @@ fn recorded(cause: ReleaseCause) -> Cause {
 fn mode(value: &Value, field: &[u8]) -> Mode {
     match value {
         _ if field.ends_with(WRITE_SUFFIX) => Mode::Write,
+        Value::Hash(hash) if hash.len() == 1 => Mode::Exclusive,
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
             Some(READ) => Mode::Shared,
             Some(_) => Mode::Write,
@@ -46,7 +47,7 @@ pub(super) fn is_native(actor: &Actor<'_>) -> bool {
 }
 
 /// The client that is to be named: time is none.
-fn client(actor: &Actor<'_>) -> Option<u64> {
+pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
 }
 
@@ -63,11 +64,16 @@ impl LockLedger {
         now: Now,
         context: &Context<'_>,
     ) {
+        let declared = self.declared();
         let Some(history) = self.history.as_deref_mut() else { return };
         let value = context.value(at);
         let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
+        // Nobody has asked for what a replica has.
+        let is_found = declared == Some(ReleaseCause::FailedOver);
         let what = Happening {
             db,
+            cause: if is_found { Cause::FailedOver } else { Cause::None },
+            client: is_found.then_some(0),
             grant: grant.number,
             holds: holds(value, owner),
             ttl_ms,
@@ -94,9 +100,9 @@ impl LockLedger {
         if is_released && history.end_of_request(db, key, owner) {
             return;
         }
-        let event = match recorded(cause) {
-            Cause::Released => Event::Released,
-            Cause::Transferred => Event::Transferred,
+        let event = match cause {
+            ReleaseCause::Released => Event::Released,
+            ReleaseCause::Transferred => Event::Transferred,
             _ => Event::Lost,
         };
         let what = Happening {
@@ -114,28 +120,48 @@ impl LockLedger {
     #[cold]
     #[inline(never)]
     pub(super) fn key_changed(&mut self, change: &Change<'_>, event: KeyEvent, context: &mut Context<'_>) {
+        // What locks do most is never done to a queue, and known already of native ones.
+        if event == events::HINCRBY || event == events::EXPIRE {
+            if self.history.is_some()
+                && !is_native(change.actor)
+                && let Some(at) = context.entry(change.key)
+            {
+                match event.class == events::HINCRBY.class {
+                    true => self.count_changed(change, at, context),
+                    false => self.lease_changed(change, at, context),
+                }
+            }
+            return;
+        }
         if self.history.is_some()
             && let Some(lock) = redisson::lock_of_queue(change.key)
         {
             return self.queue_changed(change, event, lock, context);
         }
-        let Some(at) = context.entry(change.key) else { return };
+        if self.history.is_some() && LockLedger::is_of_permits(event) {
+            self.semaphore_changed(change, Some(event), context);
+        }
         match event {
-            events::SET => self.key_set(change, at, context),
-            _ if self.history.is_none() || is_native(change.actor) => {}
-            events::HINCRBY => self.count_changed(change, at, context),
-            events::EXPIRE | events::PERSIST => self.lease_changed(change, at, context),
+            events::SET => self.key_set(change, context),
+            events::PERSIST if self.history.is_some() && !is_native(change.actor) => {
+                if let Some(at) = context.entry(change.key) {
+                    self.lease_changed(change, at, context);
+                }
+            }
             _ => {}
         }
     }
 
     /// A key that LOCK.OBSERVE names has a text, which is its owner.
-    fn key_set(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
+    fn key_set(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         let &Change { db, key, now, .. } = change;
-        if context.mark(at).is_some() || !self.observed.has(key) {
+        if !self.observed.has(key) {
             return;
         }
-        if let Value::Str(text) = context.value(at) {
+        let Some(at) = context.entry(key).filter(|at| context.mark(*at).is_none()) else { return };
+        if let Value::Str(text) = context.value(at)
+            && *text.text() != *DELAY_FIELD
+        {
             let owner: Box<[u8]> = (*text.text()).into();
             self.begin((db, key, at), None, &owner, false, now, context);
         }
@@ -146,12 +172,12 @@ impl LockLedger {
         let &Change { db, key, now, actor, .. } = change;
         let (Some(mark), &[_, _, owner, by, ..]) = (context.mark(at), actor.command) else { return };
         let value = context.value(at);
-        let Some(grant) = self.grant_of(db, key, (value, mark), owner) else { return };
         let (left, ups) = (holds(value, owner), number::parse_i64(by).unwrap_or(0));
         if ups == left {
             // It is new: the grant has been recorded.
             return;
         }
+        let Some(grant) = self.grant_of(db, key, (value, mark), owner) else { return };
         let event = if ups > 0 { Event::Reentered } else { Event::Released };
         if event == Event::Reentered {
             return self.record_grant(event, (db, key, at), owner, grant, now, context);
@@ -224,9 +250,13 @@ impl LockLedger {
             _ => VecDeque::new(),
         };
         let (left, joined) = difference(&before, &after);
-        let native = if is_native(actor) { None } else { Some(false) };
-        let what = Happening { db, mode: Mode::Fair, native, ..Happening::new(Event::LeftQueue, lock, b"") };
+        let (native, client) = (if is_native(actor) { None } else { Some(false) }, client(actor));
+        let left_queue = Happening::new(Event::LeftQueue, lock, b"");
+        let what = Happening { db, mode: Mode::Fair, native, client, ..left_queue };
         for owner in &left {
+            if history.left_queue(db, lock, owner) {
+                continue;
+            }
             let itself = ReleaseCause::by(actor, owner) == ReleaseCause::Released;
             let cause = if itself { Cause::Served } else { Cause::Evicted };
             history.record(now, Happening { owner, cause, ..what });

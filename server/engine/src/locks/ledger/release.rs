@@ -20,6 +20,8 @@ pub(in crate::locks) enum ReleaseCause {
     Deleted,
     /// Its key was given another value.
     Overwritten,
+    /// Another server has taken over, or this one begun anew, without it.
+    FailedOver,
 }
 
 impl ReleaseCause {
@@ -33,6 +35,7 @@ impl ReleaseCause {
             ReleaseCause::Transferred => "transferred",
             ReleaseCause::Deleted => "deleted",
             ReleaseCause::Overwritten => "overwritten",
+            ReleaseCause::FailedOver => "failed-over",
         }
     }
 

@@ -3,6 +3,7 @@
 use super::super::history::History;
 use super::fair_queues::FairQueues;
 use super::lock_ledger::LockLedger;
+use super::semaphores::Semaphores;
 use crate::keyspace::Keyspace;
 
 /// The parameters that concern the ledger.
@@ -14,6 +15,8 @@ pub(crate) struct LedgerSettings {
     pub(crate) history: Option<usize>,
     /// `lock-wakeup-limit`.
     pub(crate) wakeup_limit_ms: u64,
+    /// `lock-jeopardy`.
+    pub(crate) jeopardy_ms: i64,
 }
 
 /// Makes parameters hold for the ledger of a keyspace, if it has one.
@@ -28,13 +31,18 @@ impl LockLedger {
     fn configure(&mut self, settings: LedgerSettings) {
         self.observes = settings.observes;
         self.wakeup_limit_ms = settings.wakeup_limit_ms;
+        self.jeopardy_ms = settings.jeopardy_ms;
         match (settings.history, &mut self.history) {
             (None, history) => {
                 *history = None;
                 self.fair_queues = FairQueues::default();
+                self.semaphores = Semaphores::default();
             }
             (Some(most), Some(history)) => history.set_most(most),
-            (Some(most), history) => *history = Some(Box::new(History::new(most, self.seed))),
+            (Some(most), history) => {
+                *history = Some(Box::new(History::new(most, self.seed)));
+                self.counted_up_to = 0;
+            }
         }
     }
 

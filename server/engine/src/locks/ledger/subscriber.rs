@@ -6,16 +6,19 @@ use super::super::redisson::{self, MODE_FIELD};
 use super::grant::Marked;
 use super::lock_ledger::LockLedger;
 use super::recent_releases::MOST;
-use crate::keyspace::{Cause, Change, Context, EntryId, Flushed, Interests, Removal, Subscriber, What};
+use crate::keyspace::{
+    Cause, Change, Context, EntryId, Flushed, Interests, KeyTimer, Mark, Removal, Subscriber, What,
+};
 use crate::values::Value;
 
 impl Subscriber for LockLedger {
     fn interests(&self) -> Interests {
-        let mut interests = Interests::VALUES;
+        let is_recorded = self.history.is_some();
+        let mut interests = if is_recorded { Interests::ALL_VALUES } else { Interests::VALUES };
         if self.observes {
             interests = interests.with(Interests::ADDED);
         }
-        if self.history.is_some() || !self.observed.is_empty() {
+        if is_recorded || !self.observed.is_empty() {
             interests = interests.with(Interests::KEYS);
         }
         interests
@@ -32,7 +35,7 @@ impl Subscriber for LockLedger {
             What::FieldRemoved { at, field } => self.end(change, *at, field, context),
             What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
             What::Copied { .. } => self.copied(change, context),
-            What::Restored { at } => self.restored(change, *at, context),
+            What::Restored { at, mark } => self.restored(change, *at, *mark, context),
             What::Replaced { at, before } => self.replaced(change, *at, before, context),
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
@@ -42,10 +45,22 @@ impl Subscriber for LockLedger {
         }
         self.leases.tell(context);
         self.news.tell(context);
+        if self.delays_untold > 0 {
+            self.tell_delays(context);
+        }
     }
 }
 
 impl LockLedger {
+    /// Delays are to begin.
+    #[cold]
+    fn tell_delays(&mut self, context: &mut Context<'_>) {
+        let told = self.delays.len() - std::mem::take(&mut self.delays_untold);
+        for (_, key, _) in self.delays.iter().skip(told) {
+            context.follow_up(key.clone(), Box::default());
+        }
+    }
+
     /// A field has been added to a hash: perhaps an owner's. O(1) for all others.
     #[inline(never)]
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
@@ -71,8 +86,11 @@ impl LockLedger {
         }
         if context.has_deadline(at) {
             self.begin((change.db, change.key, at), None, text, false, change.now, context);
-        } else if self.history.is_some() {
-            self.unleased.remember(change.db, change.key, b"", ());
+        } else {
+            self.news.lint((change.db, change.key), text, "no-lease");
+            if self.history.is_some() {
+                self.unleased.remember(change.db, change.key, b"", ());
+            }
         }
     }
 
@@ -85,6 +103,9 @@ impl LockLedger {
         if moved {
             let removal = Removal { value, mark, cause: Cause::Command };
             let of_from = Change { db: from_db, key: from, ..*change };
+            if self.history.is_some() {
+                self.semaphore_gone(&of_from, Cause::Command, context);
+            }
             self.end_all(&of_from, removal, context.is_waited_for(from));
         }
         for (owner, native) in owners {
@@ -92,20 +113,27 @@ impl LockLedger {
         }
     }
 
-    /// Who holds a lock that has come from elsewhere holds it from now on. O(fields).
+    /// Who holds a lock that has come from elsewhere, or come back, holds it from now on. O(fields).
     #[inline(never)]
-    fn restored(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
-        let Value::Hash(hash) = context.value(at) else { return };
-        let fields = hash.iter().map(|(field, _)| field).filter(|field| redisson::is_owner(field));
-        let owners: Vec<Box<[u8]>> = fields.map(Box::from).collect();
+    fn restored(&mut self, change: &Change<'_>, at: EntryId, mark: Option<Mark>, context: &mut Context<'_>) {
+        let is_lock = matches!(mark.map(Marked::read), Some(Marked::One(_) | Marked::Several));
+        let owners: Vec<Box<[u8]>> = match context.value(at) {
+            Value::Hash(hash) => {
+                let owners = redisson::owners(hash).filter(|field| is_lock || redisson::is_owner(field));
+                owners.map(Box::from).collect()
+            }
+            Value::Str(text) if is_lock => vec![(*text.text()).into()],
+            _ => return,
+        };
         for owner in owners {
-            self.field_added(change, at, &owner, context);
+            self.begin((change.db, change.key, at), context.mark(at), &owner, false, change.now, context);
         }
     }
 
     /// A key that may be a lock was given another value. The same text again is its owner's, who goes on holding it.
     #[inline(never)]
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
+        self.semaphore_replaced(change, before, context);
         if let (Value::Str(before), Value::Str(after)) = (before, context.value(at))
             && *before.text() == *after.text()
         {
@@ -123,7 +151,14 @@ impl LockLedger {
         {
             return context.follow_up(lease.key, lease.owner);
         }
+        // Permits are counted in texts, and their leases are in sorted sets.
+        if self.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
+            self.semaphore_gone(change, removal.cause, context);
+        }
         self.end_all(change, *removal, context.is_waited_for(change.key));
+        if self.jeopardy_ms > 0 {
+            context.cancel_key_timer(change.db, change.key, KeyTimer::Jeopardy);
+        }
         if removal.cause == (Cause::Deadline { turned: true }) && context.has_audience() {
             wake_listeners(change.key, removal.value, context);
         }
@@ -136,6 +171,7 @@ impl LockLedger {
         for (key, removal) in flushed.marked().take(MOST).chain(flushed.waited_for()) {
             self.end_all(&Change { key, ..*change }, removal, context.is_waited_for(key));
         }
+        self.semaphores_flushed(change);
         self.flushed(change.db);
     }
 }

@@ -3,7 +3,7 @@
 use super::super::options::DEFAULT_LEASE_MS;
 use super::super::{ledger, options, sessions};
 use super::holds::{Hold, Id, Lease};
-use super::{change_account, count, ids, owner, publish, session};
+use super::{HistoryCause, change_account, count, ids, owner, publish, session};
 use crate::keyspace::Tx;
 use crate::locks::redisson::NEVER_MS;
 use crate::spec::{
@@ -172,6 +172,7 @@ impl Acquire {
             Hold { permits: self.permits, token, lease, id: None },
             &ids,
         );
+        super::note(tx, key, owner, HistoryCause::Acquire, self.permits, 0);
         if let Some(lease_ms) = self.lease_ms.filter(|_| self.session) {
             session::begin(tx, token, key, owner, lease_ms);
         }

@@ -18,6 +18,8 @@ pub(super) struct GiveBack {
     pub(super) ids: Vec<Id>,
     /// How many permits all of it is.
     pub(super) permits: i64,
+    /// How many of these nobody held.
+    pub(super) added: i64,
 }
 
 impl GiveBack {
@@ -54,6 +56,7 @@ impl GiveBack {
                 missing -= hold.permits;
             }
         }
+        given.added = missing;
         if missing > 0 && !force { Err(NOT_HELD) } else { Ok(given) }
     }
 

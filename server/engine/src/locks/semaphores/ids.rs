@@ -55,10 +55,11 @@ pub(super) fn all(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, Co
     Ok(all.map(|(id, score)| (id.to_vec(), score as i64)).collect())
 }
 
-/// When the first lease ends, in wall milliseconds.
+/// When the first lease ends, in wall milliseconds. One before the epoch never does, to Redisson's scripts too.
 pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
-    let leases = crate::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?);
-    let first = leases.and_then(|leases: &ZSet| leases.nth(0)).map(|(_, score)| score as i64);
+    let leases: &ZSet = crate::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?)?;
+    let first = leases.ranks_by_score(Bound::Included(0.0), Bound::Included(f64::INFINITY)).start;
+    let first = leases.nth(first).map(|(_, score)| score as i64);
     first.filter(|deadline| *deadline != NEVER_MS)
 }
 

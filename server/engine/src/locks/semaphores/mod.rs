@@ -14,6 +14,8 @@ mod renew;
 mod session;
 mod set;
 
+use super::history::Cause as HistoryCause;
+use super::ledger::PermitsNote;
 use super::listening::ListeningHandler;
 use super::{count, redisson};
 use crate::keyspace::{KeyTimer, Order, Tx};
@@ -90,6 +92,12 @@ fn publish(tx: &mut Tx<'_>, key: &[u8], left: i64) {
     tx.publish(&redisson::semaphore_channel(key), left.to_string().as_bytes());
 }
 
+/// A command, or the end of a lease, has changed so many permits, of which `added` are more in all.
+fn note(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], cause: HistoryCause, permits: i64, added: i64) {
+    let native = account(tx, key, |account| account.holds.plain()).unwrap_or(0);
+    super::ledger::note_permits(tx, PermitsNote { key, owner, cause, permits, added, native });
+}
+
 /// When the first hold of an account ends, in wall milliseconds, and when that was made.
 fn first_end(account: &ledger::Account) -> Option<(i64, Order)> {
     account.holds.first_end().map(|(_, lease)| (lease.deadline_ms, lease.order))
@@ -103,12 +111,14 @@ pub(super) fn end_lease(tx: &mut Tx<'_>, key: &[u8]) {
         return;
     }
     let (ended, next) = ledger.change(db, key, 0, |account| {
-        let ended = account.holds.pop_over(until_ms);
+        let owner = account.holds.first_end().map(|((owner, _), _)| owner.clone());
+        let ended = owner.zip(account.holds.pop_over(until_ms));
         (ended, first_end(account))
     });
     tx.set_key_timer(key, KeyTimer::Lease, next);
-    if let Some(ended) = ended {
+    if let Some((owner, ended)) = ended {
         // Who has set the key to what leaves no room for them, or to a text, gets none back.
         let _no_room = add(tx, key, ended.permits);
+        note(tx, key, &owner, HistoryCause::Expired, ended.permits, 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::give_back::GiveBack;
 use super::holds::Id;
-use super::{add, change_account, count, ids, owner, session};
+use super::{HistoryCause, add, change_account, count, ids, note, owner, session};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -88,6 +88,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         account.observe(after, out);
         ended
     });
+    note(tx, key, owner, HistoryCause::Release, given.permits, given.added);
     ended.iter().for_each(|(holder, token)| session::end(tx, key, holder, *token));
     reply.integer(after);
     Ok(())

@@ -3,7 +3,7 @@
 use super::super::ledger;
 use super::super::sessions::{self, LeaseKind, SessionLease};
 use super::holds::{Id, Lease, Place};
-use super::{account, add, change_account, count, ids};
+use super::{HistoryCause, account, add, change_account, count, ids, note};
 use crate::keyspace::Tx;
 
 /// The lease of permits. Its id is the number of the grant.
@@ -82,6 +82,7 @@ fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) {
     let _of_that_type = ids::take_back(tx, key, &out_ids);
     if permits > 0 {
         let _no_room = add(tx, key, permits);
+        note(tx, key, &lease.holder, HistoryCause::Disconnected, permits, 0);
     }
 }
 

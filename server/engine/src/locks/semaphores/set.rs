@@ -2,7 +2,7 @@
 
 use super::super::options;
 use super::ledger::SemaphoreLedger;
-use super::{SUBSCRIBED, add, change_account, count, ids, publish};
+use super::{HistoryCause, SUBSCRIBED, add, change_account, count, ids, note, publish};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
@@ -100,6 +100,7 @@ fn init(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED).0.open(db, key, permits);
     tx.renew_interests();
     publish(tx, key, permits);
+    note(tx, key, b"", HistoryCause::Init, permits, 0);
     reply.integer(1);
     Ok(())
 }
@@ -112,6 +113,7 @@ fn adjust(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     change_account(tx, key, left, out, |account| {
         account.adjustments = account.adjustments.saturating_add(by);
     });
+    note(tx, key, b"", HistoryCause::Adjust, by, by);
     reply.integer(after);
     Ok(())
 }
@@ -121,6 +123,7 @@ fn drain(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let left = count::read(tx, key)?.unwrap_or(0).max(0);
     if left > 0 {
         count::write(tx, key, 0);
+        note(tx, key, b"", HistoryCause::Drain, left, 0);
     }
     reply.integer(left);
     Ok(())

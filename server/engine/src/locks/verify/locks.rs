@@ -1,6 +1,6 @@
 //! The locks of a history: who holds and who waits, as far as the entries tell.
 
-use super::super::history::{Entry, Event, Mode, Name, Ring};
+use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::redisson::WRITE_SUFFIX;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ pub(super) struct Hold {
     pub(super) mode: Mode,
     /// The client that took it.
     pub(super) client: u64,
+    /// What that calls itself.
+    pub(super) client_name: Name,
     /// The lease, and when that runs out by the wall clock.
     pub(super) ttl_ms: Option<i64>,
     pub(super) deadline_ms: Option<i64>,
@@ -99,6 +101,7 @@ impl Locks {
             | Event::Lost
             | Event::Converted
             | Event::Transferred
+            | Event::Permits
             | Event::Queued
             | Event::LeftQueue => self.by_key.entry(entry.key).or_default().take_in(seq, entry),
             _ => {}
@@ -113,15 +116,15 @@ impl Lock {
             Event::Acquired => {
                 self.grants.push((seq, owner));
                 self.ends.remove(&owner);
-                let is_served =
-                    |one: &Waiting| !one.is_fair && one.client == entry.client && one.owner == owner;
-                self.waiting.retain(|waiting| !is_served(waiting));
+                self.served(entry);
                 self.free_since_ms = None;
                 let (grant, mode, client) = (entry.grant, entry.mode, entry.client);
-                let hold = Hold { seq, grant, mode, client, ttl_ms: None, deadline_ms: None };
+                let client_name = entry.client_name;
+                let hold = Hold { seq, grant, mode, client, client_name, ttl_ms: None, deadline_ms: None };
                 self.holds.insert(owner, hold);
                 self.lease(entry);
             }
+            Event::Permits if entry.cause == Cause::Acquire => self.served(entry),
             Event::Reentered | Event::Renewed => self.lease(entry),
             Event::Released if entry.holds > 0 => self.lease(entry),
             Event::Converted => {
@@ -157,6 +160,13 @@ impl Lock {
             }
             _ => {}
         }
+    }
+
+    /// Who has got what it waited for waits no longer; in a fair queue others see to that.
+    fn served(&mut self, entry: &Entry) {
+        let is_served =
+            |one: &Waiting| !one.is_fair && one.client == entry.client && one.owner == entry.owner;
+        self.waiting.retain(|waiting| !is_served(waiting));
     }
 
     fn lease(&mut self, entry: &Entry) {

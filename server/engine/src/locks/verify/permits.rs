@@ -1,4 +1,5 @@
-//! `permits-bound`: the permits of a semaphore that are left and those that are held are all that there are.
+//! `permits-bound`: the permits of a semaphore that are left and those that are held are all that there are, and nobody
+//! takes what is not left.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
@@ -6,33 +7,48 @@ use super::invariant::Invariant;
 use super::locks::View;
 use std::collections::BTreeMap;
 
-/// How many permits each semaphore has in all, and the entry that shows it.
+/// The last entry of each semaphore, and how many permits too many it showed.
 #[derive(Debug, Default)]
 pub(super) struct Permits {
-    in_all: BTreeMap<Name, (i64, u64)>,
+    last: BTreeMap<Name, (u64, i64)>,
+}
+
+impl Permits {
+    /// What is wrong with an entry that shows so many permits left and so many too many.
+    fn wrong(entry: &Entry, left: i64, excess: i64, before: i64) -> Option<String> {
+        let held = entry.grant;
+        if entry.cause == Cause::Acquire && left < 0 {
+            return Some(format!("{} permits that were not left have been taken", left.saturating_neg()));
+        }
+        let total = entry.total().filter(|_| excess != 0 && excess != before)?;
+        Some(format!("{left} permits are left and {held} held, which are not {total}"))
+    }
 }
 
 impl Invariant for Permits {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
-        let (Event::Permits, Some(left)) = (entry.event, entry.ttl()) else { return };
-        let shown = left.saturating_add_unsigned(entry.grant);
-        let known = self.in_all.entry(entry.key).or_insert((shown, seq));
-        match entry.cause {
-            Cause::Init => *known = (shown, seq),
-            Cause::Adjust => *known = (known.0.saturating_add(entry.holds), seq),
-            _ => {}
+        if entry.event != Event::Permits {
+            return;
         }
-        if shown != known.0 {
-            let (name, held, in_all) = (words(view.ring, entry.key), entry.grant, known.0);
+        let Some(left) = entry.ttl() else {
+            // It has ended.
+            self.last.remove(&entry.key);
+            return;
+        };
+        let shown = left.saturating_add_unsigned(entry.grant);
+        let excess = entry.total().map_or(0, |total| shown.saturating_sub(total));
+        let last = self.last.insert(entry.key, (seq, excess)).filter(|_| entry.cause != Cause::Init);
+        let before = last.map_or(0, |(_, excess)| excess);
+        if let Some(wrong) = Permits::wrong(entry, left, excess, before) {
+            let name = words(view.ring, entry.key);
             findings.push(Finding {
                 level: Level::Violation,
                 invariant: "permits-bound",
                 key: entry.key,
-                seqs: if known.1 == seq { vec![seq] } else { vec![known.1, seq] },
+                seqs: last.map(|(seq, _)| seq).into_iter().chain([seq]).collect(),
                 owners: if entry.owner == Name::NONE { Vec::new() } else { vec![entry.owner] },
-                text: format!("{name} has {left} permits left and {held} held, which are not {in_all}"),
+                text: format!("of {name} {wrong}"),
             });
-            *known = (shown, seq);
         }
     }
 }

@@ -1,16 +1,44 @@
 //! `release-by-holder`: a lock is not deleted or overwritten by a bare command of somebody who does not hold it. The
 //! holder's own bare command is a habit.
+//!
+//! A process has several connections: that a command comes by another one than the lock was taken by says nothing. Who
+//! it is not, names tell, where clients give themselves some; and that its own hold of this lock had run out.
 
-use super::super::history::{Cause, Entry, Event};
+use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
-use super::locks::View;
+use super::locks::{Hold, View};
+use std::collections::BTreeSet;
 
-#[derive(Debug)]
-pub(super) struct Releases;
+/// The connections whose own hold of a lock was taken from them, until they take it again.
+#[derive(Debug, Default)]
+pub(super) struct Releases {
+    late: BTreeSet<(Name, u64)>,
+}
+
+impl Releases {
+    /// Whether a command is not the holder's, whichever of its connections it has come by.
+    fn is_anothers(&self, hold: &Hold, entry: &Entry) -> bool {
+        let is_late = self.late.contains(&(entry.key, entry.client)) && hold.client != entry.client;
+        is_late || hold.client_name != entry.client_name
+    }
+
+    /// A hold has ended, or begun.
+    fn follow(&mut self, view: View<'_>, entry: &Entry) {
+        if entry.event == Event::Acquired {
+            self.late.remove(&(entry.key, entry.client));
+        }
+        let is_taken = matches!(entry.cause, Cause::Expired | Cause::Forced | Cause::FailedOver);
+        let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(&entry.owner));
+        if let (Event::Lost, true, Some(hold)) = (entry.event, is_taken, hold) {
+            self.late.insert((entry.key, hold.client));
+        }
+    }
+}
 
 impl Invariant for Releases {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
+        self.follow(view, entry);
         let verb = match (entry.event, entry.cause) {
             (Event::Lost, Cause::Deleted) => "deleted",
             (Event::Lost, Cause::Overwritten) => "overwrote",
@@ -19,14 +47,20 @@ impl Invariant for Releases {
         let hold = view.lock(entry.key).and_then(|lock| lock.holds.get(&entry.owner));
         let (Some(hold), false) = (hold, entry.client == 0) else { return };
         let [lock, owner, by] = [entry.key, entry.owner, entry.by].map(|name| words(view.ring, name));
-        let (level, invariant, text) = if hold.client == entry.client {
+        let client = entry.client;
+        let (level, invariant, text) = if self.is_anothers(hold, entry) {
+            let text = format!("client {client} {verb} {lock} by a bare {by} while {owner} held it");
+            (Level::Violation, "release-by-holder", text)
+        } else if hold.client == client {
             let text =
                 format!("{owner} {verb} {lock} by a bare {by}, without looking whether it still had it");
             (Level::Lint, "bare-habits", text)
         } else {
-            let client = entry.client;
-            let text = format!("client {client} {verb} {lock} by a bare {by} while {owner} held it");
-            (Level::Violation, "release-by-holder", text)
+            let text = format!(
+                "client {client} {verb} {lock} by a bare {by} while {owner} held it, by another connection: right \
+                 only if both are one process's"
+            );
+            (Level::Lint, "bare-habits", text)
         };
         let (seqs, owners) = (vec![hold.seq, seq], vec![entry.owner]);
         findings.push(Finding { level, invariant, key: entry.key, seqs, owners, text });

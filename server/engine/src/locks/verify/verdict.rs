@@ -53,7 +53,7 @@ pub(super) fn findings(ring: &Ring, now: Now, wakeup_limit_ms: u64) -> Vec<Findi
         Box::new(LateOwners),
         Box::<Fences>::default(),
         Box::<Tokens>::default(),
-        Box::new(Releases),
+        Box::<Releases>::default(),
         Box::<FairOrder>::default(),
         Box::new(EternalLocks),
         Box::new(MissedWakeups::new(wakeup_limit_ms)),

@@ -8,6 +8,9 @@ use crate::locks::channel_waiters;
 use crate::spec::{Args, CommandError, CommandId, Flow, Row};
 use lockwheel_resp::Reply;
 
+/// A longer pattern is not kept.
+const PATTERN_MAX: usize = 4096;
+const PATTERN_TOO_LONG: CommandError = CommandError::text("ERR the pattern is longer than 4096 bytes");
 const INVALID_COMMAND: CommandError = CommandError::text("ERR Invalid command specified");
 
 /// The rows of this file.
@@ -48,16 +51,17 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("control", "7.2.0", "O(1)")
         .summary("Waits until a command was run so many times since the server's start or CONFIG RESETSTAT.")
         .help(&[
-            "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
+            "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [KEY <pattern>] [LIMIT <milliseconds>]",
             "    Wait until the command, as 'get' or 'config|set', was run so many times since the start or",
-            "    CONFIG RESETSTAT.",
+            "    CONFIG RESETSTAT. With KEY on keys like that, counted from the first such question on.",
         ])
-        .syntax("command count [EXACT | ATMOST] [LIMIT milliseconds]")
+        .syntax("command count [EXACT | ATMOST] [KEY pattern] [LIMIT milliseconds]")
         .errors(&[
             "ERR syntax error",
             "ERR value is out of range, must be positive",
             "ERR value is not an integer or out of range",
             "ERR Invalid command specified",
+            "ERR the pattern is longer than 4096 bytes",
         ]),
 ];
 
@@ -77,6 +81,7 @@ enum Counted {
     Subscribers(Box<[u8]>),
     Clients(Option<Box<[u8]>>),
     Calls(Vec<CommandId>),
+    KeyCalls(Vec<CommandId>, Box<[u8]>),
 }
 
 impl Counted {
@@ -91,6 +96,9 @@ impl Counted {
                 let matches =
                     |name: &[u8]| pattern.as_ref().is_none_or(|pattern| glob::matches(pattern, name, false));
                 engine.sessions.live().filter(|session| matches(&session.name)).count()
+            }
+            Counted::KeyCalls(commands, pattern) => {
+                return engine.observers.stats.key_calls.calls(commands, pattern);
             }
             Counted::Calls(commands) => {
                 return commands.iter().map(|&command| engine.observers.stats.of(command).calls).sum();
@@ -174,11 +182,19 @@ fn calls(
     reply: &mut dyn Reply,
 ) -> Result<Flow<Retry>, CommandError> {
     let number = number(args, 2)?;
-    let options = Known { comparison: true, ..Known::default() }.parse(args, 3)?;
+    let options = Known { comparison: true, key: true, ..Known::default() }.parse(args, 3)?;
     let Some(command) = engine.commands.find_full(&args[1]) else {
         return Err(INVALID_COMMAND);
     };
     let subcommands = command.subcommands.iter().map(|subcommand| subcommand.id);
-    let commands = std::iter::once(command.id).chain(subcommands).collect();
-    until_number(engine, Counted::Calls(commands), number, &options, reply)
+    let commands: Vec<CommandId> = std::iter::once(command.id).chain(subcommands).collect();
+    let counted = match options.key {
+        Some(pattern) if pattern.len() > PATTERN_MAX => return Err(PATTERN_TOO_LONG),
+        Some(pattern) => {
+            engine.observers.count_keys(&commands, pattern);
+            Counted::KeyCalls(commands, pattern.into())
+        }
+        None => Counted::Calls(commands),
+    };
+    until_number(engine, counted, number, &options, reply)
 }

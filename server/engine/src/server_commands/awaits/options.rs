@@ -42,7 +42,7 @@ pub(super) struct Options<'a> {
 pub(super) struct Known {
     /// `EXACT` or `ATMOST`.
     pub(super) comparison: bool,
-    /// `KEY key`.
+    /// `KEY key`, or a pattern of keys.
     pub(super) key: bool,
     /// `NAME glob`.
     pub(super) name: bool,

@@ -63,6 +63,7 @@ fn freeze(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn R
     }
     let ms = if args.is(at, "forever") { None } else { Some(milliseconds(args, at)?) };
     engine.freeze_clients(&clients, ms);
+    engine.note_steering(args);
     reply.integer(clients.len() as i64);
     Ok(())
 }
@@ -73,6 +74,7 @@ fn thaw(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
         return Err(errors::SYNTAX);
     }
     let thawed = engine.thaw_clients(&clients);
+    engine.note_steering(args);
     reply.integer(thawed as i64);
     Ok(())
 }
@@ -91,12 +93,14 @@ fn partition(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dy
     };
     let members = engine.members(&group, call.session).len();
     engine.part(Partition { group, link, spared: call.session })?;
+    engine.note_steering(args);
     reply.integer(members as i64);
     Ok(())
 }
 
-fn heal(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn heal(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let healed = engine.heal();
+    engine.note_steering(args);
     reply.integer(healed as i64);
     Ok(())
 }

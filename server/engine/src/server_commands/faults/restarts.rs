@@ -8,7 +8,7 @@ use lockwheel_resp::Reply;
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.failover", -1, failover)
-        .about("control", "7.2.0", "O(N), N the keys and their values")
+        .about("control", "7.2.0", "O(N), N the keys written since FAULT.LAG and their values")
         .summary("A replica takes over, without what was written since FAULT.LAG.")
         .help(&[
             "FAULT.FAILOVER [TOKENS]",
@@ -18,7 +18,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("[TOKENS]")
         .errors(&["ERR syntax error"]),
     row("fault.lag", -1, lag)
-        .about("control", "7.2.0", "O(N), N the keys and their values")
+        .about("control", "7.2.0", "O(1); then the first write of a key copies its value")
         .summary("From now on writes reach no replica.")
         .help(&["FAULT.LAG [KEY <glob>]", "    Writes (to matching keys) reach no replica from now on."])
         .syntax("[KEY key-glob]")
@@ -45,6 +45,7 @@ fn lag(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
         3 if args.is(1, "key") => Some(&args[2]),
         _ => return Err(errors::SYNTAX),
     };
+    engine.note_steering(args);
     engine.lag(pattern);
     reply.ok();
     Ok(())
@@ -61,6 +62,7 @@ fn numbers(args: Args<'_>, at: usize) -> Result<GrantNumbers, crate::spec::Comma
 
 fn failover(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let numbers = numbers(args, 1)?;
+    engine.note_steering(args);
     engine.fail_over(call, args, numbers);
     reply.ok();
     Ok(())
@@ -73,6 +75,7 @@ fn restart(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
     }
     let down_ms = if is_down { milliseconds(args, 2)? } else { 0 };
     let numbers = numbers(args, if is_down { 3 } else { 1 })?;
+    engine.note_steering(args);
     engine.restart(call, args, down_ms, numbers);
     reply.ok();
     Ok(())

@@ -4,29 +4,62 @@
 
 use super::operations::{Phase, Step, steps};
 use super::text::quote;
-use crate::locks::history::entry::{Cause, Entry, Event};
+use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
 use crate::locks::history::ring::Ring;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// These entries as operations.
 pub(in crate::locks) fn text(ring: &Ring, entries: &[(u64, &Entry)]) -> String {
     let steps = steps(ring, entries);
+    let mut processes = Processes::of(entries);
     let start_ms = entries.first().map_or(0, |(_, entry)| entry.monotonic_ms);
     let mut text = String::from("[");
     for (index, step) in steps.iter().enumerate() {
         text.push_str(if index == 0 { "{" } else { "\n {" });
-        write_step(&mut text, ring, index, step, start_ms);
+        write_step(&mut text, ring, index, step, (start_ms, &mut processes));
         text.push('}');
     }
     text.push_str("]\n");
     text
 }
 
-fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, start_ms: i64) {
+/// Which process each client is: itself, until nobody knows how an operation of it has ended. Such a process does
+/// nothing more, so that the client is another one from then on.
+struct Processes {
+    by_client: BTreeMap<u64, u64>,
+    next: u64,
+}
+
+impl Processes {
+    fn of(entries: &[(u64, &Entry)]) -> Self {
+        let last = entries.iter().map(|(_, entry)| entry.client).max().unwrap_or(0);
+        Processes { by_client: BTreeMap::new(), next: last + 1 }
+    }
+
+    /// The process of a client that does this.
+    fn of_step(&mut self, step: &Step<'_>) -> u64 {
+        let client = step.entry.client;
+        let process = self.by_client.get(&client).copied().unwrap_or(client);
+        if step.phase == Phase::Info {
+            self.by_client.insert(client, self.next);
+            self.next += 1;
+        }
+        process
+    }
+}
+
+fn write_step(
+    text: &mut String,
+    ring: &Ring,
+    index: usize,
+    step: &Step<'_>,
+    (start_ms, processes): (i64, &mut Processes),
+) {
     let (entry, nanos) = (step.entry, (step.at.monotonic_ms - start_ms).saturating_mul(1_000_000));
     let by_client = entry.client != 0 && !is_of_nemesis(step);
-    let process = if by_client { entry.client.to_string() } else { ":nemesis".to_owned() };
+    let process = if by_client { processes.of_step(step).to_string() } else { ":nemesis".to_owned() };
     let (phase, function) = (step.phase.name(), step.function);
     let _infallible = write!(
         text,
@@ -60,6 +93,10 @@ fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step<'_>, sta
             begin(text, name);
             text.push_str(&value.to_string());
         }
+    }
+    if known && entry.mode != Mode::None {
+        begin(text, "mode");
+        let _infallible = write!(text, ":{}", entry.mode.name());
     }
     if known && entry.cause != Cause::None {
         begin(text, "cause");

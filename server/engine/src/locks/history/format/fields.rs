@@ -79,6 +79,7 @@ pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'s
     if is_permits {
         fields.push(("left", entry.ttl().map_or(Field::Null, Field::Number)));
         fields.push(("held", Field::Number(entry.grant as i64)));
+        fields.push(("total", entry.total().map_or(Field::Null, Field::Number)));
     }
     if entry.event == Event::Mark {
         fields.push(("text", text(entry.text)));

@@ -53,6 +53,9 @@ fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
         Event::Transferred => ("transfer", Phase::Ok),
         Event::Permits if entry.cause == Cause::Acquire => ("acquire", Phase::Ok),
         Event::Permits if entry.cause == Cause::Release => ("release", Phase::Ok),
+        Event::Permits if entry.cause == Cause::Drain => ("drain", Phase::Ok),
+        Event::Permits if entry.cause == Cause::Init => ("init", Phase::Ok),
+        Event::Permits if entry.cause == Cause::Adjust => ("adjust", Phase::Ok),
         Event::Entered => ("enter", Phase::Ok),
         Event::Left => ("leave", Phase::Ok),
         Event::Fenced => ("write", Phase::Ok),
@@ -61,11 +64,21 @@ fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
     })
 }
 
+/// What a client that waits has asked for; `None` of those that wait for latches and rates, of whose end the history
+/// does not tell.
+fn waits_for(ring: &Ring, entry: &Entry) -> Option<&'static str> {
+    match ring.text(entry.by) {
+        b"lock.convert" => Some("convert"),
+        by if by.starts_with(b"lock.") || by.starts_with(b"sem.") => Some("acquire"),
+        _ => None,
+    }
+}
+
 /// Whether a fault kept the reply of the request before it from its client.
 fn keeps_reply(ring: &Ring, entry: &Entry) -> bool {
     let action = ring.text(entry.text).to_ascii_lowercase();
     let actions: [&[u8]; 6] =
-        [b"dropreply", b"holdreply", b"delayreply", b"closeafter", b"truncate", b"partition"];
+        [b"dropreply", b"holdreply", b"delayreply", b"closeafter", b"truncate", b"unsent"];
     entry.event == Event::Fault && actions.iter().any(|known| action.starts_with(known))
 }
 
@@ -80,12 +93,13 @@ pub(super) fn steps<'a>(ring: &'a Ring, entries: &[(u64, &'a Entry)]) -> Vec<Ste
         let client = entry.client;
         match entry.event {
             Event::Queued if client != 0 && entry.native == Some(true) => {
-                let invoked = Step { phase: Phase::Invoke, function: "acquire", entry, at: entry };
+                let Some(function) = waits_for(ring, entry) else { continue };
+                let invoked = Step { phase: Phase::Invoke, function, entry, at: entry };
                 waiting.insert(client, invoked);
                 steps.push(invoked);
                 continue;
             }
-            Event::LeftQueue | Event::Disconnect => {
+            Event::LeftQueue | Event::Disconnect if entry.cause != Cause::Served => {
                 if let Some(invoked) = waiting.remove(&client) {
                     let gone = entry.event == Event::Disconnect || entry.cause == Cause::Disconnected;
                     let phase = if gone { Phase::Info } else { Phase::Fail };

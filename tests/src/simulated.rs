@@ -3,32 +3,35 @@
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
-pub(super) struct Steered {
+/// The server, who waits, and who steers.
+pub struct Simulated {
     server: Simulation,
     clients: Vec<u64>,
     main: u64,
 }
 
-impl Steered {
-    pub(super) fn new(clients: usize) -> Self {
+impl Simulated {
+    /// So many clients that wait.
+    pub fn new(clients: usize) -> Self {
         let mut server = Simulation::new(Config::default(), 7);
         let main = server.connect();
         let clients = (0..clients).map(|_| server.connect()).collect();
         server.ask(main, "CLOCK.FREEZE");
-        Steered { server, clients, main }
+        Simulated { server, clients, main }
     }
 
     /// What the one who steers is answered.
-    pub(super) fn ask(&mut self, line: &str) -> String {
+    pub fn ask(&mut self, line: &str) -> String {
         self.server.ask(self.main, line)
     }
 
-    pub(super) fn send(&mut self, client: usize, line: &str) {
+    /// A client sends a request, and perhaps waits.
+    pub fn send(&mut self, client: usize, line: &str) {
         self.server.send(self.clients[client], line);
     }
 
     /// What a client has been told since the last call, empty while it waits; `granted` makes words of a reply's lines.
-    pub(super) fn told(&mut self, client: usize, granted: impl Fn(&[&str]) -> String) -> String {
+    pub fn told(&mut self, client: usize, granted: impl FnOnce(&[&str]) -> String) -> String {
         let answer = self.server.read(self.clients[client]);
         match answer.as_str() {
             "" => answer,
@@ -39,13 +42,13 @@ impl Steered {
     }
 
     /// Ends the wait of a client by an error, if it waits.
-    pub(super) fn unblock(&mut self, client: usize) {
+    pub fn unblock(&mut self, client: usize) {
         let id = self.clients[client];
         self.ask(&format!("CLIENT UNBLOCK {id} ERROR"));
     }
 
     /// A client closes its connection, and another comes in its place.
-    pub(super) fn replace(&mut self, client: usize) {
+    pub fn replace(&mut self, client: usize) {
         self.server.close(self.clients[client]);
         self.server.notice();
         self.clients[client] = self.server.connect();
@@ -53,7 +56,10 @@ impl Steered {
 }
 
 /// The number that follows a name in the lines of a reply.
-pub(super) fn number(lines: &[&str], name: &str) -> i64 {
+///
+/// # Panics
+/// When there is none.
+pub fn number(lines: &[&str], name: &str) -> i64 {
     let at = lines.iter().position(|line| *line == name).unwrap_or_else(|| panic!("no {name} in {lines:?}"));
     lines[at + 1][1..].parse().unwrap_or_else(|_| panic!("{name} in {lines:?}"))
 }

@@ -1,0 +1,26 @@
+//! Who may do what: users, their passwords and rules, and what was refused to them.
+//!
+//! A [`User`] has selectors; each is a set of rights to commands, keys and channels, and a request must be within one
+//! of them as a whole. [`Users`] has all of them by name; sessions refer to them by [`UserId`]. The words of rules are
+//! Redis' (ACL SETUSER, `user` lines of a configuration, files of users), and so are the texts of errors.
+
+mod describe;
+mod file;
+mod log;
+mod password;
+mod rights;
+mod rules;
+mod selector;
+mod user;
+mod users;
+
+pub use file::UserLine;
+pub(crate) use file::{configured_users, describe_all, read_users};
+pub(crate) use log::{AclLog, Context, Entry, Refused};
+pub use rights::Denied;
+pub(crate) use rights::denied;
+pub(crate) use rules::{Setting, has_spaces, merge_words};
+pub(crate) use selector::Selector;
+pub(crate) use user::User;
+pub(crate) use users::Users;
+pub use users::{Login, UserId};

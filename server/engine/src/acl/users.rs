@@ -1,0 +1,133 @@
+//! All users, by name.
+
+use super::user::User;
+use crate::memory::of_vec;
+use std::collections::BTreeMap;
+
+/// A user, as sessions know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserId(u32);
+
+impl UserId {
+    /// The user that always exists.
+    pub const DEFAULT: UserId = UserId(0);
+}
+
+/// As whom a client makes requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Login {
+    /// It has not logged in: as the default user, if that needs no login.
+    #[default]
+    None,
+    /// As this user.
+    As(UserId),
+    /// As the server's own process, which may do everything.
+    Server,
+}
+
+impl Login {
+    /// Whether requests are made as this user.
+    pub(crate) fn acts_as(self, user: UserId) -> bool {
+        match self {
+            Login::None => user == UserId::DEFAULT,
+            Login::As(id) => user == id,
+            Login::Server => false,
+        }
+    }
+
+    /// The user, if it has logged in as one.
+    pub(crate) fn user(self) -> Option<UserId> {
+        match self {
+            Login::As(id) => Some(id),
+            Login::None | Login::Server => None,
+        }
+    }
+}
+
+/// All users.
+#[derive(Clone, Debug)]
+pub(crate) struct Users {
+    /// By number; a number that is free is given again.
+    all: Vec<Option<User>>,
+    by_name: BTreeMap<Box<[u8]>, UserId>,
+    /// Whether some user may not do everything: while none may not, no request is checked.
+    restricted: bool,
+    /// Bytes of memory of their names and rights, about.
+    bytes: usize,
+}
+
+impl Users {
+    /// The default user, and these, each name once.
+    pub(crate) fn new(default: User, others: impl IntoIterator<Item = User>) -> Self {
+        let mut users = Users { all: Vec::new(), by_name: BTreeMap::new(), restricted: false, bytes: 0 };
+        users.put(default);
+        others.into_iter().for_each(|user| users.put(user));
+        users
+    }
+
+    /// Whether some user may not do everything.
+    #[inline]
+    pub(crate) fn are_restricted(&self) -> bool {
+        self.restricted
+    }
+
+    /// A user. O(1).
+    ///
+    /// # Panics
+    /// When it has been removed: no session is left with it then.
+    pub(crate) fn get(&self, id: UserId) -> &User {
+        self.all[id.0 as usize].as_ref().expect("sessions of removed users are closed")
+    }
+
+    /// The user of this name. O(log users).
+    pub(crate) fn find(&self, name: &[u8]) -> Option<UserId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// All users, by their names in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &User> {
+        self.by_name.values().map(|id| self.get(*id))
+    }
+
+    /// Adds a user, or changes the one of the same name. O(users).
+    pub(crate) fn put(&mut self, user: User) {
+        match self.find(&user.name) {
+            Some(id) => self.all[id.0 as usize] = Some(user),
+            None => self.add(user),
+        }
+        self.note_changed();
+    }
+
+    fn add(&mut self, user: User) {
+        let free = self.all.iter().position(Option::is_none).unwrap_or(self.all.len());
+        self.by_name.insert(user.name.clone(), UserId(free as u32));
+        self.all.resize(self.all.len().max(free + 1), None);
+        self.all[free] = Some(user);
+    }
+
+    /// Gives the default user this password alone; an empty one: any.
+    pub(crate) fn set_default_password(&mut self, password: &[u8]) {
+        if let Some(default) = &mut self.all[UserId::DEFAULT.0 as usize] {
+            default.set_password(password);
+        }
+        self.note_changed();
+    }
+
+    /// Removes a user. O(users).
+    pub(crate) fn remove(&mut self, id: UserId) {
+        if let Some(user) = self.all[id.0 as usize].take() {
+            self.by_name.remove(&user.name);
+        }
+        self.note_changed();
+    }
+
+    /// Bytes of memory of all of them, about. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes
+    }
+
+    fn note_changed(&mut self) {
+        self.restricted = self.all.iter().flatten().any(|user| !user.is_unrestricted());
+        self.bytes = of_vec(&self.all) + self.all.iter().flatten().map(User::memory).sum::<usize>();
+    }
+}

@@ -1,0 +1,72 @@
+//! The line of a client, as CLIENT LIST shows it.
+
+use super::engine::Engine;
+use crate::clients::{Closing, Multi, Session};
+use crate::time::Now;
+use lockwheel_resp::Protocol;
+
+impl Engine {
+    /// Appends a client's line of CLIENT LIST, with the fields of Redis 7.2 in their order.
+    ///
+    /// Redis buffer fields map to ours where possible, else 0.
+    pub(crate) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
+        let seconds = |since: Now| self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
+        let pending = session.delivery.pending();
+        let unwritten = pending - session.delivery.out().len();
+        let multi = session.multi.as_ref();
+        let multi_bytes = multi.map_or(0, Multi::memory) + session.watched_memory();
+        let parked = self.parked.memory(session.id);
+        let room = session.delivery.out().buffer_capacity();
+        let (query, query_free) = session.delivery.buffers().query();
+        let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
+        // Output in pieces corresponds to Redis' reply list; the rest is in the buffer.
+        let list = taken + session.delivery.out().pieces();
+        let list_memory = taken_memory + session.delivery.out().piece_memory();
+        let buffered = pending.saturating_sub(taken_bytes + session.delivery.out().piece_bytes());
+        let total = session.memory();
+        let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
+        let user = self.user_name(session);
+        let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
+        let head = format!(
+            "id={} addr={} laddr={} fd={} name=",
+            session.id, session.peer.addr, session.peer.laddr, session.peer.fd
+        );
+        let body = format!(
+            " age={} idle={} flags={} db={} sub={} psub={} ssub={} multi={} qbuf={query} qbuf-free={query_free} \
+             argv-mem={parked} multi-mem={multi_bytes} rbs={room} rbp={room} obl={buffered} oll={list} \
+             omem={list_memory} tot-mem={total} events={} \
+             cmd={command} user=",
+            seconds(session.connected),
+            seconds(session.last_active),
+            client_flags(session),
+            session.db,
+            session.channels.len(),
+            session.patterns.len(),
+            session.shards.len(),
+            multi.map_or(-1, |multi| multi.queue().len() as i64),
+            if unwritten > 0 { "rw" } else { "r" },
+        );
+        let resp = format!(" redir=-1 resp={resp} lib-name=");
+        let (name, library, version) = (&*session.name, &*session.lib_name, &*session.lib_ver);
+        let parts =
+            [head.as_bytes(), name, body.as_bytes(), user, resp.as_bytes(), library, b" lib-ver=", version];
+        parts.iter().for_each(|part| into.extend_from_slice(part));
+        into.push(b'\n');
+    }
+}
+
+/// The letters of a client's state, in Redis' order; `N` when there is none.
+fn client_flags(session: &Session) -> String {
+    let letters = [
+        (session.is_subscribed(), 'P'),
+        (session.multi.is_some(), 'x'),
+        (session.blocked, 'b'),
+        (session.watch_broken, 'd'),
+        (session.closing == Some(Closing::AfterOutput), 'c'),
+        (session.peer.unix, 'U'),
+        (session.no_evict, 'e'),
+        (session.no_touch, 'T'),
+    ];
+    let flags: String = letters.into_iter().filter_map(|(is, letter)| is.then_some(letter)).collect();
+    if flags.is_empty() { "N".to_owned() } else { flags }
+}

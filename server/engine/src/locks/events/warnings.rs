@@ -1,0 +1,72 @@
+//! Events that warn: a lease that is about to run out, and habits that go wrong some day.
+
+use super::super::ledger;
+use super::super::redisson;
+use super::message::announce;
+use super::news::{HoldNews, push};
+use crate::keyspace::{EventValue, KeyTimer, Order, Tx};
+use crate::spec::CommandError;
+use crate::values::Value;
+
+fn text(name: &'static str, text: &[u8]) -> (&'static str, EventValue) {
+    (name, EventValue::Text(text.into()))
+}
+
+/// Little of the lease of a lock may be left: then its owners are told, and looked at again when it ends, since a
+/// renewal may have come. Otherwise the lease has been renewed, and is looked at later.
+pub(in crate::locks) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
+    let (near_ms, now_ms) = (ledger::jeopardy_ms(tx), tx.now().wall_ms());
+    let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) else { return };
+    let left_ms = deadline - now_ms;
+    if left_ms > near_ms {
+        return look_again(tx, key, deadline - near_ms);
+    }
+    // At its end it is renewed or gone.
+    if left_ms > 0 {
+        tell_of_jeopardy(tx, key, left_ms);
+        look_again(tx, key, deadline);
+    }
+}
+
+fn look_again(tx: &mut Tx<'_>, key: &[u8], at_ms: i64) {
+    tx.set_key_timer(key, KeyTimer::Jeopardy, Some((at_ms, Order::default())));
+}
+
+fn tell_of_jeopardy(tx: &mut Tx<'_>, key: &[u8], left_ms: i64) {
+    let fields: Vec<Box<[u8]>> = match tx.peek(key) {
+        Some(Value::Hash(hash)) => redisson::owners(hash).map(Box::from).collect(),
+        Some(value) => redisson::with_first_owner(value, |owner| Box::from(owner)).into_iter().collect(),
+        None => Vec::new(),
+    };
+    for field in fields {
+        let Some(grant) = ledger::grant(tx, key, &field).map(|grant| grant.number) else { continue };
+        let owner = redisson::owner_of(&field);
+        let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));
+        let told = vec![text("owner", owner), ("grant", number), ("ttl", EventValue::Number(left_ms))];
+        announce(tx, key, "jeopardy", || told.clone());
+        if let Some(session) = ledger::connection(tx, grant) {
+            let effect = push(session, "lock-jeopardy", &HoldNews { db: tx.db(), key, owner, grant }, told);
+            tx.push_effect(effect);
+        }
+    }
+}
+
+/// The modes of a hold have been exchanged: it is one of this mode now.
+pub(in crate::locks) fn converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64, mode: &str) {
+    let number = EventValue::Number(i64::try_from(token).unwrap_or(i64::MAX));
+    announce(tx, key, "converted", || {
+        vec![text("owner", owner), ("grant", number), text("mode", mode.as_bytes())]
+    });
+}
+
+/// Somebody would give back what it does not hold, and was answered this.
+pub(in crate::locks) fn lint_release(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], error: &CommandError) {
+    if [&b"NOTHELD"[..], b"LOCKLOST"].iter().any(|prefix| error.as_bytes().starts_with(prefix)) {
+        lint(tx, key, owner, "release-by-other");
+    }
+}
+
+/// Somebody does with a lock what goes wrong some day.
+pub(in crate::locks) fn lint(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], habit: &str) {
+    announce(tx, key, "lint", || vec![text("owner", owner), text("habit", habit.as_bytes())]);
+}

@@ -1,0 +1,92 @@
+//! Whom those wait for that only listen to a lock's channel: Redisson's clients, of whose threads one subscription does
+//! not tell.
+//!
+//! The history tells: a script that names its owner is refused, then its client subscribes, as others of the same
+//! instance do no more. So the owners that wait by a subscription are those of its instance whose last script for that
+//! lock was refused.
+
+use super::super::history::{Entry, Event, Mode, Name, Ring};
+use super::super::redisson;
+use crate::keyspace::DbKey;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of a lock.
+#[derive(Debug, Default)]
+struct Asked {
+    /// The owners whose last script was refused, with their clients.
+    refused: BTreeMap<Name, u64>,
+    /// Who was refused last.
+    last: Option<Name>,
+    /// Who listens, and who was refused last before that.
+    listeners: BTreeMap<u64, Name>,
+}
+
+/// A lock, and a client that listens to its channel.
+type Listening = (DbKey, u64);
+
+/// The owners that wait for locks by subscriptions.
+#[derive(Debug, Default)]
+pub(super) struct Inferred {
+    by_key: BTreeMap<Listening, BTreeSet<Box<[u8]>>>,
+}
+
+impl Inferred {
+    /// As the history tells. O(n log n), n its entries.
+    pub(super) fn of(ring: &Ring) -> Self {
+        let mut locks: BTreeMap<Name, Asked> = BTreeMap::new();
+        for (_, entry) in ring.after(0) {
+            if entry.event == Event::Disconnect {
+                locks.values_mut().for_each(|asked| asked.is_gone(entry.client));
+            } else if entry.key != Name::NONE {
+                locks.entry(entry.key).or_default().follow(entry);
+            }
+        }
+        let mut by_key = BTreeMap::new();
+        for (key, asked) in locks {
+            for (&client, &first) in &asked.listeners {
+                let owners = asked.refused.keys().filter(|owner| is_one_instance(ring, **owner, first));
+                let owners: BTreeSet<Box<[u8]>> = owners.map(|owner| ring.text(*owner).into()).collect();
+                let key = (ring.db(key).unwrap_or(0), ring.text(key).into());
+                by_key.insert((key, client), owners);
+            }
+        }
+        Inferred { by_key }
+    }
+
+    /// The owners that wait for a lock by a client's subscription.
+    pub(super) fn owners(&self, db: usize, key: &[u8], client: u64) -> impl Iterator<Item = &[u8]> {
+        self.by_key.get(&((db, key.into()), client)).into_iter().flatten().map(|owner| &**owner)
+    }
+}
+
+impl Asked {
+    fn follow(&mut self, entry: &Entry) {
+        let is_listener =
+            entry.native == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
+        match entry.event {
+            Event::Refused if entry.native.is_none() => {
+                self.refused.insert(entry.owner, entry.client);
+                self.last = Some(entry.owner);
+            }
+            Event::Acquired | Event::Reentered => drop(self.refused.remove(&entry.owner)),
+            Event::Queued if is_listener => {
+                if let Some(last) = self.last {
+                    self.listeners.insert(entry.client, last);
+                }
+            }
+            Event::LeftQueue if is_listener => drop(self.listeners.remove(&entry.client)),
+            _ => {}
+        }
+    }
+
+    fn is_gone(&mut self, client: u64) {
+        self.listeners.remove(&client);
+        self.refused.retain(|_, by| *by != client);
+    }
+}
+
+/// Whether two owners are threads of one instance of Redisson.
+fn is_one_instance(ring: &Ring, one: Name, other: Name) -> bool {
+    let instance = |name| redisson::instance_of(ring.text(name));
+    one == other || instance(one).is_some_and(|uuid| Some(uuid) == instance(other))
+}

@@ -1,0 +1,300 @@
+//! What the ledger adds to the history of semaphores, while it is on: their permits, whoever takes them.
+//!
+//! Native commands tell themselves what they do. What scripts and bare commands do is seen from the count and from the
+//! set of leases; a semaphore is known from a native command, or from a script that names its channel beside its key.
+
+use super::super::history::{Cause, Event, Happening};
+use super::super::redisson;
+use super::lock_ledger::LockLedger;
+use super::recording::client;
+use super::release::ReleaseCause;
+use super::semaphores::{Deed, Followed, Permits};
+use crate::keyspace::{
+    Actor, CalledBy, Cause as Gone, Change, Context, Event as KeyEvent, EventClasses, events,
+};
+use crate::time::Now;
+use crate::values::Value;
+use lockwheel_resp::number;
+
+/// What a native command has done to a semaphore.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::locks) struct PermitsNote<'a> {
+    pub(in crate::locks) key: &'a [u8],
+    /// Empty: nobody in particular.
+    pub(in crate::locks) owner: &'a [u8],
+    pub(in crate::locks) cause: Cause,
+    /// How many it is about.
+    pub(in crate::locks) permits: i64,
+    /// How many more there are in all.
+    pub(in crate::locks) added: i64,
+    /// How many without an id native commands have given out.
+    pub(in crate::locks) native: i64,
+}
+
+/// Whether a semaphore's own command runs, or its timer, which say themselves what they do.
+fn is_native(actor: &Actor<'_>) -> bool {
+    let name = actor.command.first().copied().unwrap_or_default();
+    let is_command = name.get(..4).is_some_and(|family| family.eq_ignore_ascii_case(b"sem."));
+    is_command || matches!(actor.called_by, CalledBy::Engine)
+}
+
+/// The count in the key of a semaphore, and how many leases there are beside it.
+fn counts(key: &[u8], context: &Context<'_>) -> Option<(i64, i64)> {
+    let Some(Value::Str(count)) = context.peek(key) else { return None };
+    let leases = match context.peek(&redisson::permit_leases_key(key)) {
+        Some(Value::ZSet(leases)) => leases.len() as i64,
+        _ => 0,
+    };
+    Some((count.to_i64()?, leases))
+}
+
+/// The numbers among the arguments of a script.
+fn numbers(actor: &Actor<'_>) -> Vec<i64> {
+    let CalledBy::Script(inputs) = actor.called_by else { return Vec::new() };
+    inputs.arguments.iter().filter_map(|word| number::parse_i64(word)).collect()
+}
+
+fn names_channel(actor: &Actor<'_>, key: &[u8]) -> bool {
+    matches!(actor.called_by, CalledBy::Script(inputs) if redisson::names_channel_of(inputs.keys, key))
+}
+
+impl LockLedger {
+    /// A native command has done this.
+    pub(super) fn note_permits(
+        &mut self,
+        (db, now): (usize, Now),
+        client: Option<u64>,
+        note: PermitsNote<'_>,
+        context: &Context<'_>,
+    ) {
+        let Some((left, with_id)) = counts(note.key, context) else { return };
+        let known = self.semaphores.get(db, note.key).map(|followed| followed.now);
+        let mut permits = match note.cause {
+            Cause::Init => Permits::new(left),
+            _ => Permits { left, with_id, native: note.native, ..known.unwrap_or_default() },
+        };
+        permits.add_to_total(note.added);
+        if note.cause == Cause::Drain {
+            permits.foreign = permits.foreign.saturating_add(note.permits);
+        }
+        self.semaphores.put(db, note.key, Followed { now: permits, ..Followed::default() });
+        let what = Happening {
+            db,
+            holds: note.permits,
+            cause: note.cause,
+            client,
+            native: Some(true),
+            ..Happening::new(Event::Permits, note.key, note.owner)
+        };
+        if let Some(history) = self.history.as_deref_mut() {
+            history.record(now, shown(permits, what));
+        }
+    }
+
+    /// A script sets the count of a semaphore, which had another one.
+    pub(super) fn semaphore_replaced(&mut self, change: &Change<'_>, before: &Value, context: &Context<'_>) {
+        let &Change { db, key, actor, .. } = change;
+        if self.history.is_some()
+            && let Value::Str(before) = before
+            && let Some(left) = before.to_i64()
+            && let Some((_, with_id)) = counts(key, context)
+            && names_channel(actor, key)
+            && self.semaphores.get(db, key).is_none()
+        {
+            let unseen = Permits { left, with_id, ..Permits::default() };
+            self.semaphores.put(db, key, Followed { now: unseen, ..Followed::default() });
+        }
+    }
+
+    /// Whether such an event may be of a semaphore's count, or of its leases.
+    pub(super) fn is_of_permits(event: KeyEvent) -> bool {
+        event.class.intersects(EventClasses::STRING | EventClasses::ZSET)
+    }
+
+    /// A key has changed by a script or a bare command, perhaps the count or the leases of a semaphore.
+    pub(super) fn semaphore_changed(
+        &mut self,
+        change: &Change<'_>,
+        event: Option<KeyEvent>,
+        context: &Context<'_>,
+    ) {
+        let &Change { db, actor, .. } = change;
+        if is_native(actor) {
+            return;
+        }
+        let key = match context.peek(change.key) {
+            Some(Value::Str(_)) => change.key,
+            _ => redisson::semaphore_of_leases(change.key).unwrap_or_default(),
+        };
+        let known = self.semaphores.get(db, key).cloned();
+        if key.is_empty() || (known.is_none() && !names_channel(actor, key)) {
+            return;
+        }
+        let Some((left, with_id)) = counts(key, context) else {
+            return self.semaphore_ended(change, key, Gone::Overwrite);
+        };
+        match known {
+            Some(followed) => self.follow_change(change, key, followed, (left, with_id, event)),
+            None => {
+                let is_new = event == Some(events::SET);
+                let unseen = Permits { left, with_id, ..Permits::default() };
+                let permits = if is_new { Permits::new(left) } else { unseen };
+                self.put_and_record(change, key, Followed { now: permits, ..self.fresh(actor) }, |_| {
+                    (if is_new { Cause::Init } else { Cause::Adjust }, left)
+                });
+            }
+        }
+    }
+
+    /// What is known of a semaphore when a request finds it.
+    fn fresh(&self, actor: &Actor<'_>) -> Followed {
+        let request = self.history.as_deref().map_or(0, |history| history.request());
+        Followed { request: if actor.session.is_some() { request } else { 0 }, ..Followed::default() }
+    }
+
+    /// A followed semaphore has changed.
+    fn follow_change(
+        &mut self,
+        change: &Change<'_>,
+        key: &[u8],
+        mut followed: Followed,
+        (left, with_id, event): (i64, i64, Option<KeyEvent>),
+    ) {
+        let actor = change.actor;
+        let fresh = self.fresh(actor);
+        if followed.request != fresh.request || fresh.request == 0 {
+            followed = Followed { before: followed.now, now: followed.now, ..fresh };
+        }
+        let (before, last) = (followed.before, followed.now);
+        let numbers = numbers(actor);
+        if event == Some(events::SET) && key == change.key {
+            let by_script = matches!(actor.called_by, CalledBy::Script(_));
+            return self.count_set(change, key, followed, (left, by_script, &numbers));
+        }
+        let more = left.saturating_sub(last.left);
+        followed.taken = followed.taken.saturating_add(more.min(0).saturating_neg());
+        followed.given = followed.given.saturating_add(more.max(0));
+        followed.names_ids |= event == Some(events::ZREM) && names_an_argument(actor);
+        let deed = Deed { names_channel: names_channel(actor, key), numbers: &numbers };
+        followed.now = Permits { native: last.native, ..before.after(left, with_id, deed) };
+        if followed.now == last {
+            return self.semaphores.put(change.db, key, followed);
+        }
+        self.put_and_record(change, key, followed, what_for);
+    }
+
+    /// The count of a followed semaphore was set: by a script as one adds permits, by a bare command as one makes it
+    /// anew, which is right while nobody holds any.
+    fn count_set(
+        &mut self,
+        change: &Change<'_>,
+        key: &[u8],
+        mut followed: Followed,
+        (left, by_script, numbers): (i64, bool, &[i64]),
+    ) {
+        let last = followed.now;
+        let is_drained = by_script && last.is_drained_by(left, numbers);
+        let (now, cause) = match by_script {
+            true if is_drained => (last.after_set(left, numbers), Cause::Drain),
+            true => (last.after_set(left, numbers), Cause::Adjust),
+            false if last.held() == 0 => (Permits::new(left), Cause::Init),
+            false => (Permits { left, ..last }, Cause::Overwritten),
+        };
+        let about = if is_drained { last.left } else { left.saturating_sub(last.left) };
+        let about = if cause == Cause::Init { left } else { about };
+        followed.now = now;
+        self.put_and_record(change, key, followed, |_| (cause, about));
+    }
+
+    /// Follows a semaphore as this, and adds an entry, or changes the one that the request has made for it.
+    fn put_and_record(
+        &mut self,
+        change: &Change<'_>,
+        key: &[u8],
+        followed: Followed,
+        why: impl FnOnce(&Followed) -> (Cause, i64),
+    ) {
+        let &Change { db, actor, now, .. } = change;
+        let (cause, holds) = why(&followed);
+        let permits = followed.now;
+        let is_of_request = followed.request != 0;
+        self.semaphores.put(db, key, followed);
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let what = Happening {
+            db,
+            holds,
+            cause,
+            client: client(actor),
+            native: Some(false),
+            ..Happening::new(Event::Permits, key, b"")
+        };
+        let what = shown(permits, what);
+        if !is_of_request || !history.permits_of_request(&what) {
+            history.record(now, what);
+        }
+    }
+
+    /// The key of a semaphore is gone, and so are its permits; or the key of its leases.
+    pub(super) fn semaphore_gone(&mut self, change: &Change<'_>, cause: Gone, context: &Context<'_>) {
+        if self.semaphores.get(change.db, change.key).is_some() {
+            return self.semaphore_ended(change, change.key, cause);
+        }
+        self.semaphore_changed(change, None, context);
+    }
+
+    fn semaphore_ended(&mut self, change: &Change<'_>, key: &[u8], cause: Gone) {
+        let &Change { db, actor, now, .. } = change;
+        let Some(followed) = self.semaphores.take(db, key) else { return };
+        let cause = self.ending_of(cause, actor);
+        let Some(history) = self.history.as_deref_mut() else { return };
+        let what = Happening {
+            db,
+            grant: followed.now.held().max(0).unsigned_abs(),
+            cause,
+            client: client(actor),
+            native: Some(is_native(actor)),
+            ..Happening::new(Event::Permits, key, b"")
+        };
+        history.record(now, what);
+    }
+
+    /// Why a semaphore has ended.
+    fn ending_of(&self, cause: Gone, actor: &Actor<'_>) -> Cause {
+        let seen = match ReleaseCause::of(cause, actor, b"") {
+            ReleaseCause::Released => ReleaseCause::Deleted,
+            other => other,
+        };
+        super::recording::recorded(self.declared().unwrap_or(seen))
+    }
+
+    /// All keys of a database are gone.
+    pub(super) fn semaphores_flushed(&mut self, change: &Change<'_>) {
+        for key in self.semaphores.of_database(change.db) {
+            self.semaphore_ended(change, &key, Gone::Command);
+        }
+    }
+}
+
+/// An entry with what it shows of the permits.
+fn shown<'a>(permits: Permits, what: Happening<'a>) -> Happening<'a> {
+    let held = permits.held().max(0).unsigned_abs();
+    Happening { grant: held, ttl_ms: Some(permits.left), total: permits.total, ..what }
+}
+
+/// Whether a script removes an id that is one of its arguments: it gives back a permit, which is not over.
+fn names_an_argument(actor: &Actor<'_>) -> bool {
+    let CalledBy::Script(inputs) = actor.called_by else { return true };
+    actor.command.iter().skip(2).any(|id| inputs.arguments.contains(id))
+}
+
+/// What a request was for, as far as it has come: who takes any may have given back before what was over.
+fn what_for(followed: &Followed) -> (Cause, i64) {
+    let Followed { before, now, taken, given, names_ids, .. } = followed;
+    let is_adjusted = before.total != now.total && !now.is_signal;
+    match () {
+        () if is_adjusted => (Cause::Adjust, now.left.saturating_sub(before.left)),
+        () if *taken > 0 => (Cause::Acquire, *taken),
+        () if now.with_id < before.with_id && !names_ids => (Cause::Expired, *given),
+        () => (Cause::Release, *given),
+    }
+}

@@ -1,0 +1,211 @@
+//! The semaphores that the history follows: how many permits of each are left, held, and in all.
+//!
+//! What natively is held and what has an id is known; of what a script or a bare command takes without an id only the
+//! number is, by what it does to the count.
+
+use crate::keyspace::DbKey;
+use crate::memory::{block, of_trees};
+use std::collections::BTreeMap;
+
+/// The permits of a semaphore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Permits {
+    pub(super) left: i64,
+    /// Those that have ids and leases of their own.
+    pub(super) with_id: i64,
+    /// Those without an id that native commands have given out.
+    pub(super) native: i64,
+    /// Those without an id that others have taken.
+    pub(super) foreign: i64,
+    /// All of them; `None` when the beginning was not seen.
+    pub(super) total: Option<i64>,
+    /// It began with none: whoever gives one makes it, as a signal.
+    pub(super) is_signal: bool,
+}
+
+/// What somebody without a native command does to a semaphore.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deed<'a> {
+    /// It is a script that names the semaphore's channel: it may tell of permits that come.
+    pub(super) names_channel: bool,
+    /// The numbers among a script's arguments, in their order.
+    pub(super) numbers: &'a [i64],
+}
+
+impl Permits {
+    /// It begins with so many.
+    pub(super) fn new(left: i64) -> Self {
+        Permits { left, total: Some(left), is_signal: left == 0, ..Permits::default() }
+    }
+
+    /// How many are held.
+    pub(super) fn held(&self) -> i64 {
+        self.native.saturating_add(self.foreign).saturating_add(self.with_id)
+    }
+
+    /// There are so many more in all, or fewer.
+    pub(super) fn add_to_total(&mut self, permits: i64) {
+        self.total = self.total.map(|total| total.saturating_add(permits));
+    }
+
+    /// The same semaphore after a deed by which so many are left and so many with ids are out. What was taken without
+    /// an id is held, what was given back is not; what nobody held is nobody's, unless the deed says how many there are
+    /// to be.
+    pub(super) fn after(self, left: i64, with_id: i64, deed: Deed<'_>) -> Self {
+        let (more, more_ids) = (left.saturating_sub(self.left), with_id.saturating_sub(self.with_id));
+        let mut after = Permits { left, with_id, ..self };
+        if more < 0 {
+            let taken = more.saturating_add(more_ids.max(0)).min(0).saturating_neg();
+            if deed.names_channel {
+                after.add_to_total(taken.saturating_neg());
+            } else {
+                after.foreign = self.foreign.saturating_add(taken);
+            }
+        } else {
+            let given = more.saturating_add(more_ids.min(0)).max(0);
+            after.foreign = self.foreign.saturating_sub(given).max(0);
+            let beyond = given.saturating_sub(self.foreign).max(0);
+            let is_amount = deed.numbers.contains(&given);
+            let is_set = !is_amount && deed.numbers.contains(&left.saturating_add(after.held()));
+            if beyond > 0 && (self.is_signal || is_set) {
+                after.add_to_total(beyond);
+            }
+        }
+        after
+    }
+
+    /// The same after its count was set, to so many: what that changes there is more of in all, or less; but none left
+    /// means that all were taken, unless so many were asked for.
+    pub(super) fn after_set(self, left: i64, numbers: &[i64]) -> Self {
+        let more = left.saturating_sub(self.left);
+        let mut after = Permits { left, ..self };
+        if self.is_drained_by(left, numbers) {
+            after.foreign = self.foreign.saturating_add(self.left);
+        } else {
+            after.add_to_total(more);
+        }
+        after
+    }
+
+    /// Whether setting its count takes all that are left.
+    pub(super) fn is_drained_by(&self, left: i64, numbers: &[i64]) -> bool {
+        left == 0 && self.left > 0 && !numbers.iter().any(|number| number.checked_abs() == Some(self.left))
+    }
+}
+
+/// A semaphore, and what the running request has done to it so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Followed {
+    pub(super) now: Permits,
+    /// As the request found it.
+    pub(super) before: Permits,
+    /// The number of the request.
+    pub(super) request: u64,
+    /// How many it has taken, and given back.
+    pub(super) taken: i64,
+    pub(super) given: i64,
+    /// It has given back permits by their ids.
+    pub(super) names_ids: bool,
+}
+
+/// All semaphores that are followed, by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Semaphores {
+    by_key: BTreeMap<DbKey, Followed>,
+    names: usize,
+}
+
+impl Semaphores {
+    /// A semaphore, if it is followed. O(log n).
+    pub(super) fn get(&self, db: usize, key: &[u8]) -> Option<&Followed> {
+        if self.by_key.is_empty() { None } else { self.by_key.get(&(db, key.into())) }
+    }
+
+    /// Follows a semaphore from now on, as this. O(log n).
+    pub(super) fn put(&mut self, db: usize, key: &[u8], followed: Followed) {
+        if self.by_key.insert((db, key.into()), followed).is_none() {
+            self.names += block(key.len());
+        }
+    }
+
+    /// A semaphore has ended. O(log n).
+    pub(super) fn take(&mut self, db: usize, key: &[u8]) -> Option<Followed> {
+        if self.by_key.is_empty() {
+            return None;
+        }
+        let followed = self.by_key.remove(&(db, key.into()))?;
+        self.names -= block(key.len());
+        Some(followed)
+    }
+
+    /// Those of a database, in the order of their keys. O(n).
+    pub(super) fn of_database(&self, db: usize) -> Vec<Box<[u8]>> {
+        self.by_key.range((db, Box::default())..).take_while(|((of, _), _)| *of == db).map(key_of).collect()
+    }
+
+    /// The databases have been exchanged. O(n).
+    pub(super) fn swap(&mut self, one: usize, other: usize) {
+        let moved = |db: usize| match db {
+            db if db == one => other,
+            db if db == other => one,
+            db => db,
+        };
+        let all = std::mem::take(&mut self.by_key).into_iter();
+        self.by_key = all.map(|((db, key), followed)| ((moved(db), key), followed)).collect();
+    }
+
+    /// Bytes of all of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let entry_bytes = size_of::<(DbKey, Followed)>();
+        self.names + of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes)
+    }
+}
+
+fn key_of(((_, key), _): (&DbKey, &Followed)) -> Box<[u8]> {
+    key.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deed(names_channel: bool, numbers: &[i64]) -> Deed<'_> {
+        Deed { names_channel, numbers }
+    }
+
+    /// What is left, held, and in all.
+    fn shown(permits: Permits) -> (i64, i64, Option<i64>) {
+        (permits.left, permits.held(), permits.total)
+    }
+
+    #[test]
+    fn what_is_taken_is_held_and_what_is_given_back_is_not() {
+        let taken = Permits::new(3).after(1, 0, deed(false, &[2]));
+        assert_eq!(shown(taken), (1, 2, Some(3)));
+        let given = taken.after(3, 0, deed(true, &[2]));
+        assert_eq!(shown(given), (3, 0, Some(3)));
+        assert_eq!(shown(given.after(4, 0, deed(true, &[1]))), (4, 0, Some(3)), "more than all");
+        let signal = Permits::new(0).after(1, 0, deed(true, &[1]));
+        assert_eq!(shown(signal), (1, 0, Some(1)), "a signal");
+    }
+
+    #[test]
+    fn permits_with_ids_are_those_that_are_out() {
+        let taken = Permits::new(3).after(1, 2, deed(true, &[2]));
+        assert_eq!(shown(taken), (1, 2, Some(3)));
+        assert_eq!(shown(taken.after(2, 1, deed(true, &[1]))), (2, 1, Some(3)));
+        assert_eq!(shown(taken.after(1, 1, deed(false, &[]))), (1, 1, Some(3)), "one is lost");
+        assert_eq!(shown(taken.after(1, 3, deed(false, &[]))), (1, 3, Some(3)), "one is made");
+    }
+
+    #[test]
+    fn how_many_there_are_can_be_set() {
+        let taken = Permits::new(3).after(1, 2, deed(true, &[2]));
+        assert_eq!(shown(taken.after(3, 2, deed(true, &[5]))), (3, 2, Some(5)), "setPermits, more");
+        assert_eq!(shown(taken.after(0, 2, deed(true, &[2]))), (0, 2, Some(2)), "setPermits, fewer");
+        let some = Permits::new(3).after(2, 0, deed(false, &[1]));
+        assert_eq!(shown(some.after_set(7, &[5])), (7, 1, Some(8)), "addPermits");
+        assert_eq!(shown(some.after_set(0, &[])), (0, 3, Some(3)), "drainPermits");
+        assert_eq!(shown(some.after_set(0, &[-2])), (0, 1, Some(1)), "addPermits, fewer");
+    }
+}

@@ -1,0 +1,96 @@
+//! `LOCK.STATS` itself: its row, and its reply.
+
+use super::super::history::Filter;
+use super::super::history_command::{FLAGS, OFF};
+use super::super::ledger::LockLedger;
+use super::tally::Tally;
+use crate::keyspace::Tx;
+use crate::spec::{Args, CommandError, DataHandler, Outcome, Row, errors};
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.stats", -1, stats as DataHandler)
+    .flags(&[FLAGS])
+    .categories(&["lock", "control"])
+    .about("lock", "7.2.0", "O(N log N), N the entries of the history")
+    .summary("Tells how often and for how long locks were held and waited for, from the history.")
+    .help(&[
+        "LOCK.STATS [KEY <pattern>] [RESET]",
+        "    How often and for how long locks were held and waited for, in milliseconds; RESET counts anew after that.",
+    ])
+    .help_after("lock.verify")
+    .syntax("[KEY pattern] [RESET]")
+    .errors(&["ERR syntax error", "ERR the history of locks is off: *"])];
+
+/// What a request asks for.
+#[derive(Default)]
+struct Options {
+    /// A pattern of keys.
+    key: Option<Box<[u8]>>,
+    /// Whether to count anew.
+    resets: bool,
+}
+
+fn options(args: Args<'_>) -> Result<Options, CommandError> {
+    let Options { mut key, mut resets } = Options::default();
+    let mut at = 1;
+    while at < args.len() {
+        if args.is(at, "reset") && !resets {
+            (resets, at) = (true, at + 1);
+        } else if args.is(at, "key") && key.is_none() {
+            key = Some(args.get(at + 1).ok_or(errors::SYNTAX)?.into());
+            at += 2;
+        } else {
+            return Err(errors::SYNTAX);
+        }
+    }
+    Ok(Options { key, resets })
+}
+
+fn stats(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let Options { key, resets } = options(args)?;
+    let Some((ledger, _)) = tx.subscriber_mut::<LockLedger>() else { return Err(OFF) };
+    let since = ledger.counted_up_to;
+    let ring = ledger.history().ok_or(OFF)?.ring();
+    let is_truncated = ring.first() > since + 1;
+    let next = ring.next();
+    let mut tally = Tally::of(ring, &Filter { key, owner: None, since });
+    write(&mut tally, (since, is_truncated), reply);
+    if resets {
+        ledger.counted_up_to = next - 1;
+    }
+    Ok(())
+}
+
+fn write(tally: &mut Tally, (since, is_truncated): (u64, bool), reply: &mut dyn Reply) {
+    reply.map(12);
+    for (name, number) in [
+        ("since", since),
+        ("truncated", u64::from(is_truncated)),
+        ("holds", tally.holds),
+        ("waits", tally.waits),
+        ("hand-offs", tally.hand_offs),
+        ("timeouts", tally.timeouts),
+        ("commands", tally.commands),
+    ] {
+        reply.bulk(name.as_bytes());
+        reply.integer(number as i64);
+    }
+    reply.bulk(b"commands-per-hand-off");
+    match tally.commands_per_hand_off() {
+        Some(commands) => reply.double((commands * 100.0).round() / 100.0),
+        None => reply.null(),
+    }
+    for (name, ms) in [
+        ("wait-p50", tally.wait_ms.percentile(50)),
+        ("wait-p99", tally.wait_ms.percentile(99)),
+        ("hold-p50", tally.hold_ms.percentile(50)),
+        ("hold-p99", tally.hold_ms.percentile(99)),
+    ] {
+        reply.bulk(name.as_bytes());
+        match ms {
+            Some(ms) => reply.integer(ms),
+            None => reply.null(),
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! ACL: users, what they may do, and what was refused to them.
+
+use crate::acl::{Denied, Entry, Selector, User, denied, describe_all, has_spaces, merge_words};
+use crate::core::{Call, Engine, Handler};
+use crate::spec::{Args, Category, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
+use lockwheel_resp::Reply;
+
+const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
+const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::container("acl", -2, ACL)
+    .about("server", "6.0.0", "Depends on subcommand.")
+    .summary("Users, and what they may do.")];
+
+const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
+    Row::new(name, arity, handler).flags(&[ADMIN])
+}
+
+const ACL: &[Row<Handler>] = &[
+    row("cat", -2, Handler::Engine(cat))
+        .flags(&[FLAGS])
+        .about("server", "6.0.0", "O(1) since the categories and commands are a fixed set.")
+        .summary("Lists the categories of commands, or the commands of one.")
+        .help(&[
+            "CAT [<category>]",
+            "    List all commands that belong to <category>, or all command categories",
+            "    when no category is specified.",
+        ])
+        .syntax("[category=categoryname]")
+        .errors(&[
+            "ERR Unknown category 'category'",
+            "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try ACL HELP.",
+        ]),
+    row("deluser", -3, Handler::Engine(deluser))
+        .about("server", "6.0.0", "O(1) amortized time considering the typical user.")
+        .summary("Removes users, and disconnects their clients.")
+        .help(&["DELUSER <username> [<username> ...]", "    Delete a list of users."])
+        .syntax("username [username ...]")
+        .errors(&["ERR The 'default' user cannot be removed"]),
+    row("dryrun", -4, Handler::Engine(dryrun))
+        .about("server", "7.0.0", "O(1).")
+        .summary("Tells whether a user may make a request, without making it.")
+        .help(&[
+            "DRYRUN <username> <command> [<arg> ...]",
+            "    Returns whether the user can execute the given command without executing the command.",
+        ])
+        .syntax("username command [arg ...]")
+        .errors(&[
+            "ERR User 'user' not found",
+            "ERR Command 'command' not found",
+            "ERR wrong number of arguments for 'command' command",
+        ]),
+    row("genpass", -2, Handler::Engine(genpass))
+        .flags(&[FLAGS])
+        .about("server", "6.0.0", "O(1)")
+        .summary("Makes a random password.")
+        .help(&[
+            "GENPASS [<bits>]",
+            "    Generate a secure 256-bit user password. The optional `bits` argument can",
+            "    be used to specify a different size.",
+        ])
+        .help_after("getuser")
+        .syntax("[bits]")
+        .errors(&[GENPASS_BITS, "ERR value is not an integer or out of range"]),
+    row("getuser", 3, Handler::Engine(getuser))
+        .about(
+            "server",
+            "6.0.0",
+            "O(N). Where N is the number of password, command and pattern rules that the user has.",
+        )
+        .summary("Tells the rules of a user.")
+        .history(&[
+            ("6.2.0", "Added Pub/Sub channel patterns."),
+            (
+                "7.0.0",
+                "Added selectors and changed the format of key and channel patterns from a list to their rule \
+                 representation.",
+            ),
+        ])
+        .help(&["GETUSER <username>", "    Get the user's details."])
+        .help_after("dryrun")
+        .syntax("username"),
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .about("server", "6.0.0", "O(1)")
+        .summary("Explains the subcommands."),
+    row("list", 2, Handler::Engine(list))
+        .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
+        .summary("Lists the users as lines of a configuration.")
+        .help(&["LIST", "    Show users details in config file format."])
+        .help_after("genpass"),
+    row("load", 2, Handler::Engine(load))
+        .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
+        .summary("Reads the file of users again.")
+        .help(&["LOAD", "    Reload users from the ACL file."])
+        .errors(&[NO_FILE]),
+    row("log", -2, Handler::Engine(log))
+        .about("server", "6.0.0", "O(N) with N being the number of entries shown.")
+        .summary("Tells what was refused to users.")
+        .history(&[("7.2.0", "Added entry ID, timestamp created, and timestamp last updated.")])
+        .help(&["LOG [<count> | RESET]", "    Show the ACL log entries."])
+        .syntax("[operation: count | RESET]")
+        .errors(&[
+            "ERR value is not an integer or out of range",
+            "ERR unknown subcommand or wrong number of arguments for 'subcommand'. Try ACL HELP.",
+        ]),
+    row("save", 2, Handler::Engine(save))
+        .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
+        .summary("Writes the users to their file.")
+        .help(&["SAVE", "    Save the current config to the ACL file."])
+        .errors(&[NO_FILE]),
+    row("setuser", -3, Handler::Engine(setuser))
+        .secrets(|args| (2..args.len()).collect())
+        .about("server", "6.0.0", "O(N). Where N is the number of rules provided.")
+        .summary("Makes a user, or changes its rules.")
+        .history(&[
+            ("6.2.0", "Added Pub/Sub channel patterns."),
+            ("7.0.0", "Added selectors and key based permissions."),
+        ])
+        .help(&[
+            "SETUSER <username> <attribute> [<attribute> ...]",
+            "    Create or modify a user with the specified attributes.",
+        ])
+        .syntax("username [rule [rule ...]]")
+        .errors(&[
+            "ERR Usernames can't contain spaces or null characters",
+            "ERR Unmatched parenthesis in acl selector starting at 'rule'.",
+            "ERR Error in ACL SETUSER modifier 'rule': *",
+        ]),
+    row("users", 2, Handler::Engine(users))
+        .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
+        .summary("Lists the names of the users.")
+        .help(&["USERS", "    List all the registered usernames."]),
+    row("whoami", 2, Handler::Engine(whoami))
+        .flags(&[FLAGS])
+        .about("server", "6.0.0", "O(1)")
+        .summary("Tells the user that the client acts as.")
+        .help(&["WHOAMI", "    Return the current connection username."]),
+];
+
+const NO_FILE: &str = "ERR This Redis instance is not configured to use an ACL file. You may want to specify users via \
+                       the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis \
+                       configuration file set) in order to store users in the Redis configuration.";
+const GENPASS_BITS: &str = "ERR ACL GENPASS argument must be the number of bits for the output password, a positive \
+                            number up to 4096";
+
+fn cat(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let names: Vec<&str> = match args.len() {
+        2 => Category::all().map(Category::name).collect(),
+        3 => {
+            let unknown =
+                || CommandError::new([b"ERR Unknown category '", quotable(&args[2]), b"'"].concat());
+            let category = Category::find(&args[2]).ok_or_else(unknown)?;
+            let listed = engine.commands.iter_all().filter(|command| command.categories.contains(category));
+            // Redis lists a container by its subcommands alone.
+            listed.filter(|command| command.subcommands.is_empty()).map(|command| &*command.name).collect()
+        }
+        _ => return Err(unknown_or_arity(args)),
+    };
+    reply.array(names.len());
+    names.iter().for_each(|name| reply.bulk(name.as_bytes()));
+    Ok(())
+}
+
+fn deluser(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.from(2).contains(&User::DEFAULT) {
+        return Err(CommandError::text("ERR The 'default' user cannot be removed"));
+    }
+    let mut removed = 0;
+    for name in args.from(2) {
+        if let Some(id) = engine.users.find(name) {
+            engine.remove_user(id, call.slot);
+            removed += 1;
+        }
+    }
+    reply.integer(removed);
+    Ok(())
+}
+
+fn dryrun(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let not_found = |what: &str, name: &[u8]| {
+        CommandError::new([b"ERR ", what.as_bytes(), b" '", quotable(name), b"' not found"].concat())
+    };
+    let user = engine.users.find(&args[2]).ok_or_else(|| not_found("User", &args[2]))?;
+    let request = Args::new(args.from(3));
+    let command = engine.commands.resolve(request).ok_or_else(|| not_found("Command", &request[0]))?;
+    if !command.subcommands.is_empty() && request.len() > 1 {
+        return Err(not_found("Command", &request[0]));
+    }
+    if !command.spec.accepts(request.len()) {
+        return Err(CommandError::arity(&command.name));
+    }
+    let Some(denied) = denied(engine.users.get(user), command, request) else {
+        reply.ok();
+        return Ok(());
+    };
+    let (does, what, kind) = match denied {
+        Denied::Command => ("run", command.name.as_bytes(), "command"),
+        Denied::Key(at) => ("access", quotable(&request[at]), "key"),
+        Denied::Channel(at) => ("access", quotable(&request[at]), "channel"),
+    };
+    let head = format!("This user has no permissions to {does} the '");
+    reply.bulk(&[head.as_bytes(), what, b"' ", kind.as_bytes()].concat());
+    Ok(())
+}
+
+fn genpass(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    const BITS: i64 = 256;
+    const BITS_MAX: i64 = 4096;
+    let bits = match args.len() {
+        2 => BITS,
+        3 => args.int(2)?,
+        _ => return Err(unknown_or_arity(args)),
+    };
+    let digits = match bits {
+        1..=BITS_MAX => (bits as usize).div_ceil(4),
+        _ => return Err(CommandError::text(GENPASS_BITS)),
+    };
+    let mut password = String::new();
+    while password.len() < digits {
+        password.push_str(&format!("{:016x}", engine.keyspace.rng().next_u64()));
+    }
+    reply.bulk(&password.as_bytes()[..digits]);
+    Ok(())
+}
+
+fn getuser(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let Some(id) = engine.users.find(&args[2]) else {
+        reply.null();
+        return Ok(());
+    };
+    let user = engine.users.get(id);
+    reply.map(6);
+    reply.bulk(b"flags");
+    let flags: Vec<&str> = user.flags().collect();
+    reply.set(flags.len());
+    flags.iter().for_each(|flag| reply.bulk(flag.as_bytes()));
+    reply.bulk(b"passwords");
+    reply.array(user.passwords().len());
+    user.passwords().iter().for_each(|hash| reply.bulk(hash.digits()));
+    write_selector(engine, user.root(), reply);
+    reply.bulk(b"selectors");
+    reply.array(user.other_selectors().len());
+    for selector in user.other_selectors() {
+        reply.map(3);
+        write_selector(engine, selector, reply);
+    }
+    Ok(())
+}
+
+fn write_selector(engine: &Engine, selector: &Selector, reply: &mut dyn Reply) {
+    let fields: [(&[u8], Vec<u8>); 3] = [
+        (b"commands", selector.describe_commands(&engine.commands)),
+        (b"keys", selector.describe_keys()),
+        (b"channels", selector.describe_channels()),
+    ];
+    for (name, value) in fields {
+        reply.bulk(name);
+        reply.bulk(&value);
+    }
+}
+
+fn list(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let lines = describe_all(&engine.users, engine.rule_setting());
+    reply.array(lines.len());
+    lines.iter().for_each(|line| reply.bulk(line));
+    Ok(())
+}
+
+fn users(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.array(engine.users.iter().len());
+    engine.users.iter().for_each(|user| reply.bulk(&user.name));
+    Ok(())
+}
+
+fn whoami(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.bulk(engine.user_name(engine.session(call.slot)));
+    Ok(())
+}
+
+fn setuser(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let name = &args[2];
+    if has_spaces(name) {
+        return Err(CommandError::text("ERR Usernames can't contain spaces or null characters"));
+    }
+    let rules = merge_words(args.from(3)).map_err(|at| {
+        let open = quotable(args.from(3)[at]);
+        CommandError::new([b"ERR Unmatched parenthesis in acl selector starting at '", open, b"'."].concat())
+    })?;
+    let setting = engine.rule_setting();
+    let mut user = match engine.users.find(name) {
+        Some(id) => engine.users.get(id).clone(),
+        None => User::new(name, setting.all_channels),
+    };
+    for rule in &rules {
+        user.follow(rule, setting).map_err(|error| {
+            let why = error.text().as_bytes();
+            CommandError::new([b"ERR Error in ACL SETUSER modifier '", quotable(rule), b"': ", why].concat())
+        })?;
+    }
+    engine.put_user(user, call.slot);
+    reply.ok();
+    Ok(())
+}
+
+fn load(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if engine.config.aclfile.is_empty() {
+        return Err(CommandError::text(NO_FILE));
+    }
+    let read = engine.read_users_file();
+    let users = read.map_err(|why| CommandError::new([b"ERR ", &*why].concat()))?;
+    engine.replace_users(users, call.slot);
+    reply.ok();
+    Ok(())
+}
+
+fn save(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if engine.config.aclfile.is_empty() {
+        return Err(CommandError::text(NO_FILE));
+    }
+    engine.write_users_file().map_err(|()| {
+        CommandError::text(
+            "ERR There was an error trying to save the ACLs. Please check the server logs for more information",
+        )
+    })?;
+    reply.ok();
+    Ok(())
+}
+
+fn log(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    /// How many entries are told when nothing is said.
+    const COUNT: usize = 10;
+    let count = match args.len() {
+        2 => COUNT,
+        3 if args.is(2, "reset") => {
+            engine.observers.acl_log.clear();
+            reply.ok();
+            return Ok(());
+        }
+        3 => usize::try_from(args.int(2)?).unwrap_or(0),
+        _ => return Err(unknown_or_arity(args)),
+    };
+    let now_ms = engine.time.now.wall_ms();
+    let entries = engine.observers.acl_log.iter();
+    reply.array(entries.len().min(count));
+    entries.take(count).for_each(|entry| write_entry(entry, now_ms, reply));
+    Ok(())
+}
+
+fn write_entry(entry: &Entry, now_ms: i64, reply: &mut dyn Reply) {
+    let words: [(&[u8], &[u8]); 4] = [
+        (b"reason", entry.refused.word().as_bytes()),
+        (b"context", entry.context.word().as_bytes()),
+        (b"object", &entry.object),
+        (b"username", &entry.user),
+    ];
+    let numbers: [(&[u8], i64); 3] = [
+        (b"entry-id", entry.id as i64),
+        (b"timestamp-created", entry.created_ms),
+        (b"timestamp-last-updated", entry.updated_ms),
+    ];
+    reply.map(10);
+    reply.bulk(b"count");
+    reply.integer(entry.count as i64);
+    for (name, word) in words {
+        reply.bulk(name);
+        reply.bulk(word);
+    }
+    reply.bulk(b"age-seconds");
+    reply.double(now_ms.saturating_sub(entry.updated_ms) as f64 / 1000.0);
+    reply.bulk(b"client-info");
+    reply.bulk(&entry.client);
+    for (name, number) in numbers {
+        reply.bulk(name);
+        reply.integer(number);
+    }
+}

@@ -1,0 +1,89 @@
+//! How often commands were run on keys like these: counted for those that somebody asks for, from then on.
+
+use crate::keyspace::glob;
+use crate::spec::CommandId;
+
+/// The most patterns; of more the oldest is forgotten.
+const MOST: usize = 256;
+
+/// Calls of some commands on keys like this.
+#[derive(Debug)]
+struct Counted {
+    commands: Vec<CommandId>,
+    pattern: Box<[u8]>,
+    calls: u64,
+}
+
+/// All of them, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct KeyCalls {
+    counted: Vec<Counted>,
+}
+
+impl KeyCalls {
+    /// Calls of these commands on keys like this are counted from now on, if they are not yet. O(patterns).
+    pub(crate) fn begin(&mut self, commands: &[CommandId], pattern: &[u8]) {
+        if self.find(commands, pattern).is_none() {
+            if self.counted.len() == MOST {
+                self.counted.remove(0);
+            }
+            self.counted.push(Counted { commands: commands.into(), pattern: pattern.into(), calls: 0 });
+        }
+    }
+
+    /// How many there have been. O(patterns).
+    pub(crate) fn calls(&self, commands: &[CommandId], pattern: &[u8]) -> u64 {
+        self.find(commands, pattern).map_or(0, |counted| counted.calls)
+    }
+
+    fn find(&self, commands: &[CommandId], pattern: &[u8]) -> Option<&Counted> {
+        self.counted.iter().find(|counted| *counted.pattern == *pattern && counted.commands == commands)
+    }
+
+    /// Whether none are counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counted.is_empty()
+    }
+
+    /// Whether calls of a command are counted.
+    pub(crate) fn wants(&self, command: CommandId) -> bool {
+        self.counted.iter().any(|counted| counted.commands.contains(&command))
+    }
+
+    /// A command was run on these keys. O(patterns * keys).
+    pub(crate) fn called(&mut self, command: CommandId, keys: &[&[u8]]) {
+        for counted in self.counted.iter_mut().filter(|counted| counted.commands.contains(&command)) {
+            let is_wanted = keys.iter().any(|key| glob::matches(&counted.pattern, key, false));
+            counted.calls += u64::from(is_wanted);
+        }
+    }
+
+    /// Counting begins anew, of the same.
+    pub(super) fn reset(&mut self) {
+        self.counted.iter_mut().for_each(|counted| counted.calls = 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_from_the_first_question_on_and_old_questions_are_forgotten() {
+        let (get, set) = (CommandId::new(1), CommandId::new(2));
+        let mut calls = KeyCalls::default();
+        calls.called(get, &[b"a"]);
+        calls.begin(&[get], b"a*");
+        calls.begin(&[get], b"a*");
+        calls.called(get, &[b"b", b"a1", b"a2"]);
+        calls.called(get, &[b"b"]);
+        calls.called(set, &[b"a"]);
+        assert_eq!((calls.calls(&[get], b"a*"), calls.calls(&[set], b"a*"), calls.wants(set)), (1, 0, false));
+        calls.reset();
+        assert_eq!((calls.calls(&[get], b"a*"), calls.counted.len()), (0, 1));
+        for n in 0..MOST {
+            calls.begin(&[set], n.to_string().as_bytes());
+        }
+        assert_eq!((calls.counted.len(), calls.wants(get)), (MOST, false));
+    }
+}

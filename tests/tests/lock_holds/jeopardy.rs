@@ -1,0 +1,91 @@
+//! `lock-jeopardy`: an owner is told when little of its lease is left.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+
+/// A server on frozen clocks that tells of the last 300 ms of leases; a client that steers, a holder that speaks RESP3,
+/// and one that listens.
+fn server() -> (Simulation, [u64; 3]) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let clients @ [main, holder, listener] = [0; 3].map(|_| server.connect());
+    server.ask(main, "CLOCK.FREEZE");
+    server.ask(main, "CONFIG SET lock-jeopardy 300");
+    server.ask(holder, "HELLO 3");
+    server.ask(listener, "PSUBSCRIBE __lock@*");
+    (server, clients)
+}
+
+/// How often a client was told by then.
+fn told(server: &mut Simulation, client: u64) -> usize {
+    server.read(client).matches("jeopardy").count()
+}
+
+#[test]
+fn an_owner_is_told_once_for_each_lease_that_comes_near_its_end() {
+    let (mut server, [main, holder, listener]) = server();
+    server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
+    server.read(listener);
+    server.ask(main, "CLOCK.ADVANCE 699");
+    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert_eq!(
+        server.read(holder),
+        ">2\r\n$13\r\nlock-jeopardy\r\n%5\r\n$2\r\ndb\r\n:0\r\n$3\r\nkey\r\n$1\r\nl\r\n$5\r\nowner\r\n$1\r\na\r\n\
+         $5\r\ngrant\r\n:1\r\n$3\r\nttl\r\n:300\r\n"
+    );
+    assert!(server.read(listener).contains("jeopardy owner=a grant=1 ttl=300"));
+    server.ask(main, "CLOCK.ADVANCE 299");
+    server.ask(holder, "LOCK.RENEW 1 l a PX 1000");
+    server.ask(main, "CLOCK.ADVANCE 699");
+    assert_eq!(told(&mut server, holder), 0);
+    server.ask(main, "CLOCK.ADVANCE 1");
+    assert_eq!(told(&mut server, holder), 1);
+    server.ask(main, "CLOCK.ADVANCE 300");
+    assert_eq!((server.ask(main, "EXISTS l"), told(&mut server, holder)), (":0\r\n".into(), 0));
+    assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"));
+}
+
+#[test]
+fn whoever_renews_in_time_is_told_nothing_and_whoever_gives_back_leaves_nothing() {
+    let (mut server, [main, holder, listener]) = server();
+    server.ask(holder, "LOCK.ACQUIRE l a SESSION PX 900");
+    server.ask(main, "CLOCK.ADVANCE 100000");
+    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    server.ask(holder, "LOCK.RELEASE l a");
+    server.ask(holder, "LOCK.ACQUIRE l a PX 5000");
+    server.ask(main, "SWAPDB 0 1");
+    server.ask(main, "SELECT 1");
+    server.ask(main, "DEL l");
+    assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"));
+}
+
+#[test]
+fn others_are_told_too() {
+    let (mut server, [main, _, listener]) = server();
+    let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    let lock = "redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], ARGV[1])";
+    server.ask(main, &format!("EVAL \"{lock}\" 1 l 1000 {owner}"));
+    server.ask(main, "SET s x NX PX 1000");
+    server.ask(main, "LOCK.ACQUIRE rw r SHARED PX 200");
+    let at_once = server.read(listener);
+    assert!(at_once.contains("jeopardy owner=r grant=3 ttl=200") && at_once.matches("jeopardy").count() == 1);
+    server.ask(main, "CLOCK.ADVANCE 700");
+    let text = server.read(listener);
+    for told in [format!("jeopardy owner={owner} grant=1 ttl=300"), "jeopardy owner=x grant=2 ttl=300".into()]
+    {
+        assert!(text.contains(&told), "{text}");
+    }
+}
+
+#[test]
+fn none_are_told_unless_asked_and_the_far_end_is_no_trouble() {
+    let (mut server, [main, holder, listener]) = server();
+    server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
+    server.ask(main, "CONFIG SET lock-jeopardy 0");
+    server.ask(main, "CLOCK.ADVANCE 1000");
+    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    server.ask(main, "CONFIG SET lock-jeopardy 9223372036854775807");
+    let at_once = server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
+    assert_eq!(at_once.matches("jeopardy").count(), 1, "{at_once}");
+    assert!(server.ask(main, "CONFIG SET lock-jeopardy -1").contains("ERR"));
+}

@@ -1,0 +1,224 @@
+//! `ASYNC`: a request waits while its client goes on, and a push tells how the wait has ended.
+
+use super::sessions::close;
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+
+/// A server on frozen clocks, a client that steers, and one that speaks RESP3.
+fn server() -> (Simulation, u64, u64) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let [main, client] = [server.connect(), server.connect()];
+    server.ask(main, "CLOCK.FREEZE");
+    server.ask(client, "HELLO 3");
+    (server, main, client)
+}
+
+/// The answer of a request that waits: its ticket.
+fn ticket(answer: &str) -> u64 {
+    let ticket = answer.strip_prefix("*2\r\n+QUEUED\r\n:").unwrap_or_else(|| panic!("{answer}"));
+    ticket.lines().next().and_then(|line| line.parse().ok()).expect("a number")
+}
+
+/// A push about the wait of `b` for `l`.
+fn push(kind: &str, ticket: u64, rest: &str) -> String {
+    let fields = if rest.is_empty() { 4 } else { 5 };
+    format!(
+        ">2\r\n${}\r\n{kind}\r\n%{fields}\r\n$6\r\nticket\r\n:{ticket}\r\n$2\r\ndb\r\n:0\r\n$3\r\nkey\r\n$1\r\nl\r\n\
+         $5\r\nowner\r\n$1\r\nb\r\n{rest}",
+        kind.len()
+    )
+}
+
+fn granted(ticket: u64, token: u64, waited_ms: u64, predecessor: &str) -> String {
+    let reply = format!(
+        "$5\r\nreply\r\n%5\r\n$5\r\ntoken\r\n:{token}\r\n$5\r\nholds\r\n:1\r\n$3\r\nttl\r\n:30000\r\n$6\r\nwaited\r\n\
+         :{waited_ms}\r\n$11\r\npredecessor\r\n${}\r\n{predecessor}\r\n",
+        predecessor.len()
+    );
+    push("lock-granted", ticket, &reply)
+}
+
+#[test]
+fn who_waits_by_a_ticket_goes_on_and_is_told_of_the_grant() {
+    for mode in
+        ["", "EXCLUSIVE", "FAIR", "LAYOUT STRING", "PRIORITY 3", "SESSION", "DELAY 5 DATA x", "FENCE r"]
+    {
+        let (mut server, main, client) = server();
+        server.ask(main, &format!("LOCK.ACQUIRE l a {}", if mode == "SESSION" { "" } else { mode }));
+        let ticket = ticket(&server.ask(client, &format!("LOCK.ACQUIRE l b ASYNC {mode}")));
+        assert_eq!(server.ask(client, "PING"), "+PONG\r\n");
+        assert!(server.ask(main, "INFO clients").contains("blocked_clients:0"));
+        let info = server.ask(main, "LOCK.INFO l");
+        assert!(info.contains("$5\r\nowner\r\n$1\r\nb\r\n") && info.contains("client\r\n:2\r\n"), "{info}");
+        assert_eq!(server.ask(main, "AWAIT.WAITERS l 1 EXACT"), ":1\r\n");
+        server.ask(main, "CLOCK.ADVANCE 7");
+        server.ask(main, "LOCK.RELEASE l a");
+        assert_eq!(server.read(client), granted(ticket, 2, 7, "released"), "{mode}");
+        assert!(server.ask(main, "LOCK.RELEASE l b").contains(":0"));
+        assert_eq!(server.ask(main, "DBSIZE"), ":0\r\n", "{mode}");
+    }
+}
+
+#[test]
+fn what_is_free_is_granted_at_once_and_resp2_is_refused() {
+    let (mut server, main, client) = server();
+    let error = "-ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed\r\n";
+    for line in ["LOCK.ACQUIRE l a ASYNC", "LOCK.MACQUIRE 1 l a ASYNC"] {
+        assert_eq!(server.ask(main, line), error);
+        assert!(server.ask(client, line).contains("waited"));
+        server.ask(client, "LOCK.RELEASE l a ALL");
+    }
+    assert_eq!(server.ask(main, "DBSIZE"), ":0\r\n");
+    assert_eq!(server.ask(client, "LOCK.ACQUIRE l a ASYNC ASYNC"), "-ERR syntax error\r\n");
+}
+
+#[test]
+fn in_transactions_and_scripts_nobody_gets_a_ticket() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE l a");
+    server.ask(client, "MULTI");
+    server.ask(client, "LOCK.ACQUIRE l b ASYNC");
+    assert_eq!(server.ask(client, "EXEC"), "*1\r\n_\r\n");
+    let script = "EVAL \"return redis.call('lock.acquire', 'l', 'b', 'ASYNC')\" 0";
+    assert_eq!((server.ask(client, script), server.ask(main, script)), ("_\r\n".into(), "$-1\r\n".into()));
+    assert_eq!(server.ask(main, "AWAIT.WAITERS l 0 EXACT"), ":1\r\n");
+}
+
+#[test]
+fn the_time_of_a_ticket_ends_its_wait() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE l a PX 5000");
+    let first = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC BLOCK 100"));
+    let second = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC BLOCK 0"));
+    assert!(first < second);
+    server.ask(main, "CLOCK.ADVANCE 99");
+    assert_eq!(server.read(client), "");
+    let next = server.ask(main, "CLOCK.NEXT");
+    assert!(next.contains(&format!("$6\r\nticket\r\n:{first}\r\n")), "{next}");
+    assert_eq!(server.read(client), push("lock-timedout", first, ""));
+    server.ask(main, "CLOCK.ADVANCE 4900");
+    assert_eq!(server.read(client), granted(second, 2, 5000, "expired"));
+    // One at the very end of all numbers.
+    server.ask(client, "LOCK.ACQUIRE l c ASYNC BLOCK 9223372036854775807");
+    assert_eq!(server.ask(main, "AWAIT.WAITERS l 1 EXACT"), ":1\r\n");
+}
+
+#[test]
+fn a_ticket_is_cancelled_by_name_or_by_an_error() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE l a");
+    let cancelled = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC"));
+    assert_eq!(server.ask(main, "LOCK.CANCEL l b"), ":1\r\n");
+    let error = "$5\r\nerror\r\n$36\r\nUNBLOCKED wait ended by LOCK.CANCEL\r\n".replace("$36", "$35");
+    assert_eq!(server.read(client), push("lock-cancelled", cancelled, &error));
+    let failed = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC"));
+    server.ask(main, "DEL l");
+    assert_eq!(server.read(client), granted(failed, 2, 0, "deleted"));
+    server.ask(main, "DEL l");
+    server.read(client);
+    server.ask(main, "LOCK.ACQUIRE l a");
+    let failed = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC"));
+    server.ask(main, "SET l text");
+    let wrong = "WRONGTYPE Operation against a key holding the wrong kind of value";
+    let error = format!("$5\r\nerror\r\n${}\r\n{wrong}\r\n", wrong.len());
+    assert_eq!(server.read(client), push("lock-cancelled", failed, &error));
+    assert_eq!(server.ask(main, "AWAIT.WAITERS l 0 EXACT"), ":1\r\n");
+}
+
+#[test]
+fn who_is_gone_or_begins_anew_waits_no_longer() {
+    for end in ["close", "gone", "RESET", "HELLO 2", "QUIT", "CLIENT KILL ID 2", "CONTROL.RESET KEEPCLIENTS"]
+    {
+        let (mut server, main, client) = server();
+        let next = server.connect();
+        server.ask(main, "LOCK.ACQUIRE l a");
+        server.ask(client, "LOCK.ACQUIRE l b ASYNC FAIR BLOCK 5000");
+        server.ask(client, "LOCK.MACQUIRE 2 l m b ASYNC SESSION");
+        server.send(next, "LOCK.ACQUIRE l c BLOCK 0");
+        match end {
+            "close" => close(&mut server, client),
+            "gone" => server.close(client),
+            "CLIENT KILL ID 2" | "CONTROL.RESET KEEPCLIENTS" => drop(server.ask(main, end)),
+            _ => drop(server.ask(client, end)),
+        }
+        server.notice();
+        if end.starts_with("CONTROL") {
+            assert_eq!(server.ask(main, "DBSIZE"), ":0\r\n");
+            server.ask(main, "LOCK.ACQUIRE l a");
+            assert_eq!(server.ask(main, "AWAIT.WAITERS l 0 EXACT"), ":1\r\n");
+            continue;
+        }
+        server.ask(main, "LOCK.RELEASE l a");
+        let served = server.read(next);
+        assert!(served.contains("token\r\n:2\r\n"), "{end}: {served}");
+        assert!(!server.read(client).contains("granted"), "{end}");
+        assert_eq!(server.ask(main, "DBSIZE"), ":1\r\n", "{end}: nothing of the queue is left");
+    }
+}
+
+#[test]
+fn several_locks_are_waited_for_by_one_ticket() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE k a");
+    let ticket = ticket(&server.ask(client, "LOCK.MACQUIRE 2 k l b ASYNC"));
+    server.ask(main, "LOCK.RELEASE k a");
+    assert_eq!(
+        server.read(client),
+        format!(
+            ">2\r\n$12\r\nlock-granted\r\n%5\r\n$6\r\nticket\r\n:{ticket}\r\n$2\r\ndb\r\n:0\r\n$4\r\nkeys\r\n*2\r\n\
+             $1\r\nk\r\n$1\r\nl\r\n$5\r\nowner\r\n$1\r\nb\r\n$5\r\nreply\r\n%2\r\n$6\r\ntokens\r\n*2\r\n:2\r\n:3\r\n\
+             $6\r\nwaited\r\n:0\r\n"
+        )
+    );
+}
+
+#[test]
+fn a_deadlock_is_refused_instead_of_a_ticket_and_a_client_has_no_more_than_so_many() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE x a");
+    server.ask(client, "LOCK.ACQUIRE y b");
+    ticket(&server.ask(client, "LOCK.ACQUIRE x b ASYNC"));
+    assert_eq!(server.ask(main, "LOCK.ACQUIRE y a BLOCK 0"), "-DEADLOCK a -> y -> b -> x -> a\r\n");
+    for _ in 1..1024 {
+        ticket(&server.ask(client, "LOCK.ACQUIRE x b ASYNC FAIR"));
+    }
+    let full = "-WAITQFULL this connection waits for 1024 locks already\r\n";
+    assert_eq!(server.ask(client, "LOCK.ACQUIRE x d ASYNC FAIR"), full);
+    assert_eq!(server.ask(main, "LRANGE redisson_lock_queue:{x} 0 -1"), "*1\r\n$1\r\nb\r\n");
+    server.ask(main, "LOCK.RELEASE x a");
+    assert_eq!(server.read(client).matches("lock-granted").count(), 1024, "the owner re-enters");
+    assert_eq!(server.ask(main, "HGET x b"), "$4\r\n1024\r\n");
+    ticket(&server.ask(client, "LOCK.ACQUIRE x c ASYNC"));
+}
+
+#[test]
+fn tickets_and_those_who_block_are_served_in_one_order() {
+    let (mut server, main, client) = server();
+    let [one, two] = [server.connect(), server.connect()];
+    server.ask(main, "LOCK.ACQUIRE l z");
+    let mut order = Vec::new();
+    server.send(one, "LOCK.ACQUIRE l a BLOCK 0");
+    let ticket = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC"));
+    server.send(two, "LOCK.ACQUIRE l c BLOCK 0");
+    for owner in ["z", "a", "b", "c"] {
+        assert_eq!(server.ask(main, &format!("LOCK.RELEASE l {owner}")), ":0\r\n");
+        for (name, waiter) in [("a", one), ("b", client), ("c", two)] {
+            if !server.read(waiter).is_empty() {
+                order.push(name);
+            }
+        }
+    }
+    assert_eq!((order, ticket), (vec!["a", "b", "c"], ticket));
+}
+
+#[test]
+fn who_was_granted_by_a_ticket_is_told_of_the_loss() {
+    let (mut server, main, client) = server();
+    server.ask(main, "LOCK.ACQUIRE l a PX 10");
+    server.ask(client, "LOCK.ACQUIRE l b ASYNC SESSION");
+    server.ask(main, "CLOCK.ADVANCE 10");
+    server.read(client);
+    server.ask(main, "CLOCK.ADVANCE 100000");
+    assert_eq!(server.ask(main, "LOCK.FORCEUNLOCK l"), ":1\r\n");
+    assert!(server.read(client).contains("lock-lost"));
+}

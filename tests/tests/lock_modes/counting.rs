@@ -1,0 +1,105 @@
+//! What a hand-over costs with a thousand who wait: whom it wakes, and how many requests it retries.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+
+const MANY: usize = 1_000;
+
+/// A server, one who holds, and who waits.
+struct Crowd {
+    server: Simulation,
+    main: u64,
+}
+
+impl Crowd {
+    fn new() -> Self {
+        let mut server = Simulation::new(Config::default(), 7);
+        let main = server.connect();
+        server.ask(main, "CLOCK.FREEZE");
+        Crowd { server, main }
+    }
+
+    /// A new client sends a request, and waits; its id.
+    fn wait(&mut self, line: &str) -> u64 {
+        let client = self.server.connect();
+        let told = self.server.ask(client, line);
+        assert_eq!(told, "", "{line} waits");
+        client
+    }
+
+    /// What a request of another client is answered, whom it wakes and how many requests it retries.
+    #[track_caller]
+    fn check(&mut self, line: &str, answer: &str, woken: usize, retried: usize) {
+        let before = self.counted();
+        let told = self.server.ask(self.main, line);
+        assert!(told.starts_with(answer), "{line}: {told}");
+        let after = self.counted();
+        let told = (after.0 - before.0, after.1 - before.1);
+        assert_eq!(told, (woken as u64, retried as u64), "{line}: woken and retried");
+    }
+
+    fn counted(&self) -> (u64, u64) {
+        (self.server.engine().unblocked_clients(), self.server.engine().retried_requests())
+    }
+}
+
+/// A writer lets a thousand readers in: each is asked once, and nobody else but the writer behind them. Each of them
+/// that goes lets the writer look again, and the last lets it in.
+#[test]
+fn a_batch_of_readers_is_asked_once() {
+    let mut crowd = Crowd::new();
+    crowd.check("LOCK.ACQUIRE l writer EXCLUSIVE", "*10", 0, 0);
+    for n in 0..MANY {
+        crowd.wait(&format!("LOCK.ACQUIRE l r{n} SHARED BLOCK 0"));
+    }
+    crowd.wait("LOCK.ACQUIRE l next EXCLUSIVE BLOCK 0");
+    for n in 0..MANY {
+        crowd.wait(&format!("LOCK.ACQUIRE l s{n} SHARED BLOCK 0"));
+    }
+    crowd.check("LOCK.RELEASE l writer", ":0", MANY, MANY + 2);
+    for n in 1..MANY {
+        crowd.check(&format!("LOCK.RELEASE l r{n}"), ":0", 0, 1);
+    }
+    crowd.check("LOCK.RELEASE l r0", ":0", 1, 3);
+    crowd.check("LOCK.RELEASE l next", ":0", MANY, MANY);
+}
+
+/// Who waits for a conversion is before all others: it alone is asked until it is served.
+#[test]
+fn a_conversion_is_asked_alone_before_a_thousand() {
+    let mut crowd = Crowd::new();
+    for owner in ["a", "b", "c"] {
+        crowd.check(&format!("LOCK.ACQUIRE l {owner} SHARED"), "*10", 0, 0);
+    }
+    for n in 0..MANY {
+        let mode = if n % 2 == 0 { "EXCLUSIVE" } else { "SHARED" };
+        crowd.wait(&format!("LOCK.ACQUIRE l w{n} {mode} BLOCK 0"));
+    }
+    crowd.wait("LOCK.CONVERT l a EXCLUSIVE BLOCK 0");
+    crowd.check("LOCK.RELEASE l b", ":0", 0, 2);
+    crowd.check("LOCK.RELEASE l c", ":0", 1, 3);
+    // It goes on reading, so that nobody else can write.
+    crowd.check("LOCK.RELEASE l a EXCLUSIVE", ":0", 0, 1);
+    crowd.check("LOCK.RELEASE l a", ":0", 1, 3);
+    crowd.check("LOCK.RELEASE l w0", ":0", 1, 3);
+}
+
+/// The same of a fair lock and of a semaphore: one is served, and one more is asked. The queue of a fair lock stands in
+/// a key of its own, whose change asks the next one too.
+#[test]
+fn queues_of_fair_locks_and_semaphores_ask_one_more() {
+    let mut crowd = Crowd::new();
+    crowd.check("LOCK.ACQUIRE f holder FAIR", "*10", 0, 0);
+    crowd.check("SEM.INIT s 1", ":1", 0, 0);
+    crowd.check("SEM.ACQUIRE s holder", "*10", 0, 0);
+    for n in 0..MANY {
+        crowd.wait(&format!("LOCK.ACQUIRE f w{n} FAIR BLOCK 0"));
+        crowd.wait(&format!("SEM.ACQUIRE s w{n} BLOCK 0"));
+    }
+    let mut holder = "holder".to_owned();
+    for n in 0..10 {
+        crowd.check(&format!("LOCK.RELEASE f {holder}"), ":0", 1, 4);
+        crowd.check(&format!("SEM.RELEASE s {holder}"), ":1", 1, 3);
+        holder = format!("w{n}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Fair queues under a turned clock: what is kept for ever does not keep the server busy for ever.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+
+/// A server with a lock that is never free, and a client.
+fn locked() -> (Simulation, u64) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let client = server.connect();
+    for line in ["CLOCK.SET 5000000", "CLOCK.FREEZE", "LOCK.ACQUIRE l holder", "PERSIST l"] {
+        server.ask(client, line);
+    }
+    (server, client)
+}
+
+/// A client that has sent this and waits.
+fn waiting(server: &mut Simulation, line: &str) -> u64 {
+    let client = server.connect();
+    assert_eq!(server.ask(client, line), "", "{line}");
+    client
+}
+
+/// How many deadlines have fired.
+#[track_caller]
+fn fired(turned: &str) -> u64 {
+    let (_, rest) = turned.split_once("fired\r\n:").expect("how many have fired");
+    rest.split_once("\r\n").and_then(|(count, _)| count.parse().ok()).expect("a number")
+}
+
+/// Who waits without an end keeps its place as long as it lives, and turns come to theirs.
+#[test]
+fn a_turn_of_any_length_passes_who_waits_for_ever() {
+    let (mut server, main) = locked();
+    let waiter = waiting(&mut server, "LOCK.ACQUIRE l me FAIR BLOCK 0");
+    server.ask(main, "SET k v PX 5000000000000");
+    let turned = server.ask(main, "CLOCK.ADVANCE 4000000000000000");
+    assert!((65_537..66_000).contains(&fired(&turned)), "{turned}");
+    assert_eq!(server.ask(main, "EXISTS k"), ":0\r\n");
+    // Its place is kept from here on, too.
+    assert!(fired(&server.ask(main, "CLOCK.ADVANCE 1500000")) >= 10);
+    let turned = server.ask(main, "CLOCK.NEXT COUNT 9223372036854775807");
+    assert!((65_536..66_000).contains(&fired(&turned)), "{}", fired(&turned));
+    server.ask(main, "LOCK.RELEASE l holder");
+    assert!(server.read(waiter).contains("token"));
+}
+
+/// The same with a listener to all that happens to keys: that it is told is no progress.
+#[test]
+fn a_turn_of_any_length_passes_who_waits_for_ever_beside_a_listener() {
+    let (mut server, main) = locked();
+    let listener = server.connect();
+    server.ask(main, "CONFIG SET notify-keyspace-events KEA");
+    server.ask(listener, "PSUBSCRIBE *");
+    waiting(&mut server, "LOCK.ACQUIRE l me FAIR BLOCK 0");
+    let turned = server.ask(main, "CLOCK.ADVANCE 4000000000000000");
+    assert!((65_537..66_000).contains(&fired(&turned)), "{turned}");
+}
+
+/// An owner who waits without `FAIR` does not keep its place in the queue.
+#[test]
+fn a_head_that_waits_elsewhere_is_passed_when_its_time_is_over() {
+    let (mut server, main) = locked();
+    let elsewhere = waiting(&mut server, "LOCK.ACQUIRE l a BLOCK 0");
+    server.ask(main, "RPUSH redisson_lock_queue:{l} a");
+    server.ask(main, "ZADD redisson_lock_timeout:{l} 5000100 a");
+    let fair = waiting(&mut server, "LOCK.ACQUIRE l b FAIR BLOCK 0");
+    let turned = server.ask(main, "CLOCK.ADVANCE 1000");
+    assert!(fired(&turned) < 10, "{turned}");
+    assert_eq!(server.ask(main, "LRANGE redisson_lock_queue:{l} 0 -1"), "*1\r\n$1\r\nb\r\n");
+    server.ask(main, "LOCK.RELEASE l holder");
+    let served = [elsewhere, fair].map(|client| server.read(client).contains("token"));
+    assert_eq!(served.iter().filter(|served| **served).count(), 1);
+}
+
+/// The head is kept by whoever is asked first, though another stands before it in the line.
+#[test]
+fn a_head_is_kept_by_those_behind_it() {
+    let (mut server, main) = locked();
+    waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 1000000");
+    waiting(&mut server, "LOCK.ACQUIRE l b FAIR BLOCK 5000000");
+    // `a` is put back, at the end of Redisson's queue.
+    server.ask(main, "LPOP redisson_lock_queue:{l}");
+    server.ask(main, "ZADD redisson_lock_timeout:{l} 5000100 b");
+    server.ask(main, "RPUSH redisson_lock_queue:{l} a");
+    let turned = server.ask(main, "CLOCK.ADVANCE 900000");
+    assert!((1..10).contains(&fired(&turned)), "{turned}");
+    assert_eq!(server.ask(main, "LINDEX redisson_lock_queue:{l} 0"), "$1\r\nb\r\n");
+    let ends = server.ask(main, "ZSCORE redisson_lock_timeout:{l} b");
+    let ends: u64 = ends.lines().nth(1).and_then(|ends| ends.parse().ok()).expect("a time");
+    assert!(ends > 5_900_000, "{ends}");
+}
+
+/// A score that is no time ends no lease: who waits is not asked again and again.
+#[test]
+fn a_permit_of_no_time_does_not_keep_the_server_busy() {
+    let (mut server, main) = locked();
+    server.ask(main, "SEM.INIT s 0");
+    server.ask(main, "ZADD {s}:timeout -5 0123456789abcdef");
+    waiting(&mut server, "SEM.ACQUIRE s me IDS BLOCK 0");
+    let turned = server.ask(main, "CLOCK.ADVANCE 1000");
+    assert_eq!(fired(&turned), 0, "{turned}");
+}

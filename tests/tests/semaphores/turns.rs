@@ -1,0 +1,26 @@
+//! Semaphores and rate limiters under a clock that runs and is turned.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+use std::time::Duration;
+
+/// What ends in this very millisecond is not over while time runs, and is for who turns the clock: that ends it, and
+/// comes to an end itself.
+#[test]
+fn a_turn_to_an_end_in_this_millisecond_ends_it() {
+    for (lines, waits, served) in [
+        (["SEM.INIT s 1", "SEM.ACQUIRE s me PX 5"], "SEM.ACQUIRE s you BLOCK 1000", "permits"),
+        (["RATE.SET s 1 5", "RATE.ACQUIRE s"], "RATE.ACQUIRE s BLOCK 1000", "*3\r\n:1"),
+    ] {
+        let mut server = Simulation::new(Config::default(), 7);
+        let [client, waiter] = [server.connect(), server.connect()];
+        lines.iter().for_each(|line| drop(server.ask(client, line)));
+        assert_eq!(server.ask(waiter, waits), "");
+        server.pass(Duration::from_millis(5));
+        assert_eq!(server.read(waiter), "", "{waits}");
+        let turned = server.ask(client, "CLOCK.NEXT");
+        assert!(turned.contains("fired\r\n:1\r\n"), "{waits}: {turned}");
+        let told = server.read(waiter);
+        assert!(told.contains(served), "{waits}: {told}");
+    }
+}
