@@ -53,14 +53,19 @@ final class Task<T> {
         });
     }
 
-    /** Redisson has other semaphores, for connections; this one is called by the object itself. */
+    /**
+     * Redisson has other semaphores, for connections; this one is called by the object itself. Who makes a latch, or
+     * finds it open, is in it too, but is not parked.
+     */
     private static boolean sleepsOnALatchOfRedisson(StackTraceElement[] stack) {
+        boolean parked = false;
         boolean latch = false;
         for (StackTraceElement frame : stack) {
             String type = frame.getClassName();
+            parked |= type.equals("java.util.concurrent.locks.LockSupport");
             boolean here = type.equals("java.util.concurrent.Semaphore") || type.endsWith(".ReclosableLatch");
             if (latch && !here) {
-                return type.matches("org\\.redisson\\.Redisson[A-Za-z]+");
+                return parked && type.matches("org\\.redisson\\.Redisson[A-Za-z]+");
             }
             latch = here;
         }
