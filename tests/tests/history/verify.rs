@@ -247,6 +247,19 @@ fn a_waiter_that_nobody_wakes() {
 }
 
 #[test]
+fn a_waiter_that_a_delay_keeps_waiting() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, &format!("LOCK.ACQUIRE l {A} PX 1000 DELAY 4000"));
+    server.take(two, "l", B, 5000);
+    server.send(two, "SUBSCRIBE redisson_lock__channel:{l}");
+    server.advance(5900);
+    assert_eq!(found(&mut server), ["ok"]);
+    server.advance(101);
+    assert_eq!(found(&mut server), ["ok", "suspect missed-wakeup"]);
+}
+
+#[test]
 fn a_watchdog_that_goes_on() {
     let mut server = Server::new();
     let one = server.client();

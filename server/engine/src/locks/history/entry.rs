@@ -194,7 +194,7 @@ impl Entry {
         [self.key, self.owner, self.client_name, self.by, self.text]
     }
 
-    /// The lease that was left, if it has one.
+    /// The lease that was left, if it has one; of a loss, for how long nobody gets the lock after it.
     pub(in crate::locks) fn ttl(&self) -> Option<i64> {
         (self.ttl_ms != NO_TTL).then_some(self.ttl_ms)
     }

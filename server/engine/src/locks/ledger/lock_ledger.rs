@@ -364,9 +364,11 @@ impl LockLedger {
         waited_for: bool,
     ) {
         let cause = self.declared.unwrap_or(cause);
+        let mut delay_ms = None;
         if let Some(Detail { delay: Some(delay), .. }) = self.details.remove(grant.number)
             && matches!(cause, ReleaseCause::Expired | ReleaseCause::Disconnected)
         {
+            delay_ms = Some(delay.ms);
             self.delays.push_back((change.db, change.key.into(), delay));
             self.delays_untold += 1;
         }
@@ -374,7 +376,7 @@ impl LockLedger {
             self.leases.end(grant.number);
         }
         if self.history.is_some() {
-            self.record_end(change, owner, grant, cause);
+            self.record_end(change, owner, grant, cause, delay_ms);
         }
         if self.news.is_wanted() {
             let &Change { db, key, .. } = change;

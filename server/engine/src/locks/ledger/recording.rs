@@ -84,7 +84,7 @@ impl LockLedger {
         history.record(now, what);
     }
 
-    /// A hold has ended.
+    /// A hold has ended. A delay begins, perhaps: for so long nobody gets the lock.
     #[cold]
     #[inline(never)]
     pub(super) fn record_end(
@@ -93,6 +93,7 @@ impl LockLedger {
         owner: &[u8],
         grant: Grant,
         cause: ReleaseCause,
+        delay_ms: Option<i64>,
     ) {
         let Some(history) = self.history.as_deref_mut() else { return };
         let &Change { db, key, actor, now, .. } = change;
@@ -109,6 +110,7 @@ impl LockLedger {
             db,
             grant: grant.number,
             cause: recorded(cause),
+            ttl_ms: delay_ms,
             native: Some(grant.native),
             client: client(actor),
             ..Happening::new(event, key, owner)

@@ -40,7 +40,7 @@ pub(super) struct Lock {
     pub(super) grants: Vec<(u64, Name)>,
     /// How the last hold of an owner ended, until its next: the entry.
     pub(super) ends: BTreeMap<Name, (u64, Event)>,
-    /// Since when it is free, on the monotonic clock.
+    /// Since when it can be had, on the monotonic clock: after a `DELAY`, in the future.
     pub(super) free_since_ms: Option<i64>,
 }
 
@@ -139,7 +139,8 @@ impl Lock {
                 self.holds.remove(&owner);
                 self.ends.insert(owner, (seq, entry.event));
                 if self.holds.is_empty() {
-                    self.free_since_ms = Some(entry.monotonic_ms);
+                    let delay_ms = entry.ttl().filter(|_| entry.event == Event::Lost).unwrap_or(0);
+                    self.free_since_ms = Some(entry.monotonic_ms.saturating_add(delay_ms));
                 }
             }
             Event::Queued => {
