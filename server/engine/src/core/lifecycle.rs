@@ -40,6 +40,9 @@ impl Engine {
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
             self.output_limits_changed();
         }
+        if self.config.tracking_table_max_keys != before.tracking_table_max_keys {
+            self.tracking_limit_changed();
+        }
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
         self.observers.configure(&self.config);
@@ -54,6 +57,18 @@ impl Engine {
     /// A client is disconnected, because it has sent more than it may have pending.
     pub fn exceeded_query_limit(&mut self) {
         self.observers.stats.query_limit_disconnections += 1;
+    }
+
+    /// A client from another machine was turned away, because the server is protected.
+    pub fn reject_outsider(&mut self) {
+        self.observers.stats.rejected_connections += 1;
+    }
+
+    /// Whether clients from other machines are turned away: `protected-mode` is on, and the default user needs no
+    /// password.
+    #[inline]
+    pub fn is_protected(&self) -> bool {
+        self.config.protected_mode && self.users.get(UserId::DEFAULT).nopass
     }
 
     /// So many requests of a command were answered `BUSY` while a script was slow.
@@ -85,6 +100,9 @@ impl Engine {
             self.sample_rates();
         }
         self.fire_piece();
+        if self.onlookers.next_batch {
+            self.begin_more();
+        }
     }
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
@@ -162,6 +180,7 @@ impl Engine {
         self.leave_leases(slot);
         self.unwatch(slot);
         self.end_monitor(slot);
+        self.leave_tracking(slot);
         self.unsubscribe_all(slot);
         self.cancel_timers(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
@@ -177,6 +196,7 @@ impl Engine {
         self.leave_leases(slot);
         self.unwatch(slot);
         self.end_monitor(slot);
+        self.leave_tracking(slot);
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);
         session.multi = None;

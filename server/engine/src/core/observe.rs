@@ -32,6 +32,9 @@ impl Engine {
         self.show_call(call, command, args);
         let is_fast = self.commands.get(command).has(Flags::FAST);
         self.note_latency(if is_fast { Event::FastCommand } else { Event::Command }, took_ns);
+        if self.observers.remembers_keys {
+            self.remember_keys(call, command, args);
+        }
         if self.observers.slow_log.wants(took_ns) {
             self.log_slow(call, command, args, took_ns);
         }
@@ -47,6 +50,9 @@ impl Engine {
     ) {
         self.observers.stats.waits(command, took_ns);
         self.count_keys(command, args);
+        if self.observers.remembers_keys {
+            self.remember_keys(call, command, args);
+        }
         self.show_call(call, command, args);
     }
 

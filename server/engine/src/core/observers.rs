@@ -23,6 +23,8 @@ pub(crate) struct Observers {
     monitors: Monitors,
     /// From how many nanoseconds on some observer wants details of a call: one test for all of them.
     details_from_ns: u64,
+    /// Clients want the keys that they read to be remembered.
+    pub(super) remembers_keys: bool,
     /// What was refused to users.
     pub(crate) acl_log: AclLog,
 }
@@ -37,6 +39,7 @@ impl Observers {
             latency: Latency::new(config.latency_monitor_threshold),
             monitors: Monitors::default(),
             details_from_ns: 0,
+            remembers_keys: false,
             acl_log: AclLog::default(),
         };
         observers.configure(config);
@@ -46,7 +49,7 @@ impl Observers {
     /// Begins anew, with so many clients that have connected; monitors stay.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
         let monitors = std::mem::take(&mut self.monitors);
-        *self = Observers { monitors, ..Observers::new(config) };
+        *self = Observers { monitors, remembers_keys: self.remembers_keys, ..Observers::new(config) };
         self.stats.connections_received = clients;
         self.note_wishes();
     }
@@ -83,8 +86,14 @@ impl Observers {
         &self.monitors
     }
 
+    /// Whether keys that are read are to be remembered from now on.
+    pub(crate) fn remember_keys(&mut self, wanted: bool) {
+        self.remembers_keys = wanted;
+        self.note_wishes();
+    }
+
     fn note_wishes(&mut self) {
-        let wants_all = !self.stats.key_calls.is_empty() || !self.monitors.is_empty();
+        let wants_all = !self.stats.key_calls.is_empty() || !self.monitors.is_empty() || self.remembers_keys;
         let from_ns = self.slow_log.threshold_ns().min(self.latency.threshold_ns());
         self.details_from_ns = if wants_all { 0 } else { from_ns };
     }

@@ -229,6 +229,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
     engine.unwatch(call.slot);
     engine.end_monitor(call.slot);
+    engine.untrack(call.slot);
     engine.unsubscribe_all(call.slot);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     let login = engine.first_login();

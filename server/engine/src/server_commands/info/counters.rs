@@ -3,6 +3,7 @@
 use super::Lines;
 use crate::core::Engine;
 use crate::statistics::Totals;
+use crate::tracking::Tracker;
 
 /// What has been done since the start, or the last CONFIG RESETSTAT.
 pub(super) fn stats(engine: &Engine, lines: &mut Lines) {
@@ -15,7 +16,10 @@ pub(super) fn stats(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["latest_fork_usec", "total_forks", "migrate_cached_sockets", "slave_expires_tracked_keys"]);
     lines.zeros(&["active_defrag_hits", "active_defrag_misses", "active_defrag_key_hits"]);
     lines.zeros(&["active_defrag_key_misses", "total_active_defrag_time", "current_active_defrag_time"]);
-    lines.zeros(&["tracking_total_keys", "tracking_total_items", "tracking_total_prefixes"]);
+    let tracked = |count: fn(&Tracker) -> usize| engine.tracker().map_or(0, count);
+    lines.field("tracking_total_keys", tracked(Tracker::keys));
+    lines.field("tracking_total_items", tracked(Tracker::items));
+    lines.field("tracking_total_prefixes", tracked(Tracker::prefixes));
     lines.zeros(&["unexpected_error_replies"]);
     lines.field("total_error_replies", engine.observers.stats.error_replies);
     lines.zeros(&["dump_payload_sanitizations"]);

@@ -4,6 +4,7 @@ use super::{Lines, parameter};
 use crate::clients::Session;
 use crate::core::Engine;
 use crate::spec::REDIS_VERSION;
+use crate::tracking::Tracker;
 
 /// The server and the process around it.
 pub(super) fn server(engine: &Engine, lines: &mut Lines) {
@@ -70,7 +71,7 @@ pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
     lines.field("client_recent_max_input_buffer", largest(|client| client.delivery.buffers().query().0));
     lines.field("client_recent_max_output_buffer", largest(|client| client.delivery.pending()));
     lines.field("blocked_clients", engine.blocked_clients(None));
-    lines.field("tracking_clients", 0);
+    lines.field("tracking_clients", engine.tracker().map_or(0, Tracker::tracking));
     lines.field("clients_in_timeout_table", engine.waits_with_timeout());
     lines.field("total_blocking_keys", engine.keyspace.waiters.keys());
     lines.field("total_blocking_keys_on_nokey", 0);
