@@ -10,7 +10,6 @@ pub(crate) fn this_process(port: u16, allocator: Option<fn() -> AllocatorUsage>)
         id: std::process::id(),
         os: system(),
         executable: executable.unwrap_or_default(),
-        config_file: String::new(),
         port,
         usage: Box::new(move || Usage { allocator: allocator.map(|ask| ask()), ..usage() }),
     }

@@ -24,6 +24,9 @@ impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
+        if self.limits.evicts() {
+            return Some(self.time.system.monotonic_us);
+        }
         let wall_ms = self.next_expiry().map(|(at, _)| at);
         let of_key_timer = self.keyspace.next_key_timer().map(|(at, _)| at);
         let deadlines = Deadlines {

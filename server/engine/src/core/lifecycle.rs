@@ -38,6 +38,10 @@ impl Engine {
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
         self.observers.configure(&self.config);
+        self.limits_changed();
+        if self.config.maxmemory != before.maxmemory {
+            self.maxmemory_changed();
+        }
     }
 
     /// A client was turned away, because there are too many.
@@ -74,6 +78,9 @@ impl Engine {
             self.look_at_memory();
         }
         self.fire_piece();
+        if self.limits.evicts() {
+            self.evict_piece();
+        }
     }
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.

@@ -42,6 +42,7 @@ impl Engine {
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
         self.note_audience();
+        self.limits.reset();
         self.memory.reset_peak();
         self.look_at_memory();
     }

@@ -1,7 +1,7 @@
 //! INFO: the state of the server, as lines that clients and monitors read.
 //!
 //! The fields are those of Redis 7.2, in its order, without those of features that do not exist here. Redis' figures of
-//! features that this server never uses (replication, persistence, eviction) are 0.
+//! features that this server never uses (replication, persistence) are 0.
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
@@ -147,7 +147,7 @@ fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("configured_hz", parameter(&engine.config, "hz"));
     lines.field("lru_clock", (engine.time.now.wall_ms() / 1000) & 0xff_ffff);
     lines.field("executable", &process.executable);
-    lines.field("config_file", &process.config_file);
+    lines.field("config_file", &engine.config.file);
     lines.field("io_threads_active", 0);
 }
 
@@ -186,7 +186,8 @@ fn memory(engine: &Engine, lines: &mut Lines) {
     lines.overhead("allocator_rss", allocator.resident, allocator.active);
     lines.overhead("rss_overhead", usage.resident, allocator.resident);
     lines.overhead("mem_fragmentation", usage.resident, used);
-    lines.zeros(&["mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers"]);
+    lines.field("mem_not_counted_for_evict", engine.keyspace.free_bytes());
+    lines.zeros(&["mem_replication_backlog", "mem_total_replication_buffers"]);
     lines.zeros(&["mem_clients_slaves"]);
     lines.field("mem_clients_normal", account.clients);
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
@@ -253,7 +254,12 @@ fn stats(engine: &Engine, lines: &mut Lines) {
     lines.field("rejected_connections", stats.rejected_connections);
     lines.zeros(&["sync_full", "sync_partial_ok", "sync_partial_err"]);
     lines.field("expired_keys", counters.expired_keys);
-    lines.zeros(&["evicted_keys", "evicted_clients"]);
+    lines.field("evicted_keys", counters.evicted_keys);
+    lines.field("evicted_clients", stats.evicted_clients);
+    let now_us = engine.time.system.monotonic_us;
+    let current_us = stats.exceeded_since_us.map_or(0, |since_us| now_us.saturating_sub(since_us));
+    lines.field("total_eviction_exceeded_time", (stats.exceeded_us + current_us) / 1000);
+    lines.field("current_eviction_exceeded_time", current_us / 1000);
     lines.field("keyspace_hits", counters.keyspace_hits);
     lines.field("keyspace_misses", counters.keyspace_misses);
     lines.field("pubsub_channels", engine.pubsub.channels());

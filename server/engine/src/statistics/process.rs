@@ -39,8 +39,6 @@ pub struct Process {
     pub os: String,
     /// Its program.
     pub executable: String,
-    /// The configuration file it was given, if any.
-    pub config_file: String,
     /// The port it listens on.
     pub port: u16,
     /// Reads the resources it uses now.
@@ -53,7 +51,6 @@ impl Default for Process {
             id: 0,
             os: String::new(),
             executable: String::new(),
-            config_file: String::new(),
             port: 0,
             usage: Box::new(Usage::default),
         }

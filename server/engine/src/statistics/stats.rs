@@ -16,6 +16,12 @@ pub(crate) struct Stats {
     pub(crate) rejected_connections: u64,
     pub(crate) error_replies: u64,
     pub(crate) output_limit_disconnections: u64,
+    /// Clients that were disconnected because of `maxmemory-clients`.
+    pub(crate) evicted_clients: u64,
+    /// Since when there have been more bytes than `maxmemory`, by the system's monotonic clock in microseconds, and how
+    /// long there were before that.
+    pub(crate) exceeded_since_us: Option<u64>,
+    pub(crate) exceeded_us: u64,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
     /// Requests that wait and were tried again.
@@ -50,6 +56,9 @@ impl Default for Stats {
             rejected_connections: 0,
             error_replies: 0,
             output_limit_disconnections: 0,
+            evicted_clients: 0,
+            exceeded_since_us: None,
+            exceeded_us: 0,
             unblocked_clients: 0,
             retried_requests: 0,
             last_save_ms: None,
