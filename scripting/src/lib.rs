@@ -40,4 +40,4 @@ pub use host::Host;
 pub use options::Options;
 pub use runtime::{EntryId, Invocation, Runtime};
 pub use sha::Sha;
-pub use shebang::Flags;
+pub use shebang::{Flags, declared};

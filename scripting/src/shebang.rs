@@ -20,6 +20,12 @@ pub struct Flags {
     pub allow_cross_slot_keys: bool,
 }
 
+/// The flags that a script's first line declares; none if there is no such line, or a wrong one. O(its length).
+pub fn declared(body: &[u8]) -> Option<Flags> {
+    let (flags, _) = parse(body).ok()?;
+    flags.shebang.then_some(flags)
+}
+
 /// The flags of a script and the text to compile, which begins at the line's end so that lines keep their numbers.
 /// Errors are Redis', word for word.
 pub(crate) fn parse(body: &[u8]) -> Result<(Flags, &[u8]), Error> {

@@ -183,6 +183,16 @@ impl EventLoop {
             self.perform_all(turn);
         }
         self.write_all(turn);
+        if self.shared.has_large_clients() && !turn.is_lent() {
+            self.evict_clients();
+        }
+    }
+
+    /// What clients have sent that completes no request, or have not read, may be too much for `maxmemory-clients`.
+    #[cold]
+    fn evict_clients(&self) {
+        // A slow script keeps them: the next turn after it looks again.
+        let _looked = self.shared.run_unless_busy(self.index, |engine: &mut Engine| engine.evict_clients());
     }
 
     /// Queues the tasks of these events.

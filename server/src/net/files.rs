@@ -13,14 +13,19 @@ pub(super) fn read(directory: &str, path: &str) -> io::Result<Vec<u8>> {
     fs::read(Path::new(directory).join(path))
 }
 
-/// Gives a file these bytes as a whole, by way of another file beside it; a path is relative to this directory.
+/// Gives a file these bytes as a whole, by way of another file beside it; a path is relative to this directory. One that
+/// is there keeps its permissions.
 ///
 /// # Errors
 /// The system's; then the file is as it was, and the other one is gone.
 pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
     let path = Path::new(directory).join(path);
     let beside = beside(&path);
+    let permissions = fs::metadata(&path).map(|data| data.permissions());
     let written = File::create(&beside).and_then(|mut file| {
+        if let Ok(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
         file.write_all(bytes)?;
         file.sync_all()
     });

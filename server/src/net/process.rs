@@ -19,7 +19,6 @@ pub(crate) fn this_process(port: u16, allocator: Option<Allocator>) -> Process {
         id: std::process::id(),
         os: system(),
         executable: executable.unwrap_or_default(),
-        config_file: String::new(),
         port,
         multiplexing_api: MULTIPLEXING_API,
         monotonic_clock: Stopwatch::new().kind().to_owned(),

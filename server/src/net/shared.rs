@@ -18,6 +18,7 @@ use dashmap::DashMap;
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::Output;
 use lockwheel_engine::keyspace::Garbage;
+use lockwheel_engine::memory::BufferBytes;
 use lockwheel_engine::spec::{CommandId, CommandTable};
 use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
@@ -48,6 +49,9 @@ pub(crate) struct Shared {
     pub(super) timer_at: AtomicU64,
     /// How often a deadline has woken it.
     timer_wakes: AtomicU64,
+    /// The bytes of all clients' buffers, and from how many on clients are evicted.
+    client_buffers: BufferBytes,
+    client_buffers_limit: AtomicUsize,
     /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
     /// The loop that locked the engine last: a running script runs there.
@@ -94,6 +98,8 @@ impl Shared {
             script: engine.control().clone(),
             client_limit: ClientLimit::new(engine.config.maxclients),
             admission: Admission::of(&engine),
+            client_buffers: engine.client_buffers(),
+            client_buffers_limit: AtomicUsize::new(engine.client_buffers_limit()),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             holder: AtomicUsize::new(0),
             refused: Refused::new(&engine.commands),
@@ -280,6 +286,7 @@ impl Shared {
         }
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);
+        self.client_buffers_limit.store(engine.client_buffers_limit(), Ordering::Relaxed);
         self.busy_threshold_ms.store(engine.config.busy_reply_threshold, Ordering::Relaxed);
     }
 
@@ -292,6 +299,12 @@ impl Shared {
         self.refused.report(engine, &self.table);
         self.inboxes.iter().for_each(Inbox::wake);
         self.drain(engine, notices);
+    }
+
+    /// Whether the buffers of clients take more than they may: [`Engine::evict_clients`] has to look.
+    #[inline]
+    pub(super) fn has_large_clients(&self) -> bool {
+        self.client_buffers.get() >= self.client_buffers_limit.load(Ordering::Relaxed)
     }
 
     /// Handles the engine's output, as far as that needs the lock.

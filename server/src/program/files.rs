@@ -30,6 +30,10 @@ impl Files for SystemFiles {
         env::set_current_dir(directory)
     }
 
+    fn absolute(&mut self, path: &str) -> String {
+        std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
+    }
+
     fn matching(&mut self, pattern: &str) -> Vec<String> {
         let mut found = vec![PathBuf::new()];
         for step in Path::new(pattern).components() {

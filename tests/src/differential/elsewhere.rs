@@ -44,6 +44,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("client|unpause", "the tests of pauses"),
     ("client|reply", "OFF and SKIP answer nothing: the tests of clients"),
     ("config|help", "the tests of parameters"),
+    ("config|rewrite", "the tests of limits"),
     ("command|info", "the tests of the table"),
     ("command|docs", "the tests of the table"),
     ("memory|help", "the tests of memory"),

@@ -77,7 +77,9 @@ fn load(
     let mut loader = Loader::new(defaults, files, names);
     let mut text = Vec::new();
     if let Some(path) = line.file {
-        text = loader.read(Source::File(&String::from_utf8_lossy(path)))?;
+        let path = String::from_utf8_lossy(path);
+        text = loader.read(Source::File(&path))?;
+        loader.note_file(&path);
     }
     if line.stdin {
         if text.last().is_some_and(|&last| last != b'\n') {

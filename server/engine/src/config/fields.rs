@@ -1,7 +1,7 @@
 //! Typed fields of the configuration, each convertible to and from a [`Value`].
 
 use super::{AuthClients, OutputLimits, TimeMode, Value};
-use crate::keyspace::{EventClasses, Measure};
+use crate::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
 
 /// How much is logged, each level including those after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,7 @@ impl Permission {
     }
 }
 
-/// Which keys would go when there are more bytes of data than `maxmemory`.
+/// Which keys go when there are more bytes of data than `maxmemory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxmemoryPolicy {
     /// With a deadline, not accessed for long.
@@ -91,6 +91,21 @@ impl MaxmemoryPolicy {
         MaxmemoryPolicy::AllkeysRandom,
         MaxmemoryPolicy::NoEviction,
     ];
+
+    /// Which keys go, and in what order; `None`: none goes.
+    pub fn eviction(self) -> Option<EvictionPolicy> {
+        let (volatile, rank) = match self {
+            MaxmemoryPolicy::VolatileLru => (true, Rank::IdleTime),
+            MaxmemoryPolicy::VolatileLfu => (true, Rank::Frequency),
+            MaxmemoryPolicy::VolatileRandom => (true, Rank::Random),
+            MaxmemoryPolicy::VolatileTtl => (true, Rank::Deadline),
+            MaxmemoryPolicy::AllkeysLru => (false, Rank::IdleTime),
+            MaxmemoryPolicy::AllkeysLfu => (false, Rank::Frequency),
+            MaxmemoryPolicy::AllkeysRandom => (false, Rank::Random),
+            MaxmemoryPolicy::NoEviction => return None,
+        };
+        Some(EvictionPolicy { volatile, rank })
+    }
 
     /// What is measured of the accesses of keys.
     pub fn measure(self) -> Measure {

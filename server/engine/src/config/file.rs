@@ -103,6 +103,11 @@ impl<'a> Loader<'a> {
         Loader { config, files, names, seen: BTreeSet::new(), depth: 0 }
     }
 
+    /// This is the file that CONFIG REWRITE writes.
+    pub(super) fn note_file(&mut self, path: &str) {
+        self.config.file = self.files.absolute(path);
+    }
+
     pub(super) fn read(&mut self, source: Source<'_>) -> Result<Vec<u8>, LoadError> {
         self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }

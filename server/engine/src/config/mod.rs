@@ -11,6 +11,7 @@ mod file;
 mod instant;
 mod limits;
 mod parameter;
+mod rewrite;
 mod source;
 mod special;
 mod table;
@@ -49,7 +50,7 @@ pub enum TimeMode {
 
 /// The parameters of a server.
 ///
-/// Each field but `tls` is the parameter of the same name, with `-` for `_`. The other parameters have no field: see
+/// Each field but `file` and `tls` is the parameter of the same name, with `-` for `_`. The other parameters have no field: see
 /// [`Config::get`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -138,8 +139,14 @@ pub struct Config {
     pub encodings: Encodings,
     /// The most bytes of data; 0: no limit.
     pub maxmemory: u64,
-    /// Which keys would go when there are more bytes of data: what is measured of accesses depends on it.
+    /// The most bytes of clients, at least 128 KiB; negative: so many hundredths of `maxmemory`; 0: no limit.
+    pub maxmemory_clients: i64,
+    /// How long the eviction of keys may hold a request up, from 0 to 100.
+    pub maxmemory_eviction_tenacity: u32,
+    /// Which keys go when there are more bytes of data; what is measured of accesses depends on it too.
     pub maxmemory_policy: MaxmemoryPolicy,
+    /// How many keys of a database are looked at for each that goes.
+    pub maxmemory_samples: usize,
     /// How much rarer each access that counts is than the one before; 0: each counts.
     pub lfu_log_factor: u32,
     /// Minutes without an access after which the count of a key's accesses goes down by one; 0: it stays.
@@ -162,6 +169,8 @@ pub struct Config {
     pub daemonize: bool,
     /// The supervisor that is notified when the program is ready.
     pub supervised: Supervision,
+    /// The path of the configuration file, an absolute one; empty: there is none.
+    pub file: String,
     /// Commands' new names (`rename-command`): each command's name, and its new one; empty: it is removed.
     pub(crate) renames: Vec<(String, String)>,
     /// Whether the program's log begins with a logo.
@@ -218,7 +227,10 @@ impl Default for Config {
             lua_memory_limit: 2 << 30,
             encodings: Encodings::default(),
             maxmemory: 0,
+            maxmemory_clients: 0,
+            maxmemory_eviction_tenacity: 10,
             maxmemory_policy: MaxmemoryPolicy::NoEviction,
+            maxmemory_samples: 5,
             lfu_log_factor: 10,
             lfu_decay_time: 1,
             loglevel: LogLevel::Notice,
@@ -231,6 +243,7 @@ impl Default for Config {
             enable_protected_configs: Permission::No,
             daemonize: false,
             supervised: Supervision::No,
+            file: String::new(),
             renames: Vec::new(),
             always_show_logo: false,
             users: Vec::new(),

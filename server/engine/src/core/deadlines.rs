@@ -25,7 +25,7 @@ impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
-        if self.onlookers.next_batch {
+        if self.onlookers.next_batch || self.limits.evicts() {
             return Some(self.time.system.monotonic_us);
         }
         let wall_ms = self.next_expiry().map(|(at, _)| at);

@@ -29,6 +29,8 @@ impl Unfinished {
 pub(super) struct Client<'a> {
     pub(super) engine: &'a Engine,
     pub(super) session: &'a Session,
+    /// Whether limits may be set: elsewhere nothing is asked about them.
+    pub(super) limited: bool,
 }
 
 impl Caller for Client<'_> {
@@ -49,6 +51,13 @@ impl Caller for Client<'_> {
 
     fn has_control(&self) -> bool {
         self.engine.config.control
+    }
+
+    #[inline(always)]
+    fn is_out_of_memory(&self, command: &Command, args: Args<'_>) -> bool {
+        self.limited
+            && self.engine.is_short_of_memory()
+            && self.engine.takes_memory(self.session, command, args)
     }
 
     fn is_subscribed(&self) -> bool {
@@ -73,17 +82,24 @@ impl Engine {
             self.fire_named(slot, argv);
         }
         // One test for all who look at requests, so that nobody pays for who does not.
-        if self.faults.sees_requests | self.config.lock_history | self.onlookers.see_requests() {
+        if self.faults.sees_requests
+            | self.config.lock_history
+            | self.onlookers.see_requests()
+            | self.limits.are_set
+        {
             return self.execute_watched(slot, argv);
         }
         self.execute_as::<false>(slot, argv)
     }
 
-    /// Runs one request that rules may see, or the history, or that may be paused.
+    /// Runs one request that rules may see, or the history, or that may be paused, or is held against limits of memory.
     #[inline(never)]
     fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         if let Some(paused) = self.pause_request(slot, Args::new(argv)) {
             return paused;
+        }
+        if self.limits.are_set {
+            self.keep_limits();
         }
         let progress = match self.faults.sees_requests {
             true => self.execute_seen(slot, argv),
@@ -176,7 +192,7 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Progress {
-        let caller = Client { engine: self, session: self.sessions.get(slot) };
+        let caller = Client { engine: self, session: self.sessions.get(slot), limited: WATCHED };
         let (command, flags) = match decide(&caller, &self.commands, args) {
             Ok(command) => (command.id, command.spec.flags),
             Err(refusal) => {

@@ -4,6 +4,7 @@ use super::call::Call;
 use super::clock_turn::ClockTurn;
 use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
+use super::limits::Limits;
 use super::observers::Observers;
 use super::onlookers::Onlookers;
 use super::parked::Parked;
@@ -142,6 +143,8 @@ pub struct Engine {
     pub(crate) parked: Parked<Retry>,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
+    /// What is known of limits of memory.
+    pub(crate) limits: Limits,
     /// The interpreter.
     pub(crate) scripts: Scripts,
     /// What a test has switched off.
@@ -189,6 +192,7 @@ impl Engine {
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
             memory: MemoryAccount::default(),
+            limits: Limits::default(),
             scripts: Scripts::new(&config, seed),
             switches: Switches::default(),
             faults: Faults::new(seed),
@@ -203,6 +207,7 @@ impl Engine {
         engine.memory.commands =
             engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();
         engine.memory.at_start = engine.memory_usage();
+        engine.limits_changed();
         engine
     }
 }

@@ -1,6 +1,7 @@
 //! What the engine asks of its host.
 
 use super::engine::{Engine, Host};
+use crate::acl;
 use crate::time::Now;
 use std::io;
 use std::sync::Arc;
@@ -31,6 +32,23 @@ impl Engine {
             Some(host) => host.write_file(&self.config.dir, path, bytes),
             None => Err(io::ErrorKind::NotFound.into()),
         }
+    }
+
+    /// Writes the parameters in force into the configuration file, which need not be there any more.
+    ///
+    /// # Errors
+    /// The system's; then the file is as it was.
+    pub(crate) fn rewrite_config(&self) -> io::Result<()> {
+        let path = &self.config.file;
+        let old = self.read_file(path).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(Vec::new()),
+            _ => Err(error),
+        })?;
+        let users = self.config.aclfile.is_empty().then(|| {
+            let lines = acl::describe_all(&self.users, self.rule_setting());
+            lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
+        });
+        self.write_file(path, &self.config.rewrite(&old, users.as_deref()))
     }
 
     /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,

@@ -46,6 +46,10 @@ impl Engine {
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
         self.observers.configure(&self.config);
+        self.limits_changed();
+        if self.config.maxmemory != before.maxmemory {
+            self.maxmemory_changed();
+        }
     }
 
     /// A client was turned away, because there are too many.
@@ -102,6 +106,9 @@ impl Engine {
         self.fire_piece();
         if self.onlookers.next_batch {
             self.begin_more();
+        }
+        if self.limits.evicts() {
+            self.evict_piece();
         }
     }
 

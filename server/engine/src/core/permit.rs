@@ -48,6 +48,11 @@ pub trait Caller {
         true
     }
 
+    /// Whether memory is too short for this request.
+    fn is_out_of_memory(&self, _: &Command, _: Args<'_>) -> bool {
+        false
+    }
+
     /// Whether its client is subscribed and speaks RESP2: it can tell messages from the replies to few commands only.
     fn is_subscribed(&self) -> bool {
         false
@@ -110,6 +115,9 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     }
     if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {
         return refused(Reason::ReadOnlyScript);
+    }
+    if caller.is_out_of_memory(command, args) {
+        return refused(Reason::OutOfMemory);
     }
     if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
         return refused(Reason::Subscribed);
@@ -192,6 +200,8 @@ pub enum Reason {
     NoControl,
     /// Its user may not.
     Denied(Denied),
+    /// There are more bytes than `maxmemory`.
+    OutOfMemory,
     /// The client is subscribed, and speaks RESP2.
     Subscribed,
     /// A script or a function is slow.
@@ -227,6 +237,7 @@ impl Refusal {
             (Reason::NotFromScripts, _) => "ERR This Redis command is not allowed from script",
             (Reason::ReadOnlyScript, _) => "ERR Write commands are not allowed from read-only scripts.",
             (Reason::InTransaction, _) => "ERR Command not allowed inside a transaction",
+            (Reason::OutOfMemory, _) => "OOM command not allowed when used memory > 'maxmemory'.",
             (Reason::Subscribed, _) => {
                 return CommandError::new(format!(
                     "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \

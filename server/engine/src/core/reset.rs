@@ -45,6 +45,7 @@ impl Engine {
         self.observers.reset(&self.config, clients);
         self.put_tracker(tracker);
         self.note_audience();
+        self.limits.reset();
         self.memory.reset_peak();
         self.look_at_memory();
     }

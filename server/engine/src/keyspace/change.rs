@@ -116,6 +116,8 @@ pub enum Cause {
     Command,
     /// A command puts another value there.
     Overwrite,
+    /// There were more bytes than `maxmemory`.
+    Eviction,
     /// Its deadline is over.
     Deadline {
         /// The clock was turned past it, and waiters are to be notified.

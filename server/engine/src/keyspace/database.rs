@@ -11,6 +11,7 @@ mod account;
 mod deadlines;
 mod marks;
 mod place;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -159,6 +160,11 @@ impl Database {
         (tables, self.deadlines.heap_bytes())
     }
 
+    /// Bytes of what it takes that keys and deadlines have left free, and the next ones will take. O(1).
+    pub(super) fn free_bytes(&self) -> usize {
+        self.entries.free_bytes(self.len) + self.deadlines.free_bytes()
+    }
+
     /// The value of an entry is about to be changed in place.
     #[inline]
     fn edit(&mut self, id: u32) -> &mut Entry {
@@ -299,6 +305,21 @@ impl Database {
         });
         let mark = self.remove_mark(id);
         Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
+    }
+
+    /// Removes the entry of a number, which is in use; it, and what stood beside it.
+    pub(super) fn remove_at(&mut self, id: u32, hash_of: impl Fn(&[u8]) -> u64) -> Removed {
+        let hash = hash_of(self.entries.get(id).key());
+        if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
+            slot.remove();
+        }
+        let deadline = self.entries.get(id).has_deadline().then(|| {
+            let timer = TimerId::at(id);
+            let deadline = self.deadlines.deadline(timer);
+            (deadline, self.deadlines.cancel(timer))
+        });
+        let mark = self.remove_mark(id);
+        Removed { entry: self.free(hash, id, hash_of), deadline, mark }
     }
 
     /// Removes the key that is due first at `now_ms`, if any is due.

@@ -132,6 +132,7 @@ pub mod events {
         APPEND = STRING "append";
         COPY_TO = GENERIC "copy_to";
         DEL = GENERIC "del";
+        EVICTED = EVICTED "evicted";
         EXPIRE = GENERIC "expire";
         EXPIRED = EXPIRED "expired";
         GEORADIUSSTORE = ZSET "georadiusstore";

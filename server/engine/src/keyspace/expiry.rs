@@ -24,7 +24,7 @@ impl Keyspace {
 
     /// The earliest deadline, when it was made, and its database. O(databases that have had one).
     #[inline]
-    fn first_to_expire(&mut self) -> Option<((i64, Order), usize)> {
+    pub(super) fn first_to_expire(&mut self) -> Option<((i64, Order), usize)> {
         let mut first: Option<((i64, Order), usize)> = None;
         for (db, database) in self.databases[..self.timed].iter_mut().enumerate() {
             let Some((at, order)) = database.next_expiry() else { continue };

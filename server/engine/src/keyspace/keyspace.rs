@@ -5,6 +5,7 @@ use super::database::{Database, DatabaseBytes};
 use super::db_key::hash_of;
 use super::effects::Effect;
 use super::event::EventClasses;
+use super::eviction::Eviction;
 use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
 use super::key_timers::{KeyTimer, KeyTimers};
@@ -26,6 +27,8 @@ use std::sync::Arc;
 pub struct Counters {
     /// Keys gone at their deadline.
     pub expired_keys: u64,
+    /// Keys gone because of `maxmemory`.
+    pub evicted_keys: u64,
     /// Look-ups that found a key.
     pub keyspace_hits: u64,
     /// Look-ups that found none.
@@ -94,6 +97,8 @@ pub struct Keyspace {
     pub(super) lag: Option<Box<Lag>>,
     /// Timers of keys besides their deadlines.
     pub(super) key_timers: KeyTimers,
+    /// Which keys go first when memory is short.
+    pub(super) eviction: Eviction,
     /// When a deadline is over at the present instant, and up to which instant a turn of the clock has ended all, in
     /// wall milliseconds.
     over: Over,
@@ -131,6 +136,7 @@ impl Keyspace {
             expiry_paused: false,
             lag: None,
             key_timers: KeyTimers::default(),
+            eviction: Eviction::new(seed),
             over: Over::Past,
             reached_ms: i64::MIN,
         }
@@ -255,6 +261,11 @@ impl Keyspace {
     /// Bytes of memory of what finds the keys of database `db`, and of what knows their deadlines. O(1).
     pub fn overhead(&self, db: usize) -> (usize, usize) {
         self.databases[db].overhead()
+    }
+
+    /// Bytes of what [`Keyspace::bytes`] counts that keys have left free, and the next ones will take. O(databases).
+    pub fn free_bytes(&self) -> usize {
+        self.databases.iter().map(Database::free_bytes).sum()
     }
 
     /// Random choices, from the engine's seed.

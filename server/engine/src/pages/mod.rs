@@ -34,6 +34,12 @@ struct Pages<V, const PAGE: usize> {
 }
 
 impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
+    /// The value at an index whose page is there, whether it is in use or not.
+    fn find(&self, index: u32) -> Option<&V> {
+        let page = self.all.get(index as usize / PAGE)?.as_ref()?;
+        Some(&page[index as usize % PAGE])
+    }
+
     const fn new() -> Self {
         Pages { all: Vec::new(), count: 0 }
     }
@@ -76,6 +82,11 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
 
     fn give_back(&mut self, at: u32) {
         self.count -= usize::from(self.all[at as usize].take().is_some());
+    }
+
+    /// Bytes of the places in pages of which `used` are in use that are not.
+    fn free_bytes(&self, used: usize) -> usize {
+        (self.count * PAGE).saturating_sub(used) * size_of::<V>()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -54,6 +54,22 @@ impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
         Slab { pages: Pages::new(), rooms: Vec::new(), roomy: Vec::new(), spare: 0, free_bytes: 0 }
     }
 
+    /// One more than the greatest index that there can be.
+    pub fn end(&self) -> u32 {
+        (self.rooms.len() * PAGE) as u32
+    }
+
+    /// Bytes of the places that are free, where `used` are not: what is put in takes these first. O(1).
+    pub fn free_bytes(&self, used: usize) -> usize {
+        self.pages.free_bytes(used)
+    }
+
+    /// What stands at an index, which may be in use or not; free places have the default value, and those whose page is
+    /// not there have none.
+    pub fn find(&self, index: u32) -> Option<&V> {
+        self.pages.find(index)
+    }
+
     /// Whether nothing was ever put in. O(1).
     pub fn is_empty(&self) -> bool {
         self.rooms.is_empty()

@@ -32,6 +32,24 @@ impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
         used.flat_map(|(page, _)| (page * PAGE) as u32..((page + 1) * PAGE) as u32)
     }
 
+    /// The first page at or after this one, and around, of which a place is in use.
+    pub fn used_page(&self, from: usize) -> Option<std::ops::Range<u32>> {
+        let is_used = |page: &usize| self.used[*page] > 0;
+        let page =
+            (from..self.used.len()).find(is_used).or_else(|| (0..from.min(self.used.len())).find(is_used))?;
+        Some((page * PAGE) as u32..((page + 1) * PAGE) as u32)
+    }
+
+    /// Bytes of the places in pages that are free, where `used` are not. O(1).
+    pub fn free_bytes(&self, used: usize) -> usize {
+        self.pages.free_bytes(used)
+    }
+
+    /// How many pages there are, used or not.
+    pub fn pages(&self) -> usize {
+        self.used.len()
+    }
+
     /// Keeps `value` at `index`, which is not in use.
     #[inline]
     pub fn insert_at(&mut self, index: u32, value: V) {

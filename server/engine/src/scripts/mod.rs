@@ -12,7 +12,7 @@ pub(crate) use loading::RestorePolicy;
 
 use crate::config::Config;
 use crate::spec::{Args, CommandError, REDIS_VERSION};
-use lockwheel_scripting::{Options, Runtime, ScriptControl};
+use lockwheel_scripting::{Flags, Options, Runtime, ScriptControl, declared};
 use std::sync::Arc;
 
 /// The runtime, and what other threads can see of its running script.
@@ -96,6 +96,21 @@ impl Scripts {
     pub(crate) fn put_back(&mut self, runtime: Box<Runtime>) {
         self.runtime = Some(runtime);
         self.slow = None;
+    }
+
+    /// The flags of the script or function that a request of this command runs, if it declares them; none while a
+    /// script runs.
+    pub(crate) fn declared_flags(&self, command: &str, request: Args<'_>) -> Option<Flags> {
+        let text = request.all().get(1)?;
+        match command {
+            "eval" | "eval_ro" => declared(text),
+            "evalsha" | "evalsha_ro" => {
+                let runtime = self.runtime()?;
+                Some(runtime.flags(runtime.find(text)?)).filter(|flags| flags.shebang)
+            }
+            "fcall" | "fcall_ro" => self.libraries.find(text).map(|function| function.flags),
+            _ => None,
+        }
     }
 
     /// The libraries of functions.

@@ -1,6 +1,6 @@
 //! CONFIG: the parameters of the server.
 
-use crate::config::{Config, HostChanges, HostRefusal};
+use crate::config::{Config, HostChanges, HostRefusal, system_reason};
 use crate::core::{Call, Engine, Handler};
 use crate::keyspace::Counters;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
@@ -34,6 +34,12 @@ const CONFIG: &[Row<Handler>] = &[
         .summary("Begins the counters of INFO anew.")
         .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
+    row("rewrite", 2, Handler::Engine(rewrite))
+        .about("server", "2.8.0", "O(1)")
+        .summary("Writes the parameters in force into the configuration file.")
+        .help(&["REWRITE", "    Rewrite the configuration file."])
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
+        .errors(&["ERR The server is running without a config file"]),
     row("set", -4, Handler::Engine(set))
         .secrets(secrets_of_set)
         .about("server", "2.0.0", "O(N) when N is the number of configuration parameters provided")
@@ -86,6 +92,20 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
 fn secrets_of_set(args: Args<'_>) -> Vec<usize> {
     let is_secret = |&at: &usize| crate::config::is_secret(&args[at - 1]);
     (3..args.len()).step_by(2).filter(is_secret).collect()
+}
+
+fn rewrite(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if engine.config.file.is_empty() {
+        return Err(CommandError::text("ERR The server is running without a config file"));
+    }
+    engine.rewrite_config().map_err(|error| {
+        let reason = system_reason(&error);
+        tracing::warn!("CONFIG REWRITE failed: {reason}");
+        CommandError::new(format!("ERR Rewriting config file: {reason}"))
+    })?;
+    tracing::info!("CONFIG REWRITE executed with success.");
+    reply.ok();
+    Ok(())
 }
 
 fn resetstat(stats: &mut Stats, counters: &mut Counters, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {

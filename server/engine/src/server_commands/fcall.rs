@@ -1,7 +1,7 @@
 //! FCALL and FCALL_RO: functions of libraries.
 
 use super::script_rows::{NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
-use super::script_run;
+use super::script_run::{self, ScriptRules};
 use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
@@ -48,5 +48,8 @@ fn run(
     if read_only && !no_writes {
         return Err(CommandError::text(WRITES));
     }
-    script_run::run(engine, call, args, function.id.into(), inputs, no_writes, reply)
+    // A function always says what it does.
+    let rules =
+        ScriptRules { declared: true, takes_any_memory: function.flags.allow_oom, read_only: no_writes };
+    script_run::run(engine, call, args, function.id.into(), inputs, rules, reply)
 }

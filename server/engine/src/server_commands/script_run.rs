@@ -5,10 +5,13 @@ use crate::clients::Slot;
 use crate::core::permit::{Caller, Denied, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
-use crate::spec::{Args, Command, CommandError, Flags, Outcome};
+use crate::spec::{self, Args, Command, CommandError, Outcome};
 use lockwheel_resp::Reply;
-use lockwheel_scripting::{EntryId, EntryKind, Host, Runtime};
+use lockwheel_scripting::{EntryId, EntryKind, Flags, Host, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+const NEEDS_ALLOW_OOM: &str = "OOM allow-oom flag is not set on the script, can not run it when used memory > \
+                               'maxmemory'";
 
 /// The keys and arguments behind their number.
 ///
@@ -23,6 +26,25 @@ pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, Comm
     Ok(ScriptInputs::new(keys, arguments))
 }
 
+/// What a script or a function may do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScriptRules {
+    /// It may not write.
+    pub(super) read_only: bool,
+    /// It has said what it does: it is refused as a whole, not command by command.
+    pub(super) declared: bool,
+    /// It may take memory even when that is short.
+    pub(super) takes_any_memory: bool,
+}
+
+impl ScriptRules {
+    /// Those of one with these flags, called by a command that only reads or not.
+    pub(super) fn of(flags: Flags, read_only: bool) -> Self {
+        let read_only = read_only || flags.no_writes;
+        ScriptRules { read_only, declared: flags.shebang, takes_any_memory: flags.shebang && flags.allow_oom }
+    }
+}
+
 /// Runs a script or a function for a request, and answers its result.
 ///
 /// # Errors
@@ -33,9 +55,12 @@ pub(super) fn run(
     request: Args<'_>,
     id: EntryId,
     inputs: ScriptInputs<'_>,
-    read_only: bool,
+    rules: ScriptRules,
     reply: &mut dyn Reply,
 ) -> Outcome {
+    if rules.declared && !rules.takes_any_memory && !rules.read_only && engine.is_short_of_memory() {
+        return Err(CommandError::text(NEEDS_ALLOW_OOM));
+    }
     // Scripts of a transaction share its instant, but each has its own time before it is slow.
     let began = if call.origin() == Origin::Transaction { engine.system_now() } else { engine.time.system };
     let inner = call.of_script(&inputs);
@@ -45,7 +70,7 @@ pub(super) fn run(
     };
     let failed = with_runtime(engine, |engine, runtime| {
         let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
-        let mut host = ScriptHost::new(engine, inner, request, kind, read_only);
+        let mut host = ScriptHost::new(engine, inner, request, kind, rules);
         script.run(inputs.keys, inputs.arguments, &mut host, reply);
         host.old_errors + u64::from(host.new_errors)
     })?;
@@ -92,6 +117,8 @@ struct Script<'a> {
     read_only: bool,
     restricted: bool,
     has_control: bool,
+    /// Whether it may not take memory: that is short, and it has written nothing yet.
+    out_of_memory: bool,
 }
 
 impl Caller for Script<'_> {
@@ -112,6 +139,10 @@ impl Caller for Script<'_> {
     fn has_control(&self) -> bool {
         self.has_control
     }
+
+    fn is_out_of_memory(&self, command: &Command, _: Args<'_>) -> bool {
+        self.out_of_memory && command.has(spec::Flags::DENYOOM)
+    }
 }
 
 /// The engine, as a script sees it.
@@ -122,7 +153,9 @@ struct ScriptHost<'a> {
     /// The request that runs it.
     request: Args<'a>,
     kind: EntryKind,
-    read_only: bool,
+    rules: ScriptRules,
+    /// It has called a command that writes: it cannot be stopped in the middle for want of memory.
+    has_written: bool,
     /// The script's answer includes errors that no command has given; and how many others.
     new_errors: bool,
     old_errors: u64,
@@ -134,9 +167,10 @@ impl<'a> ScriptHost<'a> {
         call: Call<'a>,
         request: Args<'a>,
         kind: EntryKind,
-        read_only: bool,
+        rules: ScriptRules,
     ) -> Self {
-        ScriptHost { engine, call, request, kind, read_only, new_errors: false, old_errors: 0 }
+        let (new_errors, old_errors) = (false, 0);
+        ScriptHost { engine, call, request, kind, rules, has_written: false, new_errors, old_errors }
     }
 }
 
@@ -146,15 +180,18 @@ impl Host for ScriptHost<'_> {
         let restricted = self.engine.switches.restricts_scripts;
         let has_control = self.engine.config.control;
         let (engine, slot) = (&*self.engine, self.call.slot);
-        let script = Script { engine, slot, read_only: self.read_only, restricted, has_control };
+        let out_of_memory = engine.is_short_of_memory() && !self.rules.takes_any_memory && !self.has_written;
+        let read_only = self.rules.read_only;
+        let script = Script { engine, slot, read_only, restricted, has_control, out_of_memory };
         let (id, writes) = match decide(&script, &self.engine.commands, args) {
-            Ok(command) => (command.id, command.has(Flags::WRITE)),
+            Ok(command) => (command.id, command.has(spec::Flags::WRITE)),
             Err(refusal) => return self.engine.refuse_call(self.call.slot, refusal, args, reply),
         };
         if writes && !self.engine.scripts.control().mark_write() {
             // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.
             return reply.null();
         }
+        self.has_written |= writes;
         // The last call may have been SELECT.
         self.call.db = self.engine.session(self.call.slot).db;
         let is_cause = self.engine.faults.sees_messages;
@@ -232,7 +269,8 @@ mod tests {
                 assert_eq!(engine.scripts.control().kill(EntryKind::Script), Ok(()));
             }
             let engine = &mut engine;
-            let mut host = ScriptHost::new(engine, call, Args::new(&[b"EVAL"]), EntryKind::Script, false);
+            let rules = ScriptRules::of(Flags::default(), false);
+            let mut host = ScriptHost::new(engine, call, Args::new(&[b"EVAL"]), EntryKind::Script, rules);
             let mut out = Vec::new();
             host.call(&[b"set", b"k", b"v"], &mut Writer::new(&mut out, Protocol::Resp2));
             drop(script);

@@ -1,7 +1,7 @@
 //! Scripts: EVAL and its relatives, SCRIPT.
 
 use super::script_rows::{KEYS, KEYS_READ, NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
-use super::script_run;
+use super::script_run::{self, ScriptRules};
 use crate::core::{Call, Engine, Handler};
 use crate::scripts::{Scripts, kill_error};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row};
@@ -151,7 +151,8 @@ fn run(
     if flags.shebang && read_only && !flags.no_writes {
         return Err(CommandError::text(WRITES));
     }
-    script_run::run(engine, call, args, id.into(), inputs, read_only || flags.no_writes, reply)
+    let rules = ScriptRules::of(flags, read_only);
+    script_run::run(engine, call, args, id.into(), inputs, rules, reply)
 }
 
 /// There is no debugger: it can be turned off, and not on.

@@ -73,8 +73,6 @@ pub struct Process {
     pub os: String,
     /// Its program.
     pub executable: String,
-    /// The configuration file it was given, if any.
-    pub config_file: String,
     /// The port it listens on.
     pub port: u16,
     /// What it waits for sockets with.
@@ -95,7 +93,6 @@ impl Default for Process {
             id: 0,
             os: String::new(),
             executable: String::new(),
-            config_file: String::new(),
             port: 0,
             multiplexing_api: "none",
             monotonic_clock: "none".to_owned(),

@@ -19,6 +19,12 @@ pub(crate) struct Stats {
     pub(crate) output_limit_disconnections: u64,
     pub(crate) query_limit_disconnections: u64,
     pub(crate) access_denied: AccessDenied,
+    /// Clients that were disconnected because of `maxmemory-clients`.
+    pub(crate) evicted_clients: u64,
+    /// Since when there have been more bytes than `maxmemory`, by the system's monotonic clock in microseconds, and how
+    /// long there were before that.
+    pub(crate) exceeded_since_us: Option<u64>,
+    pub(crate) exceeded_us: u64,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
     /// Requests that wait and were tried again.
@@ -76,6 +82,9 @@ impl Default for Stats {
             output_limit_disconnections: 0,
             query_limit_disconnections: 0,
             access_denied: AccessDenied::default(),
+            evicted_clients: 0,
+            exceeded_since_us: None,
+            exceeded_us: 0,
             unblocked_clients: 0,
             retried_requests: 0,
             nested_ns: 0,

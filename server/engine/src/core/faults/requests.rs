@@ -57,7 +57,7 @@ impl Engine {
         if session.closing == Some(Closing::Now) {
             return None;
         }
-        let command = decide(&Client { engine: self, session }, &self.commands, args).ok()?;
+        let command = decide(&Client { engine: self, session, limited: true }, &self.commands, args).ok()?;
         let is_queued = session.multi.is_some() && !command.has(Flags::UNQUEUED);
         let is_seen = !is_queued && !command.has(Flags::CONTROL);
         is_seen.then(|| self.commands.get(command.id).clone())

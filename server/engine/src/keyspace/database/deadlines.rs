@@ -56,6 +56,11 @@ impl Database {
         self.deadlines.peek()
     }
 
+    /// The number of the entry whose deadline is the earliest.
+    pub(in crate::keyspace) fn first_due(&mut self) -> Option<u32> {
+        self.deadlines.first_id().map(TimerId::index)
+    }
+
     /// How many keys are due at `until`. O(keys with a deadline).
     pub(in crate::keyspace) fn count_due(&self, until: Option<i64>) -> usize {
         until.map_or(0, |until| self.deadlines.count_due(until))

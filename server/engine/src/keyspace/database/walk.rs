@@ -31,7 +31,7 @@ impl Database {
         tries.next().or_else(|| self.entries(until).next())
     }
 
-    fn random(&self, rng: &mut Rng) -> Option<u32> {
+    pub(super) fn random(&self, rng: &mut Rng) -> Option<u32> {
         if self.len == 0 {
             return None;
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) enum LatchEnd {
     /// Its count had reached zero.
     Zero,
-    /// It was deleted, moved away or flushed.
+    /// It was deleted, moved away, flushed or evicted.
     Deleted,
     /// Its time ran out.
     Expired,
@@ -87,6 +87,7 @@ impl LatchEnds {
     fn removed(&mut self, change: &Change<'_>, removal: Removal<'_>, context: &Context<'_>) {
         let end = match removal.cause {
             Cause::Command => LatchEnd::by_command(removal.value),
+            Cause::Eviction => Some(LatchEnd::Deleted),
             Cause::Deadline { .. } => Some(LatchEnd::Expired),
             // Another value takes its place, for which they go on waiting.
             Cause::Overwrite => None,

@@ -20,6 +20,8 @@ pub(in crate::locks) enum ReleaseCause {
     Deleted,
     /// Its key was given another value.
     Overwritten,
+    /// Memory was short.
+    Evicted,
     /// Another server has taken over, or this one begun anew, without it.
     FailedOver,
 }
@@ -35,6 +37,7 @@ impl ReleaseCause {
             ReleaseCause::Transferred => "transferred",
             ReleaseCause::Deleted => "deleted",
             ReleaseCause::Overwritten => "overwritten",
+            ReleaseCause::Evicted => "evicted",
             ReleaseCause::FailedOver => "failed-over",
         }
     }
@@ -45,6 +48,7 @@ impl ReleaseCause {
         match cause {
             Cause::Command => ReleaseCause::by(actor, owner),
             Cause::Overwrite => ReleaseCause::Overwritten,
+            Cause::Eviction => ReleaseCause::Evicted,
             Cause::Deadline { .. } => ReleaseCause::Expired,
         }
     }

@@ -63,8 +63,13 @@ fn keys(engine: &Engine, lines: &mut Lines) {
     lines.field("expired_stale_perc", "0.00");
     lines.zeros(&["expired_time_cap_reached_count"]);
     lines.field("expire_cycle_cpu_milliseconds", engine.observers.stats.expire_ns / 1_000_000);
-    lines.zeros(&["evicted_keys", "evicted_clients", "total_eviction_exceeded_time"]);
-    lines.zeros(&["current_eviction_exceeded_time"]);
+    let stats = &engine.observers.stats;
+    lines.field("evicted_keys", counters.evicted_keys);
+    lines.field("evicted_clients", stats.evicted_clients);
+    let now_us = engine.time.system.monotonic_us;
+    let current_us = stats.exceeded_since_us.map_or(0, |since_us| now_us.saturating_sub(since_us));
+    lines.field("total_eviction_exceeded_time", (stats.exceeded_us + current_us) / 1000);
+    lines.field("current_eviction_exceeded_time", current_us / 1000);
     lines.field("keyspace_hits", counters.keyspace_hits);
     lines.field("keyspace_misses", counters.keyspace_misses);
 }

@@ -27,7 +27,7 @@ pub(super) fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("tcp_port", process.port);
     times(engine, lines);
     lines.field("executable", &process.executable);
-    lines.field("config_file", &process.config_file);
+    lines.field("config_file", &engine.config.file);
     lines.field("io_threads_active", 0);
     listeners(engine, lines);
 }

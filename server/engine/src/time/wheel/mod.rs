@@ -119,6 +119,18 @@ impl<T: Copy + Default> IndexedWheel<T> {
         self.len += 1;
     }
 
+    /// The indices of a page that holds timers: the first at or after a fraction `at` of all pages, of 2^32, and around.
+    /// O(pages).
+    pub fn page_with_timers(&self, at: u32) -> Option<std::ops::Range<u32>> {
+        let from = (u64::from(at) * self.nodes.pages() as u64) >> 32;
+        self.nodes.used_page(from as usize)
+    }
+
+    /// Bytes of the places for timers that are free. O(1).
+    pub fn free_bytes(&self) -> usize {
+        self.nodes.free_bytes(self.len)
+    }
+
     /// How many timers are due at `now_ms`. O(timers), some nanoseconds each.
     pub fn count_due(&self, now_ms: i64) -> usize {
         let now = to_key(now_ms);
@@ -157,6 +169,11 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// Bytes of heap held. O(timers / 256).
     pub fn heap_bytes(&self) -> usize {
         self.nodes.heap_bytes() + self.rings.heap_bytes()
+    }
+
+    /// The timer with the earliest deadline.
+    pub fn first_id(&mut self) -> Option<TimerId> {
+        self.first().map(|(_, id)| TimerId::new(id))
     }
 
     /// Removes a timer and returns its payload. O(1).

@@ -1,0 +1,110 @@
+//! Keys are evicted while there are more bytes than `maxmemory`.
+
+use super::super::engine::Engine;
+use crate::keyspace::EvictionRules;
+
+/// How many keys go at once at least, as in Redis.
+const LEAST: u64 = 16;
+/// How many keys go in a microsecond, about.
+const KEYS_PER_US: u64 = 1;
+
+/// How many keys go before a request is run: Redis measures the time, and here the same requests must have the same
+/// effects.
+fn most_at_once(tenacity: u32) -> u64 {
+    let time_us = match tenacity {
+        0..=10 => 50 * u64::from(tenacity),
+        11..=99 => (500.0 * 1.15_f64.powi(tenacity as i32 - 10)) as u64,
+        _ => return u64::MAX,
+    };
+    LEAST.max(time_us * KEYS_PER_US)
+}
+
+impl Engine {
+    /// The bytes that count towards `maxmemory`. What a key leaves free in a page of keys goes to the next one, and must
+    /// not make more keys go. O(databases).
+    fn counted_bytes(&self) -> usize {
+        self.memory_usage().total().saturating_sub(self.keyspace.free_bytes())
+    }
+
+    /// Whether there are more bytes than `maxmemory`. O(databases).
+    fn exceeds_maxmemory(&self) -> bool {
+        self.config.maxmemory > 0 && self.counted_bytes() as u64 > self.config.maxmemory
+    }
+
+    /// `maxmemory` has another value: what is too much goes from the next batch on.
+    pub(in super::super) fn maxmemory_changed(&mut self) {
+        let limit = self.config.maxmemory;
+        if limit == 0 {
+            return;
+        }
+        let used = self.counted_bytes();
+        if limit < used as u64 {
+            tracing::warn!(
+                "WARNING: the new maxmemory value set via CONFIG SET ({limit}) is smaller than the current memory \
+                 usage ({used}). This will result in key eviction and/or the inability to accept new write commands \
+                 depending on the maxmemory-policy."
+            );
+        }
+        self.limits.evicts = true;
+    }
+
+    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes before
+    /// the next batches.
+    pub(in super::super) fn evict_piece(&mut self) {
+        if self.scripts.is_running() {
+            return;
+        }
+        if !self.exceeds_maxmemory() {
+            return self.memory_suffices();
+        }
+        let has_room = match self.config.maxmemory_policy.eviction() {
+            None => false,
+            Some(policy) => self.evict_keys(EvictionRules { policy, samples: self.config.maxmemory_samples }),
+        };
+        self.commit();
+        if has_room && !self.exceeds_maxmemory() {
+            return self.memory_suffices();
+        }
+        let now_us = self.time.system.monotonic_us;
+        self.observers.stats.exceeded_since_us.get_or_insert(now_us);
+        self.limits.out_of_memory = !has_room;
+        self.limits.evicts = has_room;
+    }
+
+    /// Whether there is room, or will be when more have gone.
+    fn evict_keys(&mut self, rules: EvictionRules) -> bool {
+        let mut left = most_at_once(self.config.maxmemory_eviction_tenacity);
+        while self.exceeds_maxmemory() {
+            if !self.keyspace.evict_next(rules, self.time.now) {
+                return false;
+            }
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        true
+    }
+
+    /// There are no more bytes than `maxmemory`, or it has no limit.
+    pub(super) fn memory_suffices(&mut self) {
+        self.limits.evicts = false;
+        self.limits.out_of_memory = false;
+        let stats = &mut self.observers.stats;
+        if let Some(since_us) = stats.exceeded_since_us.take() {
+            stats.exceeded_us += self.time.system.monotonic_us.saturating_sub(since_us);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most_at_once;
+
+    #[test]
+    fn the_tenacity_grows_as_in_redis() {
+        assert_eq!([0, 1, 10, 20, 50].map(most_at_once), [16, 50, 500, 2022, 133_931]);
+        assert!(most_at_once(99) > 100_000_000);
+        assert_eq!(most_at_once(100), u64::MAX);
+    }
+}

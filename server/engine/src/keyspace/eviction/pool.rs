@@ -1,0 +1,67 @@
+//! The best candidates that samples have found so far: what one sample misses, others have seen.
+
+/// How many candidates are kept, as in Redis.
+const MOST: usize = 16;
+
+/// A key that may go next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// The higher, the sooner it goes.
+    pub(super) rank: u64,
+    pub(super) db: usize,
+    /// The number of its entry, and the hash of its key: another key may have the number since.
+    pub(super) id: u32,
+    pub(super) hash: u64,
+}
+
+/// Candidates, those that go sooner behind.
+#[derive(Debug, Default)]
+pub(super) struct Pool(Vec<Candidate>);
+
+impl Pool {
+    /// Adds a candidate, unless it is in already or all others go sooner.
+    pub(super) fn offer(&mut self, new: Candidate) {
+        let is_full = self.0.len() == MOST;
+        if is_full && self.0[0].rank >= new.rank {
+            return;
+        }
+        if self.0.iter().any(|one| (one.db, one.id, one.hash) == (new.db, new.id, new.hash)) {
+            return;
+        }
+        if is_full {
+            self.0.remove(0);
+        }
+        let at = self.0.partition_point(|one| one.rank < new.rank);
+        self.0.insert(at, new);
+    }
+
+    /// Takes the one that goes first.
+    pub(super) fn take_best(&mut self) -> Option<Candidate> {
+        self.0.pop()
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(rank: u64, id: u32) -> Candidate {
+        Candidate { rank, db: 0, id, hash: u64::from(id) }
+    }
+
+    #[test]
+    fn the_best_of_all_that_were_offered_are_kept_each_once() {
+        let mut pool = Pool::default();
+        for id in 0..100 {
+            pool.offer(candidate(u64::from(id * 37 % 100), id));
+            pool.offer(candidate(u64::from(id * 37 % 100), id));
+        }
+        let ranks: Vec<u64> = std::iter::from_fn(|| pool.take_best()).map(|one| one.rank).collect();
+        assert_eq!(ranks, (84..100).rev().collect::<Vec<_>>());
+    }
+}

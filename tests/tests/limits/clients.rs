@@ -1,0 +1,81 @@
+//! Clients are disconnected to keep `maxmemory-clients`.
+
+use lockwheel::Server;
+use lockwheel_tests::client::{Client, SAFETY_NET};
+use std::time::Instant;
+
+fn server(threads: usize) -> (Server, Client) {
+    let server = Server::builder().port(0).seed(7).threads(threads).start().expect("it starts");
+    let mut client = Client::connect(server.addr());
+    client.line("CLIENT NO-EVICT on");
+    client.line("CLIENT SETNAME looks-on");
+    (server, client)
+}
+
+#[track_caller]
+fn until(mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < SAFETY_NET, "it never came");
+        std::thread::yield_now();
+    }
+}
+
+fn is_connected(looks_on: &mut Client, name: &str) -> bool {
+    looks_on.line("CLIENT LIST").to_string().contains(&format!("name={name} "))
+}
+
+fn named(server: &Server, name: &str) -> Client {
+    let mut client = Client::connect(server.addr());
+    client.line(&format!("CLIENT SETNAME {name}"));
+    client
+}
+
+/// Sends the beginning of a request of so many bytes.
+fn send_part(client: &mut Client, bytes: usize) {
+    client.send_raw(b"*2\r\n$4\r\nECHO\r\n$100000000\r\n");
+    client.send_raw(&vec![b'x'; bytes]);
+}
+
+#[test]
+fn who_sends_most_goes_and_who_may_not_be_evicted_stays() {
+    for threads in [1, 2, 4] {
+        let (server, mut looks_on) = server(threads);
+        let [mut large, mut small, mut safe] = ["large", "small", "safe"].map(|name| named(&server, name));
+        safe.line("CLIENT NO-EVICT on");
+        send_part(&mut safe, 3 << 20);
+        send_part(&mut small, 100_000);
+        looks_on.line("CONFIG SET maxmemory-clients 6mb");
+        send_part(&mut large, 4 << 20);
+        until(|| !is_connected(&mut looks_on, "large"));
+        assert!(is_connected(&mut looks_on, "small") && is_connected(&mut looks_on, "safe"));
+        let stats = looks_on.line("INFO stats").to_string();
+        assert!(stats.contains("evicted_clients:1\\r\\n"), "{stats}");
+    }
+}
+
+#[test]
+fn who_does_not_read_goes() {
+    let (server, mut looks_on) = server(2);
+    looks_on.line("CONFIG SET maxmemory-clients 5mb client-output-buffer-limit 'pubsub 0 0 0'");
+    let mut deaf = named(&server, "deaf");
+    deaf.line("SUBSCRIBE c");
+    let message = "m".repeat(100_000);
+    until(|| {
+        looks_on.line(&format!("PUBLISH c {message}"));
+        !is_connected(&mut looks_on, "deaf")
+    });
+    assert!(looks_on.line("INFO stats").to_string().contains("evicted_clients:1\\r\\n"));
+}
+
+#[test]
+fn a_lower_limit_and_one_in_percent_hold_at_once() {
+    let (server, mut looks_on) = server(1);
+    let mut large = named(&server, "large");
+    let words: Vec<String> = (0..20_000).map(|n| format!("channel:{n}")).collect();
+    large.cmd(&["MULTI"]);
+    large.cmd(&[&["SET".to_owned()], &words[..]].concat());
+    looks_on.line("CONFIG SET maxmemory 10mb maxmemory-clients 5%");
+    until(|| !is_connected(&mut looks_on, "large"));
+    drop(server);
+}

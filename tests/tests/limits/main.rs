@@ -1,0 +1,6 @@
+//! Limits of memory, and the configuration file that keeps them.
+
+mod clients;
+mod keys;
+mod rewrite;
+mod short_of_memory;
