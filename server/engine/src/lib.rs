@@ -15,6 +15,7 @@ pub mod keyspace;
 pub mod locks;
 pub mod memory;
 pub mod pages;
+mod persistence;
 mod pubsub;
 pub mod rdb;
 mod scripts;

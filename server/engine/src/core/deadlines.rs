@@ -119,6 +119,7 @@ impl Engine {
             TimerKind::Delay => self.delay_over(timer.client),
             TimerKind::Thaw => self.thaw(timer.client),
             TimerKind::Cut => self.cut_lost(timer.client),
+            TimerKind::Save => self.save_timer_fired(),
         }
     }
 

@@ -23,7 +23,7 @@ impl Engine {
                 + self.users.memory()
                 + self.observers.acl_log.memory()
                 + self.faults.memory()
-                + self.keyspace.lag_bytes()
+                + self.keyspace.kept_bytes()
                 + self.memory.messages.get(),
         }
     }

@@ -28,6 +28,7 @@ impl Engine {
         self.reset_faults(caller, others);
         self.reset_clients(caller, others);
         self.reset_users();
+        self.reset_saves();
         let seed = self.start.seed;
         self.keyspace.reset(seed);
         locks::subscribe(&mut self.keyspace, seed);

@@ -7,8 +7,8 @@ use super::effects::Effect;
 use super::event::EventClasses;
 use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
+use super::keeper::Keeper;
 use super::key_timers::{KeyTimer, KeyTimers};
-use super::lag::Lag;
 use super::order::Order;
 use super::prefetch::Prefetch;
 use super::rng::Rng;
@@ -88,8 +88,8 @@ pub struct Keyspace {
     pub(super) overdue: bool,
     /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
     pub(super) expiry_backlog: Option<i64>,
-    /// What has been written since a replica began to lag, if one does.
-    pub(super) lag: Option<Box<Lag>>,
+    /// Who is shown keys before they are written.
+    pub(super) keeper: Option<Box<Keeper>>,
     /// Timers of keys besides their deadlines.
     pub(super) key_timers: KeyTimers,
     /// When a deadline is over at the present instant, and up to which instant a turn of the clock has ended all, in
@@ -126,7 +126,7 @@ impl Keyspace {
             quiet: false,
             overdue: false,
             expiry_backlog: None,
-            lag: None,
+            keeper: None,
             key_timers: KeyTimers::default(),
             over: Over::Past,
             reached_ms: i64::MIN,

@@ -230,15 +230,27 @@ fn own_memory(engine: &Engine, account: MemoryUsage, lines: &mut Lines) {
 }
 
 fn persistence(engine: &Engine, lines: &mut Lines) {
+    let saves = &engine.persistence;
+    let progress = engine.keyspace.snapshot_progress().unwrap_or_default();
     lines.zeros(&["loading", "async_loading"]);
+    lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
+    let percent = 100.0 * progress.written as f64 / progress.total.max(1) as f64;
+    lines.field("current_fork_perc", format_args!("{percent:.2}"));
+    lines.field("current_save_keys_processed", progress.written);
+    lines.field("current_save_keys_total", progress.total);
     lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
-    lines.field("rdb_bgsave_in_progress", 0);
-    let saved_ms = engine.observers.stats.last_save_ms.unwrap_or(engine.time.started.wall_ms());
+    lines.field("rdb_bgsave_in_progress", i32::from(saves.background.is_some()));
+    let saved_ms = saves.saved_ms.unwrap_or(engine.time.started.wall_ms());
     lines.field("rdb_last_save_time", saved_ms / 1000);
-    lines.field("rdb_last_bgsave_status", "ok");
-    lines.field("rdb_last_bgsave_time_sec", -1);
-    lines.field("rdb_current_bgsave_time_sec", -1);
-    lines.field("rdb_saves", 0);
+    lines.field("rdb_last_bgsave_status", if saves.has_failed { "err" } else { "ok" });
+    lines.field("rdb_last_bgsave_time_sec", saves.took_seconds.unwrap_or(-1));
+    let now_ms = engine.time.system.monotonic_ms();
+    let current = saves.background.as_ref().map_or(-1, |save| (now_ms - save.began_ms) / 1000);
+    lines.field("rdb_current_bgsave_time_sec", current);
+    lines.field("rdb_saves", saves.saves);
+    lines.field("rdb_last_cow_size", 0);
+    lines.field("rdb_last_load_keys_expired", saves.loaded.expired);
+    lines.field("rdb_last_load_keys_loaded", saves.loaded.keys);
     lines.zeros(&["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled"]);
     lines.field("aof_last_rewrite_time_sec", -1);
     lines.field("aof_current_rewrite_time_sec", -1);

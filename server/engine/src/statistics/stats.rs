@@ -20,8 +20,6 @@ pub(crate) struct Stats {
     pub(crate) unblocked_clients: u64,
     /// Requests that wait and were tried again.
     pub(crate) retried_requests: u64,
-    /// When SAVE was last called, in wall milliseconds. CONFIG RESETSTAT leaves it.
-    pub(crate) last_save_ms: Option<i64>,
     /// How often each command was run and refused, by [`CommandId`].
     commands: PerCommand<CommandStats>,
     /// How many replies began with each error code.
@@ -52,7 +50,6 @@ impl Default for Stats {
             output_limit_disconnections: 0,
             unblocked_clients: 0,
             retried_requests: 0,
-            last_save_ms: None,
             commands: PerCommand::new(CommandStats::default()),
             errors: BTreeMap::new(),
             key_calls: KeyCalls::default(),
@@ -134,7 +131,7 @@ impl Stats {
     pub(crate) fn reset(&mut self) {
         let mut key_calls = std::mem::take(&mut self.key_calls);
         key_calls.reset();
-        *self = Stats { last_save_ms: self.last_save_ms, key_calls, ..Stats::default() };
+        *self = Stats { key_calls, ..Stats::default() };
     }
 }
 
