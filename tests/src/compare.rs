@@ -1,6 +1,7 @@
 //! How far Redis promises a reply, command by command.
 
 use crate::reply::Reply;
+use crate::state::payloads_agree;
 
 /// How two replies to one command are compared. Errors and nulls are always compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Comparison {
     },
     /// The type and the number of elements are, the values are not.
     Shape,
+    /// The same value as bytes, in the forms of two versions.
+    Payload,
     /// Everything is, but for times of deliveries and consumers, which move in milliseconds.
     Deliveries,
     /// An integer that moves with the time, in units of so many milliseconds.
@@ -58,6 +61,7 @@ pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
             Comparison::Near { unit_ms: 1000 }
         }
         (b"PTTL" | b"PEXPIRETIME", _) => Comparison::Near { unit_ms: 1 },
+        (b"DUMP", _) => Comparison::Payload,
         _ => Comparison::Exact,
     }
 }
@@ -78,6 +82,10 @@ impl Comparison {
             Comparison::UnorderedPairs => real.clone().sorted_pairs() == ours.clone().sorted_pairs(),
             Comparison::Scan { pairs, from_start } => scans_agree(real, ours, pairs, from_start),
             Comparison::Shape => shapes_agree(real, ours),
+            Comparison::Payload => match (real.as_bytes(), ours.as_bytes()) {
+                (Some(real), Some(ours)) => payloads_agree(real, ours),
+                _ => false,
+            },
             Comparison::Deliveries => deliveries_agree(real, ours, skew_ms),
             Comparison::Near { unit_ms } => match (real.as_int(), ours.as_int()) {
                 // Negative values are codes: no key, no deadline.

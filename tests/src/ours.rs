@@ -1,13 +1,13 @@
 //! Our own server in a test, and its table of commands.
 
 use crate::check::{Endpoint, Scenario};
-use lockwheel::{Config, Server, Time};
+use lockwheel::{Builder, Config, Server, Time};
 use lockwheel_engine::Engine;
 use lockwheel_engine::keyspace::EventClasses;
 use lockwheel_engine::spec::CommandTable;
 use lockwheel_engine::time::Now;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl Endpoint for Server {
     fn addr(&self) -> SocketAddr {
@@ -24,7 +24,25 @@ pub const SEED: u64 = 7;
 /// When it cannot start.
 #[track_caller]
 pub fn server() -> Server {
-    Server::builder().port(0).seed(SEED).start().expect("loopback has a free port")
+    builder().start().expect("loopback has a free port")
+}
+
+/// What each of our servers in a test begins with: a free port, and a directory that they share. What is saved by one is
+/// read by none.
+pub fn builder() -> Builder {
+    configured(Config::default())
+}
+
+/// The same, with these parameters.
+pub fn configured(mut config: Config) -> Builder {
+    static DIRECTORY: OnceLock<String> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
+        let path = std::env::temp_dir().join(format!("lockwheel-ours-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("it can be made");
+        path.to_string_lossy().into_owned()
+    });
+    config.dir.clone_from(directory);
+    Server::builder().config(config).port(0).seed(SEED)
 }
 
 /// A server on a free port, in real time, that tells every keyspace event.
@@ -35,7 +53,7 @@ pub fn server() -> Server {
 pub fn eventful_server() -> Server {
     let mut config = Config::default();
     config.notify_keyspace_events = EventClasses::parse(b"KEA").expect("known letters");
-    Server::builder().config(config).port(0).seed(SEED).start().expect("loopback has a free port")
+    configured(config).start().expect("loopback has a free port")
 }
 
 /// A server on a free port whose time moves only when told.
@@ -44,7 +62,7 @@ pub fn eventful_server() -> Server {
 /// When it cannot start.
 #[track_caller]
 pub fn manual_server() -> Server {
-    Server::builder().port(0).seed(SEED).time(Time::Manual).start().expect("loopback has a free port")
+    builder().time(Time::Manual).start().expect("loopback has a free port")
 }
 
 /// A scenario on our own server, in real time.

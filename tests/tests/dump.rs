@@ -5,6 +5,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::rng::Rng;
+use lockwheel_tests::state::payloads_agree;
 use lockwheel_tests::{family, ours};
 
 /// `SET k v`, as redis-server 7.0.15 answers DUMP of it.
@@ -155,6 +156,11 @@ impl Server {
         self.client.cmd(&["DUMP", key]).as_bytes().expect("a payload").to_vec()
     }
 
+    /// Whether Redis 7.0 has the form that a key is written in.
+    fn has_old_form(&mut self, key: &str) -> bool {
+        !matches!(self.dump(key)[0], 20 | 21)
+    }
+
     fn restore(&mut self, key: &str, payload: &[u8]) {
         let reply = self.client.cmd(&[b"RESTORE".as_slice(), key.as_bytes(), b"0", payload, b"REPLACE"]);
         assert_eq!(reply.to_string(), "+OK", "{}", payload.escape_ascii());
@@ -224,16 +230,16 @@ fn payloads_go_from_server_to_server() {
             let (theirs, ours) = (redis.dump(key), own.dump(key));
             // A table has an order of its own, and a small set is a table in Redis 7.0.
             let is_table = redis.run(&format!("OBJECT ENCODING {key}")).to_string() == "\"hashtable\"";
-            assert!(is_table || theirs == ours, "seed {seed}, {key}: {} bytes", theirs.len());
-            redis.restore("from", &ours);
-            own.restore("from", &theirs);
+            assert!(is_table || payloads_agree(&theirs, &ours), "seed {seed}, {key}: {} bytes", theirs.len());
             let expected = redis.digest(key);
-            assert_eq!(
-                [redis.digest("from"), own.digest("from"), own.digest(key)],
-                [(); 3].map(|()| expected.clone())
-            );
+            if own.has_old_form(key) {
+                redis.restore("from", &sealed(&ours[..ours.len() - 10], 10));
+                assert_eq!(redis.digest("from"), expected);
+            }
+            own.restore("from", &theirs);
+            assert_eq!([own.digest("from"), own.digest(key)], [(); 2].map(|()| expected.clone()));
             if !is_table {
-                assert_eq!(own.dump("from"), theirs, "what was restored is written as it was");
+                assert_eq!(own.dump("from"), ours, "what was restored is written as it was");
             }
             let Some(valkey) = &mut valkey else { continue };
             valkey.restore("from", &ours);

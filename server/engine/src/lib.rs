@@ -17,6 +17,7 @@ pub mod locks;
 pub mod memory;
 mod monitors;
 pub mod pages;
+mod persistence;
 mod pubsub;
 pub mod rdb;
 mod scripts;

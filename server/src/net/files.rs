@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The bytes of a file; a path is relative to this directory.
 ///
@@ -36,10 +37,11 @@ pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()>
     moved
 }
 
-/// A name beside a file that no other process uses.
+/// A name beside a file that no other process and no other server of this one uses.
 fn beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".tmp-{}", process::id()));
+    name.push(format!(".tmp-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
     name.into()
 }
 

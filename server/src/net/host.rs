@@ -14,6 +14,7 @@ use lockwheel_engine::core::{Host, NotConnected, Output, Target, TargetAddress};
 use lockwheel_engine::time::Now;
 use std::io;
 use std::sync::{Arc, Weak};
+use std::thread;
 
 /// The engine's host while a request runs.
 pub(super) struct NetHost {
@@ -57,6 +58,26 @@ impl Host for NetHost {
         files::write(directory, path, bytes)
     }
 
+    fn write_in_background(
+        &self,
+        directory: &str,
+        path: &str,
+        bytes: Vec<u8>,
+        serial: u64,
+    ) -> Option<io::Result<()>> {
+        let shared = self.shared.upgrade()?;
+        let (directory, path) = (directory.to_owned(), path.to_owned());
+        let guard = shared.shutdown.thread();
+        let write = move || {
+            let written = files::write(&directory, &path, &bytes);
+            drop(bytes);
+            shared.with_engine(|engine| engine.written_in_background(serial, written));
+            drop(guard);
+        };
+        let thread = thread::Builder::new().name("lockwheel-save".to_owned()).spawn(write);
+        thread.err().map(Err)
+    }
+
     fn is_gone(&self, session: u64) -> bool {
         // A client without a connection has closed it, and its session will be removed next.
         self.shared.upgrade().is_some_and(|shared| match shared.clients.get(&session) {
@@ -64,6 +85,7 @@ impl Host for NetHost {
             None => !shared.callers.is_waiting(session),
         })
     }
+
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
         Ok(Box::new(TcpTarget::connect(address)?))
     }

@@ -26,6 +26,7 @@ pub(crate) const OPTIONS: &[ServerOption] = &[
         "n",
         "Write the port (or TLS's) to this descriptor when the server is ready, and close it",
     ),
+    option("load", "path", "Begin with the keys of this RDB file instead of dbfilename's"),
     option("exit-with-parent", "", "End when the parent process has ended, however that happens"),
     option("idle-exit", "seconds", "End when no client has been connected for so long"),
     option("threads", "n", "How many threads serve connections; 0: one a core"),

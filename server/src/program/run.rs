@@ -25,6 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Starts a server, runs the command, and ends with its exit code.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let parent = Parent::now();
+    let started_in = std::env::current_dir().unwrap_or_default();
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (options, command) = (&arguments[..end], arguments.get(end + 1..).unwrap_or_default());
     if options.iter().any(|option| option == "--help" || option == "-h") {
@@ -44,7 +45,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         return Err("A server that runs a command cannot go into the background".to_owned());
     }
     let mut announcement = Announcement::of(&config)?;
-    serve::prepare(&mut config)?;
+    serve::prepare(&mut config, &started_in)?;
     log::start(&config, log::Stream::Error);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| system_reason(&error))?;

@@ -11,7 +11,7 @@ use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
 use lockwheel_engine::spec::REDIS_VERSION;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, process};
 
@@ -39,8 +39,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Where the process id of a server in the background goes when nothing else is said, as Redis has it.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 
-/// Makes the directory that the configuration has entered the one that it names, and tries the log file.
-pub(crate) fn prepare(config: &mut Config) -> Result<(), String> {
+/// Makes the directory that the configuration has entered the one that it names, and tries the log file. The file to
+/// begin with is looked for where the program was started.
+pub(crate) fn prepare(config: &mut Config, started_in: &Path) -> Result<(), String> {
+    if !config.load.is_empty() {
+        config.load = started_in.join(&config.load).to_string_lossy().into_owned();
+    }
     if let Ok(dir) = env::current_dir() {
         config.dir = dir.to_string_lossy().into_owned();
     }
@@ -59,7 +63,7 @@ fn start(
     files: &SystemFiles,
     parent: Option<Parent>,
 ) -> Result<(), String> {
-    prepare(&mut config)?;
+    prepare(&mut config, &started_in)?;
     let (supervisor, complaint) = Supervisor::find(config.supervised);
     let background = config.daemonize && supervisor.is_none();
     if background && config.exit_with_parent {
@@ -97,30 +101,34 @@ fn serve(
     );
     tracing::info!("Configuration loaded");
     let mut published = None;
-    let served = Server::builder().config(config).allocator(allocator::jemalloc()).serve(|stage| {
-        match stage {
-            Stage::Ready(server) => {
-                watch(parent, server)?;
-                let port = ready::port_of(server);
-                if has_logo {
-                    // Harnesses read the process id here.
-                    tracing::info!(
-                        "Lockwheel {VERSION}\n\n Running in standalone mode\n Port: {port}\n PID: {id}\n"
-                    );
-                } else {
-                    tracing::info!("Running mode=standalone, port={port}.");
+    let served = Server::builder()
+        .config(config)
+        .begins_with_saved(true)
+        .allocator(allocator::jemalloc())
+        .serve(|stage| {
+            match stage {
+                Stage::Ready(server) => {
+                    watch(parent, server)?;
+                    let port = ready::port_of(server);
+                    if has_logo {
+                        // Harnesses read the process id here.
+                        tracing::info!(
+                            "Lockwheel {VERSION}\n\n Running in standalone mode\n Port: {port}\n PID: {id}\n"
+                        );
+                    } else {
+                        tracing::info!("Running mode=standalone, port={port}.");
+                    }
+                    published = announcement.publish(server)?;
+                    ready::print(server, &unix_socket, has_log);
+                    supervisor.into_iter().for_each(Supervisor::ready);
                 }
-                published = announcement.publish(server)?;
-                ready::print(server, &unix_socket, has_log);
-                supervisor.into_iter().for_each(Supervisor::ready);
+                Stage::Stopping => {
+                    tracing::info!("User requested shutdown...");
+                    supervisor.into_iter().for_each(Supervisor::stopping);
+                }
             }
-            Stage::Stopping => {
-                tracing::info!("User requested shutdown...");
-                supervisor.into_iter().for_each(Supervisor::stopping);
-            }
-        }
-        Ok(())
-    });
+            Ok(())
+        });
     served.map_err(|failure| match failure {
         Failure::Start(error) => cannot_start(&error, has_log),
         Failure::Announcement(sentence) => sentence,

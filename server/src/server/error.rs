@@ -10,6 +10,8 @@ pub enum StartError {
     Bind(BindError),
     /// The file of users cannot be read, or is wrong.
     Users(String),
+    /// The file that it is to begin with cannot be read, or is wrong.
+    Load(String),
     /// The system refuses threads, sockets or signals.
     System(io::Error),
 }
@@ -18,7 +20,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::Bind(error) => error.fmt(f),
-            StartError::Users(why) => f.write_str(why),
+            StartError::Users(why) | StartError::Load(why) => f.write_str(why),
             StartError::System(error) => write!(f, "Could not start: {error}"),
         }
     }

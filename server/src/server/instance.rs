@@ -15,6 +15,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZero;
+use std::path::{self, Path};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub struct Builder {
     signals: bool,
     allocator: Option<Allocator>,
     verify: Option<Level>,
+    begins_with_saved: bool,
 }
 
 impl Builder {
@@ -83,6 +85,20 @@ impl Builder {
         self.lock_history(true)
     }
 
+    /// The keys and libraries that it begins with: a file that SAVE has written, here or on a real server. A path that is
+    /// relative is one below the process' directory.
+    pub fn load(mut self, path: impl AsRef<Path>) -> Self {
+        let path = path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
+        self.config.load = path.to_string_lossy().into_owned();
+        self
+    }
+
+    /// It begins with what was saved, `dbfilename` in `dir`, if there is such a file: for a dedicated process.
+    pub fn begins_with_saved(mut self, begins: bool) -> Self {
+        self.begins_with_saved = begins;
+        self
+    }
+
     /// Lets SIGTERM and SIGINT end it, and a second one the process, with exit code 1: for a dedicated process.
     pub fn signals(mut self, signals: bool) -> Self {
         self.signals = signals;
@@ -123,7 +139,8 @@ impl Server {
     }
 
     fn start(builder: Builder) -> Result<Self, StartError> {
-        let Builder { mut config, signals, allocator, verify } = builder;
+        let Builder { mut config, signals, allocator, verify, begins_with_saved } = builder;
+        let file = Some(config.load.clone()).filter(|path| !path.is_empty());
         let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;
@@ -142,6 +159,9 @@ impl Server {
         })?;
         let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());
         shared.with_engine(Engine::begin_with_users_file).map_err(StartError::Users)?;
+        if begins_with_saved || file.is_some() {
+            shared.with_engine(|engine| engine.begin_with_file(file.as_deref())).map_err(StartError::Load)?;
+        }
         threads.start(accepting, idle_exit)?;
         Ok(Server {
             handle: Handle::new(shared),

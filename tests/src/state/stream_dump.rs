@@ -5,6 +5,8 @@ use std::ops::Range;
 
 /// The form of a stream in Redis 7.0.
 const STREAM_2: u8 = 19;
+/// That of Redis 7.2, in which consumers have a second time.
+const STREAM_3: u8 = 21;
 /// What ends a DUMP: the version, then a checksum.
 const VERSION_BYTES: usize = 2;
 const CHECKSUM_BYTES: usize = 8;
@@ -12,24 +14,29 @@ const CHECKSUM_BYTES: usize = 8;
 /// What a DUMP says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StreamDump {
-    /// All but the checksum, the times being 0.
+    /// All but the form, second times, version and checksum, the times being 0.
     bytes: Vec<u8>,
     /// The times in milliseconds since 1970, in their order.
     times_ms: Vec<u64>,
 }
 
 impl StreamDump {
-    /// Reads a DUMP; `None` when it is not that of a stream in the form of Redis 7.0.
+    /// Reads a DUMP; `None` when it is not that of a stream in the form of Redis 7.0 or 7.2.
     pub(super) fn read(dump: &[u8]) -> Option<StreamDump> {
-        let mut reader = Reader { dump, at: 0, times: Vec::new() };
+        let mut reader = Reader { dump, at: 0, times: Vec::new(), second_times: Vec::new() };
         reader.stream()?;
-        let end = dump.len().checked_sub(CHECKSUM_BYTES).filter(|end| reader.at + VERSION_BYTES == *end)?;
+        let end = reader.at;
+        if end + VERSION_BYTES + CHECKSUM_BYTES != dump.len() {
+            return None;
+        }
         let mut bytes = dump[..end].to_vec();
         let mut times_ms = Vec::new();
         for range in reader.times {
             times_ms.push(u64::from_le_bytes(dump[range.clone()].try_into().ok()?));
             bytes[range].fill(0);
         }
+        reader.second_times.into_iter().rev().for_each(|range| drop(bytes.drain(range)));
+        bytes.remove(0);
         Some(StreamDump { bytes, times_ms })
     }
 
@@ -46,6 +53,8 @@ struct Reader<'a> {
     at: usize,
     /// Where times stand.
     times: Vec<Range<usize>>,
+    /// Where those stand that only Redis 7.2 has.
+    second_times: Vec<Range<usize>>,
 }
 
 impl<'a> Reader<'a> {
@@ -56,19 +65,21 @@ impl<'a> Reader<'a> {
     }
 
     fn stream(&mut self) -> Option<()> {
-        if self.take(1)? != [STREAM_2] {
-            return None;
-        }
+        let has_second_times = match self.take(1)? {
+            [STREAM_2] => false,
+            [STREAM_3] => true,
+            _ => return None,
+        };
         for _ in 0..self.number()? {
             self.string()?;
             self.string()?;
         }
         // The length, three ids of two numbers each, and how many entries there ever were.
         self.numbers(1 + 3 * 2 + 1)?;
-        (0..self.number()?).try_for_each(|_| self.group())
+        (0..self.number()?).try_for_each(|_| self.group(has_second_times))
     }
 
-    fn group(&mut self) -> Option<()> {
+    fn group(&mut self, has_second_times: bool) -> Option<()> {
         self.string()?;
         // The last id, and how many entries were read.
         self.numbers(2 + 1)?;
@@ -80,6 +91,10 @@ impl<'a> Reader<'a> {
         for _ in 0..self.number()? {
             self.string()?;
             self.time()?;
+            if has_second_times {
+                self.second_times.push(self.at..self.at + 8);
+                self.take(8)?;
+            }
             (0..self.number()?).try_for_each(|_| self.id())?;
         }
         Some(())

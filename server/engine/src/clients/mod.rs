@@ -19,6 +19,7 @@ pub(crate) use name::check_client_name;
 pub(crate) use outbox::Message;
 pub use outbox::Outbox;
 pub(crate) use request::Request;
+pub(crate) use session::Content;
 pub use session::{Closing, Peer, Session};
 pub(crate) use sessions::Sessions;
 pub use slot::Slot;

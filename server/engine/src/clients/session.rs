@@ -33,6 +33,27 @@ impl Peer {
     }
 }
 
+/// What a client that says that it is a replica wants (REPLCONF).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReplicaWishes {
+    /// A snapshot, and nothing after it.
+    pub(crate) snapshot_only: bool,
+    /// What of the data.
+    pub(crate) content: Content,
+}
+
+/// What goes into a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Libraries of functions and keys.
+    #[default]
+    All,
+    /// Libraries of functions.
+    Functions,
+    /// Neither.
+    Nothing,
+}
+
 /// The most bytes of replies that a client may leave unread before it has authenticated.
 const UNAUTHENTICATED_MAX: usize = 1024;
 
@@ -63,6 +84,8 @@ pub struct Session {
     pub no_touch: bool,
     /// It is shown every call: MONITOR.
     pub(crate) is_monitor: bool,
+    /// What it has asked for as a replica.
+    pub(crate) replica: ReplicaWishes,
     /// When it connected.
     pub(crate) connected: Now,
     /// When it last sent something, or was answered after a wait.
@@ -130,6 +153,7 @@ impl Session {
             login,
             name: Box::default(),
             lib_name: Box::default(),
+            replica: ReplicaWishes::default(),
             lib_ver: Box::default(),
             no_evict: false,
             no_touch: false,

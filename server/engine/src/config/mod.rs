@@ -157,6 +157,16 @@ pub struct Config {
     pub logfile: String,
     /// The working directory.
     pub dir: String,
+    /// The file in that directory that SAVE writes, and that is read at the start.
+    pub dbfilename: String,
+    /// The file that is read at the start instead of that one; empty: none.
+    pub load: String,
+    /// Whether strings in it are compressed.
+    pub rdbcompression: bool,
+    /// Whether it ends with a checksum.
+    pub rdbchecksum: bool,
+    /// Microseconds by which BGSAVE takes longer for each key: for tests.
+    pub rdb_key_save_delay: i64,
     /// The file that the process id is written to; empty: none.
     pub pidfile: String,
     /// Which clients may use DEBUG.
@@ -236,6 +246,11 @@ impl Default for Config {
             loglevel: LogLevel::Notice,
             logfile: String::new(),
             dir: ".".to_owned(),
+            dbfilename: "dump.rdb".to_owned(),
+            load: String::new(),
+            rdbcompression: true,
+            rdbchecksum: true,
+            rdb_key_save_delay: 0,
             pidfile: String::new(),
             // A server for tests: clients on this machine may make it sleep. In Redis the default is no.
             enable_debug_command: Permission::Local,

@@ -68,7 +68,10 @@ impl Fired<'_> {
             TimerKind::Lease => Fired::Renewal(timer.client),
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Pause => Fired::PauseEnd,
-            TimerKind::Wait | TimerKind::RealWait | TimerKind::Output => Fired::Timeout(timer.client),
+            // What runs in real time is not among them.
+            TimerKind::Wait | TimerKind::RealWait | TimerKind::Output | TimerKind::Save => {
+                Fired::Timeout(timer.client)
+            }
         }
     }
 

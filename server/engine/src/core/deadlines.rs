@@ -135,6 +135,7 @@ impl Engine {
             TimerKind::Thaw => self.thaw(timer.client),
             TimerKind::Cut => self.cut_lost(timer.client),
             TimerKind::Pause => self.pause_over(),
+            TimerKind::Save => self.save_timer_fired(),
         }
     }
 

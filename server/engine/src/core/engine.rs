@@ -18,6 +18,7 @@ use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
 use crate::locks::{self, ListeningHandler};
 use crate::memory::MemoryAccount;
+use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
@@ -155,6 +156,8 @@ pub struct Engine {
     pub(super) onlookers: Onlookers,
     /// CLIENT PAUSE.
     pub(super) pausing: Pausing,
+    /// What was saved, and how.
+    pub(crate) persistence: Persistence,
     /// What it runs in.
     pub(crate) environment: Environment,
     /// What it was made with.
@@ -198,6 +201,7 @@ impl Engine {
             faults: Faults::new(seed),
             onlookers: Onlookers::default(),
             pausing: Pausing::default(),
+            persistence: Persistence::default(),
             stop: None,
             start,
             config,
@@ -264,6 +268,20 @@ pub trait Host: Send + Sync {
     fn write_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         let _nowhere = (directory, path, bytes);
         Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Writes a file as [`Host::write_file`] does, without the engine waiting for it: then
+    /// [`Engine::written_in_background`] is called with this number and what has come of it. Or what has come of it, if
+    /// the engine has waited.
+    fn write_in_background(
+        &self,
+        directory: &str,
+        path: &str,
+        bytes: Vec<u8>,
+        serial: u64,
+    ) -> Option<io::Result<()>> {
+        let _waited = serial;
+        Some(self.write_file(directory, path, &bytes))
     }
 
     /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet. Asked

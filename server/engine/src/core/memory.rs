@@ -24,7 +24,7 @@ impl Engine {
                 + self.observers.acl_log.memory()
                 + self.observers.stats.histogram_bytes
                 + self.faults.memory()
-                + self.keyspace.lag_bytes()
+                + self.keyspace.kept_bytes()
                 + self.memory.messages.get(),
         }
     }

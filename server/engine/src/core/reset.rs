@@ -29,6 +29,7 @@ impl Engine {
         self.reset_clients(caller, others);
         self.reset_users();
         self.unpause();
+        self.reset_saves();
         let seed = self.start.seed;
         let tracker = self.take_tracker();
         self.keyspace.reset(seed);

@@ -28,7 +28,7 @@ use crate::values::Value;
 pub use account::DatabaseBytes;
 use account::Edited;
 use hashbrown::HashTable;
-use place::{TABLES, table_of};
+use place::{TABLES, position, table_of};
 
 /// Makes room for one more in a table that is full; how many bytes more it takes.
 #[cold]
@@ -78,6 +78,11 @@ pub(super) struct Database {
 impl Database {
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Where a key of this hash comes in the order of SCAN.
+    pub(super) fn position(hash: u64) -> u64 {
+        position(hash)
     }
 
     pub(super) fn with_deadline(&self) -> usize {

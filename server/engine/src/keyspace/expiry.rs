@@ -136,7 +136,7 @@ impl Keyspace {
 
     /// Removes a key as if its deadline had come, with its `expired` event. O(1).
     pub fn expire_now(&mut self, db: usize, key: &[u8], now: Now) {
-        if self.lag.is_some() {
+        if self.keeper.is_some() {
             self.tx(db, now).keep(key);
         }
         let Keyspace { databases, hasher, .. } = self;

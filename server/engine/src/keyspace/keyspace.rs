@@ -8,8 +8,8 @@ use super::event::EventClasses;
 use super::eviction::Eviction;
 use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
+use super::keeper::Keeper;
 use super::key_timers::{KeyTimer, KeyTimers};
-use super::lag::Lag;
 use super::order::Order;
 use super::prefetch::Prefetch;
 use super::rng::Rng;
@@ -93,8 +93,8 @@ pub struct Keyspace {
     pub(super) expiry_backlog: Option<i64>,
     /// Keys that are due are hidden, but stay until they are written.
     pub(super) expiry_paused: bool,
-    /// What has been written since a replica began to lag, if one does.
-    pub(super) lag: Option<Box<Lag>>,
+    /// Who is shown keys before they are written.
+    pub(super) keeper: Option<Box<Keeper>>,
     /// Timers of keys besides their deadlines.
     pub(super) key_timers: KeyTimers,
     /// Which keys go first when memory is short.
@@ -134,7 +134,7 @@ impl Keyspace {
             overdue: false,
             expiry_backlog: None,
             expiry_paused: false,
-            lag: None,
+            keeper: None,
             key_timers: KeyTimers::default(),
             eviction: Eviction::new(seed),
             over: Over::Past,

@@ -14,24 +14,25 @@ use std::collections::BTreeSet;
 impl Keyspace {
     /// From now on keys that match the pattern, or all, are kept as they are before they are written.
     pub fn begin_lag(&mut self, pattern: Option<&[u8]>) {
-        self.lag = Some(Box::new(Lag::new(pattern)));
+        self.keeper().lag = Some(Lag::new(pattern));
     }
 
     /// Nothing is kept any more.
     pub fn end_lag(&mut self) {
-        self.lag = None;
+        self.take_lag();
     }
 
-    /// Bytes of what is kept. O(1).
-    pub fn lag_bytes(&self) -> usize {
-        self.lag.as_deref().map_or(0, Lag::memory)
+    fn take_lag(&mut self) -> Option<Lag> {
+        let lag = self.keeper.as_mut()?.lag.take();
+        self.release_keeper();
+        lag
     }
 
     /// Makes what has been written what it was, as this actor, and keeps nothing any more: what has come since is
     /// deleted, what has gone or changed is restored, unless its deadline is over. Keys that are as they were, as far
     /// as `is_same` sees, stay untouched. O(keys written since, and their values).
     pub fn go_back(&mut self, is_same: impl Fn(&Value, &Value) -> bool, actor: &Actor<'_>, now: Now) {
-        let Some(lag) = self.lag.take() else { return };
+        let Some(lag) = self.take_lag() else { return };
         let mut tx = self.tx_by(actor, 0, now);
         for ((db, key), kept) in lag.into_kept() {
             tx.select(db);
@@ -45,12 +46,9 @@ impl Keyspace {
 }
 
 impl Tx<'_> {
-    /// A key is about to be written, while a replica lags.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn keep(&mut self, key: &[u8]) {
-        let (db, lag) = (self.db, self.keyspace.lag.take());
-        let Some(mut lag) = lag else { return };
+    /// Keeps a key as it is, if it is written for the first time.
+    pub(super) fn keep_in(&mut self, lag: &mut Lag, key: &[u8]) {
+        let db = self.db;
         if lag.wants(db, key) {
             let kept = self.peek(key).cloned().map(|value| Kept {
                 value,
@@ -59,11 +57,10 @@ impl Tx<'_> {
             });
             // Before this key, which is not there yet.
             if lag.has_many_new() {
-                self.forget_gone(&mut lag);
+                self.forget_gone(lag);
             }
             lag.keep(db, key, kept);
         }
-        self.keyspace.lag = Some(lag);
     }
 
     fn forget_gone(&mut self, lag: &mut Lag) {
@@ -72,9 +69,8 @@ impl Tx<'_> {
         lag.forget_gone(|db, key| databases[db].find(hash(key), key).is_some());
     }
 
-    /// All keys of these databases are about to be written. O(keys and their values).
-    #[cold]
-    pub(super) fn keep_all(&mut self, databases: &[usize]) {
+    /// The same of all keys of these databases. O(keys and their values).
+    pub(super) fn keep_all_in(&mut self, lag: &mut Lag, databases: &[usize]) {
         let before = self.db;
         let mut keys = BTreeSet::new();
         for &db in databases {
@@ -83,7 +79,7 @@ impl Tx<'_> {
         }
         for &db in databases {
             self.db = db;
-            keys.iter().for_each(|key| self.keep(key));
+            keys.iter().for_each(|key| self.keep_in(lag, key));
         }
         self.db = before;
     }

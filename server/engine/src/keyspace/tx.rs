@@ -109,14 +109,14 @@ impl Tx<'_> {
         self.hash(key)
     }
 
-    /// The hash of a key that is to be written: while a replica lags, it is kept as it is.
+    /// The hash of a key that is to be written: who is to see it as it is sees it first.
     #[inline]
     pub(super) fn hash_to_write(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_paused {
             self.keyspace.remove_if_due(self.db, key, self.now);
         }
         let hash = self.expire_then_hash(key);
-        if self.keyspace.lag.is_some() {
+        if self.keyspace.keeper.is_some() {
             self.keep(key);
         }
         hash

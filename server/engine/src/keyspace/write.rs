@@ -165,6 +165,13 @@ impl Tx<'_> {
         at
     }
 
+    /// The same, of a key that a file has, without its event.
+    pub fn load(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
+        let at = self.put(key, value, deadline_ms);
+        self.restored(at, key, None);
+        at
+    }
+
     /// The same, without reporting that it is there.
     pub(super) fn put(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
         self.make_room(key);
@@ -286,7 +293,7 @@ impl Tx<'_> {
         if one == other {
             return;
         }
-        if keyspace.lag.is_some() {
+        if keyspace.keeper.is_some() {
             self.keep_all(&[one, other]);
         }
         let keyspace = &mut *self.keyspace;
@@ -330,7 +337,7 @@ impl Tx<'_> {
     }
 
     fn flush_one(&mut self, is_rest: bool) -> usize {
-        if self.keyspace.lag.is_some() {
+        if self.keyspace.keeper.is_some() {
             self.keep_all(&[self.db]);
         }
         let Keyspace { databases, watches, waiters, hasher, expiry_backlog, .. } = &mut *self.keyspace;

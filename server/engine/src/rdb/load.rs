@@ -20,7 +20,18 @@ const SMALL_MAX: usize = 1 << 28;
 /// # Errors
 /// There is no value of a known form, or its parts contradict each other.
 pub fn read_value(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Corrupt> {
-    Ok(match reader.byte()? {
+    let form = reader.byte()?;
+    read_form(form, reader, enc)
+}
+
+/// Whether values have this form.
+pub(super) fn is_known(form: u8) -> bool {
+    matches!(form, types::STRING..=types::ZSET_2 | types::HASH_ZIPMAP..=types::STREAM_3)
+}
+
+/// Reads a value of this form.
+pub(super) fn read_form(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Corrupt> {
+    Ok(match form {
         types::STRING => Value::Str(Str::new(&reader.string()?)),
         form @ (types::LIST | types::LIST_ZIPLIST | types::LIST_QUICKLIST | types::LIST_QUICKLIST_2) => {
             Value::List(lists::read(form, reader, enc)?)

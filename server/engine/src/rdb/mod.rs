@@ -4,6 +4,7 @@
 //! that was only announced.
 
 mod crc64;
+pub mod file;
 mod listpack;
 mod load;
 mod lzf;
@@ -17,7 +18,7 @@ mod zipmap;
 
 pub use load::read_value;
 pub use reader::{Corrupt, Reader};
-pub use save::{dump, write_value};
+pub use save::{dump, dump_for_any, write_value};
 pub use writer::Writer;
 
 /// Marks of a length's first byte, and the kinds of strings that are not stored as they are.

@@ -6,8 +6,10 @@ use super::crc64::crc64;
 pub const VERSION_7_0: u16 = 10;
 /// What Redis 7.2 writes.
 pub const VERSION_7_2: u16 = 11;
+/// The newest of Redis that is read: what 7.4 and 8.0 write.
+pub const VERSION_NEWEST: u16 = 12;
 /// What Valkey 9 writes: the forms of Redis 7.2 and some of its own.
-const VERSION_VALKEY: u16 = 80;
+pub const VERSION_VALKEY: u16 = 80;
 
 /// The payload is too short, of an unknown version, or not what its checksum says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,11 @@ pub fn seal(body: &mut Vec<u8>, version: u16) {
     body.extend(crc.to_le_bytes());
 }
 
+/// Whether a version of the format is read.
+pub fn is_known(version: u16) -> bool {
+    version <= VERSION_NEWEST || version == VERSION_VALKEY
+}
+
 /// The payload without its footer, if that is right. O(payload).
 ///
 /// # Errors
@@ -28,6 +35,5 @@ pub fn open(payload: &[u8]) -> Result<&[u8], WrongFooter> {
     let (sealed, crc) = payload.split_last_chunk::<8>().ok_or(WrongFooter)?;
     let (body, version) = sealed.split_last_chunk::<2>().ok_or(WrongFooter)?;
     let version = u16::from_le_bytes(*version);
-    let is_known = version <= VERSION_7_2 || version == VERSION_VALKEY;
-    if is_known && crc64(sealed) == u64::from_le_bytes(*crc) { Ok(body) } else { Err(WrongFooter) }
+    if is_known(version) && crc64(sealed) == u64::from_le_bytes(*crc) { Ok(body) } else { Err(WrongFooter) }
 }

@@ -1,4 +1,4 @@
-//! Values written: in the form that Redis 7.0 has for them wherever it loses nothing.
+//! Values written: as Redis 7.2 writes them, or for a server that may be older.
 
 mod streams;
 
@@ -14,25 +14,46 @@ const LARGE: usize = 1 << 30;
 /// Whole scores up to this are stored as integers.
 const INTEGER_SCORE: f64 = (1_u64 << 62) as f64;
 
+/// In whose forms values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forms {
+    /// Redis 7.2's.
+    Newest,
+    /// Redis 7.0's, wherever these lose nothing.
+    Oldest,
+}
+
 /// The payload of a value, as DUMP answers it. O(value).
 pub fn dump(value: &Value) -> Vec<u8> {
     let mut writer = Writer::new();
-    let version = write_value(value, &mut writer);
+    write_value(value, &mut writer);
+    writer.finish(payload::VERSION_7_2)
+}
+
+/// The payload of a value for another server, which may be as old as the value allows. O(value).
+pub fn dump_for_any(value: &Value) -> Vec<u8> {
+    let mut writer = Writer::new();
+    let version = write(value, Forms::Oldest, &mut writer);
     writer.finish(version)
 }
 
-/// Writes a value, the number of its form first; the oldest version of the format that has this form. O(value).
-pub fn write_value(value: &Value, writer: &mut Writer) -> u16 {
+/// Writes a value, the number of its form first. O(value).
+pub fn write_value(value: &Value, writer: &mut Writer) {
+    write(value, Forms::Newest, writer);
+}
+
+/// The oldest version of the format that has the form.
+fn write(value: &Value, forms: Forms, writer: &mut Writer) -> u16 {
     match value {
         Value::Str(text) => {
-            writer.byte(types::STRING);
+            writer.form(types::STRING);
             writer.string(&text.text());
         }
         Value::List(list) => write_list(list, writer),
         Value::Hash(hash) => write_hash(hash, writer),
-        Value::Set(set) => return write_set(set, writer),
+        Value::Set(set) => return write_set(set, forms, writer),
         Value::ZSet(set) => write_zset(set, writer),
-        Value::Stream(stream) => return streams::write(stream, writer),
+        Value::Stream(stream) => return streams::write(stream, forms, writer),
     }
     payload::VERSION_7_0
 }
@@ -40,7 +61,7 @@ pub fn write_value(value: &Value, writer: &mut Writer) -> u16 {
 fn write_list(list: &List, writer: &mut Writer) {
     let is_large = |block: &ListBlock<'_>| block.listpack_size() >= LARGE;
     let nodes = list.blocks().map(|block| if is_large(&block) { block.count() } else { 1 }).sum();
-    writer.byte(types::LIST_QUICKLIST_2);
+    writer.form(types::LIST_QUICKLIST_2);
     writer.length(nodes);
     for block in list.blocks() {
         if is_large(&block) {
@@ -57,11 +78,11 @@ fn write_list(list: &List, writer: &mut Writer) {
 
 fn write_hash(hash: &Hash, writer: &mut Writer) {
     if hash.encoding() == Encoding::Listpack {
-        writer.byte(types::HASH_LISTPACK);
+        writer.form(types::HASH_LISTPACK);
         let words = hash.iter().flat_map(|(field, value)| [field, value]);
         return writer.string(&listpack(words));
     }
-    writer.byte(types::HASH);
+    writer.form(types::HASH);
     writer.length(hash.len());
     for (field, value) in hash {
         writer.string(field);
@@ -69,21 +90,22 @@ fn write_hash(hash: &Hash, writer: &mut Writer) {
     }
 }
 
-/// A small set that has a member beside integers is written as Redis 7.0 would have it, as a table. From integers alone
-/// that form would make a set of integers.
-fn write_set(set: &Set, writer: &mut Writer) -> u16 {
+/// For Redis 7.0 a small set that has a member beside integers is written as a table. From integers alone that form
+/// would make a set of integers.
+fn write_set(set: &Set, forms: Forms, writer: &mut Writer) -> u16 {
     if let Some((width, integers)) = set.integers() {
-        writer.byte(types::SET_INTSET);
+        writer.form(types::SET_INTSET);
         let header = [width as u32, (integers.len() / width) as u32].map(u32::to_le_bytes);
         writer.string(&[header.as_flattened(), integers].concat());
         return payload::VERSION_7_0;
     }
-    if set.encoding() == Encoding::Listpack && set.iter().all(|member| parse_integer(&member).is_some()) {
-        writer.byte(types::SET_LISTPACK);
+    let has_old_form = || set.iter().any(|member| parse_integer(&member).is_none());
+    if set.encoding() == Encoding::Listpack && (forms == Forms::Newest || !has_old_form()) {
+        writer.form(types::SET_LISTPACK);
         writer.string(&listpack(set));
         return payload::VERSION_7_2;
     }
-    writer.byte(types::SET);
+    writer.form(types::SET);
     writer.length(set.len());
     for member in set {
         writer.string(&member);
@@ -93,11 +115,11 @@ fn write_set(set: &Set, writer: &mut Writer) -> u16 {
 
 fn write_zset(set: &ZSet, writer: &mut Writer) {
     if set.encoding() == Encoding::Listpack {
-        writer.byte(types::ZSET_LISTPACK);
+        writer.form(types::ZSET_LISTPACK);
         let words = set.iter().flat_map(|(member, score)| [Cow::Borrowed(member), score_text(score).into()]);
         return writer.string(&listpack(words));
     }
-    writer.byte(types::ZSET_2);
+    writer.form(types::ZSET_2);
     writer.length(set.len());
     // From the highest score on: whoever reads it puts each before the others, without a search.
     for (member, score) in set.iter().rev() {

@@ -17,6 +17,10 @@ pub struct Writer {
     out: Vec<u8>,
     compressor: Compressor,
     compressed: Vec<u8>,
+    /// No string is compressed.
+    is_plain: bool,
+    /// The key of the value that comes next, in a file.
+    key: Option<Box<[u8]>>,
 }
 
 impl Writer {
@@ -28,6 +32,29 @@ impl Writer {
     /// What has been written so far.
     pub fn written(&self) -> &[u8] {
         &self.out
+    }
+
+    /// Compresses no strings from now on.
+    pub(super) fn compress_nothing(&mut self) {
+        self.is_plain = true;
+    }
+
+    /// What has been written.
+    pub(super) fn into_written(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// The value that comes next is that of this key.
+    pub(super) fn key(&mut self, key: &[u8]) {
+        self.key = Some(key.into());
+    }
+
+    /// The form of the value that follows. In a file its key stands between them.
+    pub(super) fn form(&mut self, form: u8) {
+        self.out.push(form);
+        if let Some(key) = self.key.take() {
+            self.string(&key);
+        }
     }
 
     /// What has been written, with the footer of this version. O(written).
@@ -104,7 +131,7 @@ impl Writer {
 
     /// A string, if it is shorter when compressed; else nothing is written.
     fn compress(&mut self, text: &[u8]) -> bool {
-        if text.len() <= SHORT {
+        if text.len() <= SHORT || self.is_plain {
             return false;
         }
         self.compressed.clear();

@@ -227,13 +227,13 @@ fn restore(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 }
 
 /// What a library can ask for while it is loaded: the time, and a line in the log.
-struct Loader {
+pub(super) struct Loader {
     host: Option<Arc<dyn core::Host>>,
     at_us: u64,
 }
 
 impl Loader {
-    fn new(engine: &Engine) -> Self {
+    pub(super) fn new(engine: &Engine) -> Self {
         Loader { host: engine.environment.host.clone(), at_us: engine.time.system.monotonic_us }
     }
 }

@@ -1,5 +1,6 @@
-//! Replication, on a server that has no replicas and is nobody's.
+//! Replication, on a server that has no replicas and is nobody's: who wants a snapshot and nothing after it has one.
 
+use crate::clients::{Content, Session};
 use crate::core::{Call, Engine, Handler, Retry};
 use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors, quotable};
 use lockwheel_resp::Reply;
@@ -67,7 +68,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             NO_FAILOVER,
             NO_REPLICAS,
         ]),
-    Row::new("replconf", -1, Handler::Stateless(replconf))
+    Row::new("replconf", -1, Handler::Session(replconf))
         .flags(&[OF_MASTERS, Flags::LOADING, Flags::STALE, Flags::ALLOW_BUSY])
         .about("server", "3.0.0", "O(1)")
         .summary("What a replica tells of itself.")
@@ -77,17 +78,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "ERR syntax error",
             "ERR value is not an integer or out of range",
             "ERR Unrecognized REPLCONF option: *",
+            SNAPSHOT_ONLY_RANGE,
+            "ERR Unsupported rdb-filter-only option: *",
         ]),
-    Row::new("psync", -3, Handler::Stateless(psync))
+    Row::new("psync", -3, Handler::Engine(psync))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
         .about("server", "2.8.0", "")
-        .summary("Asks for the stream of changes; there is none.")
+        .summary("Asks for all keys and the stream of changes; the stream there is not.")
         .syntax("replicationid offset")
         .errors(&["ERR value is not an integer or out of range", NOT_SUPPORTED]),
-    Row::new("sync", 1, Handler::Stateless(sync))
+    Row::new("sync", 1, Handler::Engine(sync))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
         .about("server", "1.0.0", "")
-        .summary("Asks for all keys and the stream of changes; there is none.")
+        .summary("The same, with another answer.")
         .errors(&[NOT_SUPPORTED]),
 ];
 
@@ -96,6 +99,7 @@ const OF_MASTERS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT]);
 const LOCAL_OUT_OF_RANGE: &str = "ERR value is out of range, value must between 0 and 1";
 const NO_APPEND_ONLY_FILE: &str =
     "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.";
+const SNAPSHOT_ONLY_RANGE: &str = "ERR value is out of range, value must between 0 and 1";
 const INVALID_PORT: &str = "ERR Invalid master port";
 const NOT_SUPPORTED: &str = "ERR Replication is not supported";
 const FAILOVER_TIMEOUT: &str = "ERR FAILOVER timeout must be greater than 0";
@@ -189,14 +193,19 @@ fn failover(args: Args<'_>, _: &mut dyn Reply) -> Outcome {
 }
 
 /// What a replica tells is accepted up to what is unknown; no replica is made by that.
-fn replconf(args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn replconf(session: &mut Session, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
     }
     for at in (1..args.len()).step_by(2) {
         match &*args[at].to_ascii_lowercase() {
-            b"listening-port" | b"rdb-only" => drop(args.int(at + 1)?),
-            b"ip-address" | b"capa" | b"version" | b"rdb-filter-only" => {}
+            b"listening-port" => drop(args.int(at + 1)?),
+            b"rdb-only" => {
+                let only = args.int_in(at + 1, 0, 1, CommandError::text(SNAPSHOT_ONLY_RANGE))?;
+                session.replica.snapshot_only = only == 1;
+            }
+            b"rdb-filter-only" => session.replica.content = content_of(&args[at + 1])?,
+            b"ip-address" | b"capa" | b"version" => {}
             // Between a master and its replicas these have no answer.
             b"ack" | b"getack" => return Ok(()),
             _ => {
@@ -209,11 +218,37 @@ fn replconf(args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn psync(args: Args<'_>, _: &mut dyn Reply) -> Outcome {
-    args.int(2)?;
-    Err(CommandError::text(NOT_SUPPORTED))
+/// What the words of a filter let through.
+fn content_of(filter: &[u8]) -> Result<Content, CommandError> {
+    let mut content = Content::Nothing;
+    for word in filter.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
+        if !word.eq_ignore_ascii_case(b"functions") {
+            let unsupported = b"ERR Unsupported rdb-filter-only option: ";
+            return Err(CommandError::new([unsupported, quotable(word)].concat()));
+        }
+        content = Content::Functions;
+    }
+    Ok(content)
 }
 
-fn sync(_: Args<'_>, _: &mut dyn Reply) -> Outcome {
-    Err(CommandError::text(NOT_SUPPORTED))
+fn psync(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    args.int(2)?;
+    let file = snapshot_for(engine, call)?;
+    reply.status(format!("FULLRESYNC {} 0", engine.environment.identity.replication_id).as_bytes());
+    reply.bulk(&file);
+    Ok(())
+}
+
+fn sync(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.bulk(&snapshot_for(engine, call)?);
+    Ok(())
+}
+
+/// The file for a client that wants nothing after it.
+fn snapshot_for(engine: &Engine, call: Call<'_>) -> Result<Vec<u8>, CommandError> {
+    let wishes = engine.session(call.slot).replica;
+    if !wishes.snapshot_only {
+        return Err(CommandError::text(NOT_SUPPORTED));
+    }
+    Ok(engine.file_of(wishes.content))
 }

@@ -16,7 +16,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("shutdown", -1, Handler::Eng
     .summary("Ends the server.")
     .history(&[("7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers.")])
     .syntax("[NOSAVE | SAVE] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]")
-    .errors(&["ERR No shutdown in progress.", "ERR syntax error"])];
+    .errors(&["ERR No shutdown in progress.", "ERR syntax error", NOT_SAVED])];
+
+const NOT_SAVED: &str = "ERR Errors trying to SHUTDOWN. Check logs.";
 
 /// The words of SHUTDOWN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +57,8 @@ pub fn ends_unsaved(args: Args<'_>) -> bool {
     ShutdownOptions::parse(args).is_ok_and(|options| options.nosave)
 }
 
-/// There is nothing to save and no replica to wait for: every form but ABORT ends the server at once.
+/// Nothing is saved unless that is asked for, and there is no replica to wait for: every form but ABORT ends the server
+/// at once.
 fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {
@@ -66,6 +69,10 @@ fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Rep
         return Err(engine.scripts.busy());
     }
     debug_assert_eq!(call.origin(), Origin::Client, "SHUTDOWN is refused in transactions and scripts");
+    if options.save && engine.save().is_err() && !options.force {
+        tracing::warn!("Error trying to save the DB, can't exit.");
+        return Err(CommandError::text(NOT_SAVED));
+    }
     engine.stop = Some(Stop::Shutdown);
     Ok(())
 }

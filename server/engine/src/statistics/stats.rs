@@ -33,8 +33,6 @@ pub(crate) struct Stats {
     pub(crate) nested_ns: u64,
     /// Nanoseconds in which keys have expired.
     pub(crate) expire_ns: u64,
-    /// When SAVE was last called, in wall milliseconds. CONFIG RESETSTAT leaves it.
-    pub(crate) last_save_ms: Option<i64>,
     /// Whether it is recorded how long calls take (`latency-tracking`). CONFIG RESETSTAT leaves it.
     pub(crate) tracks_latency: bool,
     /// How often each command was run and refused, and how long its calls took, by [`CommandId`].
@@ -89,7 +87,6 @@ impl Default for Stats {
             retried_requests: 0,
             nested_ns: 0,
             expire_ns: 0,
-            last_save_ms: None,
             tracks_latency: true,
             commands: PerCommand::new(Default::default()),
             histogram_bytes: 0,
@@ -207,8 +204,8 @@ impl Stats {
     pub(crate) fn reset(&mut self) {
         let mut key_calls = std::mem::take(&mut self.key_calls);
         key_calls.reset();
-        let (last_save_ms, tracks_latency) = (self.last_save_ms, self.tracks_latency);
-        *self = Stats { last_save_ms, tracks_latency, key_calls, ..Stats::default() };
+        let tracks_latency = self.tracks_latency;
+        *self = Stats { tracks_latency, key_calls, ..Stats::default() };
     }
 }
 

@@ -28,14 +28,16 @@ pub(crate) enum TimerKind {
     Cut,
     /// Clients are no longer paused, on the monotonic clock.
     Pause,
+    /// A save in the background begins, or goes on, in real time.
+    Save,
 }
 
 impl TimerKind {
-    const COUNT: usize = TimerKind::Pause as usize + 1;
+    const COUNT: usize = TimerKind::Save as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {
-        matches!(self, TimerKind::RealWait | TimerKind::Output)
+        matches!(self, TimerKind::RealWait | TimerKind::Output | TimerKind::Save)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Streams written.
 
+use super::Forms;
 use crate::rdb::listpack::ListpackBuilder;
 use crate::rdb::{Writer, payload, stream_flags, types};
 use crate::values::Stream;
@@ -10,13 +11,13 @@ const UNKNOWN: u64 = u64::MAX;
 /// What stands for a time that never was.
 const NEVER: i64 = -1;
 
-/// Writes a stream in the form of Redis 7.0, unless that would lose when consumers last got an entry; the version of
-/// the form.
-pub(super) fn write(stream: &Stream, writer: &mut Writer) -> u16 {
+/// Writes a stream; the version of its form. For Redis 7.0 in that one's form, unless it would lose when consumers last
+/// got an entry.
+pub(super) fn write(stream: &Stream, forms: Forms, writer: &mut Writer) -> u16 {
     let has_one_time = |consumer: &Consumer| consumer.active_ms == Some(consumer.seen_ms);
-    let mut groups = stream.groups.iter().map(|(_, group)| group);
-    let is_old = groups.all(|group| group.consumers().all(|(_, consumer)| has_one_time(consumer)));
-    writer.byte(if is_old { types::STREAM_2 } else { types::STREAM_3 });
+    let mut consumers = stream.groups.iter().flat_map(|(_, group)| group.consumers());
+    let is_old = forms == Forms::Oldest && consumers.all(|(_, consumer)| has_one_time(consumer));
+    writer.form(if is_old { types::STREAM_2 } else { types::STREAM_3 });
     let log = &stream.log;
     writer.length(log.node_count());
     for node in log.node_views() {

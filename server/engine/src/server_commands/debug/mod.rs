@@ -100,11 +100,8 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         (b"digest-value", _) => digest::of_keys(engine, call, args, reply),
         (b"populate", 3..=5) => return populate::populate(engine, call, args, reply),
         (b"protocol", 3) => return protocol::protocol(args, reply),
-        (b"loadaof", 2) => return reload::reload(engine, call, reply),
-        (b"reload", _) => {
-            reload::check(args)?;
-            return reload::reload(engine, call, reply);
-        }
+        (b"loadaof", 2) => return reload::in_place(engine, call, reply),
+        (b"reload", _) => return reload::reload(engine, call, args, reply),
         _ => return switches::switch(engine, args, reply),
     }
     Ok(())

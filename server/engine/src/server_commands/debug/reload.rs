@@ -1,7 +1,8 @@
-//! DEBUG RELOAD: every value through the bytes that DUMP makes, in memory.
+//! DEBUG RELOAD: the data through the file of a save. DEBUG LOADAOF: every value through its bytes, in memory.
 
-use crate::core::{Call, Engine};
+use crate::core::{Call, Engine, NotSaved};
 use crate::rdb::{self, Reader, Writer};
+use crate::server_commands::persistence::LoadMode;
 use crate::spec::{Args, CommandError, Outcome};
 use crate::values::{Encodings, Value};
 use lockwheel_resp::Reply;
@@ -9,14 +10,34 @@ use lockwheel_resp::Reply;
 const UNKNOWN_OPTION: &str = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.";
 const UNREADABLE: &str = "ERR Error trying to load the RDB dump";
 
-/// Checks the options: without a file they mean nothing else.
-pub(super) fn check(args: Args<'_>) -> Outcome {
-    let is_known = |at: usize| ["merge", "noflush", "nosave"].iter().any(|word| args.is(at, word));
-    if (2..args.len()).all(is_known) { Ok(()) } else { Err(CommandError::text(UNKNOWN_OPTION)) }
+/// Saves the data and reads the file, unless the options say that less is to be done. Where the file has just been
+/// written, what it has is there already: each value is put in the place of itself, so that holds of locks stay known.
+pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let (mut saves, mut mode) = (true, LoadMode { flush: true, merge: false });
+    for at in 2..args.len() {
+        match &*args[at].to_ascii_lowercase() {
+            b"nosave" => saves = false,
+            b"noflush" => mode.flush = false,
+            b"merge" => mode.merge = true,
+            _ => return Err(CommandError::text(UNKNOWN_OPTION)),
+        }
+    }
+    if saves {
+        engine.save().map_err(|NotSaved| CommandError::text("ERR"))?;
+    }
+    if saves && mode.flush {
+        return in_place(engine, call, reply);
+    }
+    engine.reload(mode).map_err(|why| {
+        tracing::warn!("{why}");
+        CommandError::text(UNREADABLE)
+    })?;
+    reply.ok();
+    Ok(())
 }
 
 /// Puts what is read in the place of each value. Deadlines stay, and nobody is told of a change: there is none.
-pub(super) fn reload(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) -> Outcome {
+pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut tx = engine.keyspace.tx(call.db, engine.time.now);
     for db in 0..tx.databases() {
         tx.select(db);

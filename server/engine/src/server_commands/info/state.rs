@@ -81,21 +81,7 @@ pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
 pub(super) fn persistence(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["loading", "async_loading"]);
     lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
-    lines.field("current_fork_perc", "0.00");
-    lines.zeros(&["current_save_keys_processed", "current_save_keys_total"]);
-    lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
-    lines.field("rdb_bgsave_in_progress", 0);
-    let saved_ms = engine.observers.stats.last_save_ms.unwrap_or(engine.time.started.wall_ms());
-    lines.field("rdb_last_save_time", saved_ms / 1000);
-    lines.field("rdb_last_bgsave_status", "ok");
-    lines.field("rdb_last_bgsave_time_sec", -1);
-    lines.field("rdb_current_bgsave_time_sec", -1);
-    lines.zeros(&[
-        "rdb_saves",
-        "rdb_last_cow_size",
-        "rdb_last_load_keys_expired",
-        "rdb_last_load_keys_loaded",
-    ]);
+    saves(engine, lines);
     lines.zeros(&["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled"]);
     lines.field("aof_last_rewrite_time_sec", -1);
     lines.field("aof_current_rewrite_time_sec", -1);
@@ -103,6 +89,29 @@ pub(super) fn persistence(engine: &Engine, lines: &mut Lines) {
     lines.zeros(&["aof_rewrites", "aof_rewrites_consecutive_failures"]);
     lines.field("aof_last_write_status", "ok");
     lines.zeros(&["aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size"]);
+}
+
+/// What is saved just now, and what was.
+fn saves(engine: &Engine, lines: &mut Lines) {
+    let saves = &engine.persistence;
+    let progress = engine.keyspace.snapshot_progress().unwrap_or_default();
+    let percent = 100.0 * progress.written as f64 / progress.total.max(1) as f64;
+    lines.field("current_fork_perc", format_args!("{percent:.2}"));
+    lines.field("current_save_keys_processed", progress.written);
+    lines.field("current_save_keys_total", progress.total);
+    lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
+    lines.field("rdb_bgsave_in_progress", i32::from(saves.background.is_some()));
+    let saved_ms = saves.saved_ms.unwrap_or(engine.time.started.wall_ms());
+    lines.field("rdb_last_save_time", saved_ms / 1000);
+    lines.field("rdb_last_bgsave_status", if saves.has_failed { "err" } else { "ok" });
+    lines.field("rdb_last_bgsave_time_sec", saves.took_seconds.unwrap_or(-1));
+    let now_ms = engine.time.system.monotonic_ms();
+    let current = saves.background.as_ref().map_or(-1, |save| (now_ms - save.began_ms) / 1000);
+    lines.field("rdb_current_bgsave_time_sec", current);
+    lines.field("rdb_saves", saves.saves);
+    lines.field("rdb_last_cow_size", 0);
+    lines.field("rdb_last_load_keys_expired", saves.loaded.expired);
+    lines.field("rdb_last_load_keys_loaded", saves.loaded.keys);
 }
 
 /// Replicas, of which there are none.

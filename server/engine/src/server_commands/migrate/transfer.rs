@@ -44,7 +44,7 @@ fn send(tx: &Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mut dyn T
 }
 
 fn write_restore(tx: &Tx<'_>, key: &[u8], replace: bool, out: &mut Vec<u8>) {
-    let payload = tx.peek(key).map(rdb::dump).unwrap_or_default();
+    let payload = tx.peek(key).map(rdb::dump_for_any).unwrap_or_default();
     // No time left would be none at all.
     let left_ms = tx.deadline(key).map_or(0, |deadline| deadline.saturating_sub(tx.now().wall_ms()).max(1));
     let ttl = integer(left_ms);

@@ -1,10 +1,12 @@
-//! SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE, on a server that keeps nothing but in memory.
-//!
-//! There is no file to write: a save is done as soon as it is asked for. Clients that save, or that wait until LASTSAVE
-//! has moved, go on.
+//! SAVE, BGSAVE, LASTSAVE; and BGREWRITEAOF, of which nothing comes.
 
-use crate::core::{Call, Engine, Handler, Origin};
-use crate::spec::{Args, Flags, Outcome, Row, errors};
+mod loading;
+mod staged;
+
+pub(super) use loading::LoadMode;
+
+use crate::core::{Call, Engine, Handler, NotSaved, Origin};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
 const SAVES: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
@@ -14,14 +16,15 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("save", 1, Handler::Engine(save))
         .flags(&[SAVES, Flags::NO_MULTI])
         .about("server", "1.0.0", "O(N) where N is the total number of keys in all databases")
-        .summary("Saves what the server keeps on disk: nothing. Notes the time."),
+        .summary("Writes all keys and libraries into the file of the configuration. Others wait.")
+        .errors(&[IN_PROGRESS, "ERR"]),
     Row::new("bgsave", -1, Handler::Engine(bgsave))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
-        .summary("Saves in the background what the server keeps on disk: nothing. Notes the time.")
+        .summary("Writes all keys and libraries, as they are now, into the file of the configuration while others go on.")
         .history(&[("3.2.2", "Added the `SCHEDULE` option.")])
         .syntax("[SCHEDULE@3.2.2]")
-        .errors(&["ERR syntax error"]),
+        .errors(&["ERR syntax error", IN_PROGRESS]),
     Row::new("bgrewriteaof", 1, Handler::Engine(bgrewriteaof))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
@@ -31,32 +34,38 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["admin", "dangerous"])
         .about("server", "1.0.0", "O(1)")
         .summary(
-            "When SAVE or BGSAVE was last called, or else when the server started: a Unix time in seconds.",
+            "When the data was last saved, or else when the server started: a Unix time in seconds.",
         )
         .tips(&["nondeterministic_output"]),
 ];
 
-/// Everything that is on disk is up to date from now on.
-fn saved(engine: &mut Engine) {
-    engine.observers.stats.last_save_ms = Some(engine.time.now.wall_ms());
-    engine.keyspace.counters.dirty = 0;
-}
+const IN_PROGRESS: &str = "ERR Background save already in progress";
 
 fn save(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    saved(engine);
+    if engine.persistence.background.is_some() {
+        return Err(CommandError::text(IN_PROGRESS));
+    }
+    engine.persistence.saves += 1;
+    engine.save().map_err(|NotSaved| CommandError::text("ERR"))?;
     reply.ok();
     Ok(())
 }
 
+/// In a transaction it begins when that has ended.
 fn bgsave(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 2 || (args.len() == 2 && !args.is(1, "schedule")) {
         return Err(errors::SYNTAX);
     }
-    saved(engine);
-    reply.status(match call.origin() {
-        Origin::Transaction => b"Background saving scheduled",
-        _ => b"Background saving started",
-    });
+    if engine.persistence.background.is_some() {
+        return Err(CommandError::text(IN_PROGRESS));
+    }
+    if call.origin() == Origin::Transaction {
+        engine.schedule_background_save();
+        reply.status(b"Background saving scheduled");
+    } else {
+        engine.begin_background_save();
+        reply.status(b"Background saving started");
+    }
     Ok(())
 }
 
@@ -69,7 +78,7 @@ fn bgrewriteaof(_: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Rep
 }
 
 fn lastsave(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let saved_ms = engine.observers.stats.last_save_ms.unwrap_or(engine.time.started.wall_ms());
+    let saved_ms = engine.persistence.saved_ms.unwrap_or(engine.time.started.wall_ms());
     reply.integer(saved_ms / 1000);
     Ok(())
 }

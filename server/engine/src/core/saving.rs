@@ -1,0 +1,161 @@
+//! Saves: at once, or in the background, where a timer writes a piece of the snapshot in every millisecond and the host
+//! writes the file.
+
+use super::engine::Engine;
+use crate::clients::Content;
+use crate::config::{Config, MaxmemoryPolicy, system_reason};
+use crate::keyspace::{KeyWriter, Measure};
+use crate::persistence::{Background, FileRules, RdbFile};
+use crate::spec::REDIS_VERSION;
+use crate::timers::{Timer, TimerKind};
+use std::io;
+
+/// What a piece of a snapshot costs, in bytes of the file: about half a millisecond.
+const PIECE: usize = 96 << 10;
+
+/// A save has failed; the log says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotSaved;
+
+impl Engine {
+    /// Writes all keys and libraries into the file that the configuration names. O(data).
+    ///
+    /// # Errors
+    /// The system's; then the file is as it was.
+    pub(crate) fn save(&mut self) -> Result<(), NotSaved> {
+        let file = self.file_of(Content::All);
+        let written = self.write_file(&self.config.dbfilename, &file);
+        written.map_err(|error| {
+            tracing::warn!("Write error saving DB on disk: {}", system_reason(&error));
+            NotSaved
+        })?;
+        tracing::info!("DB saved on disk");
+        self.keyspace.counters.dirty = 0;
+        self.persistence.saved_ms = Some(self.time.now.wall_ms());
+        self.persistence.has_failed = false;
+        Ok(())
+    }
+
+    /// A file with this content, as the data are now. O(data).
+    pub(crate) fn file_of(&self, content: Content) -> Vec<u8> {
+        let file = Box::new(self.new_file(content));
+        match content {
+            Content::All => self.keyspace.write_all(file),
+            Content::Functions | Content::Nothing => file.finish(),
+        }
+    }
+
+    /// The beginning of a file, up to its first key.
+    fn new_file(&self, content: Content) -> RdbFile {
+        let number = |number: usize| number.to_string().into_bytes();
+        let created = self.time.now.wall_second().to_string().into_bytes();
+        let (bits, memory) = (number(usize::BITS as usize), number(self.memory_usage().total()));
+        let about: [(&str, &[u8]); 5] = [
+            ("redis-ver", REDIS_VERSION.as_bytes()),
+            ("redis-bits", &bits),
+            ("ctime", &created),
+            ("used-mem", &memory),
+            ("aof-base", b"0"),
+        ];
+        let has_libraries = content != Content::Nothing;
+        let libraries = self.scripts.libraries().iter().map(|library| &*library.code);
+        let libraries = libraries.filter(|_| has_libraries);
+        RdbFile::new(rules_of(&self.config), &about, libraries)
+    }
+
+    /// Begins a save in the background. There is none on its way.
+    pub(crate) fn begin_background_save(&mut self) {
+        let (file, now_ms) = (self.new_file(Content::All), self.time.system.monotonic_ms());
+        self.keyspace.begin_snapshot(Box::new(file));
+        let changes = self.keyspace.counters.dirty;
+        let (serial, path) = (self.persistence.next_serial(), self.config.dbfilename.clone());
+        self.persistence.saves += 1;
+        self.persistence.background = Some(Background { serial, began_ms: now_ms, changes, path });
+        tracing::info!("Background saving started");
+        self.go_on_saving();
+    }
+
+    /// Begins a save in the background when the present command or transaction has ended.
+    pub(crate) fn schedule_background_save(&mut self) {
+        self.persistence.is_scheduled = true;
+        self.set_save_timer(0);
+    }
+
+    fn set_save_timer(&mut self, in_ms: i64) {
+        if self.persistence.timer.is_none() {
+            let timer = Timer { kind: TimerKind::Save, client: 0, order: self.keyspace.next_order() };
+            let at_ms = self.time.system.monotonic_ms().saturating_add(in_ms);
+            self.persistence.timer = Some(self.time.timers.insert(timer, at_ms));
+        }
+    }
+
+    /// The timer of saves has fired.
+    pub(super) fn save_timer_fired(&mut self) {
+        self.persistence.timer = None;
+        if self.persistence.background.is_some() {
+            self.go_on_saving();
+        } else if std::mem::take(&mut self.persistence.is_scheduled) {
+            self.begin_background_save();
+        }
+    }
+
+    /// Writes a piece of the snapshot; when that was the last, the host writes the file.
+    fn go_on_saving(&mut self) {
+        if self.keyspace.snapshot_progress().is_none() {
+            return;
+        }
+        let delay_us = self.config.rdb_key_save_delay;
+        let piece = if delay_us > 0 { 1 } else { PIECE };
+        let Some(file) = self.keyspace.go_on_with_snapshot(piece) else {
+            return self.set_save_timer(delay_us.max(0) / 1000);
+        };
+        let Some(Background { serial, path, .. }) = &self.persistence.background else { return };
+        let (serial, host) = (*serial, self.environment.host.as_ref());
+        let written = match host {
+            Some(host) => host.write_in_background(&self.config.dir, path, file, serial),
+            None => Some(Err(io::ErrorKind::NotFound.into())),
+        };
+        if let Some(result) = written {
+            self.written_in_background(serial, result);
+        }
+    }
+
+    /// The host has written the file of the save with this number, or could not.
+    pub fn written_in_background(&mut self, serial: u64, result: io::Result<()>) {
+        let Some(save) = self.persistence.background.take_if(|save| save.serial == serial) else { return };
+        let took_ms = self.time.system.monotonic_ms() - save.began_ms;
+        self.persistence.took_seconds = Some(took_ms / 1000);
+        self.persistence.has_failed = result.is_err();
+        match result {
+            Ok(()) => {
+                tracing::info!("Background saving terminated with success");
+                let changes = &mut self.keyspace.counters.dirty;
+                *changes = changes.saturating_sub(save.changes);
+                self.persistence.saved_ms = Some(self.time.now.wall_ms());
+            }
+            Err(error) => {
+                tracing::warn!("Background saving error: {}", system_reason(&error));
+            }
+        }
+    }
+
+    /// Gives up what is being saved, and forgets what was.
+    pub(super) fn reset_saves(&mut self) {
+        if let Some(timer) = self.persistence.timer.take() {
+            self.time.timers.cancel(timer);
+        }
+        self.keyspace.end_snapshot();
+        self.persistence.reset();
+    }
+}
+
+/// Redis keeps what its policy goes by.
+fn rules_of(config: &Config) -> FileRules {
+    use MaxmemoryPolicy::{AllkeysLfu, AllkeysLru, VolatileLfu, VolatileLru};
+    let accesses = match config.maxmemory_policy {
+        AllkeysLru | VolatileLru => Some(Measure::IdleTime),
+        AllkeysLfu | VolatileLfu => Some(Measure::Frequency),
+        _ => None,
+    };
+    FileRules { accesses, compresses: config.rdbcompression, has_checksum: config.rdbchecksum }
+}

@@ -1,0 +1,207 @@
+//! A snapshot: all databases as they were at one instant, written into a file piece by piece while they change.
+//!
+//! A walk in SCAN's order writes the keys. Before a key is changed that the walk has not come to, it is written as it
+//! is, out of turn, and the walk passes over it. So the file has each key as it was when the snapshot began, and nobody
+//! waits for longer than a piece takes.
+
+use super::access_clock::AccessClock;
+use super::accesses::Accesses;
+use super::database::Database;
+use super::db_key::hash_of;
+use super::entry::Entry;
+use super::keyspace::Keyspace;
+use crate::memory::{block, of_trees};
+use crate::values::Value;
+use foldhash::quality::FixedState;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+/// What a snapshot is written into.
+pub trait KeyWriter: Debug + Send {
+    /// A database has so many keys, of which some have a deadline: most of those that come next are its.
+    fn database(&mut self, db: usize, keys: usize, with_deadline: usize);
+
+    /// A key of a database, with its deadline in wall milliseconds and its access clock.
+    fn key(
+        &mut self,
+        key: (usize, &[u8]),
+        deadline_ms: Option<i64>,
+        accessed: (AccessClock, &Accesses),
+        value: &Value,
+    );
+
+    /// How many bytes have been written.
+    fn len(&self) -> usize;
+
+    /// All of them, when the last key has been written.
+    fn finish(self: Box<Self>) -> Vec<u8>;
+}
+
+/// What a key costs beside its bytes in the file, in bytes that take as long.
+const KEY_COST: usize = 64;
+
+/// What a snapshot sees of a keyspace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) databases: &'a [Database],
+    pub(super) hasher: &'a FixedState,
+    pub(super) accesses: &'a Accesses,
+    /// Keys that are due at this instant are not there any more, in wall milliseconds.
+    pub(super) due: Option<i64>,
+}
+
+/// How far a snapshot is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotProgress {
+    /// Keys written.
+    pub written: u64,
+    /// Keys at its start.
+    pub total: u64,
+}
+
+/// A file that keys are written into.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    file: Box<dyn KeyWriter>,
+    /// The databases before this one are written, and of this one what comes before the cursor.
+    db: usize,
+    cursor: u64,
+    /// Keys that the walk has come by.
+    seen: usize,
+    /// What was written out of turn, or is new.
+    passed_over: BTreeSet<(usize, Box<[u8]>)>,
+    names_bytes: usize,
+    progress: SnapshotProgress,
+}
+
+impl Snapshot {
+    fn new(file: Box<dyn KeyWriter>, view: &View<'_>) -> Self {
+        let total = view.databases.iter().map(|database| database.len() as u64).sum();
+        Snapshot {
+            file,
+            db: 0,
+            cursor: 0,
+            seen: 0,
+            passed_over: BTreeSet::new(),
+            names_bytes: 0,
+            progress: SnapshotProgress { written: 0, total },
+        }
+    }
+
+    /// Bytes of all of it, about. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let names = &self.passed_over;
+        let entry_bytes = size_of::<(usize, Box<[u8]>)>();
+        self.file.len()
+            + self.names_bytes
+            + of_trees(usize::from(!names.is_empty()), names.len(), entry_bytes)
+    }
+
+    /// Writes keys until it has cost so much, or the last; whether these were all. A key costs its bytes in the file,
+    /// and [`KEY_COST`].
+    pub(super) fn go_on(&mut self, view: &View<'_>, most_cost: usize) -> bool {
+        let start = self.cost();
+        while self.db < view.databases.len() {
+            let left = most_cost.saturating_sub(self.cost() - start);
+            if left == 0 {
+                return false;
+            }
+            let of_one = self.cost() / (self.seen + 1);
+            self.write_some(view, left.div_ceil(of_one));
+        }
+        true
+    }
+
+    fn cost(&self) -> usize {
+        self.file.len() + KEY_COST * self.seen
+    }
+
+    /// Writes so many keys of the present database, or its last.
+    fn write_some(&mut self, view: &View<'_>, keys: usize) {
+        let (db, database) = (self.db, &view.databases[self.db]);
+        let hash = |key: &[u8]| hash_of(view.hasher, key);
+        if self.cursor == 0 && database.len() > 0 {
+            self.file.database(db, database.len(), database.with_deadline());
+        }
+        let cursor = database.scan(self.cursor, keys, view.due, hash, &mut |entry| {
+            self.seen += 1;
+            if !self.has_passed_over(db, entry.key()) {
+                self.write(view, db, entry);
+            }
+        });
+        (self.db, self.cursor) = if cursor == 0 { (db + 1, 0) } else { (db, cursor) };
+    }
+
+    fn has_passed_over(&mut self, db: usize, key: &[u8]) -> bool {
+        !self.passed_over.is_empty() && {
+            let is_there = self.passed_over.remove(&(db, key.into()));
+            self.names_bytes -= if is_there { block(key.len()) } else { 0 };
+            is_there
+        }
+    }
+
+    /// A key is about to be written: if it is to be in the file and is not, it is written into it.
+    pub(super) fn before_write(&mut self, view: &View<'_>, db: usize, key: &[u8]) {
+        let hash = hash_of(view.hasher, key);
+        let is_behind = db < self.db || (db == self.db && Database::position(hash) < self.cursor);
+        if is_behind || !self.passed_over.insert((db, key.into())) {
+            return;
+        }
+        self.names_bytes += block(key.len());
+        if let Some(entry) = view.databases[db].find_live(hash, key, view.due) {
+            self.write(view, db, entry);
+        }
+    }
+
+    fn write(&mut self, view: &View<'_>, db: usize, entry: &Entry) {
+        let accessed = (entry.clock().get(), view.accesses);
+        let key = entry.key();
+        let deadline_ms = match entry.has_deadline() {
+            true => view.databases[db].deadline(hash_of(view.hasher, key), key),
+            false => None,
+        };
+        self.file.key((db, key), deadline_ms, accessed, &entry.value);
+        self.progress.written += 1;
+    }
+}
+
+impl Keyspace {
+    /// Begins a snapshot of the present instant, into this file. One that has begun before is given up.
+    pub fn begin_snapshot(&mut self, file: Box<dyn KeyWriter>) {
+        let snapshot = Snapshot::new(file, &self.view());
+        self.keeper().snapshot = Some(snapshot);
+    }
+
+    /// Writes keys until that has cost so many bytes; the file when these were the last. O(keys and their values, and a
+    /// part of the table).
+    pub fn go_on_with_snapshot(&mut self, most_cost: usize) -> Option<Vec<u8>> {
+        let mut snapshot = self.keeper.as_mut()?.snapshot.take()?;
+        let is_at_end = snapshot.go_on(&self.view(), most_cost);
+        if is_at_end {
+            self.release_keeper();
+            return Some(snapshot.file.finish());
+        }
+        self.keeper().snapshot = Some(snapshot);
+        None
+    }
+
+    /// Gives a snapshot up.
+    pub fn end_snapshot(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.snapshot = None;
+            self.release_keeper();
+        }
+    }
+
+    /// How far the snapshot is that is being made.
+    pub fn snapshot_progress(&self) -> Option<SnapshotProgress> {
+        Some(self.keeper.as_ref()?.snapshot.as_ref()?.progress)
+    }
+
+    /// A file of all keys, as they are. O(keys and their values).
+    pub fn write_all(&self, file: Box<dyn KeyWriter>) -> Vec<u8> {
+        let mut snapshot = Snapshot::new(file, &self.view());
+        snapshot.go_on(&self.view(), usize::MAX);
+        snapshot.file.finish()
+    }
+}

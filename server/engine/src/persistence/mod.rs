@@ -1,0 +1,64 @@
+//! What is kept of the data: when it was saved and how that went, and the file that a save writes.
+
+mod rdb_file;
+
+pub(crate) use rdb_file::{FileRules, RdbFile};
+
+use crate::timers::TimerKey;
+
+/// A save in the background.
+#[derive(Debug)]
+pub(crate) struct Background {
+    /// What tells it from those before it.
+    pub(crate) serial: u64,
+    /// When it began, in milliseconds of the system's monotonic clock.
+    pub(crate) began_ms: i64,
+    /// How many changes there were until then.
+    pub(crate) changes: u64,
+    /// The file that it writes, beneath the directory that the configuration had.
+    pub(crate) path: String,
+}
+
+/// How a file was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    /// Keys that are there now.
+    pub(crate) keys: u64,
+    /// Keys whose deadline was over.
+    pub(crate) expired: u64,
+}
+
+/// What INFO tells of saves.
+#[derive(Debug, Default)]
+pub(crate) struct Persistence {
+    /// When the data was last saved, in wall milliseconds.
+    pub(crate) saved_ms: Option<i64>,
+    /// How many saves have begun.
+    pub(crate) saves: u64,
+    /// The last save in the background has failed.
+    pub(crate) has_failed: bool,
+    /// How long it took, in seconds.
+    pub(crate) took_seconds: Option<i64>,
+    /// The save in the background that is on its way.
+    pub(crate) background: Option<Background>,
+    /// One is to begin when the timer fires.
+    pub(crate) is_scheduled: bool,
+    /// Begins a save in the background, or goes on with it.
+    pub(crate) timer: Option<TimerKey>,
+    /// The file that was read last.
+    pub(crate) loaded: Loaded,
+    serial: u64,
+}
+
+impl Persistence {
+    /// A number that no save in the background had before.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    /// Begins anew; saves that are still on their way are none of it.
+    pub(crate) fn reset(&mut self) {
+        *self = Persistence { serial: self.serial, ..Persistence::default() };
+    }
+}

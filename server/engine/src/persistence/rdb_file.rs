@@ -1,0 +1,68 @@
+//! The file of a save: what it says of itself, libraries, keys.
+
+use crate::keyspace::{AccessClock, Accesses, KeyWriter, Measure};
+use crate::rdb::file::{Access, FileWriter};
+use crate::values::Value;
+
+/// What a file is to be like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileRules {
+    /// What it keeps of accesses.
+    pub(crate) accesses: Option<Measure>,
+    /// Whether strings are compressed.
+    pub(crate) compresses: bool,
+    /// Whether it ends with a checksum.
+    pub(crate) has_checksum: bool,
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub(crate) struct RdbFile {
+    file: FileWriter,
+    accesses: Option<Measure>,
+}
+
+impl RdbFile {
+    /// A file that says this of itself, and has these libraries of functions.
+    pub(crate) fn new<'l>(
+        rules: FileRules,
+        about: &[(&str, &[u8])],
+        libraries: impl Iterator<Item = &'l [u8]>,
+    ) -> Self {
+        let mut file = FileWriter::new(about, rules.has_checksum);
+        if !rules.compresses {
+            file.compress_nothing();
+        }
+        libraries.for_each(|library| file.library(library));
+        RdbFile { file, accesses: rules.accesses }
+    }
+}
+
+impl KeyWriter for RdbFile {
+    fn database(&mut self, db: usize, keys: usize, with_deadline: usize) {
+        self.file.database(db, keys, with_deadline);
+    }
+
+    fn key(
+        &mut self,
+        (db, key): (usize, &[u8]),
+        deadline_ms: Option<i64>,
+        (clock, accesses): (AccessClock, &Accesses),
+        value: &Value,
+    ) {
+        let access = match self.accesses {
+            None => Access::Unknown,
+            Some(Measure::IdleTime) => Access::Idle(accesses.idle_seconds(clock).try_into().unwrap_or(0)),
+            Some(Measure::Frequency) => Access::Frequency(accesses.frequency(clock)),
+        };
+        self.file.key(db, key, deadline_ms, access, value);
+    }
+
+    fn len(&self) -> usize {
+        self.file.len()
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.file.finish()
+    }
+}

@@ -1,0 +1,221 @@
+//! A file read.
+
+use super::{HEADER, REDIS, VALKEY, marks};
+use crate::rdb::crc64::crc64;
+use crate::rdb::file::Access;
+use crate::rdb::{Corrupt, Reader, load, payload};
+use crate::values::{Encodings, Value};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Files of versions before this have no checksum.
+const WITH_CHECKSUM: u16 = 5;
+
+/// Why a file is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// How many bytes of it had been read.
+    pub offset: usize,
+    /// What is wrong, in Redis' words where it has some.
+    pub why: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Internal error in RDB reading offset {} -> {}", self.offset, self.why)
+    }
+}
+
+/// A part of a file.
+#[derive(Debug)]
+pub enum Part<'a> {
+    /// What the file says of itself.
+    About(Cow<'a, [u8]>, Cow<'a, [u8]>),
+    /// The text of a library of functions.
+    Library(Cow<'a, [u8]>),
+    /// A key, with its deadline in wall milliseconds.
+    Key {
+        /// The number of its database.
+        db: usize,
+        /// Its name.
+        key: Cow<'a, [u8]>,
+        /// When it expires.
+        deadline_ms: Option<i64>,
+        /// What is known of its accesses.
+        access: Access,
+        /// What it holds.
+        value: Value,
+    },
+}
+
+/// What was said of the key that comes next.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    deadline_ms: Option<i64>,
+    access: Access,
+}
+
+const NOTHING: Next = Next { deadline_ms: None, access: Access::Unknown };
+
+/// Reads a file, one part after another.
+#[derive(Debug)]
+pub struct FileReader<'a> {
+    file: &'a [u8],
+    reader: Reader<'a>,
+    version: u16,
+    db: usize,
+    next: Next,
+}
+
+impl<'a> FileReader<'a> {
+    /// Reads the name of the format and its version.
+    ///
+    /// # Errors
+    /// It is another format, or a version that is not known.
+    pub fn new(file: &'a [u8]) -> Result<Self, FileError> {
+        let fail = |why: String| FileError { offset: 0, why };
+        let Some((header, rest)) = file.split_at_checked(HEADER) else {
+            return Err(fail("Unexpected EOF reading RDB file".to_owned()));
+        };
+        let digits = header.strip_prefix(VALKEY).or_else(|| header.strip_prefix(REDIS));
+        let digits = digits.ok_or_else(|| fail("Wrong signature trying to load DB from file".to_owned()))?;
+        let text = String::from_utf8_lossy(digits);
+        let version = text.parse::<u16>().ok().filter(|version| *version > 0);
+        let is_known = |version: u16| {
+            payload::is_known(version) && (version == payload::VERSION_VALKEY) == header.starts_with(VALKEY)
+        };
+        match version {
+            Some(version) if is_known(version) => {
+                Ok(FileReader { file, reader: Reader::new(rest), version, db: 0, next: NOTHING })
+            }
+            _ => Err(fail(format!("Can't handle RDB format version {}", text.trim_start_matches('0')))),
+        }
+    }
+
+    /// How many bytes have been read.
+    fn offset(&self) -> usize {
+        self.file.len() - self.reader.left()
+    }
+
+    /// The file is refused here.
+    pub fn fail(&self, why: impl Into<String>) -> FileError {
+        FileError { offset: self.offset(), why: why.into() }
+    }
+
+    /// The next part; nothing at the end, when the checksum is right. O(part).
+    ///
+    /// # Errors
+    /// The file ends before its end, or is not what the format allows.
+    pub fn next(&mut self, encodings: &Encodings) -> Result<Option<Part<'a>>, FileError> {
+        loop {
+            match self.step(encodings)? {
+                Step::Part(part) => return Ok(Some(part)),
+                Step::Read => {}
+                Step::End => return self.check().map(|()| None),
+            }
+        }
+    }
+
+    fn step(&mut self, encodings: &Encodings) -> Result<Step<'a>, FileError> {
+        let offset = self.offset();
+        let mark = self.reader.byte().map_err(|Corrupt| self.cut())?;
+        match self.read(mark, encodings) {
+            Ok(Some(step)) => Ok(step),
+            Ok(None) => Err(FileError { offset, why: format!("Unknown RDB encoding type {mark}") }),
+            Err(Corrupt) if self.reader.is_at_end() => Err(self.cut()),
+            Err(Corrupt) => Err(self.fail(format!("Bad data after a byte {mark} at offset {offset}"))),
+        }
+    }
+
+    fn cut(&self) -> FileError {
+        self.fail("Unexpected EOF reading RDB file")
+    }
+
+    /// Reads what a mark announces; nothing if there is no such mark.
+    fn read(&mut self, mark: u8, encodings: &Encodings) -> Result<Option<Step<'a>>, Corrupt> {
+        let reader = &mut self.reader;
+        match mark {
+            marks::DEADLINE_MS => self.next.deadline_ms = Some(i64::from_le_bytes(reader.array()?)),
+            marks::DEADLINE_SECONDS => {
+                self.next.deadline_ms = Some(i64::from(i32::from_le_bytes(reader.array()?)) * 1000);
+            }
+            marks::IDLE => self.next.access = Access::Idle(reader.number()?),
+            marks::FREQUENCY => self.next.access = Access::Frequency(reader.byte()?),
+            marks::DATABASE => self.db = reader.length()?,
+            marks::SIZES => drop((reader.length()?, reader.length()?)),
+            marks::SLOT_INFO => drop((reader.length()?, reader.length()?, reader.length()?)),
+            marks::ABOUT => return Ok(Some(Step::Part(Part::About(reader.string()?, reader.string()?)))),
+            marks::LIBRARY => return Ok(Some(Step::Part(Part::Library(reader.string()?)))),
+            marks::EARLY_LIBRARY => {
+                return Ok(Some(Step::Part(Part::Library(Cow::Owned(early_library(reader)?)))));
+            }
+            marks::MODULE => skip_module(reader)?,
+            marks::END => return Ok(Some(Step::End)),
+            form => return self.read_key(form, encodings),
+        }
+        Ok(Some(Step::Read))
+    }
+
+    fn read_key(&mut self, form: u8, encodings: &Encodings) -> Result<Option<Step<'a>>, Corrupt> {
+        if !load::is_known(form) {
+            return Ok(None);
+        }
+        let key = self.reader.string()?;
+        let value = load::read_form(form, &mut self.reader, encodings)?;
+        let Next { deadline_ms, access } = std::mem::replace(&mut self.next, NOTHING);
+        Ok(Some(Step::Part(Part::Key { db: self.db, key, deadline_ms, access, value })))
+    }
+
+    /// Compares the checksum, if there is one.
+    fn check(&mut self) -> Result<(), FileError> {
+        if self.version < WITH_CHECKSUM {
+            return Ok(());
+        }
+        let summed = &self.file[..self.offset()];
+        let expected = u64::from_le_bytes(self.reader.array().map_err(|Corrupt| self.cut())?);
+        let found = crc64(summed);
+        if expected == 0 || expected == found {
+            return Ok(());
+        }
+        Err(self.fail(format!("Wrong RDB checksum expected: ({expected:x}) but got ({found:x})")))
+    }
+}
+
+/// What one mark has led to.
+enum Step<'a> {
+    Part(Part<'a>),
+    /// Nothing by itself.
+    Read,
+    End,
+}
+
+/// The text that a library of Redis 7.0's release candidates has become since: it was stored as name, engine, perhaps a
+/// description, and a text without a first line.
+///
+/// # Errors
+/// There is none.
+pub fn early_library(reader: &mut Reader<'_>) -> Result<Vec<u8>, Corrupt> {
+    let (name, engine) = (reader.string()?, reader.string()?);
+    if reader.length()? != 0 {
+        reader.string()?;
+    }
+    let text = reader.string()?;
+    Ok([b"#!", &*engine, b" name=", &name, b"\n", &text].concat())
+}
+
+/// Skips what a module keeps beside keys: its number, when it is to be read, and values that each say what they are.
+fn skip_module(reader: &mut Reader<'_>) -> Result<(), Corrupt> {
+    reader.number()?;
+    reader.number()?;
+    reader.number()?;
+    loop {
+        match reader.number()? {
+            0 => return Ok(()),
+            1 | 2 => drop(reader.number()?),
+            3 => drop(reader.array::<4>()?),
+            4 => drop(reader.array::<8>()?),
+            5 => drop(reader.string()?),
+            _ => return Err(Corrupt),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Files there and back.

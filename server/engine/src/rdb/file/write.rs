@@ -1,0 +1,100 @@
+//! A file written.
+
+use super::{REDIS, marks};
+use crate::rdb::crc64::crc64;
+use crate::rdb::{Writer, payload, write_value};
+use crate::values::Value;
+
+/// What a file keeps of the accesses of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing.
+    Unknown,
+    /// For how many seconds there was none.
+    Idle(u64),
+    /// About the logarithm of how many there were.
+    Frequency(u8),
+}
+
+/// Writes a file, one part after another.
+#[derive(Debug)]
+pub struct FileWriter {
+    writer: Writer,
+    /// The database of the keys that come next.
+    db: Option<usize>,
+    has_checksum: bool,
+}
+
+impl FileWriter {
+    /// A file that says this of itself: names and values. `has_checksum`: it ends with one.
+    pub fn new(about: &[(&str, &[u8])], has_checksum: bool) -> Self {
+        let mut writer = Writer::new();
+        writer.bytes(REDIS);
+        writer.bytes(format!("{:04}", payload::VERSION_7_2).as_bytes());
+        for (name, value) in about {
+            writer.byte(marks::ABOUT);
+            writer.string(name.as_bytes());
+            writer.string(value);
+        }
+        FileWriter { writer, db: None, has_checksum }
+    }
+
+    /// Compresses no strings from now on.
+    pub fn compress_nothing(&mut self) {
+        self.writer.compress_nothing();
+    }
+
+    /// A library of functions. O(text).
+    pub fn library(&mut self, text: &[u8]) {
+        self.writer.byte(marks::LIBRARY);
+        self.writer.string(text);
+    }
+
+    /// A database has so many keys, of which some have a deadline; they come next.
+    pub fn database(&mut self, db: usize, keys: usize, with_deadline: usize) {
+        self.select(db);
+        self.writer.byte(marks::SIZES);
+        self.writer.length(keys);
+        self.writer.length(with_deadline);
+    }
+
+    fn select(&mut self, db: usize) {
+        if self.db != Some(db) {
+            self.db = Some(db);
+            self.writer.byte(marks::DATABASE);
+            self.writer.length(db);
+        }
+    }
+
+    /// A key, with its deadline in wall milliseconds. O(value).
+    pub fn key(&mut self, db: usize, key: &[u8], deadline_ms: Option<i64>, access: Access, value: &Value) {
+        self.select(db);
+        if let Some(deadline_ms) = deadline_ms {
+            self.writer.byte(marks::DEADLINE_MS);
+            self.writer.bytes(&deadline_ms.to_le_bytes());
+        }
+        match access {
+            Access::Unknown => {}
+            Access::Idle(seconds) => {
+                self.writer.byte(marks::IDLE);
+                self.writer.number(seconds);
+            }
+            Access::Frequency(frequency) => self.writer.bytes(&[marks::FREQUENCY, frequency]),
+        }
+        self.writer.key(key);
+        write_value(value, &mut self.writer);
+    }
+
+    /// How many bytes have been written.
+    pub fn len(&self) -> usize {
+        self.writer.written().len()
+    }
+
+    /// The file. O(bytes) for the checksum.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.writer.byte(marks::END);
+        let checksum = if self.has_checksum { crc64(self.writer.written()) } else { 0 };
+        self.writer.bytes(&checksum.to_le_bytes());
+        self.writer.into_written()
+    }
+}

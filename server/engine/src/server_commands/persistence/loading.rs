@@ -1,0 +1,117 @@
+//! A file read: all of it becomes keys and libraries, or nothing does.
+
+use super::super::functions::Loader;
+use super::staged::{Reading, Staged};
+use crate::config::system_reason;
+use crate::core::Engine;
+use crate::scripts::RestorePolicy;
+use std::io;
+
+/// What becomes of what there is when a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server_commands) struct LoadMode {
+    /// It goes; else it stays.
+    pub(in crate::server_commands) flush: bool,
+    /// What is there too is replaced; else the file is refused.
+    pub(in crate::server_commands) merge: bool,
+}
+
+impl Engine {
+    /// Begins with what a file has: the one of this path, or else the one that the configuration names, if there is
+    /// one. O(bytes of the file).
+    ///
+    /// # Errors
+    /// Why it cannot be read, in lines as Redis logs them; then there is nothing.
+    pub fn begin_with_file(&mut self, path: Option<&str>) -> Result<(), String> {
+        let read = self.read_file(path.unwrap_or(&self.config.dbfilename));
+        let file = match read {
+            Ok(file) => file,
+            Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                return Err(format!("Fatal error loading the DB: {}. Exiting.", system_reason(&error)));
+            }
+        };
+        self.load(&file, LoadMode { flush: true, merge: false })?;
+        tracing::info!("DB loaded from disk");
+        Ok(())
+    }
+
+    /// Reads the file of the last save. O(its bytes, and what goes).
+    ///
+    /// # Errors
+    /// Why it is refused; then nothing has changed.
+    pub(in crate::server_commands) fn reload(&mut self, mode: LoadMode) -> Result<(), String> {
+        let file = self.read_file(&self.config.dbfilename);
+        let file = file.map_err(|error| system_reason(&error).to_string())?;
+        self.load(&file, mode)
+    }
+
+    /// Reads a file. O(its bytes, and what goes).
+    ///
+    /// # Errors
+    /// Why it is refused; then nothing has changed.
+    fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
+        let reading = Reading {
+            encodings: &self.keyspace.encodings,
+            databases: self.keyspace.databases(),
+            now_ms: self.time.now.wall_ms(),
+            may_repeat: mode.merge,
+        };
+        let staged = Staged::read(file, reading).map_err(|error| error.to_string())?;
+        if !mode.flush && !mode.merge {
+            self.check_new(&staged)?;
+        }
+        self.load_libraries(&staged, mode)?;
+        let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
+        self.load_keys(staged, mode);
+        self.keyspace.counters.dirty = changes;
+        self.persistence.loaded = loaded;
+        tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);
+        Ok(())
+    }
+
+    /// Whether no key of a file is there yet.
+    fn check_new(&mut self, staged: &Staged<'_>) -> Result<(), String> {
+        let mut tx = self.keyspace.tx(0, self.time.now);
+        for key in &staged.keys {
+            tx.select(key.db);
+            if tx.peek(&key.key).is_some() {
+                let (key, db) = (key.key.escape_ascii(), key.db);
+                return Err(format!("RDB has duplicated key '{key}' in DB {db}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn load_libraries(&mut self, staged: &Staged<'_>, mode: LoadMode) -> Result<(), String> {
+        let policy = match mode {
+            LoadMode { flush: true, .. } => RestorePolicy::Flush,
+            LoadMode { merge: true, .. } => RestorePolicy::Replace,
+            _ => RestorePolicy::Append,
+        };
+        let texts = staged.libraries.iter().map(|text| Ok((&**text).into()));
+        let restored = self.scripts.restore(texts, policy, &mut Loader::new(self));
+        restored.map_err(|error| {
+            let why = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            format!("Failed creating the library: {}", why.strip_prefix("ERR ").unwrap_or(&why))
+        })
+    }
+
+    fn load_keys(&mut self, staged: Staged<'_>, mode: LoadMode) {
+        let mut tx = self.keyspace.tx(0, self.time.now);
+        if mode.flush {
+            for db in 0..tx.databases() {
+                tx.select(db);
+                tx.flush();
+            }
+        }
+        for key in staged.keys {
+            tx.select(key.db);
+            let clock = key.access_clock(tx.accesses());
+            let at = tx.load(&key.key, key.value, key.deadline_ms);
+            if let Some(clock) = clock {
+                tx.set_access_clock(at, clock);
+            }
+        }
+    }
+}

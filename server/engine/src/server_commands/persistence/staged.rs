@@ -1,0 +1,113 @@
+//! What a file has, read as a whole before anything of it is there.
+
+use crate::keyspace::{AccessClock, Accesses, Measure};
+use crate::persistence::Loaded;
+use crate::rdb::file::{Access, FileError, FileReader, Part};
+use crate::values::{Encodings, Value};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use std::borrow::Cow;
+
+/// A key that is to be.
+#[derive(Debug)]
+pub(super) struct StagedKey<'f> {
+    pub(super) db: usize,
+    pub(super) key: Cow<'f, [u8]>,
+    pub(super) value: Value,
+    pub(super) deadline_ms: Option<i64>,
+    access: Access,
+}
+
+impl StagedKey<'_> {
+    /// Its access clock, if the file tells what is measured now.
+    pub(super) fn access_clock(&self, accesses: &Accesses) -> Option<AccessClock> {
+        match (self.access, accesses.measure()) {
+            (Access::Idle(seconds), Measure::IdleTime) => {
+                Some(accesses.clock_of_idle(seconds.try_into().unwrap_or(i64::MAX)))
+            }
+            (Access::Frequency(frequency), Measure::Frequency) => {
+                Some(accesses.clock_of_frequency(frequency))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// All that a file has.
+#[derive(Debug, Default)]
+pub(super) struct Staged<'f> {
+    pub(super) libraries: Vec<Cow<'f, [u8]>>,
+    pub(super) keys: Vec<StagedKey<'f>>,
+    pub(super) loaded: Loaded,
+}
+
+/// By what a file is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'e> {
+    pub(super) encodings: &'e Encodings,
+    /// How many databases there are.
+    pub(super) databases: usize,
+    /// The present instant.
+    pub(super) now_ms: i64,
+    /// Whether a key may be there more than once: the last one counts.
+    pub(super) may_repeat: bool,
+}
+
+impl<'f> Staged<'f> {
+    /// Reads a file, without keys whose deadlines are over. O(bytes).
+    pub(super) fn read(file: &'f [u8], reading: Reading<'_>) -> Result<Self, FileError> {
+        let mut staged = Staged::default();
+        let mut reader = FileReader::new(file)?;
+        while let Some(part) = reader.next(reading.encodings)? {
+            match part {
+                Part::About(name, value) => tell(&name, &value, reading.now_ms),
+                Part::Library(text) => staged.libraries.push(text),
+                Part::Key { db, .. } if db >= reading.databases => {
+                    return Err(reader.fail(format!(
+                        "FATAL: Data file was created with a Redis server configured to handle more than {} \
+                         databases. Exiting",
+                        reading.databases
+                    )));
+                }
+                Part::Key { deadline_ms: Some(deadline_ms), .. } if deadline_ms < reading.now_ms => {
+                    staged.loaded.expired += 1;
+                }
+                Part::Key { db, key, value, deadline_ms, access } => {
+                    staged.keys.push(StagedKey { db, key, value, deadline_ms, access });
+                }
+            }
+        }
+        staged.loaded.keys = staged.keys.len() as u64;
+        match staged.repeated(reading.encodings.seed) {
+            Some((db, key)) if !reading.may_repeat => {
+                let key = key.escape_ascii();
+                Err(reader.fail(format!("RDB has duplicated key '{key}' in DB {db}")))
+            }
+            _ => Ok(staged),
+        }
+    }
+
+    /// A key that is there twice.
+    fn repeated(&self, seed: u64) -> Option<(usize, &[u8])> {
+        let mut seen = HashSet::with_capacity_and_hasher(self.keys.len(), FixedState::with_seed(seed));
+        self.keys.iter().map(|key| (key.db, &*key.key)).find(|key| !seen.insert(*key))
+    }
+}
+
+/// Logs what a file says of itself.
+fn tell(name: &[u8], value: &[u8], now_ms: i64) {
+    let text = String::from_utf8_lossy(value);
+    match name {
+        b"redis-ver" => tracing::info!("Loading RDB produced by version {text}"),
+        b"valkey-ver" => tracing::info!("Loading RDB produced by Valkey version {text}"),
+        b"ctime" => {
+            let age = text.parse::<i64>().map_or(0, |created| (now_ms / 1000).saturating_sub(created).max(0));
+            tracing::info!("RDB age {age} seconds");
+        }
+        b"used-mem" => {
+            let bytes = text.parse::<f64>().unwrap_or(0.0);
+            tracing::info!("RDB memory usage when created {:.2} Mb", bytes / f64::from(1 << 20));
+        }
+        _ => {}
+    }
+}
