@@ -91,7 +91,7 @@ impl Engine {
         if session.closing == Some(Closing::Now) {
             return None;
         }
-        let command = decide(&Client { engine: self, session }, &self.commands, args).ok()?;
+        let command = decide(&Client { engine: self, session, limited: true }, &self.commands, args).ok()?;
         let is_paused = match kind {
             PauseKind::All => true,
             PauseKind::Write => self.may_replicate(slot, command, args),

@@ -9,6 +9,7 @@
 
 mod account;
 mod deadlines;
+mod fields;
 mod marks;
 mod place;
 mod sample;
@@ -27,6 +28,7 @@ use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
 pub use account::DatabaseBytes;
 use account::Edited;
+use fields::FieldTimers;
 use hashbrown::HashTable;
 use place::{TABLES, position, table_of};
 
@@ -63,6 +65,8 @@ pub(super) struct Database {
     entries: Entries,
     /// Beside the entries that have one.
     deadlines: IndexedWheel<Order>,
+    /// Beside the hashes whose fields have deadlines.
+    fields: FieldTimers,
     /// Beside the entries that a subscriber has marked.
     marks: Sparse<Mark, 256>,
     len: usize,
@@ -161,7 +165,8 @@ impl Database {
 
     /// Bytes of memory of what finds keys, and of what knows their deadlines. O(1).
     pub(super) fn overhead(&self) -> (usize, usize) {
-        let tables = self.table_bytes + of_vec(&self.tables) + self.marks.heap_bytes();
+        let tables =
+            self.table_bytes + of_vec(&self.tables) + self.fields.heap_bytes() + self.marks.heap_bytes();
         (tables, self.deadlines.heap_bytes())
     }
 
@@ -173,6 +178,9 @@ impl Database {
     /// The value of an entry is about to be changed in place.
     #[inline]
     fn edit(&mut self, id: u32) -> &mut Entry {
+        if self.entries.get(id).has_timed_fields() {
+            self.fields_edited(id);
+        }
         if self.edited.id == id + 1 {
             return self.entries.get_mut(id);
         }
@@ -209,8 +217,16 @@ impl Database {
     #[inline(always)]
     pub(super) fn find_live(&self, hash: u64, key: &[u8], until: Option<i64>) -> Option<&Entry> {
         let found = self.find(hash, key)?;
-        let due = |until| self.deadline(hash, key).is_some_and(|deadline| deadline <= until);
+        let due = |until| {
+            let is_past = self.deadline(hash, key).is_some_and(|deadline| deadline <= until);
+            is_past || Self::is_over(found, until)
+        };
         (!until.is_some_and(due)).then_some(found)
+    }
+
+    /// The entry of a number, which is in use, to be changed.
+    pub(super) fn edit_entry(&mut self, id: u32) -> &mut Entry {
+        self.edit(id)
     }
 
     /// The entry of a number, which is in use.
@@ -283,10 +299,16 @@ impl Database {
         };
         let entry = self.entries.get_mut(id);
         accesses.note(entry.clock());
-        if !keep_deadline && entry.has_deadline() {
-            entry.set_has_deadline(false);
-            self.deadlines.cancel(TimerId::at(id));
+        if entry.has_timers() {
+            if !keep_deadline && entry.has_deadline() {
+                entry.set_has_deadline(false);
+                self.deadlines.cancel(TimerId::at(id));
+            }
+            if entry.has_timed_fields() {
+                self.forget_fields(id);
+            }
         }
+        let entry = self.entries.get_mut(id);
         let is_marked = entry.is_marked();
         let in_place = entry.value.is_in_place() && value.is_in_place();
         let old = std::mem::replace(&mut entry.value, value);
@@ -303,13 +325,22 @@ impl Database {
         let table = tables.get_mut(table_of(hash))?;
         let slot = table.find_entry(hash, |&id| entries.get(id).key() == key).ok()?;
         let (id, _) = slot.remove();
-        let deadline = self.entries.get(id).has_deadline().then(|| {
+        let deadline = if self.entries.get(id).has_timers() { self.take_timers(id) } else { None };
+        let mark = self.remove_mark(id);
+        Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
+    }
+
+    /// Cancels the timers of an entry that is about to be freed; its deadline, and when that was made.
+    #[inline(always)]
+    fn take_timers(&mut self, id: u32) -> Option<(i64, Order)> {
+        if self.entries.get(id).has_timed_fields() {
+            self.forget_fields(id);
+        }
+        self.entries.get(id).has_deadline().then(|| {
             let timer = TimerId::at(id);
             let deadline = self.deadlines.deadline(timer);
             (deadline, self.deadlines.cancel(timer))
-        });
-        let mark = self.remove_mark(id);
-        Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
+        })
     }
 
     /// Removes the entry of a number, which is in use; it, and what stood beside it.
@@ -318,11 +349,7 @@ impl Database {
         if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
             slot.remove();
         }
-        let deadline = self.entries.get(id).has_deadline().then(|| {
-            let timer = TimerId::at(id);
-            let deadline = self.deadlines.deadline(timer);
-            (deadline, self.deadlines.cancel(timer))
-        });
+        let deadline = if self.entries.get(id).has_timers() { self.take_timers(id) } else { None };
         let mark = self.remove_mark(id);
         Removed { entry: self.free(hash, id, hash_of), deadline, mark }
     }
@@ -334,6 +361,9 @@ impl Database {
         let hash = hash_of(self.entries.get(id).key());
         if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
             slot.remove();
+        }
+        if self.entries.get(id).has_timed_fields() {
+            self.forget_fields(id);
         }
         let mark = self.remove_mark(id);
         let deadline = Some((fired.deadline_ms, fired.payload));

@@ -16,6 +16,7 @@ mod entry;
 mod event;
 mod eviction;
 mod expiry;
+mod field_expiry;
 mod garbage;
 pub mod glob;
 mod interests;

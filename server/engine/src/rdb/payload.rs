@@ -6,8 +6,8 @@ use super::crc64::crc64;
 pub const VERSION_7_0: u16 = 10;
 /// What Redis 7.2 writes.
 pub const VERSION_7_2: u16 = 11;
-/// The newest of Redis that is read: what 7.4 and 8.0 write.
-pub const VERSION_NEWEST: u16 = 12;
+/// What Redis 7.4 and 8.0 write: the newest of Redis that is read.
+pub const VERSION_7_4: u16 = 12;
 /// What Valkey 9 writes: the forms of Redis 7.2 and some of its own.
 pub const VERSION_VALKEY: u16 = 80;
 
@@ -24,7 +24,7 @@ pub fn seal(body: &mut Vec<u8>, version: u16) {
 
 /// Whether a version of the format is read.
 pub fn is_known(version: u16) -> bool {
-    version <= VERSION_NEWEST || version == VERSION_VALKEY
+    version <= VERSION_7_4 || version == VERSION_VALKEY
 }
 
 /// The payload without its footer, if that is right. O(payload).

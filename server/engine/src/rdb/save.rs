@@ -1,5 +1,6 @@
 //! Values written: as Redis 7.2 writes them, or for a server that may be older.
 
+mod fields;
 mod streams;
 
 use super::listpack::listpack;
@@ -50,6 +51,7 @@ fn write(value: &Value, forms: Forms, writer: &mut Writer) -> u16 {
             writer.string(&text.text());
         }
         Value::List(list) => write_list(list, writer),
+        Value::Hash(hash) if hash.is_timed() => return fields::write(hash, writer),
         Value::Hash(hash) => write_hash(hash, writer),
         Value::Set(set) => return write_set(set, forms, writer),
         Value::ZSet(set) => write_zset(set, writer),

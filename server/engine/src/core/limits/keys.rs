@@ -49,9 +49,9 @@ impl Engine {
     }
 
     /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes before
-    /// the next batches.
+    /// the next batches. None goes while clients are paused.
     pub(in super::super) fn evict_piece(&mut self) {
-        if self.scripts.is_running() {
+        if self.scripts.is_running() || self.onlookers.paused {
             return;
         }
         if !self.exceeds_maxmemory() {

@@ -103,7 +103,7 @@ impl Keyspace {
     }
 
     fn evict(&mut self, db: usize, id: u32, now: Now) {
-        if self.lag.is_some() {
+        if self.keeper.is_some() {
             let key: Box<[u8]> = self.databases[db].entry(id).key().into();
             self.tx(db, now).keep(&key);
         }

@@ -59,6 +59,7 @@ fn work(engine: &Engine, totals: Totals, lines: &mut Lines) {
 fn keys(engine: &Engine, lines: &mut Lines) {
     let counters = &engine.keyspace.counters;
     lines.field("expired_keys", counters.expired_keys);
+    lines.field("expired_fields", counters.expired_fields);
     // No key is there after its deadline.
     lines.field("expired_stale_perc", "0.00");
     lines.zeros(&["expired_time_cap_reached_count"]);

@@ -150,7 +150,10 @@ pub(super) fn keyspace(engine: &Engine, lines: &mut Lines) {
     for db in 0..engine.keyspace.databases() {
         let (keys, expires) = engine.keyspace.sizes(db);
         if keys > 0 {
-            lines.field(&format!("db{db}"), format_args!("keys={keys},expires={expires},avg_ttl=0"));
+            let timed = engine.keyspace.with_timed_fields(db);
+            let text =
+                format_args!("keys={keys},expires={expires},avg_ttl=0,keys_with_volatile_items={timed}");
+            lines.field(&format!("db{db}"), text);
         }
     }
 }
