@@ -78,7 +78,7 @@ fn purge(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
 }
 
 /// The fields of MEMORY STATS outside of its databases.
-const FIELDS: usize = 29;
+const FIELDS: usize = 27;
 
 fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     engine.look_at_memory();

@@ -1,6 +1,6 @@
 //! INFO's figures of commands: how often they ran and failed, and how long they took.
 
-use super::Lines;
+use super::lines::Lines;
 use crate::core::Engine;
 
 /// How often commands ran and how long they took, without those that never did.

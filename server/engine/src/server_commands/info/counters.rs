@@ -1,6 +1,6 @@
 //! INFO's counters.
 
-use super::Lines;
+use super::lines::Lines;
 use crate::core::Engine;
 use crate::statistics::Totals;
 use crate::tracking::Tracker;

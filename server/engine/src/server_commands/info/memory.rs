@@ -1,6 +1,6 @@
 //! INFO's figures of memory.
 
-use super::{Lines, human, parameter};
+use super::lines::{Lines, human, parameter};
 use crate::core::Engine;
 use crate::server_commands::memory_figures::MemoryFigures;
 

@@ -5,15 +5,14 @@
 
 mod commands;
 mod counters;
+mod lines;
 mod memory;
 mod state;
 
-use super::memory_figures::Overhead;
-use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, Flags, Outcome, Row};
+use lines::Lines;
 use lockwheel_resp::Reply;
-use std::fmt::{Display, Write};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(info))
@@ -54,9 +53,8 @@ impl Section {
     fn is_meant_by(&self, word: &[u8]) -> bool {
         match &*word.to_ascii_lowercase() {
             b"default" => self.default,
-            // Redis leaves out the modules, for which there is `everything`.
-            b"all" => self.name != "modules",
-            b"everything" => true,
+            // `all` is without what modules would add.
+            b"all" | b"everything" => true,
             name => name == self.name.as_bytes(),
         }
     }
@@ -74,59 +72,8 @@ fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply)
         lines.begin(section.heading);
         (section.write)(engine, &mut lines);
     }
-    reply.verbatim(*b"txt", lines.0.as_bytes());
+    reply.verbatim(*b"txt", lines.text().as_bytes());
     Ok(())
-}
-
-/// The text of INFO.
-#[derive(Default)]
-struct Lines(String);
-
-impl Lines {
-    fn begin(&mut self, heading: &str) {
-        let gap = if self.0.is_empty() { "" } else { "\r\n" };
-        self.line(format_args!("{gap}# {heading}"));
-    }
-
-    fn line(&mut self, line: impl Display) {
-        // Writing to a string does not fail.
-        let _ = write!(self.0, "{line}\r\n");
-    }
-
-    fn field(&mut self, name: &str, value: impl Display) {
-        self.line(format_args!("{name}:{value}"));
-    }
-
-    /// Fields that are always 0 here.
-    fn zeros(&mut self, names: &[&str]) {
-        names.iter().for_each(|name| self.field(name, 0));
-    }
-
-    /// How much larger one size is than another.
-    fn overhead(&mut self, name: &str, overhead: Overhead) {
-        self.field(&format!("{name}_ratio"), format_args!("{:.2}", overhead.ratio));
-        self.field(&format!("{name}_bytes"), overhead.bytes);
-    }
-
-    /// A number of bytes, also in human-readable form.
-    fn bytes(&mut self, name: &str, bytes: u64) {
-        self.field(name, bytes);
-        self.field(&format!("{name}_human"), human(bytes));
-    }
-}
-
-/// A number of bytes with a unit and two digits behind the point.
-fn human(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-    match UNITS.iter().find(|(size, _)| bytes >= *size) {
-        Some((size, unit)) => format!("{:.2}{unit}", bytes as f64 / *size as f64),
-        None => format!("{bytes}B"),
-    }
-}
-
-fn parameter(config: &Config, name: &str) -> String {
-    let value = config.get(&[name.as_bytes()]).pop().map(|(_, value)| value).unwrap_or_default();
-    String::from_utf8_lossy(&value).into_owned()
 }
 
 #[cfg(test)]
@@ -134,17 +81,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_written_for_people() {
-        let texts = [0, 1023, 1024, 1_536_000, 3 << 30, 5 << 40].map(human);
-        assert_eq!(texts, ["0B", "1023B", "1.00K", "1.46M", "3.00G", "5.00T"]);
-    }
-
-    #[test]
     fn words_mean_sections() {
         let meant = |word: &[u8]| SECTIONS.iter().filter(|section| section.is_meant_by(word)).count();
         assert_eq!(meant(b"everything"), SECTIONS.len());
-        assert_eq!(meant(b"ALL"), SECTIONS.len() - 1);
-        assert_eq!(meant(b"default"), SECTIONS.len() - 1);
+        assert_eq!(meant(b"ALL"), SECTIONS.len());
+        assert_eq!(meant(b"default"), SECTIONS.len() - 2);
         assert_eq!(meant(b"Server"), 1);
         assert_eq!(meant(b"nonsense"), 0);
     }

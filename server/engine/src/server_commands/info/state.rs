@@ -1,6 +1,6 @@
 //! INFO's lines of what the server is, and of its clients and keys.
 
-use super::{Lines, parameter};
+use super::lines::{Lines, parameter};
 use crate::clients::Session;
 use crate::core::Engine;
 use crate::spec::REDIS_VERSION;
