@@ -22,7 +22,7 @@ pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot
 pub use lockwheel_engine::time::ClockError;
 pub use net::{BindError, TlsError};
 pub use server::{
-    Action, AllocatorUsage, Builder, Clients, Direction, Entries, Entry, Faults, Filter, Finding,
+    Action, Allocator, AllocatorUsage, Builder, Clients, Direction, Entries, Entry, Faults, Filter, Finding,
     GrantNumbers, Handle, History, Level, Match, NotInTime, OtherClients, Refused, Reply, Rule, Server,
     Settle, Stage, StartError, Time, Turned, Until, Verdict,
 };

@@ -2,6 +2,8 @@
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::{Client, SAFETY_NET, encode};
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::reply::Reply;
 use lockwheel_tests::{family, ours};
 use std::time::Instant;
 
@@ -373,4 +375,71 @@ fn info_tells_of_the_account_and_the_allocator_in_the_order_of_redis() {
     let value = |name: &str| text.split("\\r\\n").find_map(|line| line.strip_prefix(name));
     assert_eq!(value("used_memory:"), value("allocator_allocated:"));
     assert!(text.contains("mem_allocator:libc"), "{text}");
+}
+
+/// The names of MEMORY STATS, with those inside of it.
+fn names(reply: &Reply) -> Vec<String> {
+    let elements = reply.clone().into_elements().expect("a map");
+    let pairs = elements.chunks_exact(2).flat_map(|pair| {
+        let name = String::from_utf8_lossy(pair[0].as_bytes().expect("a name")).into_owned();
+        let inner = if pair[1].clone().into_elements().is_some() { names(&pair[1]) } else { Vec::new() };
+        std::iter::once(name).chain(inner)
+    });
+    pairs.collect()
+}
+
+#[test]
+fn the_figures_have_the_names_that_redis_gives_them() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = ours::server();
+    let [theirs, ours] = [real.addr(), server.addr()].map(|address| {
+        let mut client = Client::connect(address);
+        let empty = names(&client.line("MEMORY STATS"));
+        client.line("SET k v");
+        client.line("SELECT 9");
+        client.line("SET k v EX 100");
+        let help = client.line("MEMORY HELP").to_string();
+        (empty, names(&client.line("MEMORY STATS")), help)
+    });
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn the_figures_agree_with_each_other() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    for n in 0..1000 {
+        client.cmd(&["SET".to_owned(), n.to_string(), "x".repeat(10_000)]);
+    }
+    let stats = client.line("MEMORY STATS").into_elements().expect("a map");
+    let figure = |name: &str| {
+        let at =
+            stats.iter().position(|reply| reply.as_bytes() == Some(name.as_bytes())).expect("it is there");
+        stats[at + 1].as_int().expect("a number")
+    };
+    assert_eq!(figure("keys.count"), 1000);
+    assert_eq!(figure("dataset.bytes") + figure("overhead.total"), figure("total.allocated"));
+    assert!((10_000..12_000).contains(&figure("keys.bytes-per-key")));
+    assert!(figure("peak.allocated") >= figure("total.allocated"));
+    assert_eq!(client.line("MEMORY PURGE").to_string(), "+OK");
+}
+
+#[test]
+fn the_doctor_finds_what_is_too_much() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    let told = |client: &mut Client| client.line("MEMORY DOCTOR").to_string();
+    assert!(told(&mut client).contains("Hi Sam, this instance is empty or is using very little memory"));
+    client.cmd(&["SET", "large", &"x".repeat(30 << 20)]);
+    client.cmd(&["SET", "small", &"x".repeat(10 << 20)]);
+    told(&mut client);
+    client.line("DEL large");
+    let report = told(&mut client);
+    assert!(
+        report.contains("Sam, I detected a few issues") && report.contains(" * Peak memory: "),
+        "{report}"
+    );
+    assert!(report.ends_with("I'm here to keep you safe, Sam. I want to help you.\\n"), "{report}");
+    let stats = client.line("MEMORY MALLOC-STATS").to_string();
+    assert!(stats.contains("Stats not supported for the current allocator"), "{stats}");
 }

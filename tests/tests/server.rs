@@ -436,7 +436,6 @@ fn info_has_sections_and_counts() {
     assert_eq!(headings(&mut client, "INFO default"), headings(&mut client, "INFO"));
     assert_eq!(headings(&mut client, "INFO keyspace SERVER nonsense"), ["Server", "Keyspace"]);
     assert!(headings(&mut client, "INFO all").contains(&"Commandstats".to_owned()));
-    assert!(!headings(&mut client, "INFO all").contains(&"Modules".to_owned()));
     assert_eq!(text(&client.line("INFO cluster")), "# Cluster\r\ncluster_enabled:0\r\n");
     assert_eq!(text(&client.line("INFO nonsense")), "");
     assert_eq!(

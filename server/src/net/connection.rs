@@ -9,6 +9,7 @@ use super::new_connection::{NewConnection, NewSession};
 use super::session_status::SessionStatus;
 use super::shared::{Busy, Notices, Shared};
 use super::socket::Socket;
+use super::traffic::LoopTraffic;
 use super::turn::{EngineAccess, Turn};
 use super::write_buffer::WriteBuffer;
 use lockwheel_engine::clients::{Closing, Outbox, Slot};
@@ -48,6 +49,8 @@ pub(super) struct Connection {
     pub(super) id: u64,
     /// Its key in the loop.
     pub(super) key: usize,
+    /// Counts what goes over it.
+    traffic: Arc<LoopTraffic>,
     /// The peer may have closed; keep reading until EOF.
     pub(super) ends: bool,
     input: Input,
@@ -69,12 +72,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(connection: NewConnection, session: NewSession) -> Self {
+    pub(super) fn new(connection: NewConnection, session: NewSession, traffic: Arc<LoopTraffic>) -> Self {
         let mut connection = Connection {
             socket: Arc::new(connection.stream),
             slot: session.slot,
             id: session.id,
             key: 0,
+            traffic,
             ends: false,
             input: Input::new(session.buffers.clone()),
             unrun: false,
@@ -115,6 +119,7 @@ impl Connection {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Next::RunAndRead),
             Err(error) => return Err(error),
         };
+        self.traffic.has_read(read);
         if !self.status.link.is_lost {
             self.input.append(&buffer[..read]);
             self.unrun = true;
@@ -151,7 +156,7 @@ impl Connection {
                 self.input.drop_requests(ran);
             }
             if self.output.len() > FULL {
-                self.output.write(&mut &*self.socket)?;
+                self.write_output()?;
             }
         }
         if self.status.link.is_lost && self.input.len() > 0 {
@@ -160,6 +165,7 @@ impl Connection {
         self.input.record_len();
         if self.input.len() > self.status.query_buffer_limit {
             tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
+            turn.defer(Job::new(Engine::exceeded_query_limit));
             return Err(io::Error::other("client-query-buffer-limit"));
         }
         Ok(Next::Write)
@@ -321,9 +327,18 @@ impl Connection {
         self.output_left && !self.output.is_stuck()
     }
 
+    fn write_output(&mut self) -> io::Result<()> {
+        let before = self.output.len();
+        self.output.write(&mut &*self.socket)?;
+        if before > 0 {
+            self.traffic.has_written(before - self.output.len());
+        }
+        Ok(())
+    }
+
     /// Writes as much as the socket takes now; false when that was the last, and the connection is to be closed.
     pub(super) fn write(&mut self) -> io::Result<bool> {
-        self.output.write(&mut &*self.socket)?;
+        self.write_output()?;
         Ok(match self.status.closing {
             Some(Closing::Now) => false,
             Some(Closing::AfterOutput) => self.has_output() || self.output_left,

@@ -16,8 +16,9 @@ use super::contain::contained;
 use super::current_loop::{self, CurrentLoop};
 use super::hooks::Point;
 use super::messages::{Address, LoopMessage};
-use super::new_connection::NewConnection;
+use super::new_connection::{NewConnection, NewSession};
 use super::shared::{Client, NEVER, Notices, Shared};
+use super::stopwatch::Stopwatch;
 use super::timer::Timer;
 use super::turn::{EngineAccess, Turn};
 use lockwheel_engine::Engine;
@@ -78,6 +79,8 @@ pub(super) struct EventLoop {
     buffer: Cell<Vec<u8>>,
     /// Something waits for the engine, which a slow script of another thread holds.
     awaits_engine: Cell<bool>,
+    /// Measures turns.
+    stopwatch: Stopwatch,
 }
 
 /// Runs loop number `index` on this thread until the server ends.
@@ -94,6 +97,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         unwritten: RefCell::default(),
         buffer: Cell::default(),
         awaits_engine: Cell::new(false),
+        stopwatch: Stopwatch::new(),
     });
     current_loop::set(Some(this.clone()));
     let mut events = Events::with_capacity(EVENTS);
@@ -102,8 +106,10 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
         if !this.wait(&mut events, timeout) {
             break;
         }
+        let began_ns = this.stopwatch.ns();
         contained("what had to wait", || this.retry_engine());
         this.turn(&events, EngineAccess::Lock);
+        this.shared.traffic[index].has_turned(this.stopwatch.ns() - began_ns);
     }
     current_loop::set(None);
     // Other threads share the sockets: close them with the loop.
@@ -331,7 +337,7 @@ impl EventLoop {
         match message {
             LoopMessage::Accepted(connection) => self.connect(connection, turn),
             LoopMessage::Connected(connection, session) => {
-                self.add(Connection::new(connection, session), turn);
+                self.add(self.connection(connection, session), turn);
             }
             LoopMessage::SessionChanged { key } => self.changed.borrow_mut().push(key),
             LoopMessage::Answered { key, id, answer } => self.with(key, turn, |connection, turn, _| {
@@ -351,7 +357,7 @@ impl EventLoop {
             EngineAccess::Lock => self.shared.run_unless_busy(self.index, connect),
         };
         match connected {
-            Ok((connection, session)) => self.add(Connection::new(connection, session), turn),
+            Ok((connection, session)) => self.add(self.connection(connection, session), turn),
             Err(connect) => {
                 let (shared, index) = (self.shared.clone(), self.index);
                 turn.defer(Job::new(move |engine| {
@@ -360,6 +366,10 @@ impl EventLoop {
                 }));
             }
         }
+    }
+
+    fn connection(&self, connection: NewConnection, session: NewSession) -> Connection {
+        Connection::new(connection, session, self.shared.traffic[self.index].clone())
     }
 
     fn add(&self, mut connection: Connection, turn: &mut Turn<'_>) {

@@ -47,6 +47,7 @@ mod tls;
 #[cfg(feature = "tls")]
 mod tls;
 mod tls_error;
+mod traffic;
 mod turn;
 mod watchdog;
 mod write_buffer;

@@ -1,10 +1,19 @@
 //! The system's figures of this process, for INFO.
 
-use lockwheel_engine::statistics::{AllocatorUsage, Process, Usage};
+use super::stopwatch::Stopwatch;
+use lockwheel_engine::statistics::{Allocator, Process, Usage};
 use std::{env, fs};
 
-/// This process, which listens on `port`; `allocator` reads its allocator's figures.
-pub(crate) fn this_process(port: u16, allocator: Option<fn() -> AllocatorUsage>) -> Process {
+/// What sockets are waited for with.
+const MULTIPLEXING_API: &str = match env::consts::OS.as_bytes() {
+    b"linux" | b"android" => "epoll",
+    b"macos" | b"freebsd" | b"netbsd" | b"openbsd" => "kqueue",
+    _ => "poll",
+};
+
+/// This process, which listens on `port`, with its allocator if the server may know it.
+pub(crate) fn this_process(port: u16, allocator: Option<Allocator>) -> Process {
+    let read_allocator = allocator.as_ref().map(|allocator| allocator.usage);
     let executable = env::current_exe().map(|path| path.to_string_lossy().into_owned());
     Process {
         id: std::process::id(),
@@ -12,7 +21,11 @@ pub(crate) fn this_process(port: u16, allocator: Option<fn() -> AllocatorUsage>)
         executable: executable.unwrap_or_default(),
         config_file: String::new(),
         port,
-        usage: Box::new(move || Usage { allocator: allocator.map(|ask| ask()), ..usage() }),
+        multiplexing_api: MULTIPLEXING_API,
+        monotonic_clock: Stopwatch::new().kind().to_owned(),
+        allocator,
+        usage: Box::new(move || Usage { allocator: read_allocator.map(|read| read()), ..usage() }),
+        ..Process::default()
     }
 }
 
@@ -34,10 +47,13 @@ fn system() -> String {
 
 /// What it uses now; 0 where there is no `/proc`.
 fn usage() -> Usage {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let (status, stat) = (read("/proc/self/status"), read("/proc/self/stat"));
     let resident = kilobytes(&status, "VmRSS:");
     let (user_us, system_us) = processor_time(&stat);
+    // The first thread has the number of the process.
+    let main = read(&format!("/proc/self/task/{}/stat", std::process::id()));
+    let (main_user_us, main_system_us) = processor_time(&main);
     Usage {
         allocator: None,
         resident,
@@ -45,6 +61,8 @@ fn usage() -> Usage {
         machine: kilobytes(&read("/proc/meminfo"), "MemTotal:"),
         user_us,
         system_us,
+        main_user_us,
+        main_system_us,
     }
 }
 

@@ -12,6 +12,7 @@ use super::messages::{Address, LoopMessage};
 use super::os_clock::OsClock;
 use super::shutdown::Shutdown;
 use super::socket::Socket;
+use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::Output;
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     /// The state of a running script, readable without the engine.
     pub(super) script: Arc<ScriptControl>,
     inboxes: Box<[Inbox]>,
+    /// What goes over the connections of each loop.
+    pub(super) traffic: AllTraffic,
     /// The connected clients by session id.
     pub(super) clients: DashMap<u64, Client>,
     /// The clients of this process, which have no socket.
@@ -79,8 +82,12 @@ pub(super) struct Notices {
 
 impl Shared {
     /// What loops with these inboxes share, around an engine.
-    pub(super) fn new(engine: Engine, clock: OsClock, inboxes: Box<[Inbox]>) -> Self {
+    pub(super) fn new(mut engine: Engine, clock: OsClock, inboxes: Box<[Inbox]>) -> Self {
+        let traffic: AllTraffic = inboxes.iter().map(|_| Arc::new(LoopTraffic::default())).collect();
+        let counted = traffic.clone();
+        engine.set_traffic(Box::new(move || traffic::sum(&counted)));
         Shared {
+            traffic,
             clock,
             script: engine.control().clone(),
             client_limit: ClientLimit::new(engine.config.maxclients),

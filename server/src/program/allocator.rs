@@ -1,10 +1,47 @@
-//! jemalloc's figures, for INFO.
+//! jemalloc, for INFO and MEMORY.
 
-use lockwheel::AllocatorUsage;
-use tikv_jemalloc_ctl::{epoch, stats};
+use lockwheel::{Allocator, AllocatorUsage};
+use tikv_jemalloc_ctl::stats_print::{Options, stats_print};
+use tikv_jemalloc_ctl::{Access, AsName, arenas, epoch, stats, version};
+
+/// The allocator of this program.
+pub(crate) fn jemalloc() -> Allocator {
+    // The number, the number of changes since, and the commit, with `-` between them.
+    let full = version::read().unwrap_or_default();
+    let number = full.split('-').next().unwrap_or_default();
+    Allocator { name: format!("jemalloc-{number}"), usage, report, purge }
+}
+
+/// Its own report.
+fn report() -> String {
+    let mut report = Vec::new();
+    // Writing to memory does not fail.
+    let _complete = stats_print(&mut report, Options::default());
+    String::from_utf8_lossy(&report).into_owned()
+}
+
+/// Gives the system back the pages that nobody uses. Whether it could.
+///
+/// Pages that are to be given back at once are; then they may be kept for as long again as before.
+fn purge() -> bool {
+    let Ok(arenas) = arenas::narenas::read() else { return false };
+    for arena in 0..arenas {
+        for kind in ["dirty", "muzzy"] {
+            let name = format!("arena.{arena}.{kind}_decay_ms\0");
+            // An arena that no thread has used yet has no pages.
+            let kept_ms: Result<isize, _> = name.as_bytes().name().read();
+            let Ok(kept_ms) = kept_ms else { continue };
+            let given_back = name.as_bytes().name().write(0_isize);
+            if given_back.and_then(|()| name.as_bytes().name().write(kept_ms)).is_err() {
+                return false;
+            }
+        }
+    }
+    true
+}
 
 /// The bytes it has handed out and keeps now; 0 where it gives no figures.
-pub(crate) fn usage() -> AllocatorUsage {
+fn usage() -> AllocatorUsage {
     // Its figures are those of the last epoch.
     let _stale = epoch::advance();
     let bytes = |read: Result<usize, _>| read.map_or(0, |bytes: usize| bytes as u64);
@@ -18,6 +55,16 @@ pub(crate) fn usage() -> AllocatorUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_that_nobody_uses_are_given_back_and_the_report_is_its_own() {
+        drop(vec![1_u8; 64 << 20]);
+        let before = usage().resident;
+        assert!(purge());
+        assert!(usage().resident <= before, "{before} {:?}", usage());
+        assert!(report().starts_with("___ Begin jemalloc statistics ___"), "{}", report());
+        assert!(jemalloc().name.starts_with("jemalloc-5."), "{}", jemalloc().name);
+    }
 
     #[test]
     fn what_is_given_out_is_told_of() {

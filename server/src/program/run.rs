@@ -53,7 +53,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let mut signals = Signals::new().map_err(|error| system_reason(&error))?;
     let orphaned =
         orphaned(parent.filter(|_| config.exit_with_parent)).map_err(|error| system_reason(&error))?;
-    let server = Server::builder().config(config.clone()).allocator(allocator::usage).start();
+    let server = Server::builder().config(config.clone()).allocator(allocator::jemalloc()).start();
     let server = server.map_err(|error| serve::cannot_start(&error, !config.logfile.is_empty()))?;
     let published = announcement.publish(&server).map_err(|failure| match failure {
         Failure::Start(error) => error.to_string(),

@@ -97,7 +97,7 @@ fn serve(
     );
     tracing::info!("Configuration loaded");
     let mut published = None;
-    let served = Server::builder().config(config).allocator(allocator::usage).serve(|stage| {
+    let served = Server::builder().config(config).allocator(allocator::jemalloc()).serve(|stage| {
         match stage {
             Stage::Ready(server) => {
                 watch(parent, server)?;

@@ -8,7 +8,7 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
 use lockwheel_engine::core::{OtherClients, Settle};
 use lockwheel_engine::locks::LockSnapshot;
-use lockwheel_engine::statistics::AllocatorUsage;
+use lockwheel_engine::statistics::Allocator;
 use lockwheel_engine::time::ClockError;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub struct Builder {
     config: Config,
     signals: bool,
-    allocator: Option<fn() -> AllocatorUsage>,
+    allocator: Option<Allocator>,
     verify: Option<Level>,
 }
 
@@ -89,9 +89,9 @@ impl Builder {
         self
     }
 
-    /// Reads the allocator's figures for INFO: for a dedicated process.
-    pub fn allocator(mut self, usage: fn() -> AllocatorUsage) -> Self {
-        self.allocator = Some(usage);
+    /// The process' allocator, for INFO and MEMORY: for a dedicated process.
+    pub fn allocator(mut self, allocator: Allocator) -> Self {
+        self.allocator = Some(allocator);
         self
     }
 

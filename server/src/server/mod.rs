@@ -11,7 +11,7 @@ pub use handle::{Handle, Turned};
 pub use instance::{Builder, Server};
 pub use lockwheel_engine::config::TimeMode as Time;
 pub use lockwheel_engine::core::{OtherClients, Settle};
-pub use lockwheel_engine::statistics::AllocatorUsage;
+pub use lockwheel_engine::statistics::{Allocator, AllocatorUsage};
 pub use serve::Stage;
 pub use steering::{
     Action, Clients, Direction, Entries, Entry, Faults, Filter, Finding, GrantNumbers, History, Level, Match,

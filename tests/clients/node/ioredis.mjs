@@ -28,6 +28,16 @@ console.log("listeners", await client.publish("channel", "text"));
 console.log("messages", show((await messages).sort()));
 listener.disconnect();
 
+const monitor = await client.monitor();
+const calls = new Promise((resolve) => {
+  const got = [];
+  monitor.on("monitor", (_time, args, _source, database) => got.push([database, ...args]) === 2 && resolve(got));
+});
+await client.set("k", 'a "b" c');
+await client.get("k");
+console.log("monitor", show(await calls));
+monitor.disconnect();
+
 const keys = [];
 for await (const some of client.scanStream()) keys.push(...some);
 console.log("scan", show(keys.sort()));

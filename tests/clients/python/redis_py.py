@@ -52,6 +52,13 @@ print("script", attempt(lambda: client.register_script("return {KEYS[1], ARGV[1]
 print("stream", attempt(lambda: [client.xadd("x", {"f": "v"}, id="1-1"), client.xread({"x": 0}), client.xinfo_stream("x")]))
 print("geo", attempt(lambda: [client.geoadd("g", (13.361389, 38.115556, "P")), client.geopos("g", "P")]))
 print("scan", show(sorted(client.scan_iter())))
+with client.monitor() as monitor:
+    client.set("k", 'a "b" \\ \n\x00')
+    client.eval("return redis.call('get', KEYS[1])", 1, "k")
+    seen = []
+    while not seen or seen[-1]["client_type"] != "lua":
+        seen.append(monitor.next_command())
+    print("monitor", show([[one["db"], one["client_type"], one["command"]] for one in seen if "LIB-" not in one["command"]]))
 with client.lock("lock", timeout=100) as lock:
     print("lock", lock.owned(), lock.extend(5), lock.locked())
 print("flush", client.flushall())

@@ -3,6 +3,18 @@
 /// Commands whose options and errors other tests produce, with the reason.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("slowlog|help", "the tests of the slow log"),
+    ("monitor", "the tests of MONITOR"),
+    ("latency|doctor", "the tests of LATENCY"),
+    ("latency|graph", "the tests of LATENCY"),
+    ("latency|help", "the tests of LATENCY"),
+    ("latency|histogram", "the tests of LATENCY"),
+    ("latency|history", "the tests of LATENCY"),
+    ("latency|latest", "the tests of LATENCY"),
+    ("latency|reset", "the tests of LATENCY"),
+    ("memory|doctor", "the tests of memory"),
+    ("memory|malloc-stats", "the tests of memory"),
+    ("memory|purge", "the tests of memory"),
+    ("memory|stats", "the tests of memory"),
     ("dump", "the states compared have it of every key"),
     ("migrate", "the tests of MIGRATE"),
     ("waitaof", "the tests of a server by itself"),

@@ -61,6 +61,8 @@ pub struct Session {
     pub no_evict: bool,
     /// CLIENT NO-TOUCH.
     pub no_touch: bool,
+    /// It is shown every call: MONITOR.
+    pub(crate) is_monitor: bool,
     /// When it connected.
     pub(crate) connected: Now,
     /// When it last sent something, or was answered after a wait.
@@ -131,6 +133,7 @@ impl Session {
             lib_ver: Box::default(),
             no_evict: false,
             no_touch: false,
+            is_monitor: false,
             connected: now,
             last_active: now,
             idle_timer: None,

@@ -11,7 +11,6 @@ mod hyperloglog;
 mod keys;
 mod lcs;
 mod lists;
-mod memory;
 mod object;
 mod pop_first;
 mod ranges;
@@ -53,7 +52,6 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     lists::pop::ROWS,
     lists::read::ROWS,
     lists::transfer::ROWS,
-    memory::ROWS,
     object::ROWS,
     scan::ROWS,
     sets::algebra::ROWS,

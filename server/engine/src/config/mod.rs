@@ -113,6 +113,12 @@ pub struct Config {
     pub slowlog_log_slower_than: i64,
     /// The most entries of SLOWLOG.
     pub slowlog_max_len: usize,
+    /// What takes at least so many milliseconds is recorded by LATENCY; 0: nothing.
+    pub latency_monitor_threshold: i64,
+    /// Whether it is recorded how long the calls of each command take.
+    pub latency_tracking: bool,
+    /// The percentiles of these durations that INFO shows, each from 0 to 100.
+    pub latency_tracking_info_percentiles: Vec<String>,
     /// Whether the history of locks is kept.
     pub lock_history: bool,
     /// The most entries of the history of locks.
@@ -198,6 +204,9 @@ impl Default for Config {
             busy_reply_threshold: 5000,
             slowlog_log_slower_than: 10_000,
             slowlog_max_len: 128,
+            latency_monitor_threshold: 0,
+            latency_tracking: true,
+            latency_tracking_info_percentiles: ["50", "99", "99.9"].map(str::to_owned).into(),
             lock_history: false,
             lock_history_max: 65_536,
             lock_ledger: true,

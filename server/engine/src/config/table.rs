@@ -149,9 +149,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("io-threads-do-reads", "no").at_start(),
     flag("jemalloc-bg-thread", "yes"),
     integer("key-load-delay", -INT - 1, INT, "0").hidden(),
-    integer("latency-monitor-threshold", 0, i64::MAX, "0"),
-    flag("latency-tracking", "yes"),
-    special("latency-tracking-info-percentiles", SEVERAL, special::percentiles, "50 99 99.9"),
+    integer("latency-monitor-threshold", 0, i64::MAX, "0").field(field!(latency_monitor_threshold)),
+    flag("latency-tracking", "yes").field(field!(latency_tracking)),
+    special("latency-tracking-info-percentiles", SEVERAL, special::percentiles, "50 99 99.9")
+        .field(field!(latency_tracking_info_percentiles)),
     flag("lazyfree-lazy-eviction", "no"),
     flag("lazyfree-lazy-expire", "no"),
     flag("lazyfree-lazy-server-del", "no"),

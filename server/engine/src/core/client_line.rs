@@ -58,6 +58,7 @@ impl Engine {
 /// The letters of a client's state, in Redis' order; `N` when there is none.
 fn client_flags(session: &Session) -> String {
     let letters = [
+        (session.is_monitor, 'O'),
         (session.is_subscribed(), 'P'),
         (session.multi.is_some(), 'x'),
         (session.blocked, 'b'),

@@ -4,6 +4,7 @@ use super::clock_turn::Fired;
 use super::engine::Engine;
 use crate::clients::Slot;
 use crate::keyspace::Order;
+use crate::latency::Event;
 use crate::locks;
 use crate::time::{Deadlines, Mode, Over};
 use crate::timers::{Timer, TimerKind};
@@ -54,10 +55,18 @@ impl Engine {
     pub(super) fn fire_due(&mut self, most: usize, over: Over) {
         let mut left = most;
         let mut due = self.earliest_due(over);
+        let began = due.map(|_| (self.keyspace.counters.expired_keys, self.stopwatch_ns()));
         while let Some(first) = due.filter(|_| left > 0) {
             self.fire(first, over, |_| ());
             left -= 1;
             due = self.earliest_due(over);
+        }
+        if let Some((expired, began_ns)) = began
+            && self.keyspace.counters.expired_keys != expired
+        {
+            let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+            self.observers.stats.expire_ns += took_ns;
+            self.note_latency(Event::ExpireCycle, took_ns);
         }
         let is_left = due.is_some() || !self.switches.expires_actively;
         self.keyspace.set_expiry_backlog(is_left.then(|| over.until_ms(self.time.now.wall_ms())));

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot, Verdict};
+use crate::config::OutputLimit;
 use lockwheel_resp::Reply;
 
 /// Output from this many bytes on is counted as it grows; less is counted when it is taken.
@@ -76,7 +77,11 @@ impl Engine {
             session.over_soft_since = None;
             return;
         }
-        let limit = self.config.output_limit(session.is_subscribed());
+        let limit = match self.config.output_limit(session.is_subscribed()) {
+            // As Redis has it, a monitor is a normal client, which has no limit: it could fill the memory.
+            OutputLimit { hard: 0, soft: 0, .. } if session.is_monitor => self.config.output_limit(true),
+            limit => limit,
+        };
         let over_hard = (limit.hard > 0 && pending >= limit.hard) || !is_authenticated;
         let over_soft = limit.soft > 0 && pending >= limit.soft;
         let since = if over_soft { Some(session.over_soft_since.unwrap_or(now_ms)) } else { None };

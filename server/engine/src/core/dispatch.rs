@@ -55,6 +55,10 @@ impl Caller for Client<'_> {
         self.session.is_subscribed() && self.session.protocol == Protocol::Resp2
     }
 
+    fn is_monitor(&self) -> bool {
+        self.session.is_monitor
+    }
+
     fn busy(&self) -> Option<EntryKind> {
         // The runtime is taken only while a script runs; this request came in through the script's hook.
         let scripts = &self.engine.scripts;
@@ -277,7 +281,7 @@ impl Engine {
             self.fail(command, &error, reply);
         }
         if let Some(wait) = waits {
-            self.count_keys(command, args);
+            self.observe_waiting(call, command, args, took_ns);
             return Some(Unfinished { wait, took_ns });
         }
         if self.observers.want_more(took_ns) {

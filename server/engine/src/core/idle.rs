@@ -1,6 +1,6 @@
 //! Clients that are closed as time passes: those that are idle, and those that leave their output unread.
 //!
-//! A client that is neither blocked nor subscribed has one timer while `timeout` is set. Requests do not move it: when
+//! A client that is neither blocked nor subscribed nor a monitor has one timer while `timeout` is set. Requests do not move it: when
 //! it fires and the client has been active since, it is set again.
 
 use super::engine::Engine;
@@ -9,7 +9,7 @@ use crate::timers::{Timer, TimerKind};
 
 impl Engine {
     /// Gives a client a timer exactly while it can be closed for being idle. Called when it starts or stops being
-    /// blocked or subscribed.
+    /// blocked, subscribed or a monitor.
     #[inline]
     pub(crate) fn watch_idle(&mut self, slot: Slot) {
         if self.config.timeout > 0 {
@@ -23,6 +23,7 @@ impl Engine {
         let is_watched = self.config.timeout > 0
             && !session.blocked
             && !session.is_subscribed()
+            && !session.is_monitor
             && session.closing != Some(Closing::Now);
         if is_watched == session.idle_timer.is_some() {
             return;

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::locks::{HistoryCause, HistoryEvent};
 use crate::scripts::kill_error;
 use crate::spec::CommandId;
-use crate::statistics::Process;
+use crate::statistics::{Process, Traffic};
 use crate::time::Now;
 use lockwheel_scripting::{KillError, ScriptControl};
 use std::sync::Arc;
@@ -22,6 +22,11 @@ impl Engine {
     /// Sets what INFO shows of the process around the engine.
     pub fn set_process(&mut self, process: Process) {
         self.environment.identity.process = process;
+    }
+
+    /// Sets how INFO learns what has gone over connections: after [`Engine::set_process`].
+    pub fn set_traffic(&mut self, read: Box<dyn Fn() -> Traffic + Send>) {
+        self.environment.identity.process.traffic = read;
     }
 
     /// Passes changed parameters on, after each CONFIG SET; `before` holds the old ones.
@@ -44,6 +49,11 @@ impl Engine {
     pub fn reject_connection(&mut self) {
         self.observers.stats.rejected_connections += 1;
         self.observers.stats.answered_error(b"ERR max number of clients reached");
+    }
+
+    /// A client is disconnected, because it has sent more than it may have pending.
+    pub fn exceeded_query_limit(&mut self) {
+        self.observers.stats.query_limit_disconnections += 1;
     }
 
     /// So many requests of a command were answered `BUSY` while a script was slow.
@@ -72,6 +82,7 @@ impl Engine {
         self.keyspace.go_on_at(self.time.now, self.time.clock.over());
         if self.memory.is_due(system.monotonic_us) {
             self.look_at_memory();
+            self.sample_rates();
         }
         self.fire_piece();
     }
@@ -150,6 +161,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);
+        self.end_monitor(slot);
         self.unsubscribe_all(slot);
         self.cancel_timers(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
@@ -164,6 +176,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);
+        self.end_monitor(slot);
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);
         session.multi = None;
@@ -171,6 +184,26 @@ impl Engine {
         session.close(Closing::Now);
         self.watch_idle(slot);
         self.wake(slot);
+    }
+
+    /// Shows a client every call from now on. False when it is shown them already.
+    pub(crate) fn begin_monitor(&mut self, slot: Slot) -> bool {
+        let session = self.sessions.get_mut(slot);
+        let begins = !std::mem::replace(&mut session.is_monitor, true);
+        if begins {
+            self.observers.begin_to_show(session.id);
+            self.watch_idle(slot);
+        }
+        begins
+    }
+
+    /// Shows a client no more calls.
+    pub(crate) fn end_monitor(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        if std::mem::take(&mut session.is_monitor) {
+            self.observers.show_no_more(session.id);
+            self.watch_idle(slot);
+        }
     }
 
     /// Forgets the watched keys of a session, and that one has changed.

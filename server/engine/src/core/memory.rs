@@ -22,6 +22,7 @@ impl Engine {
                 + of_pubsub(&self.pubsub)
                 + self.users.memory()
                 + self.observers.acl_log.memory()
+                + self.observers.stats.histogram_bytes
                 + self.faults.memory()
                 + self.keyspace.lag_bytes()
                 + self.memory.messages.get(),

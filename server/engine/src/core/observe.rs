@@ -1,10 +1,13 @@
-//! What observers get to know of a call that has ended.
+//! What observers get to know of a call that has ended, or has begun to wait.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::Slot;
-use crate::spec::{Args, CommandId, Flags};
+use crate::latency::Event;
+use crate::monitors;
+use crate::spec::{Args, CommandId, Flags, Spec};
+use crate::statistics::Totals;
 
 /// The address of the client that calls for a script, as Redis shows it.
 const SCRIPT_ADDR: &str = "?:0";
@@ -12,9 +15,10 @@ const SCRIPT_ADDR: &str = "?:0";
 impl Engine {
     /// Records the duration of a request served after a wait: its run time, without the wait.
     pub(super) fn observe_served(&mut self, slot: Slot, blocked: &Blocked<Retry>, began_ns: u64) {
-        let took_ns = self.lap(began_ns);
-        self.observers.stats.served(blocked.command, took_ns);
-        let took_ns = took_ns + blocked.took_ns;
+        let served_ns = self.lap(began_ns);
+        let took_ns = served_ns + blocked.took_ns;
+        self.observers.stats.served(blocked.command, served_ns, took_ns);
+        self.note_latency(Event::CommandUnblocking, served_ns);
         if self.observers.slow_log.wants(took_ns) {
             let call = Call::by(self.sessions.get(slot));
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
@@ -25,9 +29,82 @@ impl Engine {
     #[cold]
     pub(super) fn observe_more(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
         self.count_keys(command, args);
+        self.show_call(call, command, args);
+        let is_fast = self.commands.get(command).has(Flags::FAST);
+        self.note_latency(if is_fast { Event::FastCommand } else { Event::Command }, took_ns);
         if self.observers.slow_log.wants(took_ns) {
             self.log_slow(call, command, args, took_ns);
         }
+    }
+
+    /// Tells the observers of a call that has begun to wait, after so many nanoseconds.
+    pub(super) fn observe_waiting(
+        &mut self,
+        call: Call<'_>,
+        command: CommandId,
+        args: Args<'_>,
+        took_ns: u64,
+    ) {
+        self.observers.stats.waits(command, took_ns);
+        self.count_keys(command, args);
+        self.show_call(call, command, args);
+    }
+
+    /// Something has taken so long that it may be an event of LATENCY.
+    pub(super) fn note_latency(&mut self, event: Event, took_ns: u64) {
+        if took_ns >= self.observers.latency.threshold_ns() {
+            let unix_time = self.system_now().wall_second();
+            self.observers.latency.took(event, took_ns, unix_time);
+        }
+    }
+
+    /// What has been done since the start.
+    pub(crate) fn totals(&self) -> Totals {
+        let traffic = (self.environment.identity.process.traffic)();
+        Totals { commands: self.observers.stats.commands_processed(), traffic }
+    }
+
+    /// Records how much has been done until now.
+    #[cold]
+    pub(super) fn sample_rates(&mut self) {
+        let totals = self.totals();
+        self.observers.rates.sample(self.time.system.monotonic_us, totals);
+    }
+
+    /// Shows monitors a call, unless it is one that they are not shown, or are shown before what it calls.
+    fn show_call(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>) {
+        let spec = self.commands.get(command).spec;
+        if !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN])) {
+            self.show_monitors(call, spec, args);
+        }
+    }
+
+    /// Shows monitors a script or a function that is about to run.
+    #[inline]
+    pub(crate) fn show_script(&mut self, call: Call<'_>, args: Args<'_>) {
+        if !self.observers.monitors().is_empty()
+            && let Some(command) = self.commands.resolve(args)
+        {
+            self.show_monitors(call, command.spec, args);
+        }
+    }
+
+    #[cold]
+    fn show_monitors(&mut self, call: Call<'_>, spec: &Spec, args: Args<'_>) {
+        if self.observers.monitors().is_empty() {
+            return;
+        }
+        let now = self.time.clock.read(self.system_now());
+        let session = self.sessions.get(call.slot);
+        let unix = format!("unix:{}", self.config.unixsocket);
+        let by = match call.origin() {
+            Origin::Script => "lua",
+            _ if session.peer.unix => &unix,
+            _ => &session.peer.addr,
+        };
+        let line = monitors::line(now.wall_us, session.db, by, &without_secrets(spec, args));
+        let clients = self.observers.monitors().clients().to_vec();
+        self.send_to(&clients, line.len(), &|reply| reply.status(line.as_bytes()));
     }
 
     /// A command was run, or has begun to wait: counts it for those who ask for its keys.
@@ -46,10 +123,7 @@ impl Engine {
         if spec.has(Flags::SKIP_SLOWLOG) {
             return;
         }
-        let mut argv = args.all().to_vec();
-        for secret in spec.secrets.map_or_else(Vec::new, |secrets| secrets(args)) {
-            argv[secret] = b"(redacted)";
-        }
+        let argv = without_secrets(spec, args);
         let session = self.sessions.get(call.slot);
         let (addr, name) = match call.origin() {
             Origin::Script => (SCRIPT_ADDR, &b""[..]),
@@ -58,4 +132,13 @@ impl Engine {
         let unix_time = self.system_now().wall_second();
         self.observers.slow_log.add(unix_time, took_ns, &argv, addr, name);
     }
+}
+
+/// The arguments of a request, with a word in the place of each secret.
+fn without_secrets<'a>(spec: &Spec, args: Args<'a>) -> Vec<&'a [u8]> {
+    let mut argv = args.all().to_vec();
+    for secret in spec.secrets.map_or_else(Vec::new, |secrets| secrets(args)) {
+        argv[secret] = b"(redacted)";
+    }
+    argv
 }

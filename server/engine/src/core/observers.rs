@@ -2,9 +2,11 @@
 
 use crate::acl::AclLog;
 use crate::config::Config;
+use crate::latency::Latency;
+use crate::monitors::Monitors;
 use crate::slow_log::SlowLog;
 use crate::spec::CommandId;
-use crate::statistics::Stats;
+use crate::statistics::{Rates, Stats};
 
 /// The observers of calls. While none wants details, only the counters are changed.
 #[derive(Debug)]
@@ -13,6 +15,12 @@ pub(crate) struct Observers {
     pub(crate) stats: Stats,
     /// The slow log.
     pub(crate) slow_log: SlowLog,
+    /// How much was done in the last moments.
+    pub(crate) rates: Rates,
+    /// What took long.
+    pub(crate) latency: Latency,
+    /// Who is shown every call.
+    monitors: Monitors,
     /// From how many nanoseconds on some observer wants details of a call: one test for all of them.
     details_from_ns: u64,
     /// What was refused to users.
@@ -22,20 +30,32 @@ pub(crate) struct Observers {
 impl Observers {
     /// With these parameters.
     pub(crate) fn new(config: &Config) -> Self {
-        let slow_log = SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len);
-        let details_from_ns = slow_log.threshold_ns();
-        Observers { stats: Stats::default(), slow_log, acl_log: AclLog::default(), details_from_ns }
+        let mut observers = Observers {
+            stats: Stats::default(),
+            slow_log: SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len),
+            rates: Rates::default(),
+            latency: Latency::new(config.latency_monitor_threshold),
+            monitors: Monitors::default(),
+            details_from_ns: 0,
+            acl_log: AclLog::default(),
+        };
+        observers.configure(config);
+        observers
     }
 
-    /// Begins anew, with so many clients that have connected.
+    /// Begins anew, with so many clients that have connected; monitors stay.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
-        *self = Observers::new(config);
+        let monitors = std::mem::take(&mut self.monitors);
+        *self = Observers { monitors, ..Observers::new(config) };
         self.stats.connections_received = clients;
+        self.note_wishes();
     }
 
     /// Applies changed parameters.
     pub(crate) fn configure(&mut self, config: &Config) {
         self.slow_log.configure(config.slowlog_log_slower_than, config.slowlog_max_len);
+        self.latency.configure(config.latency_monitor_threshold);
+        self.stats.tracks_latency = config.latency_tracking;
         self.note_wishes();
     }
 
@@ -45,9 +65,28 @@ impl Observers {
         self.note_wishes();
     }
 
+    /// A client is shown every call from now on.
+    pub(crate) fn begin_to_show(&mut self, client: u64) {
+        self.monitors.add(client);
+        self.note_wishes();
+    }
+
+    /// A client is shown no more calls.
+    pub(crate) fn show_no_more(&mut self, client: u64) {
+        self.monitors.remove(client);
+        self.note_wishes();
+    }
+
+    /// Who is shown every call.
+    #[inline]
+    pub(crate) fn monitors(&self) -> &Monitors {
+        &self.monitors
+    }
+
     fn note_wishes(&mut self) {
-        let counts_keys = !self.stats.key_calls.is_empty();
-        self.details_from_ns = if counts_keys { 0 } else { self.slow_log.threshold_ns() };
+        let wants_all = !self.stats.key_calls.is_empty() || !self.monitors.is_empty();
+        let from_ns = self.slow_log.threshold_ns().min(self.latency.threshold_ns());
+        self.details_from_ns = if wants_all { 0 } else { from_ns };
     }
 
     /// A call has ended, or has begun to wait, after so many nanoseconds.

@@ -53,6 +53,11 @@ pub trait Caller {
         false
     }
 
+    /// Whether it is a client that is shown every call.
+    fn is_monitor(&self) -> bool {
+        false
+    }
+
     /// What is slow, if a script or a function is.
     fn busy(&self) -> Option<EntryKind> {
         None
@@ -114,6 +119,9 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     {
         return refused(Reason::Busy(kind));
     }
+    if caller.is_monitor() && command.spec.flags.intersects(ON_KEYS) {
+        return refused(Reason::Monitor);
+    }
     Ok(())
 }
 
@@ -160,6 +168,9 @@ fn denied_in_transaction(denied: Denied) -> CommandError {
 /// What a read-only script may not do.
 const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
 
+/// What a monitor may not do: in Redis it is one kind of replica.
+const ON_KEYS: Flags = Flags::of(&[EFFECTS, Flags::READONLY]);
+
 /// Why a request is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -185,6 +196,8 @@ pub enum Reason {
     Subscribed,
     /// A script or a function is slow.
     Busy(EntryKind),
+    /// The client is a monitor.
+    Monitor,
 }
 
 /// A request that is not run.
@@ -220,6 +233,7 @@ impl Refusal {
                      allowed in this context"
                 ));
             }
+            (Reason::Monitor, _) => "ERR Replica can't interact with the keyspace",
             (Reason::Busy(kind), _) => return busy_error(kind),
             (Reason::Denied(denied), origin) => return denied_error(denied, origin, name),
         };

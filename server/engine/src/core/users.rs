@@ -99,6 +99,13 @@ impl Engine {
         object: Box<[u8]>,
         user: Box<[u8]>,
     ) {
+        let denied = &mut self.observers.stats.access_denied;
+        *match refused {
+            Refused::Login => &mut denied.logins,
+            Refused::Command => &mut denied.commands,
+            Refused::Key => &mut denied.keys,
+            Refused::Channel => &mut denied.channels,
+        } += 1;
         let now_ms = self.time.now.wall_ms();
         let mut client = Vec::new();
         self.describe_client(self.sessions.get(slot), &mut client);

@@ -149,13 +149,14 @@ impl Database {
         if let Some(id) = self.edited.id.checked_sub(1) {
             outside = outside + self.entries.get(id).value.heap_bytes() - self.edited.bytes();
         }
-        DatabaseBytes {
-            data: self.entries.heap_bytes() + outside,
-            overhead: self.table_bytes
-                + of_vec(&self.tables)
-                + self.deadlines.heap_bytes()
-                + self.marks.heap_bytes(),
-        }
+        let (tables, deadlines) = self.overhead();
+        DatabaseBytes { data: self.entries.heap_bytes() + outside, overhead: tables + deadlines }
+    }
+
+    /// Bytes of memory of what finds keys, and of what knows their deadlines. O(1).
+    pub(super) fn overhead(&self) -> (usize, usize) {
+        let tables = self.table_bytes + of_vec(&self.tables) + self.marks.heap_bytes();
+        (tables, self.deadlines.heap_bytes())
     }
 
     /// The value of an entry is about to be changed in place.

@@ -244,6 +244,11 @@ impl Keyspace {
         })
     }
 
+    /// Bytes of memory of what finds the keys of database `db`, and of what knows their deadlines. O(1).
+    pub fn overhead(&self, db: usize) -> (usize, usize) {
+        self.databases[db].overhead()
+    }
+
     /// Random choices, from the engine's seed.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng

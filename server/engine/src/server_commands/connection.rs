@@ -10,7 +10,7 @@ use lockwheel_resp::{Protocol, Reply, number};
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("auth", -2, Handler::Engine(auth))
-        .secrets(|args| (1..args.len()).collect())
+        .secrets(auth_secrets)
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(N) where N is the number of passwords defined for the user")
@@ -79,10 +79,26 @@ const NO_AUTH_FLAGS: Flags =
 const WRONG_PASSWORD: CommandError =
     CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 
-/// The name and the password of HELLO.
+/// The words of AUTH behind its name: with too many it is refused before it looks at them.
+fn auth_secrets(args: Args<'_>) -> Vec<usize> {
+    (1..args.len()).filter(|_| args.len() <= 3).collect()
+}
+
+/// The names and the passwords of HELLO.
 fn hello_secrets(args: Args<'_>) -> Vec<usize> {
-    let auth = (2..args.len()).find(|&at| args.is(at, "auth"));
-    auth.map_or_else(Vec::new, |auth| (auth + 1..args.len().min(auth + 3)).collect())
+    let mut secrets = Vec::new();
+    let mut at = 2;
+    while at < args.len() {
+        at += if args.is(at, "auth") {
+            secrets.extend(at + 1..args.len().min(at + 3));
+            3
+        } else if args.is(at, "setname") {
+            2
+        } else {
+            1
+        };
+    }
+    secrets
 }
 
 fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -228,6 +244,7 @@ fn quit(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
     engine.unwatch(call.slot);
+    engine.end_monitor(call.slot);
     engine.unsubscribe_all(call.slot);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     let login = engine.first_login();

@@ -39,6 +39,7 @@ fn run(
     reply: &mut dyn Reply,
     read_only: bool,
 ) -> Outcome {
+    engine.show_script(call, args);
     let function = engine.scripts.libraries().find(&args[1]).ok_or(CommandError::text(NOT_FOUND))?;
     let keys = args.int(2).map_err(|_| CommandError::text(BAD_COUNT))?;
     let inputs = script_run::inputs(args, keys)?;

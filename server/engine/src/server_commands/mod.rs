@@ -18,10 +18,15 @@ mod fcall;
 mod function_payload;
 mod functions;
 mod info;
+mod latency;
 mod locks;
 mod lolwut;
+mod memory;
+mod memory_doctor;
+mod memory_figures;
 mod migrate;
 mod modules;
+mod monitor;
 mod persistence;
 mod pubsub;
 mod replication;
@@ -46,9 +51,12 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     command::ROWS,
     connection::ROWS,
     info::ROWS,
+    latency::ROWS,
     lolwut::ROWS,
+    memory::ROWS,
     migrate::ROWS,
     modules::ROWS,
+    monitor::ROWS,
     persistence::ROWS,
     pubsub::ROWS,
     scripting::ROWS,

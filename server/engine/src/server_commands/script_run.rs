@@ -161,7 +161,9 @@ impl Host for ScriptHost<'_> {
         if is_cause {
             self.engine.begin_inner_cause(self.call.slot, id, args);
         }
+        let began_ns = self.engine.time.reading_ns();
         self.engine.run(self.call, id, args, reply);
+        self.engine.observers.stats.nested_ns += self.engine.time.reading_ns() - began_ns;
         self.engine.deliver_messages();
         if is_cause {
             self.engine.end_cause();

@@ -143,6 +143,7 @@ fn run(
     lookup: Lookup,
     read_only: bool,
 ) -> Outcome {
+    engine.show_script(call, args);
     let inputs = script_run::inputs(args, args.int(2)?)?;
     let runtime = engine.scripts.idle()?;
     let id = lookup(runtime, &args[1])?;

@@ -117,7 +117,11 @@ fn run_queued(engine: &mut Engine, slot: Slot, command: CommandId, request: &Req
     let caller = Transaction { engine, session: engine.session(slot) };
     match permit(&caller, engine.commands.get(command), args) {
         Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
-        Ok(()) => drop(engine.run(call, command, args, reply)),
+        Ok(()) => {
+            let began_ns = engine.time.reading_ns();
+            drop(engine.run(call, command, args, reply));
+            engine.observers.stats.nested_ns += engine.time.reading_ns() - began_ns;
+        }
         Err(refusal) => engine.refuse_call(slot, refusal, args, reply),
     }
 }

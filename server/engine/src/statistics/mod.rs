@@ -1,9 +1,13 @@
 //! The figures of INFO: counters, and the process around the engine.
 
+mod histogram;
 mod key_calls;
 mod process;
+mod rates;
 mod stats;
 
+pub(crate) use histogram::Histogram;
 pub(crate) use process::Identity;
-pub use process::{AllocatorUsage, Process, Usage};
+pub use process::{Allocator, AllocatorUsage, Process, Traffic, Usage};
+pub(crate) use rates::{Rates, Totals};
 pub(crate) use stats::Stats;

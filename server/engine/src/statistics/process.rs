@@ -18,6 +18,10 @@ pub struct Usage {
     pub user_us: u64,
     /// Processor time in the system on its behalf, in microseconds.
     pub system_us: u64,
+    /// The same of its first thread alone.
+    pub main_user_us: u64,
+    /// The same of its first thread alone.
+    pub main_system_us: u64,
 }
 
 /// An allocator's figures, in bytes.
@@ -29,6 +33,36 @@ pub struct AllocatorUsage {
     pub active: u64,
     /// Bytes of the pages that it keeps, as far as they are in memory.
     pub resident: u64,
+}
+
+/// The allocator of a process that has a server for itself.
+#[derive(Clone, Debug)]
+pub struct Allocator {
+    /// What it is called, with its version.
+    pub name: String,
+    /// Reads its figures.
+    pub usage: fn() -> AllocatorUsage,
+    /// Its own report, for people.
+    pub report: fn() -> String,
+    /// Gives the system back what it keeps and nobody uses. Whether it could.
+    pub purge: fn() -> bool,
+}
+
+/// What has gone over all connections since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes that clients have sent.
+    pub input_bytes: u64,
+    /// Bytes that were sent to clients.
+    pub output_bytes: u64,
+    /// How often a socket was read.
+    pub reads: u64,
+    /// How often something was written to a socket.
+    pub writes: u64,
+    /// Turns of the event loops, and nanoseconds that they took without waiting.
+    pub turns: u64,
+    /// See `turns`.
+    pub turn_ns: u64,
 }
 
 /// The process around the engine.
@@ -43,8 +77,16 @@ pub struct Process {
     pub config_file: String,
     /// The port it listens on.
     pub port: u16,
+    /// What it waits for sockets with.
+    pub multiplexing_api: &'static str,
+    /// What its monotonic clock is.
+    pub monotonic_clock: String,
+    /// Its allocator, if the server knows it.
+    pub allocator: Option<Allocator>,
     /// Reads the resources it uses now.
     pub usage: Box<dyn Fn() -> Usage + Send>,
+    /// Reads what has gone over its connections; more often than the resources.
+    pub traffic: Box<dyn Fn() -> Traffic + Send>,
 }
 
 impl Default for Process {
@@ -55,7 +97,11 @@ impl Default for Process {
             executable: String::new(),
             config_file: String::new(),
             port: 0,
+            multiplexing_api: "none",
+            monotonic_clock: "none".to_owned(),
+            allocator: None,
             usage: Box::new(Usage::default),
+            traffic: Box::new(Traffic::default),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Counters that INFO shows.
 
+use super::histogram::Histogram;
 use super::key_calls::KeyCalls;
 use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
@@ -16,18 +17,41 @@ pub(crate) struct Stats {
     pub(crate) rejected_connections: u64,
     pub(crate) error_replies: u64,
     pub(crate) output_limit_disconnections: u64,
+    pub(crate) query_limit_disconnections: u64,
+    pub(crate) access_denied: AccessDenied,
     /// Clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
     /// Requests that wait and were tried again.
     pub(crate) retried_requests: u64,
+    /// Nanoseconds of commands that others have run: scripts and transactions.
+    pub(crate) nested_ns: u64,
+    /// Nanoseconds in which keys have expired.
+    pub(crate) expire_ns: u64,
     /// When SAVE was last called, in wall milliseconds. CONFIG RESETSTAT leaves it.
     pub(crate) last_save_ms: Option<i64>,
-    /// How often each command was run and refused, by [`CommandId`].
-    commands: PerCommand<CommandStats>,
+    /// Whether it is recorded how long calls take (`latency-tracking`). CONFIG RESETSTAT leaves it.
+    pub(crate) tracks_latency: bool,
+    /// How often each command was run and refused, and how long its calls took, by [`CommandId`].
+    commands: PerCommand<(CommandStats, Histogram)>,
+    /// Bytes of heap that the histograms of commands take.
+    pub(crate) histogram_bytes: usize,
     /// How many replies began with each error code.
     errors: BTreeMap<Box<[u8]>, u64>,
     /// How often commands were run on some keys.
     pub(crate) key_calls: KeyCalls,
+}
+
+/// How often users were refused what.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AccessDenied {
+    /// To log in.
+    pub(crate) logins: u64,
+    /// To run a command.
+    pub(crate) commands: u64,
+    /// To use a key.
+    pub(crate) keys: u64,
+    /// To use a channel.
+    pub(crate) channels: u64,
 }
 
 /// The counters of one command.
@@ -50,10 +74,16 @@ impl Default for Stats {
             rejected_connections: 0,
             error_replies: 0,
             output_limit_disconnections: 0,
+            query_limit_disconnections: 0,
+            access_denied: AccessDenied::default(),
             unblocked_clients: 0,
             retried_requests: 0,
+            nested_ns: 0,
+            expire_ns: 0,
             last_save_ms: None,
-            commands: PerCommand::new(CommandStats::default()),
+            tracks_latency: true,
+            commands: PerCommand::new(Default::default()),
+            histogram_bytes: 0,
             errors: BTreeMap::new(),
             key_calls: KeyCalls::default(),
         }
@@ -64,33 +94,56 @@ impl Stats {
     /// A command was run, or has begun to wait.
     #[inline]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
-        let stats = &mut self.commands[command];
+        let (stats, histogram) = &mut self.commands[command];
         stats.calls += 1;
         stats.took_ns += took_ns;
+        if self.tracks_latency && !histogram.record(took_ns) {
+            self.record_longer(command, took_ns);
+        }
     }
 
-    /// A command that had waited took so much longer when it was served.
-    pub(crate) fn served(&mut self, command: CommandId, took_ns: u64) {
-        self.commands[command].took_ns += took_ns;
+    #[cold]
+    #[inline(never)]
+    fn record_longer(&mut self, command: CommandId, took_ns: u64) {
+        let histogram = &mut self.commands[command].1;
+        let before = histogram.heap_bytes();
+        histogram.record_longer(took_ns);
+        self.histogram_bytes += histogram.heap_bytes() - before;
+    }
+
+    /// A call that took so long so far has not ended, but begun to wait.
+    pub(crate) fn waits(&mut self, command: CommandId, took_ns: u64) {
+        if self.tracks_latency {
+            self.commands[command].1.take_back(took_ns);
+        }
+    }
+
+    /// A command that had waited took so much longer when it was served; and so long in all.
+    pub(crate) fn served(&mut self, command: CommandId, longer_ns: u64, took_ns: u64) {
+        let (stats, histogram) = &mut self.commands[command];
+        stats.took_ns += longer_ns;
+        if self.tracks_latency && !histogram.record(took_ns) {
+            self.record_longer(command, took_ns);
+        }
     }
 
     /// A command was refused before its handler ran, or was unknown.
     pub(crate) fn rejected(&mut self, command: Option<CommandId>, error: &[u8]) {
         if let Some(command) = command {
-            self.commands[command].rejected += 1;
+            self.commands[command].0.rejected += 1;
         }
         self.answered_error(error);
     }
 
     /// A command was answered with an error.
     pub(crate) fn failed(&mut self, command: CommandId, error: &[u8]) {
-        self.commands[command].failed += 1;
+        self.commands[command].0.failed += 1;
         self.answered_error(error);
     }
 
     /// A command's answer contains errors that its handler could not know of.
     pub(crate) fn failed_late(&mut self, command: CommandId, times: u64) {
-        self.commands[command].failed += times;
+        self.commands[command].0.failed += times;
     }
 
     /// An error was answered.
@@ -112,12 +165,23 @@ impl Stats {
 
     /// How many commands were run.
     pub(crate) fn commands_processed(&self) -> u64 {
-        self.commands.iter().map(|command| command.calls).sum()
+        self.commands.iter().map(|(command, _)| command.calls).sum()
+    }
+
+    /// Nanoseconds that clients' commands took. O(commands).
+    pub(crate) fn commands_ns(&self) -> u64 {
+        let all: u64 = self.commands.iter().map(|(command, _)| command.took_ns).sum();
+        all.saturating_sub(self.nested_ns)
     }
 
     /// The counters of a command.
     pub(crate) fn of(&self, command: CommandId) -> CommandStats {
-        self.commands[command]
+        self.commands[command].0
+    }
+
+    /// How long the calls of a command took.
+    pub(crate) fn durations(&self, command: CommandId) -> &Histogram {
+        &self.commands[command].1
     }
 
     /// How many replies began with each error code, in the order of the codes.
@@ -125,7 +189,7 @@ impl Stats {
         self.errors.iter().map(|(code, &count)| (&**code, count))
     }
 
-    /// Bytes of heap that the counters of commands take.
+    /// Bytes of heap that the counters of commands take, without their histograms.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.commands.heap_bytes()
     }
@@ -134,7 +198,8 @@ impl Stats {
     pub(crate) fn reset(&mut self) {
         let mut key_calls = std::mem::take(&mut self.key_calls);
         key_calls.reset();
-        *self = Stats { last_save_ms: self.last_save_ms, key_calls, ..Stats::default() };
+        let (last_save_ms, tracks_latency) = (self.last_save_ms, self.tracks_latency);
+        *self = Stats { last_save_ms, tracks_latency, key_calls, ..Stats::default() };
     }
 }
 

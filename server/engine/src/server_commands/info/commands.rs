@@ -1,0 +1,49 @@
+//! INFO's figures of commands: how often they ran and failed, and how long they took.
+
+use super::lines::Lines;
+use crate::core::Engine;
+
+/// How often commands ran and how long they took, without those that never did.
+pub(super) fn commandstats(engine: &Engine, lines: &mut Lines) {
+    for command in engine.commands.iter_all() {
+        let stats = engine.observers.stats.of(command.id);
+        if stats.calls + stats.rejected + stats.failed == 0 {
+            continue;
+        }
+        let usec = stats.took_ns / 1000;
+        let per_call = usec as f64 / stats.calls.max(1) as f64;
+        lines.field(
+            &format!("cmdstat_{}", command.name),
+            format_args!(
+                "calls={},usec={},usec_per_call={per_call:.2},rejected_calls={},failed_calls={}",
+                stats.calls, usec, stats.rejected, stats.failed
+            ),
+        );
+    }
+}
+
+/// How often replies began with which error code.
+pub(super) fn errorstats(engine: &Engine, lines: &mut Lines) {
+    for (code, count) in engine.observers.stats.errors() {
+        let code = String::from_utf8_lossy(code);
+        lines.field(&format!("errorstat_{code}"), format_args!("count={count}"));
+    }
+}
+
+/// How long most calls of each command took, in microseconds, without those that were never called.
+pub(super) fn latencystats(engine: &Engine, lines: &mut Lines) {
+    let percentiles = &engine.config.latency_tracking_info_percentiles;
+    let parsed = percentiles.iter().filter_map(|text| Some((text, text.parse::<f64>().ok()?)));
+    let percentiles: Vec<(&String, f64)> = parsed.collect();
+    for command in engine.commands.iter_all() {
+        let durations = engine.observers.stats.durations(command.id);
+        if durations.calls() == 0 {
+            continue;
+        }
+        let of = |&(text, percent): &(&String, f64)| {
+            format!("p{text}={:.3}", durations.percentile_ns(percent) as f64 / 1000.0)
+        };
+        let shown: Vec<String> = percentiles.iter().map(of).collect();
+        lines.field(&format!("latency_percentiles_usec_{}", command.name), shown.join(","));
+    }
+}

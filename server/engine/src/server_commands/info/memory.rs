@@ -1,0 +1,64 @@
+//! INFO's figures of memory.
+
+use super::lines::{Lines, human, parameter};
+use crate::core::Engine;
+use crate::server_commands::memory_figures::MemoryFigures;
+
+/// What the server takes, what it took, and what the process around it takes.
+pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
+    let figures = MemoryFigures::of(engine);
+    let allocator = figures.allocator;
+    lines.bytes("used_memory", figures.total);
+    lines.bytes("used_memory_rss", figures.process.resident);
+    own_memory(&figures, lines);
+    lines.field("allocator_allocated", allocator.allocated);
+    lines.field("allocator_active", allocator.active);
+    lines.field("allocator_resident", allocator.resident);
+    lines.bytes("total_system_memory", figures.process.machine);
+    script_memory(engine, lines);
+    lines.bytes("maxmemory", engine.config.maxmemory);
+    lines.field("maxmemory_policy", parameter(&engine.config, "maxmemory-policy"));
+    lines.overhead("allocator_frag", figures.allocator_fragmentation());
+    lines.overhead("allocator_rss", figures.allocator_rss());
+    lines.overhead("rss_overhead", figures.rss_overhead());
+    lines.overhead("mem_fragmentation", figures.fragmentation());
+    lines.zeros(&["mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers"]);
+    lines.zeros(&["mem_clients_slaves"]);
+    lines.field("mem_clients_normal", figures.account.clients);
+    lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
+    let allocator = &engine.environment.identity.process.allocator;
+    lines.field("mem_allocator", allocator.as_ref().map_or("libc", |allocator| &allocator.name));
+    lines.zeros(&["active_defrag_running"]);
+    let lazy_free = &engine.keyspace.counters.lazy_free;
+    lines.field("lazyfree_pending_objects", lazy_free.pending());
+    lines.field("lazyfreed_objects", lazy_free.freed());
+}
+
+/// What scripts and functions take: nothing is known while one runs.
+fn script_memory(engine: &Engine, lines: &mut Lines) {
+    let Some(runtime) = engine.scripts.runtime() else { return };
+    let libraries = engine.scripts.libraries();
+    let (eval, functions) = (runtime.memory_used(), runtime.functions_memory_used());
+    let (cached, code) = (runtime.cached_bytes(), libraries.bytes());
+    lines.field("used_memory_lua", eval);
+    lines.field("used_memory_vm_eval", eval);
+    lines.field("used_memory_lua_human", human(eval as u64));
+    lines.field("used_memory_scripts_eval", cached);
+    lines.field("number_of_cached_scripts", runtime.len());
+    lines.field("number_of_functions", libraries.function_count());
+    lines.field("number_of_libraries", libraries.len());
+    lines.field("used_memory_vm_functions", functions);
+    lines.bytes("used_memory_vm_total", (eval + functions) as u64);
+    lines.field("used_memory_functions", code);
+    lines.bytes("used_memory_scripts", (cached + code) as u64);
+}
+
+/// The engine's memory by its own account: of several in a process, each shows its own.
+fn own_memory(figures: &MemoryFigures, lines: &mut Lines) {
+    lines.bytes("used_memory_peak", figures.peak);
+    lines.field("used_memory_peak_perc", format_args!("{:.2}%", figures.peak_percent()));
+    lines.field("used_memory_overhead", figures.overhead);
+    lines.field("used_memory_startup", figures.startup);
+    lines.field("used_memory_dataset", figures.dataset());
+    lines.field("used_memory_dataset_perc", format_args!("{:.2}%", figures.dataset_percent()));
+}

@@ -1,0 +1,92 @@
+//! INFO: the state of the server, as lines that clients and monitors read.
+//!
+//! The fields are those of Redis 7.2, in its order, and some of our own. Of what this server never does (replication,
+//! defragmentation, forks) they have the values that Redis shows before it has done it.
+
+mod commands;
+mod counters;
+mod lines;
+mod memory;
+mod state;
+
+use crate::core::{Call, Engine, Handler};
+use crate::spec::{Args, Flags, Outcome, Row};
+use lines::Lines;
+use lockwheel_resp::Reply;
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(info))
+    .flags(&[Flags::LOADING, Flags::STALE])
+    .categories(&["dangerous"])
+    .about("server", "1.0.0", "O(1)")
+    .summary("Tells about the server's state.")
+    .history(&[("7.0.0", "Added support for taking multiple section arguments.")])
+    .syntax("[section ...]")
+    .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])];
+
+/// A section: its name, its heading, whether it is shown by default, and its writer.
+struct Section {
+    name: &'static str,
+    heading: &'static str,
+    default: bool,
+    write: fn(&Engine, &mut Lines),
+}
+
+const SECTIONS: &[Section] = &[
+    Section { name: "server", heading: "Server", default: true, write: state::server },
+    Section { name: "clients", heading: "Clients", default: true, write: state::clients },
+    Section { name: "memory", heading: "Memory", default: true, write: memory::memory },
+    Section { name: "persistence", heading: "Persistence", default: true, write: state::persistence },
+    Section { name: "stats", heading: "Stats", default: true, write: counters::stats },
+    Section { name: "replication", heading: "Replication", default: true, write: state::replication },
+    Section { name: "cpu", heading: "CPU", default: true, write: state::cpu },
+    Section { name: "modules", heading: "Modules", default: true, write: |_, _| () },
+    Section { name: "commandstats", heading: "Commandstats", default: false, write: commands::commandstats },
+    Section { name: "errorstats", heading: "Errorstats", default: true, write: commands::errorstats },
+    Section { name: "latencystats", heading: "Latencystats", default: false, write: commands::latencystats },
+    Section { name: "cluster", heading: "Cluster", default: true, write: state::cluster },
+    Section { name: "keyspace", heading: "Keyspace", default: true, write: state::keyspace },
+];
+
+impl Section {
+    /// Whether an argument of INFO asks for it.
+    fn is_meant_by(&self, word: &[u8]) -> bool {
+        match &*word.to_ascii_lowercase() {
+            b"default" => self.default,
+            // `all` is without what modules would add.
+            b"all" | b"everything" => true,
+            name => name == self.name.as_bytes(),
+        }
+    }
+}
+
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let words = args.from(1);
+    let is_shown = |section: &&Section| match words {
+        [] => section.default,
+        words => words.iter().any(|word| section.is_meant_by(word)),
+    };
+    engine.look_at_memory();
+    let mut lines = Lines::default();
+    for section in SECTIONS.iter().filter(is_shown) {
+        lines.begin(section.heading);
+        (section.write)(engine, &mut lines);
+    }
+    reply.verbatim(*b"txt", lines.text().as_bytes());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_mean_sections() {
+        let meant = |word: &[u8]| SECTIONS.iter().filter(|section| section.is_meant_by(word)).count();
+        assert_eq!(meant(b"everything"), SECTIONS.len());
+        assert_eq!(meant(b"ALL"), SECTIONS.len());
+        assert_eq!(meant(b"default"), SECTIONS.len() - 2);
+        assert_eq!(meant(b"Server"), 1);
+        assert_eq!(meant(b"nonsense"), 0);
+    }
+}

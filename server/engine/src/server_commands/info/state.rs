@@ -1,0 +1,146 @@
+//! INFO's lines of what the server is, and of its clients and keys.
+
+use super::lines::{Lines, parameter};
+use crate::clients::Session;
+use crate::core::Engine;
+use crate::spec::REDIS_VERSION;
+
+/// The server and the process around it.
+pub(super) fn server(engine: &Engine, lines: &mut Lines) {
+    let process = &engine.environment.identity.process;
+    lines.field("redis_version", REDIS_VERSION);
+    lines.field("redis_git_sha1", "00000000");
+    lines.field("redis_git_dirty", 0);
+    lines.field("redis_build_id", format_args!("lockwheel-{}", env!("CARGO_PKG_VERSION")));
+    lines.field("redis_mode", "standalone");
+    lines.field("lockwheel_version", env!("CARGO_PKG_VERSION"));
+    lines.field("os", &process.os);
+    lines.field("arch_bits", usize::BITS);
+    lines.field("monotonic_clock", &process.monotonic_clock);
+    lines.field("multiplexing_api", process.multiplexing_api);
+    lines.field("atomicvar_api", "c11-builtin");
+    lines.field("gcc_version", "0.0.0");
+    lines.field("process_id", process.id);
+    lines.field("process_supervised", supervisor(engine));
+    lines.field("run_id", &engine.environment.identity.run_id);
+    lines.field("tcp_port", process.port);
+    times(engine, lines);
+    lines.field("executable", &process.executable);
+    lines.field("config_file", &process.config_file);
+    lines.field("io_threads_active", 0);
+    listeners(engine, lines);
+}
+
+fn times(engine: &Engine, lines: &mut Lines) {
+    let uptime = (engine.time.system.monotonic_us - engine.time.started.monotonic_us) / 1_000_000;
+    lines.field("server_time_usec", engine.time.now.wall_us);
+    lines.field("uptime_in_seconds", uptime);
+    lines.field("uptime_in_days", uptime / 86_400);
+    lines.field("hz", parameter(&engine.config, "hz"));
+    lines.field("configured_hz", parameter(&engine.config, "hz"));
+    lines.field("lru_clock", (engine.time.now.wall_ms() / 1000) & 0xff_ffff);
+}
+
+fn supervisor(engine: &Engine) -> String {
+    // Which one there is, the program alone knows.
+    match parameter(&engine.config, "supervised") {
+        word if word == "auto" => "no".to_owned(),
+        word => word,
+    }
+}
+
+/// Where it listens.
+fn listeners(engine: &Engine, lines: &mut Lines) {
+    let config = &engine.config;
+    let bound: String = config.bind.iter().map(|address| format!(",bind={address}")).collect();
+    let tcp = (config.port > 0).then(|| format!("name=tcp{bound},port={}", config.port));
+    let unix = (!config.unixsocket.is_empty()).then(|| format!("name=unix,bind={}", config.unixsocket));
+    let tls = config.tls.port.map(|port| format!("name=tls{bound},port={port}"));
+    for (number, listener) in [tcp, unix, tls].into_iter().flatten().enumerate() {
+        lines.field(&format!("listener{number}"), listener);
+    }
+}
+
+/// The clients.
+pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
+    let largest = |of: fn(&Session) -> usize| engine.sessions.live().map(of).max().unwrap_or(0);
+    lines.field("connected_clients", engine.sessions.live().count());
+    lines.field("cluster_connections", 0);
+    lines.field("maxclients", engine.config.maxclients);
+    lines.field("client_recent_max_input_buffer", largest(|client| client.delivery.buffers().query().0));
+    lines.field("client_recent_max_output_buffer", largest(|client| client.delivery.pending()));
+    lines.field("blocked_clients", engine.blocked_clients(None));
+    lines.field("tracking_clients", 0);
+    lines.field("clients_in_timeout_table", engine.waits_with_timeout());
+    lines.field("total_blocking_keys", engine.keyspace.waiters.keys());
+    lines.field("total_blocking_keys_on_nokey", 0);
+}
+
+/// Files of the data.
+pub(super) fn persistence(engine: &Engine, lines: &mut Lines) {
+    lines.zeros(&["loading", "async_loading"]);
+    lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
+    lines.field("current_fork_perc", "0.00");
+    lines.zeros(&["current_save_keys_processed", "current_save_keys_total"]);
+    lines.field("rdb_changes_since_last_save", engine.keyspace.counters.dirty);
+    lines.field("rdb_bgsave_in_progress", 0);
+    let saved_ms = engine.observers.stats.last_save_ms.unwrap_or(engine.time.started.wall_ms());
+    lines.field("rdb_last_save_time", saved_ms / 1000);
+    lines.field("rdb_last_bgsave_status", "ok");
+    lines.field("rdb_last_bgsave_time_sec", -1);
+    lines.field("rdb_current_bgsave_time_sec", -1);
+    lines.zeros(&[
+        "rdb_saves",
+        "rdb_last_cow_size",
+        "rdb_last_load_keys_expired",
+        "rdb_last_load_keys_loaded",
+    ]);
+    lines.zeros(&["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled"]);
+    lines.field("aof_last_rewrite_time_sec", -1);
+    lines.field("aof_current_rewrite_time_sec", -1);
+    lines.field("aof_last_bgrewrite_status", "ok");
+    lines.zeros(&["aof_rewrites", "aof_rewrites_consecutive_failures"]);
+    lines.field("aof_last_write_status", "ok");
+    lines.zeros(&["aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size"]);
+}
+
+/// Replicas, of which there are none.
+pub(super) fn replication(engine: &Engine, lines: &mut Lines) {
+    lines.field("role", "master");
+    lines.field("connected_slaves", 0);
+    lines.field("master_failover_state", "no-failover");
+    lines.field("master_replid", &engine.environment.identity.replication_id);
+    lines.field("master_replid2", "0".repeat(40));
+    lines.field("master_repl_offset", 0);
+    lines.field("second_repl_offset", -1);
+    lines.field("repl_backlog_active", 0);
+    lines.field("repl_backlog_size", parameter(&engine.config, "repl-backlog-size"));
+    lines.zeros(&["repl_backlog_first_byte_offset", "repl_backlog_histlen"]);
+}
+
+/// Processor time.
+pub(super) fn cpu(engine: &Engine, lines: &mut Lines) {
+    let usage = (engine.environment.identity.process.usage)();
+    let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
+    lines.field("used_cpu_sys", seconds(usage.system_us));
+    lines.field("used_cpu_user", seconds(usage.user_us));
+    lines.field("used_cpu_sys_children", seconds(0));
+    lines.field("used_cpu_user_children", seconds(0));
+    lines.field("used_cpu_sys_main_thread", seconds(usage.main_system_us));
+    lines.field("used_cpu_user_main_thread", seconds(usage.main_user_us));
+}
+
+/// The cluster that there is not.
+pub(super) fn cluster(_: &Engine, lines: &mut Lines) {
+    lines.field("cluster_enabled", 0);
+}
+
+/// The databases that have keys.
+pub(super) fn keyspace(engine: &Engine, lines: &mut Lines) {
+    for db in 0..engine.keyspace.databases() {
+        let (keys, expires) = engine.keyspace.sizes(db);
+        if keys > 0 {
+            lines.field(&format!("db{db}"), format_args!("keys={keys},expires={expires},avg_ttl=0"));
+        }
+    }
+}

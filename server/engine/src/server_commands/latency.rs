@@ -1,0 +1,159 @@
+//! LATENCY: what took long, and how long the calls of each command took.
+
+use crate::core::{Call, Engine, Handler};
+use crate::latency::{self, Advised, Series};
+use crate::spec::{Args, Command, CommandError, Flags, Outcome, Row, quotable};
+use crate::statistics::Histogram;
+use lockwheel_resp::Reply;
+use std::sync::Arc;
+
+const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<Handler>] = &[Row::container("latency", -2, LATENCY)
+    .about("server", "2.8.13", "Depends on subcommand.")
+    .summary("Tells what took long.")];
+
+const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
+    Row::new(name, arity, handler).flags(&[FLAGS]).about("server", "2.8.13", "O(1)").tips(&[
+        "nondeterministic_output",
+        "request_policy:all_nodes",
+        "response_policy:special",
+    ])
+}
+
+const LATENCY: &[Row<Handler>] = &[
+    row("doctor", 2, Handler::Engine(doctor))
+        .summary("Tells in sentences what took long, and what may be done about it.")
+        .help(&["DOCTOR", "    Return a human readable latency analysis report."]),
+    row("graph", 3, Handler::Engine(graph))
+        .summary("Draws how long an event took.")
+        .help(&["GRAPH <event>", "    Return an ASCII latency graph for the <event> class."])
+        .syntax("event")
+        .errors(&["ERR No samples available for event 'event'"]),
+    Row::help_command("help", 2)
+        .flags(&[Flags::LOADING, Flags::STALE])
+        .about("server", "2.8.13", "O(1)")
+        .summary("Explains the subcommands."),
+    row("histogram", -2, Handler::Engine(histogram))
+        .about(
+            "server",
+            "7.0.0",
+            "O(N) where N is the number of commands with latency information being retrieved.",
+        )
+        .summary("Tells how many calls of commands took how long.")
+        .help(&[
+            "HISTOGRAM [COMMAND ...]",
+            "    Return a cumulative distribution of latencies in the format of a histogram for the specified \
+             command names.",
+            "    If no commands are specified then all histograms are replied.",
+        ])
+        .help_after("reset")
+        .syntax("[command ...]"),
+    row("history", 3, Handler::Engine(history))
+        .summary("Tells when an event took how long.")
+        .help(&["HISTORY <event>", "    Return time-latency samples for the <event> class."])
+        .help_after("graph")
+        .syntax("event"),
+    row("latest", 2, Handler::Engine(latest))
+        .summary("Tells of the latest of each event that took long.")
+        .help(&["LATEST", "    Return the latest latency samples for all events."]),
+    row("reset", -2, Handler::Engine(reset))
+        .summary("Forgets what took long.")
+        .help(&[
+            "RESET [<event> ...]",
+            "    Reset latency data of one or more <event> classes.",
+            "    (default: reset all data for all event classes)",
+        ])
+        .syntax("[event ...]")
+        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
+];
+
+fn doctor(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let latency = &engine.observers.latency;
+    let setting = Advised {
+        threshold_ms: latency.threshold_ms(),
+        slow_log_us: engine.config.slowlog_log_slower_than,
+        slow_log_len: engine.config.slowlog_max_len,
+    };
+    let report = latency::report(latency.series(), setting, engine.system_now().wall_second());
+    reply.verbatim(*b"txt", report.as_bytes());
+    Ok(())
+}
+
+fn graph(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let Some(series) = engine.observers.latency.find(&args[2]) else {
+        let text = [b"ERR No samples available for event '", quotable(&args[2]), b"'"].concat();
+        return Err(CommandError::new(text));
+    };
+    let graph = latency::draw(series, engine.system_now().wall_second());
+    reply.verbatim(*b"txt", graph.as_bytes());
+    Ok(())
+}
+
+fn history(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let samples = engine.observers.latency.find(&args[2]).into_iter().flat_map(Series::samples);
+    reply.array(samples.clone().count());
+    for sample in samples {
+        reply.array(2);
+        reply.integer(sample.unix_time);
+        reply.integer(sample.took_ms as i64);
+    }
+    Ok(())
+}
+
+fn latest(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let all = engine.observers.latency.series();
+    reply.array(all.len());
+    for series in all {
+        reply.array(4);
+        reply.bulk(series.event.name().as_bytes());
+        let (unix_time, took_ms) =
+            series.latest().map_or((0, 0), |sample| (sample.unix_time, sample.took_ms));
+        reply.integer(unix_time);
+        reply.integer(took_ms as i64);
+        reply.integer(series.longest_ms as i64);
+    }
+    Ok(())
+}
+
+fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    reply.integer(engine.observers.latency.forget(args.from(2)) as i64);
+    Ok(())
+}
+
+/// Of the commands that are named, or of all; of a container its subcommands. Those that were never called are left out.
+fn histogram(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let commands: Vec<&Arc<Command>> = match args.from(2) {
+        [] => engine.commands.iter_all().collect(),
+        names => {
+            let named = names.iter().filter_map(|name| engine.commands.find_full(name));
+            named.flat_map(|command| std::iter::once(command).chain(&command.subcommands)).collect()
+        }
+    };
+    let stats = &engine.observers.stats;
+    let called: Vec<(&str, &Histogram)> = commands
+        .into_iter()
+        .map(|command| (command.name.as_str(), stats.durations(command.id)))
+        .filter(|(_, durations)| durations.calls() > 0)
+        .collect();
+    reply.map(called.len());
+    for (name, durations) in called {
+        reply.bulk(name.as_bytes());
+        write_histogram(durations, reply);
+    }
+    Ok(())
+}
+
+fn write_histogram(durations: &Histogram, reply: &mut dyn Reply) {
+    reply.map(2);
+    reply.bulk(b"calls");
+    reply.integer(durations.calls() as i64);
+    reply.bulk(b"histogram_usec");
+    let octaves = durations.by_octave();
+    reply.map(octaves.len());
+    for (us, calls) in octaves {
+        reply.integer(us as i64);
+        reply.integer(calls as i64);
+    }
+}

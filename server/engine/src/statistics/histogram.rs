@@ -1,0 +1,145 @@
+//! How long calls of a command took: a histogram whose buckets are about a hundredth of their values wide.
+
+use crate::memory::of_vec;
+
+/// Half of the buckets of the first octave; each octave after it has so many.
+const HALF: usize = 128;
+/// What took longer counts as having taken this long, in nanoseconds.
+const MAX_NS: u64 = 1_000_000_000;
+
+/// How often a command took how long.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histogram {
+    /// By bucket, as far as there has been a longer one.
+    counts: Vec<u64>,
+}
+
+/// The bucket of so many nanoseconds: up to 255 each number has its own, and in each octave above there are 128.
+#[inline]
+fn bucket_of(ns: u64) -> usize {
+    let octave = 56 - (ns | 255).leading_zeros() as usize;
+    (octave << 7) + (ns >> octave) as usize
+}
+
+/// The lowest number of nanoseconds of a bucket, and the highest.
+fn bounds(bucket: usize) -> (u64, u64) {
+    let octave = (bucket / HALF).saturating_sub(1);
+    let low = ((bucket - octave * HALF) as u64) << octave;
+    (low, low + (1 << octave) - 1)
+}
+
+impl Histogram {
+    /// A call took so many nanoseconds. False when that is longer than any before: see
+    /// [`Histogram::record_longer`].
+    #[inline]
+    pub(crate) fn record(&mut self, took_ns: u64) -> bool {
+        let count = self.counts.get_mut(bucket_of(took_ns));
+        count.map(|count| *count += 1).is_some()
+    }
+
+    /// The same for any duration: it may take more memory.
+    pub(crate) fn record_longer(&mut self, took_ns: u64) {
+        let bucket = bucket_of(took_ns.min(MAX_NS));
+        if bucket >= self.counts.len() {
+            let len = (bucket / HALF + 1) * HALF;
+            self.counts.resize(len.min(bucket_of(MAX_NS) + 1), 0);
+        }
+        self.counts[bucket] += 1;
+    }
+
+    /// A call that was recorded does not count after all: it has not ended.
+    pub(crate) fn take_back(&mut self, took_ns: u64) {
+        if let Some(count) = self.counts.get_mut(bucket_of(took_ns.min(MAX_NS))) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// How many calls there were. O(buckets).
+    pub(crate) fn calls(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// How long the given percentage of calls took at most, in nanoseconds: the upper end of a bucket, of no calls 0.
+    /// O(buckets).
+    pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
+        let wanted = (percent.min(100.0) / 100.0 * self.calls() as f64 + 0.5) as u64;
+        let mut below = 0;
+        let found = self.counts.iter().position(|count| {
+            below += count;
+            below >= wanted.max(1)
+        });
+        let of_bucket = |bucket| if percent > 0.0 { bounds(bucket).1 } else { bounds(bucket).0 };
+        found.map_or(0, |bucket| of_bucket(bucket).max(1))
+    }
+
+    /// The numbers of calls that took up to about 1.024, 2.048, 4.096 and so on microseconds, each with that duration
+    /// in whole microseconds; of equal numbers the first alone. O(buckets).
+    pub(crate) fn by_octave(&self) -> Vec<(u64, u64)> {
+        const FIRST_NS: u64 = 1024;
+        /// The end of the last octave that is recorded.
+        const END_NS: u64 = 1 << 30;
+        let mut octaves = Vec::new();
+        let mut before = 0;
+        let mut level_ns = FIRST_NS;
+        while level_ns <= END_NS {
+            let last = bucket_of(level_ns);
+            let calls = self.counts.iter().take(last + 1).sum();
+            if calls > before {
+                octaves.push((bounds(last).1.min(END_NS - 1) / 1000, calls));
+            }
+            before = calls;
+            level_ns *= 2;
+        }
+        octaves
+    }
+
+    /// Bytes of heap that it takes. O(1).
+    pub(crate) fn heap_bytes(&self) -> usize {
+        of_vec(&self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_duration_is_in_the_bucket_whose_bounds_hold_it() {
+        for power in 0..64 {
+            for around in [-1, 0, 1] {
+                let ns = (1_u64 << power).wrapping_add_signed(around);
+                let (low, high) = bounds(bucket_of(ns));
+                assert!((low..=high).contains(&ns), "{ns} is not in {low}..={high}");
+                assert!(high - low <= ns / 128, "{ns} is in {low}..={high}");
+            }
+        }
+        for bucket in 1..4000 {
+            assert_eq!(bounds(bucket).0, bounds(bucket - 1).1 + 1);
+        }
+    }
+
+    #[test]
+    fn percentiles_are_upper_ends_of_buckets() {
+        let mut histogram = Histogram::default();
+        assert_eq!((histogram.percentile_ns(50.0), histogram.calls()), (0, 0));
+        for us in 1..=100 {
+            histogram.record_longer(us * 1000);
+        }
+        let at = |percent| histogram.percentile_ns(percent);
+        assert_eq!([at(0.0), at(1.0), at(50.0), at(99.0)], [1000, 1003, 50_175, 99_327]);
+        assert_eq!((at(100.0), at(1e9)), (100_351, 100_351));
+    }
+
+    #[test]
+    fn octaves_count_all_up_to_them_and_none_twice() {
+        let mut histogram = Histogram::default();
+        for ns in [0, 1000, 2000, 20_000, 30_000, 600_000_000, 1_200_000_000, u64::MAX] {
+            histogram.record_longer(ns);
+        }
+        assert_eq!(histogram.by_octave(), [(1, 2), (2, 3), (33, 5), (1_073_741, 8)]);
+        assert!(histogram.heap_bytes() <= 24 * 1024 + 8);
+        histogram.take_back(2000);
+        histogram.take_back(u64::MAX);
+        assert_eq!((histogram.calls(), histogram.by_octave().len()), (6, 3));
+    }
+}

@@ -1,0 +1,59 @@
+//! What goes over the connections of each loop, counted for INFO.
+
+use lockwheel_engine::statistics::Traffic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The counters of a loop: its thread alone changes them.
+#[derive(Debug, Default)]
+pub(super) struct LoopTraffic {
+    input_bytes: AtomicU64,
+    output_bytes: AtomicU64,
+    reads: AtomicU64,
+    writes: AtomicU64,
+    turns: AtomicU64,
+    turn_ns: AtomicU64,
+}
+
+/// Adds to a counter that has one writer.
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+}
+
+impl LoopTraffic {
+    /// A socket was read, and so many bytes came.
+    pub(super) fn has_read(&self, bytes: usize) {
+        add(&self.reads, 1);
+        add(&self.input_bytes, bytes as u64);
+    }
+
+    /// So many bytes were written to a socket.
+    pub(super) fn has_written(&self, bytes: usize) {
+        add(&self.writes, 1);
+        add(&self.output_bytes, bytes as u64);
+    }
+
+    /// A turn of the loop has ended, after so many nanoseconds.
+    pub(super) fn has_turned(&self, took_ns: u64) {
+        add(&self.turns, 1);
+        add(&self.turn_ns, took_ns);
+    }
+}
+
+/// The counters of all loops.
+pub(super) type AllTraffic = Arc<[Arc<LoopTraffic>]>;
+
+/// What has gone over all connections.
+pub(super) fn sum(all: &[Arc<LoopTraffic>]) -> Traffic {
+    let of = |counter: fn(&LoopTraffic) -> &AtomicU64| {
+        all.iter().map(|one| counter(one).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    };
+    Traffic {
+        input_bytes: of(|one| &one.input_bytes),
+        output_bytes: of(|one| &one.output_bytes),
+        reads: of(|one| &one.reads),
+        writes: of(|one| &one.writes),
+        turns: of(|one| &one.turns),
+        turn_ns: of(|one| &one.turn_ns),
+    }
+}
