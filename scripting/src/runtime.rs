@@ -95,6 +95,11 @@ impl Runtime {
         self.cache.flags(id)
     }
 
+    /// The flags that a script with this text would have; none if its first line is wrong. O(its first line).
+    pub fn flags_of(&self, body: &[u8]) -> Option<Flags> {
+        shebang::parse(body).ok().map(|(flags, _)| flags)
+    }
+
     /// The script's name; none if it is gone. O(length).
     pub fn sha(&self, id: ScriptId) -> Option<Sha> {
         self.cache.sha(id)

@@ -385,7 +385,7 @@ impl Client {
 
 /// Splits a test's own line, which has to be well-formed.
 #[track_caller]
-pub(crate) fn split(line: &str) -> Vec<Vec<u8>> {
+pub fn split(line: &str) -> Vec<Vec<u8>> {
     line::split(line).unwrap_or_else(|| panic!("unbalanced quotes in {line}"))
 }
 

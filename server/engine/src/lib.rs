@@ -24,6 +24,7 @@ pub mod spec;
 pub mod statistics;
 pub mod time;
 mod timers;
+mod tracking;
 pub mod values;
 
 pub use crate::core::Engine;

@@ -116,6 +116,18 @@ fn lettuce() {
 }
 
 #[test]
+fn caches_of_redis_py() {
+    let Some(workshop) = Workshop::python() else { return };
+    same_on_both("redis-py's cache", &["3"], |port, _| workshop.python3("tracking.py", &[port]));
+}
+
+#[test]
+fn caches_of_node_redis_and_redirection_of_ioredis() {
+    let Some(workshop) = Workshop::node() else { return };
+    same_on_both("node-redis' cache", &["3"], |port, _| workshop.node_js("tracking.mjs", &[port]));
+}
+
+#[test]
 fn a_difference_is_seen() {
     assert_eq!(differences("1 a\n2 b\n", "1 a\n2 b\n"), Vec::<String>::new());
     assert_eq!(differences("1 a\n2 b\n", "1 a\n2 c\n").len(), 1);

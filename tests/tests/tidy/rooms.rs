@@ -50,6 +50,7 @@ const HOUSES: &[House] = &[
             ("acl", These(&["memory", "keyspace", "spec"])),
             ("commands", These(&["time", "values", "rdb", "keyspace", "spec"])),
             ("pubsub", These(&["memory", "keyspace"])),
+            ("tracking", These(&["memory", "keyspace"])),
             ("locks", These(&["memory", "time", "values", "keyspace", "spec", "pubsub"])),
             ("config", These(&["time", "values", "keyspace", "spec", "acl"])),
             ("timers", These(&["time", "keyspace"])),

@@ -68,12 +68,7 @@ fn flushdb(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn flushall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     check_mode(args)?;
-    let home = tx.db();
-    for db in 0..tx.databases() {
-        tx.select(db);
-        tx.flush();
-    }
-    tx.select(home);
+    tx.flush_all();
     reply.ok();
     Ok(())
 }

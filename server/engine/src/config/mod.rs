@@ -95,6 +95,8 @@ pub struct Config {
     pub maxclients: usize,
     /// Seconds after which an idle client is disconnected; 0: never.
     pub timeout: u64,
+    /// The most keys that are remembered for clients which track what they read; 0: no limit.
+    pub tracking_table_max_keys: usize,
     /// Seconds between keep-alive probes; 0: none.
     pub tcp_keepalive: u64,
     /// The length of the queue of connections not yet accepted.
@@ -189,6 +191,7 @@ impl Default for Config {
             requirepass: Vec::new(),
             maxclients: 10_000,
             timeout: 0,
+            tracking_table_max_keys: 1_000_000,
             tcp_keepalive: 300,
             tcp_backlog: 511,
             notify_keyspace_events: EventClasses::NONE,

@@ -272,7 +272,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     tls(integer("tls-session-cache-size", 0, INT, "20480"), field!(tls.session_cache_size)),
     tls(integer("tls-session-cache-timeout", 0, INT, "300"), field!(tls.session_cache_timeout)),
     tls(flag("tls-session-caching", "yes"), field!(tls.session_caching)),
-    integer("tracking-table-max-keys", 0, i64::MAX, "1000000"),
+    integer("tracking-table-max-keys", 0, i64::MAX, "1000000").field(field!(tracking_table_max_keys)),
     text("unixsocket", "").at_start().field(field!(unixsocket)),
     Parameter::new("unixsocketperm", Kind::Octal { max: 0o777 }, "0")
         .at_start()

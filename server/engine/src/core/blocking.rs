@@ -33,7 +33,7 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Turn(_) | Retry::Never | Retry::Held(_) => {}
+            Retry::Turn(_) | Retry::Never | Retry::Held(_) | Retry::Paused => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -68,6 +68,7 @@ impl Engine {
             Retry::OnKeys(on) => self.leave_queues(&blocked, on),
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
+            Retry::Paused => self.forget_paused(blocked.place.arrival),
             Retry::Turn(_) | Retry::Never => {}
         }
         if let Some(timer) = blocked.timeout {
@@ -147,7 +148,7 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Turn(_) | Retry::Never | Retry::Held(_) => None,
+            Retry::Always(_) | Retry::Turn(_) | Retry::Never | Retry::Held(_) | Retry::Paused => None,
         }
     }
 
@@ -237,7 +238,7 @@ impl Engine {
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Turn(_) | Retry::Never | Retry::Held(_) => Ok(false),
+            Retry::Turn(_) | Retry::Never | Retry::Held(_) | Retry::Paused => Ok(false),
         }
     }
 
@@ -298,7 +299,7 @@ impl Engine {
         if !with_error && self.finish_turn(slot) {
             return true;
         }
-        if self.is_held(id) {
+        if self.is_held(id) || self.is_paused(id) {
             return false;
         }
         if with_error {
@@ -366,6 +367,6 @@ fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
         Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) => false,
-        Retry::Never => true,
+        Retry::Never | Retry::Paused => true,
     }
 }

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use crate::clients::{Closing, Multi, Session};
 use crate::time::Now;
+use crate::tracking::{TrackedClient, TrackingMode};
 use lockwheel_resp::Protocol;
 
 impl Engine {
@@ -27,6 +28,7 @@ impl Engine {
         let command = session.last_command.map_or("NULL", |command| &self.commands.get(command).name);
         let user = self.user_name(session);
         let resp = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
+        let tracked = self.tracked(session.id).filter(|client| client.is_on);
         let head = format!(
             "id={} addr={} laddr={} fd={} name=",
             session.id, session.peer.addr, session.peer.laddr, session.peer.fd
@@ -38,7 +40,7 @@ impl Engine {
              cmd={command} user=",
             seconds(session.connected),
             seconds(session.last_active),
-            client_flags(session),
+            client_flags(session, tracked),
             session.db,
             session.channels.len(),
             session.patterns.len(),
@@ -46,7 +48,8 @@ impl Engine {
             multi.map_or(-1, |multi| multi.queue().len() as i64),
             if unwritten > 0 { "rw" } else { "r" },
         );
-        let resp = format!(" redir=-1 resp={resp} lib-name=");
+        let redirect = tracked.map_or(-1, |client| client.redirect as i64);
+        let resp = format!(" redir={redirect} resp={resp} lib-name=");
         let (name, library, version) = (&*session.name, &*session.lib_name, &*session.lib_ver);
         let parts =
             [head.as_bytes(), name, body.as_bytes(), user, resp.as_bytes(), library, b" lib-ver=", version];
@@ -56,11 +59,14 @@ impl Engine {
 }
 
 /// The letters of a client's state, in Redis' order; `N` when there is none.
-fn client_flags(session: &Session) -> String {
+fn client_flags(session: &Session, tracked: Option<&TrackedClient>) -> String {
     let letters = [
         (session.is_subscribed(), 'P'),
         (session.multi.is_some(), 'x'),
         (session.blocked, 'b'),
+        (tracked.is_some(), 't'),
+        (tracked.is_some_and(|client| client.is_broken), 'R'),
+        (tracked.is_some_and(|client| client.mode.contains(TrackingMode::BCAST)), 'B'),
         (session.watch_broken, 'd'),
         (session.closing == Some(Closing::AfterOutput), 'c'),
         (session.peer.unix, 'U'),

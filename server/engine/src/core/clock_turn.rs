@@ -55,6 +55,8 @@ pub(super) enum Fired<'a> {
     Renewal(u64),
     /// A fault of a client ended: what was delayed goes on, what was frozen thaws, what was lost is cut.
     Fault(u64),
+    /// Clients were no longer paused.
+    PauseEnd,
 }
 
 impl Fired<'_> {
@@ -65,6 +67,7 @@ impl Fired<'_> {
             TimerKind::Idle => Fired::Idle(timer.client),
             TimerKind::Lease => Fired::Renewal(timer.client),
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
+            TimerKind::Pause => Fired::PauseEnd,
             TimerKind::Wait | TimerKind::RealWait | TimerKind::Output => Fired::Timeout(timer.client),
         }
     }
@@ -80,6 +83,7 @@ impl Fired<'_> {
             Fired::Idle(client) => OwnedFired::Client("idle", client),
             Fired::Renewal(client) => OwnedFired::Client("renewal", client),
             Fired::Fault(client) => OwnedFired::Client("fault", client),
+            Fired::PauseEnd => OwnedFired::Client("pause", 0),
         }
     }
 }

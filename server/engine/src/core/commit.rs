@@ -48,6 +48,8 @@ impl Engine {
         while let Some(effect) = self.keyspace.next_effect() {
             match effect {
                 Effect::Announce { channel, message } => self.announce(&channel, &message),
+                Effect::Invalidate { sessions, key } => self.invalidate(&sessions, key.as_deref()),
+                Effect::BroadcastDue => self.onlookers.broadcast = true,
                 Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {

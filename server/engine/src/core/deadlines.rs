@@ -24,6 +24,9 @@ impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
+        if self.onlookers.next_batch {
+            return Some(self.time.system.monotonic_us);
+        }
         let wall_ms = self.next_expiry().map(|(at, _)| at);
         let of_key_timer = self.keyspace.next_key_timer().map(|(at, _)| at);
         let deadlines = Deadlines {
@@ -59,7 +62,7 @@ impl Engine {
             left -= 1;
             due = self.earliest_due(over);
         }
-        let is_left = due.is_some() || !self.switches.expires_actively;
+        let is_left = due.is_some() || !self.expires_actively();
         self.keyspace.set_expiry_backlog(is_left.then(|| over.until_ms(self.time.now.wall_ms())));
         let real_ms = Over::Past.until_ms(self.time.system.monotonic_ms());
         while let Some(timer) = self.time.timers.pop_due(true, real_ms) {
@@ -75,6 +78,9 @@ impl Engine {
     /// arrival order holds.
     #[cold]
     pub(crate) fn fire_named(&mut self, slot: Slot, argv: &[&[u8]]) {
+        if self.onlookers.paused {
+            return;
+        }
         let session = self.sessions.get(slot);
         let (db, watched) = (session.db, session.watched.clone());
         for key in argv.iter().skip(1) {
@@ -119,6 +125,7 @@ impl Engine {
             TimerKind::Delay => self.delay_over(timer.client),
             TimerKind::Thaw => self.thaw(timer.client),
             TimerKind::Cut => self.cut_lost(timer.client),
+            TimerKind::Pause => self.pause_over(),
         }
     }
 
@@ -143,7 +150,7 @@ impl Engine {
 
     /// The earliest deadline of a key, in wall milliseconds, unless keys expire only when they are named.
     fn next_expiry(&mut self) -> Option<(i64, Order)> {
-        if self.switches.expires_actively { self.keyspace.next_expiry() } else { None }
+        if self.expires_actively() { self.keyspace.next_expiry() } else { None }
     }
 
     /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.

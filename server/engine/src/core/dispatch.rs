@@ -69,19 +69,24 @@ impl Engine {
             self.fire_named(slot, argv);
         }
         // One test for all who look at requests, so that nobody pays for who does not.
-        if self.faults.sees_requests | self.config.lock_history {
+        if self.faults.sees_requests | self.config.lock_history | self.onlookers.see_requests() {
             return self.execute_watched(slot, argv);
         }
         self.execute_as::<false>(slot, argv)
     }
 
-    /// Runs one request that rules may see, or the history.
+    /// Runs one request that rules may see, or the history, or that may be paused.
     #[inline(never)]
     fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        match self.faults.sees_requests {
+        if let Some(paused) = self.pause_request(slot, Args::new(argv)) {
+            return paused;
+        }
+        let progress = match self.faults.sees_requests {
             true => self.execute_seen(slot, argv),
             false => self.execute_request(slot, argv),
-        }
+        };
+        self.end_caching(slot, Args::new(argv));
+        progress
     }
 
     /// Runs one request as it is, whatever rules say.
@@ -278,6 +283,9 @@ impl Engine {
         }
         if let Some(wait) = waits {
             self.count_keys(command, args);
+            if self.observers.remembers_keys {
+                self.remember_keys(call, command, args);
+            }
             return Some(Unfinished { wait, took_ns });
         }
         if self.observers.want_more(took_ns) {

@@ -5,7 +5,9 @@ use super::clock_turn::ClockTurn;
 use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
 use super::observers::Observers;
+use super::onlookers::Onlookers;
 use super::parked::Parked;
+use super::pausing::Pausing;
 use super::progress::Stop;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
@@ -69,6 +71,8 @@ pub(crate) enum Retry {
     Never,
     /// Never: a rule holds the request, or its reply.
     Held(Held),
+    /// Never: it runs when clients are no longer paused.
+    Paused,
 }
 
 impl From<OnKeys> for Retry {
@@ -144,6 +148,10 @@ pub struct Engine {
     pub(crate) switches: Switches,
     /// What a test lets go wrong.
     pub(crate) faults: Faults,
+    /// What is to be done beside requests.
+    pub(super) onlookers: Onlookers,
+    /// CLIENT PAUSE.
+    pub(super) pausing: Pausing,
     /// What it runs in.
     pub(crate) environment: Environment,
     /// What it was made with.
@@ -184,6 +192,8 @@ impl Engine {
             scripts: Scripts::new(&config, seed),
             switches: Switches::default(),
             faults: Faults::new(seed),
+            onlookers: Onlookers::default(),
+            pausing: Pausing::default(),
             stop: None,
             start,
             config,

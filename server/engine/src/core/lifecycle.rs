@@ -35,6 +35,9 @@ impl Engine {
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
             self.output_limits_changed();
         }
+        if self.config.tracking_table_max_keys != before.tracking_table_max_keys {
+            self.tracking_limit_changed();
+        }
         self.config.apply_to(&mut self.keyspace);
         self.configure_ledger();
         self.observers.configure(&self.config);
@@ -44,6 +47,18 @@ impl Engine {
     pub fn reject_connection(&mut self) {
         self.observers.stats.rejected_connections += 1;
         self.observers.stats.answered_error(b"ERR max number of clients reached");
+    }
+
+    /// A client from another machine was turned away, because the server is protected.
+    pub fn reject_outsider(&mut self) {
+        self.observers.stats.rejected_connections += 1;
+    }
+
+    /// Whether clients from other machines are turned away: `protected-mode` is on, and the default user needs no
+    /// password.
+    #[inline]
+    pub fn is_protected(&self) -> bool {
+        self.config.protected_mode && self.users.get(UserId::DEFAULT).nopass
     }
 
     /// So many requests of a command were answered `BUSY` while a script was slow.
@@ -74,6 +89,9 @@ impl Engine {
             self.look_at_memory();
         }
         self.fire_piece();
+        if self.onlookers.next_batch {
+            self.begin_more();
+        }
     }
 
     /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
@@ -150,6 +168,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);
+        self.leave_tracking(slot);
         self.unsubscribe_all(slot);
         self.cancel_timers(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
@@ -164,6 +183,7 @@ impl Engine {
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
         self.unwatch(slot);
+        self.leave_tracking(slot);
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);
         session.multi = None;

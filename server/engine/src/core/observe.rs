@@ -25,6 +25,9 @@ impl Engine {
     #[cold]
     pub(super) fn observe_more(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
         self.count_keys(command, args);
+        if self.observers.remembers_keys {
+            self.remember_keys(call, command, args);
+        }
         if self.observers.slow_log.wants(took_ns) {
             self.log_slow(call, command, args, took_ns);
         }

@@ -15,6 +15,8 @@ pub(crate) struct Observers {
     pub(crate) slow_log: SlowLog,
     /// From how many nanoseconds on some observer wants details of a call: one test for all of them.
     details_from_ns: u64,
+    /// Clients want the keys that they read to be remembered.
+    pub(super) remembers_keys: bool,
     /// What was refused to users.
     pub(crate) acl_log: AclLog,
 }
@@ -24,12 +26,14 @@ impl Observers {
     pub(crate) fn new(config: &Config) -> Self {
         let slow_log = SlowLog::new(config.slowlog_log_slower_than, config.slowlog_max_len);
         let details_from_ns = slow_log.threshold_ns();
-        Observers { stats: Stats::default(), slow_log, acl_log: AclLog::default(), details_from_ns }
+        let (stats, acl_log) = (Stats::default(), AclLog::default());
+        Observers { stats, slow_log, acl_log, details_from_ns, remembers_keys: false }
     }
 
     /// Begins anew, with so many clients that have connected.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
-        *self = Observers::new(config);
+        *self = Observers { remembers_keys: self.remembers_keys, ..Observers::new(config) };
+        self.note_wishes();
         self.stats.connections_received = clients;
     }
 
@@ -45,8 +49,14 @@ impl Observers {
         self.note_wishes();
     }
 
+    /// Whether keys that are read are to be remembered from now on.
+    pub(crate) fn remember_keys(&mut self, wanted: bool) {
+        self.remembers_keys = wanted;
+        self.note_wishes();
+    }
+
     fn note_wishes(&mut self) {
-        let counts_keys = !self.stats.key_calls.is_empty();
+        let counts_keys = !self.stats.key_calls.is_empty() || self.remembers_keys;
         self.details_from_ns = if counts_keys { 0 } else { self.slow_log.threshold_ns() };
     }
 

@@ -42,6 +42,9 @@ impl Engine {
 
     /// The sessions with output, and what is to be freed.
     fn poll_effects(&mut self) -> Option<Output> {
+        if self.onlookers.broadcast {
+            self.broadcast_changes();
+        }
         let session = self.sessions.next_woken().map(Output::Session);
         session.or_else(|| self.keyspace.take_garbage().map(Output::Garbage))
     }

@@ -89,7 +89,7 @@ impl Engine {
     }
 
     /// Sends a message with texts of `len` bytes in all to some sessions.
-    fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
+    pub(super) fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
         let account = self.memory.messages.clone();
         let mut message = Message::new(&account, len, ids.len(), write);
         for &id in ids {

@@ -28,7 +28,9 @@ impl Engine {
         self.reset_faults(caller, others);
         self.reset_clients(caller, others);
         self.reset_users();
+        self.unpause();
         let seed = self.start.seed;
+        let tracker = self.take_tracker();
         self.keyspace.reset(seed);
         locks::subscribe(&mut self.keyspace, seed);
         self.forget_leases();
@@ -41,6 +43,7 @@ impl Engine {
         self.reset_config();
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
+        self.put_tracker(tracker);
         self.note_audience();
         self.memory.reset_peak();
         self.look_at_memory();
@@ -53,10 +56,11 @@ impl Engine {
                 self.cut_off(slot);
                 continue;
             }
-            if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) {
+            let id = self.sessions.get(slot).id;
+            if !is_caller && self.sessions.get(slot).closing != Some(Closing::Now) && !self.is_paused(id) {
                 self.end_wait(slot);
             }
-            self.give_up_tickets(self.sessions.get(slot).id);
+            self.give_up_tickets(id);
             let watches = !self.sessions.get(slot).watched.is_empty();
             self.unwatch(slot);
             self.sessions.get_mut(slot).watch_broken = watches;

@@ -220,7 +220,8 @@ impl Simulation {
                 self.run(id, &mut ready);
             }
             self.drain(&mut ready);
-            if ready.is_empty() {
+            // What is due at once does not wait.
+            if ready.is_empty() && self.deadline_us.is_none_or(|due_us| due_us > self.now.monotonic_us) {
                 return;
             }
         }

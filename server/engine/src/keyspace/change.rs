@@ -129,6 +129,8 @@ pub struct Flushed<'a> {
     pub(super) gone: &'a Database,
     pub(super) hasher: &'a FixedState,
     pub(super) waited_for: &'a [Box<[u8]>],
+    /// Whether another database was flushed before, by the same flush of all.
+    pub is_rest: bool,
 }
 
 impl<'a> Flushed<'a> {

@@ -148,9 +148,9 @@ impl Tx<'_> {
     }
 
     /// All keys of the database are gone.
-    pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>]) {
+    pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>], is_rest: bool) {
         let hasher = self.keyspace.hasher.clone();
-        self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for }));
+        self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for, is_rest }));
     }
 
     /// The keys of two databases have been exchanged.

@@ -57,6 +57,15 @@ pub enum Effect {
         /// Its fields by name, in their order.
         fields: Vec<(&'static str, EventValue)>,
     },
+    /// Clients are told that a key which they have read has changed.
+    Invalidate {
+        /// The clients.
+        sessions: Box<[u64]>,
+        /// The key; none: all keys are gone.
+        key: Option<Box<[u8]>>,
+    },
+    /// Before the engine waits for more requests, clients are told of keys with their prefixes.
+    BroadcastDue,
     /// The first of a client's leases to be renewed is another than before, or there is none any more.
     LeasesChanged {
         /// The client.

@@ -103,6 +103,11 @@ impl Keyspace {
         self.expiry_backlog = until_ms;
     }
 
+    /// Keys that are due stay hidden until the pause ends, unless they are written: clients are paused.
+    pub fn pause_expiry(&mut self, paused: bool) {
+        self.expiry_paused = paused;
+    }
+
     /// Whether keys that are due remain for later.
     #[inline]
     pub fn has_expiry_backlog(&self) -> bool {
@@ -111,6 +116,13 @@ impl Keyspace {
 
     /// Removes a key that is due and was left for later, with its `expired` event. O(1).
     pub fn expire_if_due(&mut self, db: usize, key: &[u8], now: Now) {
+        if !self.expiry_paused {
+            self.remove_if_due(db, key, now);
+        }
+    }
+
+    /// The same, even while that is paused.
+    pub(super) fn remove_if_due(&mut self, db: usize, key: &[u8], now: Now) {
         let Keyspace { databases, hasher, expiry_backlog, .. } = self;
         let Some(until) = *expiry_backlog else { return };
         let hash = hash_of(hasher, key);

@@ -16,6 +16,8 @@ impl Interests {
     pub const KEYS: Self = Interests(1 << 16);
     /// The same, because somebody waits for keys or watches them.
     pub(super) const QUEUED_KEYS: Self = Interests(1 << 16 | 1 << 20);
+    /// Every key that has changed, also where those who want [`Interests::KEYS`] know of it already.
+    pub const EVERY_CHANGE: Self = Self::QUEUED_KEYS;
     /// What was added: fields of hashes, keys that were set because they were absent, copies of marked keys.
     pub const ADDED: Self = Interests(1 << 17);
     /// Values that are removed or replaced: those of keys that are marked or waited for, or whose deadline a turn of

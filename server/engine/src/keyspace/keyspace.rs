@@ -88,6 +88,8 @@ pub struct Keyspace {
     pub(super) overdue: bool,
     /// Keys that are due at this instant, in wall milliseconds, may not have been removed yet.
     pub(super) expiry_backlog: Option<i64>,
+    /// Keys that are due are hidden, but stay until they are written.
+    pub(super) expiry_paused: bool,
     /// What has been written since a replica began to lag, if one does.
     pub(super) lag: Option<Box<Lag>>,
     /// Timers of keys besides their deadlines.
@@ -126,6 +128,7 @@ impl Keyspace {
             quiet: false,
             overdue: false,
             expiry_backlog: None,
+            expiry_paused: false,
             lag: None,
             key_timers: KeyTimers::default(),
             over: Over::Past,
@@ -200,6 +203,11 @@ impl Keyspace {
     pub fn next_order(&mut self) -> Order {
         self.last_order = self.last_order.next();
         self.last_order
+    }
+
+    /// Has something delivered when the command ends.
+    pub fn push_effect(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
     }
 
     /// Takes the oldest effect. O(1).

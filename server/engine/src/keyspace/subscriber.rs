@@ -4,6 +4,7 @@ use super::change::{Change, EntryId};
 use super::database::Database;
 use super::db_key::hash_of;
 use super::effects::Effect;
+use super::event::Event;
 use super::interests::Interests;
 use super::key_timers::{KeyTimer, KeyTimers};
 use super::mark::Mark;
@@ -124,6 +125,14 @@ impl Context<'_> {
     /// Has something delivered when the command ends.
     pub fn push_effect(&mut self, effect: Effect) {
         self.effects.push_back(effect);
+    }
+
+    /// The same, before the event of a change of this key, which has just been reported: Redis tells of a changed key
+    /// first.
+    pub fn push_before_event(&mut self, effect: Effect, key: &[u8], of: Event) {
+        let is_it = |last: &Effect| matches!(last, Effect::Notify { db, event, key: its } if (*db, *event, &**its) == (self.db, of, key));
+        let at = self.effects.len() - usize::from(self.effects.back().is_some_and(is_it));
+        self.effects.insert(at, effect);
     }
 
     /// The first of a client's leases to be renewed is another than before: the engine sets its timer.

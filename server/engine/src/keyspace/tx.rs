@@ -112,6 +112,9 @@ impl Tx<'_> {
     /// The hash of a key that is to be written: while a replica lags, it is kept as it is.
     #[inline]
     pub(super) fn hash_to_write(&mut self, key: &[u8]) -> u64 {
+        if self.keyspace.expiry_paused {
+            self.keyspace.remove_if_due(self.db, key, self.now);
+        }
         let hash = self.expire_then_hash(key);
         if self.keyspace.lag.is_some() {
             self.keep(key);

@@ -316,6 +316,20 @@ impl Tx<'_> {
     /// Removes all keys of the database, without events, also those that are due and left for later; how many there
     /// were. The keys are freed later: O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
+        self.flush_one(false)
+    }
+
+    /// The same of all databases. O(databases, keys that are watched or waited for).
+    pub fn flush_all(&mut self) {
+        let home = self.db;
+        for db in 0..self.databases() {
+            self.db = db;
+            self.flush_one(db > 0);
+        }
+        self.db = home;
+    }
+
+    fn flush_one(&mut self, is_rest: bool) -> usize {
         if self.keyspace.lag.is_some() {
             self.keep_all(&[self.db]);
         }
@@ -328,7 +342,7 @@ impl Tx<'_> {
             }
         }
         let waited_for = waiters.keys_of(self.db);
-        self.flushed(&gone, &waited_for);
+        self.flushed(&gone, &waited_for, is_rest);
         let keyspace = &mut *self.keyspace;
         waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key));
         keyspace.counters.dirty += count as u64;

@@ -1,28 +1,32 @@
 //! CLIENT: what a client can read and change of itself and of others.
 
 use super::client_filter::Filter;
+use super::{client_pause, client_tracking};
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
-const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
+pub(super) const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
     .about("connection", "2.4.0", "Depends on subcommand.")
     .summary("Looks after the connections of clients.")];
 
-const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
+pub(super) const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["connection"])
 }
 
 const CLIENT: &[Row<Handler>] = &[
+    client_tracking::CACHING,
     row("getname", 2, Handler::Session(getname))
         .about("connection", "2.6.9", "O(1)")
         .summary("Gives the name of the connection.")
-        .help(&["GETNAME", "    Return the name of the current connection."]),
+        .help(&["GETNAME", "    Return the name of the current connection."])
+        .help_after("getredir"),
+    client_tracking::GETREDIR,
     Row::help_command("help", 2)
         .categories(&["connection"])
         .flags(&[Flags::LOADING, Flags::STALE])
@@ -31,7 +35,8 @@ const CLIENT: &[Row<Handler>] = &[
     row("id", 2, Handler::Session(id))
         .about("connection", "5.0.0", "O(1)")
         .summary("Gives the number of the connection.")
-        .help(&["ID", "    Return the ID of the current connection."]),
+        .help(&["ID", "    Return the ID of the current connection."])
+        .help_after("getname"),
     row("info", 2, Handler::Engine(info))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells about the connection.")
@@ -111,7 +116,7 @@ const CLIENT: &[Row<Handler>] = &[
         .about("connection", "7.0.0", "O(1)")
         .summary("Says whether the connection may be closed to save memory.")
         .help(&["NO-EVICT (ON|OFF)", "    Protect current client connection from eviction."])
-        .help_after("unblock")
+        .help_after("trackinginfo")
         .syntax("(enabled: ON | OFF)")
         .errors(&["ERR syntax error"]),
     row("no-touch", 3, Handler::Session(no_touch))
@@ -120,6 +125,7 @@ const CLIENT: &[Row<Handler>] = &[
         .help(&["NO-TOUCH (ON|OFF)", "    Will not touch LRU/LFU stats when this mode is on."])
         .syntax("(enabled: ON | OFF)")
         .errors(&["ERR syntax error"]),
+    client_pause::PAUSE,
     row("reply", 3, Handler::Session(reply_mode))
         .about("connection", "3.2.0", "O(1)")
         .summary("Says whether commands are answered.")
@@ -148,6 +154,8 @@ const CLIENT: &[Row<Handler>] = &[
         .syntax("connection-name")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
+    client_tracking::TRACKING,
+    client_tracking::TRACKINGINFO,
     row("unblock", -3, Handler::Engine(unblock))
         .flags(&[ADMIN])
         .about("connection", "5.0.0", "O(log N) where N is the number of client connections")
@@ -158,6 +166,7 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
             "ERR value is not an integer or out of range",
         ]),
+    client_pause::UNPAUSE,
 ];
 
 fn getname(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -228,6 +228,7 @@ fn quit(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
     engine.unwatch(call.slot);
+    engine.untrack(call.slot);
     engine.unsubscribe_all(call.slot);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
     let login = engine.first_login();

@@ -1,9 +1,9 @@
 //! FCALL and FCALL_RO: functions of libraries.
 
-use super::script_rows::{NEGATIVE_KEYS, TOO_MANY_KEYS, WRITES, reading, writing};
+use super::script_rows::{NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, reading, writing};
 use super::script_run;
 use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, CommandError, Outcome, Row};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
 const NOT_FOUND: &str = "ERR Function not found";
@@ -13,6 +13,7 @@ const SYNTAX: &str = "function numkeys [key [key ...]] [arg [arg ...]]";
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     writing("fcall", Handler::Engine(fcall))
+        .flags(&[RUNS, Flags::MAY_REPLICATE])
         .about("scripting", "7.0.0", "Depends on the function that is executed.")
         .summary("Calls a function of a library.")
         .syntax(SYNTAX)

@@ -8,6 +8,7 @@ use crate::core::{Call, Engine, Handler};
 use crate::memory::MemoryUsage;
 use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
 use crate::statistics::AllocatorUsage;
+use crate::tracking::Tracker;
 use lockwheel_resp::Reply;
 use std::fmt::{Display, Write};
 
@@ -157,7 +158,7 @@ fn clients(engine: &Engine, lines: &mut Lines) {
     lines.field("maxclients", engine.config.maxclients);
     lines.zeros(&["client_recent_max_input_buffer", "client_recent_max_output_buffer"]);
     lines.field("blocked_clients", engine.blocked_clients(None));
-    lines.field("tracking_clients", 0);
+    lines.field("tracking_clients", engine.tracker().map_or(0, Tracker::tracking));
     lines.field("clients_in_timeout_table", engine.waits_with_timeout());
     lines.field("total_blocking_keys", engine.keyspace.waiters.keys());
     lines.field("total_blocking_keys_on_nokey", 0);
@@ -260,7 +261,10 @@ fn stats(engine: &Engine, lines: &mut Lines) {
     lines.field("pubsub_patterns", engine.pubsub.patterns());
     lines.field("pubsubshard_channels", engine.pubsub.shards());
     lines.zeros(&["latest_fork_usec", "total_forks", "migrate_cached_sockets"]);
-    lines.zeros(&["tracking_total_keys", "tracking_total_items", "tracking_total_prefixes"]);
+    let tracked = |count: fn(&Tracker) -> usize| engine.tracker().map_or(0, count);
+    lines.field("tracking_total_keys", tracked(Tracker::keys));
+    lines.field("tracking_total_items", tracked(Tracker::items));
+    lines.field("tracking_total_prefixes", tracked(Tracker::prefixes));
     lines.field("unexpected_error_replies", 0);
     lines.field("total_error_replies", stats.error_replies);
     lines.field("client_output_buffer_limit_disconnections", stats.output_limit_disconnections);

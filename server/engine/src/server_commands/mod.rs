@@ -4,6 +4,8 @@ mod acl;
 mod awaits;
 mod client;
 mod client_filter;
+mod client_pause;
+mod client_tracking;
 mod clock;
 mod cluster;
 mod command;

@@ -26,10 +26,12 @@ pub(crate) enum TimerKind {
     Thaw,
     /// A connection that has become a black hole is cut, on the monotonic clock.
     Cut,
+    /// Clients are no longer paused, on the monotonic clock.
+    Pause,
 }
 
 impl TimerKind {
-    const COUNT: usize = TimerKind::Cut as usize + 1;
+    const COUNT: usize = TimerKind::Pause as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {

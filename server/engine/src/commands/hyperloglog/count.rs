@@ -9,7 +9,7 @@ use lockwheel_resp::Reply;
 
 /// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfcount", -2, pfcount as DataHandler)
-    .flags(&[Flags::READONLY])
+    .flags(&[Flags::READONLY, Flags::MAY_REPLICATE])
     .categories(&["hyperloglog"])
     .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RW, KeyFlags::ACCESS]).notes(
         "RW because it may change the internal representation of the key, and propagate to replicas",

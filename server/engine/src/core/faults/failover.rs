@@ -44,11 +44,7 @@ impl Engine {
         let actor = call.actor(args);
         let now = self.time.now;
         locks::failing_over(&mut self.keyspace, |keyspace| {
-            let mut tx = keyspace.tx_by(&actor, 0, now);
-            for db in 0..tx.databases() {
-                tx.select(db);
-                tx.flush();
-            }
+            keyspace.tx_by(&actor, 0, now).flush_all();
         });
         let seed = self.start.seed;
         self.scripts.reset(&self.config, seed);

@@ -1,0 +1,197 @@
+//! CLIENT PAUSE: requests are parked until the pause ends, and keys do not expire meanwhile.
+
+use super::dispatch::Client;
+use super::engine::{Engine, Retry};
+use super::parked::Blocked;
+use super::permit::decide;
+use super::progress::Progress;
+use crate::clients::{Closing, HeldState, Request, Slot};
+use crate::keyspace::Place;
+use crate::spec::{Args, Command, CommandId, Flags, Null};
+use crate::timers::{Timer, TimerKey, TimerKind};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Which requests are paused; the later is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PauseKind {
+    /// Those that may write, or send something that replicas are told.
+    Write,
+    /// All.
+    All,
+}
+
+/// The pause, and whom it holds.
+#[derive(Debug, Default)]
+pub(crate) struct Pausing {
+    /// Its kind, and the timer that ends it with when that is due, on the monotonic clock in milliseconds.
+    pause: Option<(PauseKind, TimerKey, i64)>,
+    /// The clients whose requests are parked, by arrival.
+    parked: BTreeMap<u64, u64>,
+    /// The pause is over: they go on when the next batch begins.
+    is_over: bool,
+}
+
+impl Engine {
+    /// Pauses clients until an instant of the monotonic clock, in milliseconds. A pause that there is lasts until the
+    /// later of both ends, and is as strict as the stricter of both.
+    pub(crate) fn pause(&mut self, kind: PauseKind, until_ms: i64) {
+        let before = self.pausing.pause.take();
+        if let Some((_, timer, _)) = before {
+            self.time.timers.cancel(timer);
+        }
+        let (kind, until_ms) =
+            before.map_or((kind, until_ms), |(old, _, old_ms)| (kind.max(old), until_ms.max(old_ms)));
+        let timer = Timer { kind: TimerKind::Pause, client: 0, order: self.keyspace.next_order() };
+        let timer = self.time.timers.insert(timer, until_ms);
+        self.pausing.pause = Some((kind, timer, until_ms));
+        self.onlookers.paused = true;
+        self.keyspace.pause_expiry(true);
+        self.hide_all_due();
+    }
+
+    /// Ends the pause, if there is one. Who was paused goes on when the next batch begins.
+    pub(crate) fn unpause(&mut self) {
+        if let Some((_, timer, _)) = self.pausing.pause.take() {
+            self.time.timers.cancel(timer);
+            self.end_pause();
+        }
+    }
+
+    /// The pause is over; its timer has fired.
+    pub(super) fn pause_over(&mut self) {
+        self.pausing.pause = None;
+        self.end_pause();
+        self.resume_paused();
+    }
+
+    fn end_pause(&mut self) {
+        self.onlookers.paused = false;
+        self.keyspace.pause_expiry(false);
+        self.hide_all_due();
+        self.pausing.is_over = true;
+        self.onlookers.next_batch = true;
+    }
+
+    /// Hides all keys that are due at this instant.
+    fn hide_all_due(&mut self) {
+        let until_ms = self.time.clock.over().until_ms(self.time.now.wall_ms());
+        self.keyspace.set_expiry_backlog(Some(until_ms));
+    }
+
+    /// Whether keys expire when their deadlines come, and not only when they are named.
+    pub(super) fn expires_actively(&self) -> bool {
+        self.switches.expires_actively && !self.onlookers.paused
+    }
+
+    /// Parks a request if its client is paused.
+    pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>) -> Option<Progress> {
+        let (kind, ..) = self.pausing.pause?;
+        let session = self.sessions.get(slot);
+        if session.closing == Some(Closing::Now) {
+            return None;
+        }
+        let command = decide(&Client { engine: self, session }, &self.commands, args).ok()?;
+        let is_paused = match kind {
+            PauseKind::All => true,
+            PauseKind::Write => self.may_replicate(slot, command, args),
+        };
+        if !is_paused || command.has(Flags::CONTROL) {
+            return None;
+        }
+        let command = command.id;
+        self.park_paused(slot, command, Request::new(args.all()));
+        Some(Progress::Blocked)
+    }
+
+    /// Whether replicas might have to be told what a request does.
+    fn may_replicate(&self, slot: Slot, command: &Command, args: Args<'_>) -> bool {
+        let replicates = |command: &Command, args: Args<'_>| {
+            command.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
+                && !self.runs_without_writes(command, args)
+        };
+        if command.name != "exec" {
+            return replicates(command, args);
+        }
+        let queue = self.sessions.get(slot).multi.as_ref().map_or(&[][..], |multi| multi.queue());
+        queue.iter().any(|(id, request)| replicates(self.commands.get(*id), Args::new(&request.argv())))
+    }
+
+    /// Whether a request runs a script or a function that has declared that it does not write.
+    fn runs_without_writes(&self, command: &Command, args: Args<'_>) -> bool {
+        match &*command.name {
+            "eval" => self
+                .scripts
+                .runtime()
+                .is_some_and(|runtime| runtime.flags_of(&args[1]).is_some_and(|flags| flags.no_writes)),
+            "evalsha" => self.scripts.runtime().is_some_and(|runtime| {
+                runtime.find(&args[1]).is_some_and(|script| runtime.flags(script).no_writes)
+            }),
+            "fcall" => {
+                self.scripts.libraries().find(&args[1]).is_some_and(|function| function.flags.no_writes)
+            }
+            _ => false,
+        }
+    }
+
+    fn park_paused(&mut self, slot: Slot, command: CommandId, request: Request) {
+        let place = Place { rank: 0, arrival: self.keyspace.waiters.next_ticket() };
+        let session = self.sessions.get_mut(slot);
+        session.blocked = true;
+        session.last_command = Some(command);
+        session.last_active = self.time.now;
+        let (id, db) = (session.id, session.db);
+        let mut held = HeldState::new(session.delivery.buffers());
+        held.set(request.memory());
+        self.pausing.parked.insert(place.arrival, id);
+        let blocked = Blocked {
+            command,
+            request,
+            held,
+            retry: Retry::Paused,
+            on_reply: Vec::new(),
+            null: Null::Bulk,
+            timeout: None,
+            place,
+            db,
+            since_ms: self.time.now.monotonic_ms(),
+            took_ns: 0,
+        };
+        self.parked.insert(id, blocked);
+        self.watch_idle(slot);
+    }
+
+    /// A client whose request was parked is no longer paused, or is gone.
+    pub(super) fn forget_paused(&mut self, arrival: u64) {
+        self.pausing.parked.remove(&arrival);
+    }
+
+    /// Whether a client's request is parked until the pause ends.
+    pub(super) fn is_paused(&self, client: u64) -> bool {
+        self.parked.get(client).is_some_and(|blocked| matches!(blocked.retry, Retry::Paused))
+    }
+
+    /// Runs the requests of clients that are no longer paused, the longest parked first. They are parked again when one
+    /// of them pauses the others.
+    pub(super) fn resume_paused(&mut self) {
+        if !std::mem::take(&mut self.pausing.is_over) {
+            return;
+        }
+        for client in self.pausing.parked.values().copied().collect::<Vec<_>>() {
+            let Some(slot) = self.sessions.find(client) else { continue };
+            // A panic costs the client whose request it is.
+            let ran = catch_unwind(AssertUnwindSafe(|| {
+                if let Some(blocked) = self.unblock(slot) {
+                    // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
+                    let _shown = self.execute(slot, &blocked.request.argv());
+                }
+            }));
+            if ran.is_err() {
+                self.cut_off(slot);
+            }
+            if self.sessions.is_connected(slot) {
+                self.wake(slot);
+            }
+        }
+    }
+}

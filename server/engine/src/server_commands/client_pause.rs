@@ -1,0 +1,58 @@
+//! CLIENT PAUSE and CLIENT UNPAUSE.
+
+use super::client::{ADMIN, row};
+use crate::core::{Call, Engine, Handler, PauseKind};
+use crate::spec::{Args, CommandError, Outcome, Row, errors, unknown_or_arity};
+use lockwheel_resp::{Reply, number};
+
+/// The row of PAUSE.
+pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Engine(pause))
+    .flags(&[ADMIN])
+    .about("connection", "2.9.50", "O(1)")
+    .summary("Holds the requests of all clients for some time.")
+    .history(&[("6.2.0", "`CLIENT PAUSE WRITE` mode added along with the `mode` option.")])
+    .help(&[
+        "PAUSE <timeout> [WRITE|ALL]",
+        "    Suspend all, or just write, clients for <timeout> milliseconds.",
+    ])
+    .help_after("unpause")
+    .syntax("timeout [mode@6.2.0: WRITE | ALL]")
+    .errors(&[
+        "ERR CLIENT PAUSE mode must be WRITE or ALL",
+        "ERR timeout is not an integer or out of range",
+        "ERR timeout is negative",
+        "ERR timeout is out of range",
+    ]);
+
+/// The row of UNPAUSE.
+pub(super) const UNPAUSE: Row<Handler> = row("unpause", 2, Handler::Engine(unpause))
+    .flags(&[ADMIN])
+    .about("connection", "6.2.0", "O(N) Where N is the number of paused clients")
+    .summary("Lets the requests of clients go on.")
+    .help(&["UNPAUSE", "    Stop the current client pause, resuming traffic."])
+    .help_after("list");
+
+fn pause(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let kind = match args.get(3) {
+        None => PauseKind::All,
+        Some(_) if args.len() > 4 => return Err(unknown_or_arity(args)),
+        Some(_) if args.is(3, "write") => PauseKind::Write,
+        Some(_) if args.is(3, "all") => PauseKind::All,
+        Some(_) => return Err(CommandError::text("ERR CLIENT PAUSE mode must be WRITE or ALL")),
+    };
+    let ms = number::parse_i64(&args[2]).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)?;
+    if ms < 0 {
+        return Err(errors::TIMEOUT_NEGATIVE);
+    }
+    // In Redis the end overflows, and nobody is paused.
+    let until_ms = engine.time.now.monotonic_ms().checked_add(ms).ok_or(errors::TIMEOUT_OUT_OF_RANGE)?;
+    engine.pause(kind, until_ms);
+    reply.ok();
+    Ok(())
+}
+
+fn unpause(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.unpause();
+    reply.ok();
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Prefixes of one client may not overlap: it would be told of one key twice.
+
+use std::collections::BTreeSet;
+
+/// Two prefixes of which one is the beginning of the other.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Overlap<'a> {
+    /// A new one, and one that the client has.
+    Existing(&'a [u8], &'a [u8]),
+    /// Two new ones.
+    Provided(&'a [u8], &'a [u8]),
+}
+
+/// The first new prefix that overlaps with one that is there, or with a later new one, and the first such.
+/// O(n log n): a request may have a million of them.
+pub(crate) fn find_overlap<'a>(existing: &'a BTreeSet<Box<[u8]>>, new: &[&'a [u8]]) -> Option<Overlap<'a>> {
+    let (at, first) = new.iter().enumerate().nth(first_overlapped(existing, new)?)?;
+    let overlaps = |other: &&[u8]| other.starts_with(first) || first.starts_with(other);
+    let found = existing.iter().map(|prefix| &**prefix).find(overlaps);
+    found.map(|prefix| Overlap::Existing(first, prefix)).or_else(|| {
+        let later = new[at + 1..].iter().copied().find(overlaps);
+        later.map(|prefix| Overlap::Provided(first, prefix))
+    })
+}
+
+/// The index of the first new prefix that overlaps with any other.
+///
+/// In order, what begins with a prefix follows it at once: those that the present one begins with are a stack.
+fn first_overlapped(existing: &BTreeSet<Box<[u8]>>, new: &[&[u8]]) -> Option<usize> {
+    let there = existing.iter().map(|prefix| (&**prefix, usize::MAX));
+    let mut all: Vec<(&[u8], usize)> = there.chain(new.iter().copied().zip(0..)).collect();
+    all.sort_unstable();
+    let (mut first, mut beginnings) = (usize::MAX, Vec::<(&[u8], usize)>::new());
+    for (prefix, index) in all {
+        while beginnings.pop_if(|(beginning, _)| !prefix.starts_with(beginning)).is_some() {}
+        if let Some((_, of_beginning)) = beginnings.last() {
+            first = first.min(index).min(*of_beginning);
+        }
+        beginnings.push((prefix, index));
+    }
+    (first != usize::MAX).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Compares each with each.
+    fn naive<'a>(existing: &'a BTreeSet<Box<[u8]>>, new: &[&'a [u8]]) -> Option<Overlap<'a>> {
+        let overlap = |one: &[u8], other: &[u8]| one.starts_with(other) || other.starts_with(one);
+        for (at, &one) in new.iter().enumerate() {
+            if let Some(other) = existing.iter().find(|other| overlap(one, other)) {
+                return Some(Overlap::Existing(one, other));
+            }
+            if let Some(other) = new[at + 1..].iter().find(|other| overlap(one, other)) {
+                return Some(Overlap::Provided(one, other));
+            }
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_overlap_is_that_of_comparing_each_with_each(
+            there in proptest::collection::vec("[ab]{0,4}", 0..4),
+            new in proptest::collection::vec("[ab]{0,5}", 0..6),
+        ) {
+            let existing: BTreeSet<Box<[u8]>> = there.iter().map(|one| one.as_bytes().into()).collect();
+            // What a client has does not overlap.
+            let apart = existing.iter().all(|one| {
+                existing.iter().all(|other| one == other || !other.starts_with(one))
+            });
+            prop_assume!(apart);
+            let new: Vec<&[u8]> = new.iter().map(|one| one.as_bytes()).collect();
+            prop_assert_eq!(find_overlap(&existing, &new), naive(&existing, &new));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Broadcasts: the prefixes that clients listen to, and the keys with these that have changed.
+
+use crate::memory::{block, of_trees};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The keys with one prefix that have changed since the last broadcast, each with the client that has changed it last.
+pub(crate) type ChangedKeys = BTreeMap<Box<[u8]>, Option<u64>>;
+
+/// The prefixes of all clients. Ordered, as Redis sends the messages of several.
+#[derive(Debug, Default)]
+pub(super) struct Prefixes {
+    listeners: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
+    /// How many prefixes there are of each length: a key is looked up once for each length, not for each prefix.
+    lengths: BTreeMap<usize, usize>,
+    changed: BTreeMap<Box<[u8]>, ChangedKeys>,
+    /// Bytes of the prefixes, and how many clients all have.
+    bytes: usize,
+    listens: usize,
+}
+
+impl Prefixes {
+    /// How many different prefixes there are.
+    pub(super) fn len(&self) -> usize {
+        self.listeners.len()
+    }
+
+    /// A client listens to a prefix. O(log n).
+    pub(super) fn add(&mut self, prefix: &[u8], client: u64) {
+        let clients = self.listeners.entry(prefix.into()).or_insert_with(|| {
+            *self.lengths.entry(prefix.len()).or_default() += 1;
+            self.bytes += block(prefix.len());
+            BTreeSet::new()
+        });
+        self.listens += usize::from(clients.insert(client));
+    }
+
+    /// It no longer does; what has changed for the last one of a prefix is forgotten. O(log n).
+    pub(super) fn remove(&mut self, prefix: &[u8], client: u64) {
+        let Some(clients) = self.listeners.get_mut(prefix) else { return };
+        self.listens -= usize::from(clients.remove(&client));
+        if !clients.is_empty() {
+            return;
+        }
+        self.listeners.remove(prefix);
+        self.changed.remove(prefix);
+        self.bytes -= block(prefix.len());
+        if let Some(of_length) = self.lengths.get_mut(&prefix.len()) {
+            *of_length -= 1;
+            if *of_length == 0 {
+                self.lengths.remove(&prefix.len());
+            }
+        }
+    }
+
+    /// A key has changed; whether it is the first that is to be told of. O(different lengths of prefixes).
+    pub(super) fn changed(&mut self, key: &[u8], by: Option<u64>) -> bool {
+        let was_empty = self.changed.is_empty();
+        for &length in self.lengths.range(..=key.len()).map(|(length, _)| length) {
+            let prefix = &key[..length];
+            if self.listeners.contains_key(prefix) {
+                let keys = match self.changed.get_mut(prefix) {
+                    Some(keys) => keys,
+                    None => self.changed.entry(prefix.into()).or_default(),
+                };
+                keys.insert(key.into(), by);
+            }
+        }
+        was_empty && !self.changed.is_empty()
+    }
+
+    /// What is to be told, by prefix: the keys, and the clients that listen.
+    pub(super) fn take_changed(&mut self) -> Vec<(ChangedKeys, Vec<u64>)> {
+        let listeners = &self.listeners;
+        let of = |prefix: &[u8]| listeners.get(prefix).into_iter().flatten().copied().collect();
+        std::mem::take(&mut self.changed).into_iter().map(|(prefix, keys)| (keys, of(&prefix))).collect()
+    }
+
+    /// Bytes of memory, about; clients have their prefixes once more. O(1).
+    pub(super) fn memory(&self) -> usize {
+        let (prefixes, trees) = (self.listeners.len(), usize::from(!self.listeners.is_empty()));
+        let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
+        2 * self.bytes
+            + of_trees(trees, prefixes, entry_bytes)
+            + of_trees(prefixes, self.listens, size_of::<u64>())
+            + of_trees(0, self.listens, size_of::<Box<[u8]>>())
+    }
+}

@@ -1,0 +1,129 @@
+//! The table of the keys that clients have read.
+
+use crate::keyspace::Rng;
+use crate::memory::{block, of_vec};
+use foldhash::quality::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// A key, and who has read it.
+#[derive(Debug)]
+struct TrackedKey {
+    name: Box<[u8]>,
+    /// In ascending order; some may be gone.
+    clients: Vec<u64>,
+}
+
+impl TrackedKey {
+    fn memory(&self) -> usize {
+        block(self.name.len()) + of_vec(&self.clients)
+    }
+}
+
+/// The keys that clients have read since each was last changed.
+#[derive(Debug)]
+pub(super) struct TrackingTable {
+    keys: Vec<TrackedKey>,
+    /// Indices of keys.
+    by_name: HashTable<u32>,
+    hasher: FixedState,
+    /// How many clients all keys have.
+    items: usize,
+    /// Bytes of names and clients.
+    bytes: usize,
+}
+
+impl TrackingTable {
+    /// An empty one. The seed drives its hash.
+    pub(super) fn new(seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        TrackingTable { keys: Vec::new(), by_name: HashTable::new(), hasher, items: 0, bytes: 0 }
+    }
+
+    /// How many keys there are.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// How many clients all keys have, those that are gone too.
+    pub(super) fn items(&self) -> usize {
+        self.items
+    }
+
+    /// A client has read a key. Before the list of a key grows, those are dropped that are not `alive`, so that it is
+    /// bounded by those that are. O(clients of the key) where it is new, else O(log n).
+    pub(super) fn remember(&mut self, name: &[u8], client: u64, alive: impl Fn(u64) -> bool) {
+        let index = self.find_or_add(name);
+        let key = &mut self.keys[index];
+        let Err(_) = key.clients.binary_search(&client) else { return };
+        let (items, bytes) = (key.clients.len(), key.memory());
+        if items == key.clients.capacity() {
+            key.clients.retain(|&id| alive(id));
+            key.clients.shrink_to(key.clients.len() * 2);
+        }
+        let at = key.clients.partition_point(|&id| id < client);
+        key.clients.insert(at, client);
+        self.items = self.items + key.clients.len() - items;
+        self.bytes = self.bytes + key.memory() - bytes;
+    }
+
+    fn find_or_add(&mut self, name: &[u8]) -> usize {
+        let hash = self.hasher.hash_one(name);
+        let TrackingTable { keys, by_name, hasher, .. } = self;
+        if let Some(&index) = by_name.find(hash, |&index| *keys[index as usize].name == *name) {
+            return index as usize;
+        }
+        let index = keys.len();
+        keys.push(TrackedKey { name: name.into(), clients: Vec::new() });
+        self.bytes += keys[index].memory();
+        by_name.insert_unique(hash, index as u32, |&index| hasher.hash_one(&*keys[index as usize].name));
+        index
+    }
+
+    /// Takes a key out; who has read it. O(1).
+    pub(super) fn forget(&mut self, name: &[u8]) -> Option<Vec<u64>> {
+        let hash = self.hasher.hash_one(name);
+        let TrackingTable { keys, by_name, .. } = self;
+        let entry = by_name.find_entry(hash, |&index| *keys[index as usize].name == *name).ok()?;
+        let index = *entry.get();
+        entry.remove();
+        Some(self.take(index as usize).clients)
+    }
+
+    /// Takes a random key out. O(1).
+    pub(super) fn forget_random(&mut self, rng: &mut Rng) -> Option<(Box<[u8]>, Vec<u64>)> {
+        let index = rng.below(self.keys.len().max(1) as u64) as usize;
+        let hash = self.hasher.hash_one(&*self.keys.get(index)?.name);
+        if let Ok(entry) = self.by_name.find_entry(hash, |&at| at as usize == index) {
+            entry.remove();
+        }
+        let TrackedKey { name, clients } = self.take(index);
+        Some((name, clients))
+    }
+
+    /// Takes a key that is no longer found out of the list; the last one takes its place.
+    fn take(&mut self, index: usize) -> TrackedKey {
+        let TrackingTable { keys, by_name, hasher, .. } = &mut *self;
+        let last = keys.len() - 1;
+        if index != last {
+            let hash = hasher.hash_one(&*keys[last].name);
+            if let Some(moved) = by_name.find_mut(hash, |&at| at as usize == last) {
+                *moved = index as u32;
+            }
+        }
+        let key = keys.swap_remove(index);
+        self.items -= key.clients.len();
+        self.bytes -= key.memory();
+        key
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        *self = TrackingTable { hasher: self.hasher.clone(), ..TrackingTable::new(0) };
+    }
+
+    /// Bytes of memory. O(1).
+    pub(super) fn memory(&self) -> usize {
+        self.bytes + of_vec(&self.keys) + self.by_name.allocation_size()
+    }
+}

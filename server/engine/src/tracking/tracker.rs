@@ -1,0 +1,223 @@
+//! The subscriber of changes that knows who has read which keys.
+
+use super::mode::{Caching, TrackedClient, TrackingMode};
+use super::prefixes::{ChangedKeys, Prefixes};
+use super::table::TrackingTable;
+use crate::keyspace::{CalledBy, Change, Context, Effect, Event, Interests, Rng, Subscriber, What, events};
+use crate::memory::of_trees;
+use std::collections::BTreeMap;
+
+/// The most keys and bytes of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    keys: usize,
+    bytes: usize,
+}
+
+impl Limit {
+    /// The limit of so many keys (`tracking-table-max-keys`), 0: none, and of a kibibyte for each on average. Redis
+    /// bounds their number only, and a name may have half a gigabyte.
+    pub(crate) fn new(keys: usize) -> Self {
+        /// Bytes.
+        const OF_A_KEY: usize = 1024;
+        if keys == 0 {
+            return Limit { keys: usize::MAX, bytes: usize::MAX };
+        }
+        Limit { keys, bytes: keys.saturating_mul(OF_A_KEY).max(1 << 20) }
+    }
+}
+
+/// Who tracks, which keys they have read, and what is still to be told.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    /// The clients that are connected and have tracked keys, by number.
+    clients: BTreeMap<u64, TrackedClient>,
+    table: TrackingTable,
+    prefixes: Prefixes,
+    limit: Limit,
+    /// Chooses the keys that are forgotten.
+    rng: Rng,
+}
+
+impl Tracker {
+    /// Nobody tracks.
+    pub(crate) fn new(limit: Limit, seed: u64) -> Self {
+        Tracker {
+            clients: BTreeMap::new(),
+            table: TrackingTable::new(seed),
+            prefixes: Prefixes::default(),
+            limit,
+            rng: Rng::new(seed),
+        }
+    }
+
+    /// Sets the limit of the table.
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// What is known of a client, if it has tracked keys. O(log n).
+    pub(crate) fn client(&self, id: u64) -> Option<&TrackedClient> {
+        self.clients.get(&id)
+    }
+
+    /// The same, to be changed. O(log n).
+    pub(crate) fn client_mut(&mut self, id: u64) -> Option<&mut TrackedClient> {
+        self.clients.get_mut(&id)
+    }
+
+    /// Whether nobody has tracked keys who is still connected.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.clients.is_empty()
+    }
+
+    /// How many clients track keys. O(clients that have).
+    pub(crate) fn tracking(&self) -> usize {
+        self.clients.values().filter(|client| client.is_on).count()
+    }
+
+    /// How many keys are in the table.
+    pub(crate) fn keys(&self) -> usize {
+        self.table.len()
+    }
+
+    /// How many clients all keys of the table have.
+    pub(crate) fn items(&self) -> usize {
+        self.table.items()
+    }
+
+    /// How many prefixes there are.
+    pub(crate) fn prefixes(&self) -> usize {
+        self.prefixes.len()
+    }
+
+    /// A client tracks keys from now on, in this mode, with these prefixes besides those that it has.
+    pub(crate) fn turn_on(&mut self, id: u64, mode: TrackingMode, redirect: u64, prefixes: &[&[u8]]) {
+        let client = self.clients.entry(id).or_default();
+        (client.is_on, client.mode, client.redirect, client.is_broken) = (true, mode, redirect, false);
+        if !mode.contains(TrackingMode::BCAST) {
+            return;
+        }
+        let everything: &[&[u8]] = &[b""];
+        for &prefix in if prefixes.is_empty() { everything } else { prefixes } {
+            client.prefixes.insert(prefix.into());
+            self.prefixes.add(prefix, id);
+        }
+    }
+
+    /// It no longer does. What it has read stays in the table, as in Redis.
+    pub(crate) fn turn_off(&mut self, id: u64) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        for prefix in std::mem::take(&mut client.prefixes) {
+            self.prefixes.remove(&prefix, id);
+        }
+        *client = TrackedClient { redirect: client.redirect, ..TrackedClient::default() };
+    }
+
+    /// A client is gone. With the last one, the table is.
+    pub(crate) fn leave(&mut self, id: u64) {
+        self.turn_off(id);
+        self.clients.remove(&id);
+        if self.clients.is_empty() {
+            self.table.clear();
+        }
+    }
+
+    /// Whether a client wants the keys of its present request to be remembered. O(log n).
+    pub(crate) fn remembers(&self, id: u64) -> bool {
+        self.clients.get(&id).is_some_and(TrackedClient::remembers)
+    }
+
+    /// A client has read a key. O(log n), more where it is the first time since the key was changed.
+    pub(crate) fn remember(&mut self, id: u64, key: &[u8]) {
+        let clients = &self.clients;
+        self.table.remember(key, id, |id| clients.contains_key(&id));
+    }
+
+    /// Whether the table is over its limit.
+    pub(crate) fn is_full(&self) -> bool {
+        self.table.len() > self.limit.keys || self.table.memory() > self.limit.bytes && self.table.len() > 0
+    }
+
+    /// Forgets a random key; what is to be told of that.
+    pub(crate) fn forget_one(&mut self) -> Option<Effect> {
+        let (key, readers) = self.table.forget_random(&mut self.rng)?;
+        self.invalidation(&key, &readers, None)
+    }
+
+    /// What is to be told of a key to those who have read it.
+    fn invalidation(&self, key: &[u8], readers: &[u64], by: Option<u64>) -> Option<Effect> {
+        let is_told = |id: &u64| {
+            let client = self.clients.get(id);
+            client.is_some_and(|client| {
+                client.is_on && !client.mode.contains(TrackingMode::BCAST) && !client.ignores(by == Some(*id))
+            })
+        };
+        let sessions: Box<[u64]> = readers.iter().copied().filter(is_told).collect();
+        (!sessions.is_empty()).then(|| Effect::Invalidate { sessions, key: Some(key.into()) })
+    }
+
+    /// All keys are gone: forgets them, and tells everybody who tracks.
+    pub(crate) fn forget_all(&mut self) -> Option<Effect> {
+        self.table.clear();
+        let on = self.clients.iter().filter(|(_, client)| client.is_on);
+        let sessions: Box<[u64]> = on.map(|(&id, _)| id).collect();
+        (!sessions.is_empty()).then_some(Effect::Invalidate { sessions, key: None })
+    }
+
+    /// What is to be broadcast, by prefix: the keys that have changed, and who listens.
+    pub(crate) fn take_changed(&mut self) -> Vec<(ChangedKeys, Vec<u64>)> {
+        self.prefixes.take_changed()
+    }
+
+    fn key_changed(&mut self, change: &Change<'_>, event: Option<Event>, context: &mut Context<'_>) {
+        let by = change.actor.session.map(u64::from);
+        if self.prefixes.len() > 0 {
+            // What a script does is nobody's own change here, as in Redis.
+            let by = by.filter(|_| !matches!(change.actor.called_by, CalledBy::Script(_)));
+            if self.prefixes.changed(change.key, by) {
+                context.push_effect(Effect::BroadcastDue);
+            }
+        }
+        let Some(readers) = self.table.forget(change.key) else { return };
+        let Some(effect) = self.invalidation(change.key, &readers, by) else { return };
+        match event {
+            Some(event) if event != events::EXPIRED => context.push_before_event(effect, change.key, event),
+            _ => context.push_effect(effect),
+        }
+    }
+
+    /// All of it, of which nothing is left here.
+    pub(crate) fn take(&mut self) -> Self {
+        let rest = Tracker::new(self.limit, 0);
+        std::mem::replace(self, rest)
+    }
+
+    /// Whether any client has said something about its next request.
+    pub(crate) fn has_caching(&self) -> bool {
+        self.clients.values().any(|client| client.caching == Caching::Said)
+    }
+}
+
+impl Subscriber for Tracker {
+    fn interests(&self) -> Interests {
+        if self.is_unused() { Interests::NONE } else { Interests::EVERY_CHANGE }
+    }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        match change.what {
+            What::Changed { event } => self.key_changed(change, *event, context),
+            // The other databases of FLUSHALL follow the first.
+            What::Flushed(flushed) if !flushed.is_rest => {
+                self.forget_all().into_iter().for_each(|effect| context.push_effect(effect));
+            }
+            _ => {}
+        }
+    }
+
+    fn memory(&self) -> usize {
+        let entry_bytes = size_of::<(u64, TrackedClient)>();
+        let clients = of_trees(usize::from(!self.clients.is_empty()), self.clients.len(), entry_bytes);
+        self.table.memory() + self.prefixes.memory() + clients
+    }
+}

@@ -1,0 +1,429 @@
+//! Several clients of a real server and of ours: what each is told because of one request, frame by frame.
+
+use lockwheel_tests::client::{Client, Protocol, split};
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::reply::Reply;
+use std::net::SocketAddr;
+
+/// Ends what a connection was told: the answer to PING or ECHO with it.
+const MARKER: &[u8] = b"(that is all)";
+
+/// The same between MULTI and EXEC: the answer to another MULTI.
+const NESTED: &str = "ERR MULTI calls can not be nested";
+
+/// Clients of one server.
+struct Clients {
+    all: Vec<Client>,
+    ids: Vec<i64>,
+    /// Those between MULTI and EXEC.
+    queueing: Vec<bool>,
+}
+
+impl Clients {
+    fn new(address: SocketAddr, protocols: &[Protocol]) -> Self {
+        let mut all: Vec<Client> =
+            protocols.iter().map(|&protocol| Client::connect_with(address, protocol)).collect();
+        let ids = all.iter_mut().map(|client| client.line("CLIENT ID").as_int().expect("a number")).collect();
+        let queueing = vec![false; all.len()];
+        Clients { all, ids, queueing }
+    }
+
+    /// Sends a line, `$1` in which is the number of client 1, and reads what everybody is told then, the sender first.
+    fn told(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
+        let ids = self.ids.clone();
+        let name = |word: Vec<u8>| match word.strip_prefix(b"$") {
+            Some(index) => {
+                ids[String::from_utf8_lossy(index).parse::<usize>().unwrap()].to_string().into_bytes()
+            }
+            None => word,
+        };
+        let words: Vec<Vec<u8>> = split(line).into_iter().map(name).collect();
+        self.all[sender].send(&words);
+        match line {
+            "MULTI" => self.queueing[sender] = true,
+            "EXEC" | "DISCARD" | "RESET" => self.queueing[sender] = false,
+            _ => {}
+        }
+        let clients = self.all.len();
+        // When the sender is answered, what others are told is on its way.
+        let mut told: Vec<Vec<Reply>> =
+            (0..clients).map(|at| (sender + at) % clients).map(|at| self.until_marker(at)).collect();
+        // Numbers of clients differ between the servers.
+        told.iter_mut().flatten().for_each(|frame| match line {
+            "CLIENT ID" | "CLIENT GETREDIR" => renamed_id(frame, &self.ids),
+            _ => renamed(frame, &self.ids),
+        });
+        told
+    }
+
+    fn until_marker(&mut self, index: usize) -> Vec<Reply> {
+        let client = &mut self.all[index];
+        match self.queueing[index] {
+            // What is not queued, and leaves the transaction as it is.
+            true => client.send_line("MULTI"),
+            false => client.send(&[b"PING".as_slice(), MARKER]),
+        }
+        let mut frames = Vec::new();
+        loop {
+            let frame = client.read_frame();
+            let is_marker = match &frame {
+                Reply::Bulk(text) => text == MARKER,
+                Reply::Error(text) => text == NESTED,
+                Reply::Array(items) => items.last().and_then(Reply::as_bytes) == Some(MARKER),
+                _ => false,
+            };
+            if is_marker {
+                return frames;
+            }
+            frames.push(frame);
+        }
+    }
+}
+
+/// Puts a client's place in the place of its number, where a reply has one among others.
+fn renamed(reply: &mut Reply, ids: &[i64]) {
+    match reply {
+        Reply::Array(items) | Reply::Push(items) => items.iter_mut().for_each(|item| renamed_id(item, ids)),
+        Reply::Map(fields) => fields.iter_mut().for_each(|(_, value)| renamed_id(value, ids)),
+        _ => {}
+    }
+}
+
+fn renamed_id(reply: &mut Reply, ids: &[i64]) {
+    match reply {
+        Reply::Int(number) => {
+            if let Some(at) = ids.iter().position(|id| id == number) {
+                *number = 1_000_000 + at as i64;
+            }
+        }
+        _ => renamed(reply, ids),
+    }
+}
+
+/// Clients of a real server and of ours, which are told the same.
+pub(crate) struct Beside {
+    servers: [Clients; 2],
+    sent: String,
+    _real: RealServer,
+    _ours: lockwheel::Server,
+}
+
+impl Beside {
+    /// Whether a client is between MULTI and EXEC.
+    pub(crate) fn is_queueing(&self, client: usize) -> bool {
+        self.servers[0].queueing[client]
+    }
+
+    /// With a client for each protocol; none where there is no redis-server.
+    pub(crate) fn start(protocols: &[Protocol]) -> Option<Self> {
+        let real = RealServer::start(Kind::Redis, &["--enable-debug-command", "yes"])?;
+        let ours = ours::server();
+        let servers = [real.addr(), ours.addr()].map(|address| Clients::new(address, protocols));
+        Some(Beside { servers, sent: String::new(), _real: real, _ours: ours })
+    }
+
+    /// A client sends a line; everybody is told the same by both servers. What that is.
+    #[track_caller]
+    pub(crate) fn same(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
+        self.sent.push_str(&format!("{sender}> {line}\n"));
+        let [real, ours] = self.servers.each_mut().map(|clients| clients.told(sender, line));
+        assert!(real == ours, "{}\n real: {real:?}\n ours: {ours:?}", self.sent);
+        ours
+    }
+}
+
+/// Runs lines `n> words`, n the client, on both servers.
+#[track_caller]
+fn lines(protocols: &[Protocol], script: &str) {
+    let Some(mut servers) = Beside::start(protocols) else { return };
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (sender, words) = line.split_once("> ").expect("a line is `n> words`");
+        servers.same(sender.parse().expect("the number of a client"), words);
+    }
+}
+
+const THREE: Protocol = Protocol::Resp3;
+const TWO: Protocol = Protocol::Resp2;
+
+#[test]
+fn what_is_asked_for_is_checked_as_by_redis() {
+    lines(
+        &[TWO],
+        "0> CLIENT TRACKING foo
+         0> CLIENT TRACKING on foo
+         0> CLIENT TRACKING on redirect
+         0> CLIENT TRACKING on redirect 99999
+         0> CLIENT TRACKING on redirect -1
+         0> CLIENT TRACKING on redirect x
+         0> CLIENT TRACKING on redirect $0 redirect $0
+         0> CLIENT TRACKING on redirect $0
+         0> CLIENT GETREDIR
+         0> CLIENT TRACKINGINFO
+         0> CLIENT TRACKING on prefix a
+         0> CLIENT TRACKING on bcast
+         0> CLIENT TRACKING off
+         0> CLIENT GETREDIR
+         0> CLIENT TRACKING on bcast optin
+         0> CLIENT TRACKING on optin optout
+         0> CLIENT TRACKING off redirect 99999
+         0> CLIENT TRACKING foo bcast prefix a
+         0> CLIENT CACHING yes
+         0> CLIENT CACHING foo
+         0> CLIENT TRACKING on optin
+         0> CLIENT CACHING no
+         0> CLIENT CACHING foo
+         0> CLIENT TRACKING on optout
+         0> CLIENT TRACKING on bcast
+         0> CLIENT TRACKING on
+         0> CLIENT TRACKINGINFO
+         0> CLIENT TRACKING on noloop
+         0> CLIENT TRACKINGINFO
+         0> CLIENT TRACKING off
+         0> CLIENT TRACKING on optout
+         0> CLIENT CACHING yes
+         0> CLIENT TRACKING on bcast prefix b
+         0> CLIENT TRACKING off
+         0> CLIENT TRACKINGINFO
+         0> CLIENT TRACKING on bcast prefix b prefix a prefix c
+         0> CLIENT TRACKING on bcast prefix ab
+         0> CLIENT TRACKING on bcast prefix z prefix ab
+         0> CLIENT TRACKING on bcast prefix \"\"
+         0> CLIENT TRACKING on bcast prefix x prefix y noloop
+         0> CLIENT TRACKINGINFO
+         0> CLIENT TRACKING on bcast
+         0> CLIENT TRACKINGINFO
+         0> RESET
+         0> CLIENT TRACKINGINFO",
+    );
+}
+
+#[test]
+fn who_has_read_a_key_is_told_once() {
+    lines(
+        &[THREE, THREE, TWO],
+        "0> CLIENT TRACKING on
+         0> GET k
+         1> SET k 1
+         1> SET k 2
+         0> MGET k j k
+         0> SET k 3
+         1> DEL j
+         1> DEL j
+         0> HGETALL h
+         1> HSET h f v
+         0> SUNION a b c
+         2> SADD c x
+         0> GET a
+         1> DEL nothing
+         0> LPOP l
+         1> RPUSH l x
+         0> EXISTS k l
+         1> EXPIRE k 100
+         1> PERSIST l
+         1> RENAME l m
+         0> TYPE m
+         1> RENAME m l
+         0> SELECT 3
+         0> GET k
+         2> SET k other
+         0> GET k
+         2> SWAPDB 0 3
+         2> FLUSHDB
+         0> GET k
+         2> FLUSHALL
+         0> FLUSHALL
+         0> FLUSHDB
+         0> SET x v
+         0> CLIENT TRACKING off
+         0> GET k
+         1> SET k 1
+         0> CLIENT TRACKING on
+         1> SET k 2
+         0> GET x
+         0> CLIENT TRACKING off
+         0> CLIENT TRACKING on
+         1> SET x 1",
+    );
+}
+
+#[test]
+fn scripts_and_transactions_are_told_after_their_end() {
+    lines(
+        &[THREE, THREE],
+        "0> CLIENT TRACKING on
+         0> GET k
+         0> MULTI
+         0> SET k 1
+         0> GET k
+         0> SET k 2
+         0> FLUSHDB
+         0> FLUSHDB
+         0> EXEC
+         0> EVAL \"redis.call('get', 'x')\" 2 k j
+         1> MSET x 1 k 1 j 1
+         0> EVAL \"redis.call('set', 'x', 1)\" 2 k j
+         1> MSET x 1 k 1 j 1
+         0> EVAL_RO \"return redis.call('ping')\" 1 k
+         1> SET k 1
+         0> EVAL_RO \"return redis.call('get', KEYS[1])\" 1 k
+         0> EVAL \"redis.call('set', KEYS[1], 1) return redis.call('get', KEYS[1])\" 1 k
+         1> SET k 1
+         0> MULTI
+         0> EVAL \"return redis.call('get', KEYS[1])\" 1 k
+         0> EXEC
+         1> MULTI
+         1> SET k 1
+         1> SET j 1
+         1> EXEC
+         0> WATCH k
+         1> SET k 2
+         0> UNWATCH
+         0> LRANGE k 0 -1
+         1> SET k 3",
+    );
+}
+
+#[test]
+fn a_client_says_which_requests_count() {
+    lines(
+        &[THREE, THREE],
+        "0> CLIENT TRACKING on optin
+         0> GET k
+         1> SET k 1
+         0> CLIENT CACHING yes
+         0> CLIENT TRACKINGINFO
+         0> CLIENT ID
+         0> GET k
+         1> SET k 2
+         0> CLIENT CACHING yes
+         0> MULTI
+         0> GET k
+         0> GET j
+         0> EXEC
+         1> SET j 1
+         1> SET k 1
+         0> CLIENT TRACKING off
+         0> CLIENT TRACKING on optout
+         0> GET k
+         1> SET k 2
+         0> CLIENT CACHING no
+         0> GET k
+         1> SET k 2
+         0> CLIENT CACHING no
+         0> NOSUCH
+         0> GET k
+         1> SET k 2",
+    );
+}
+
+#[test]
+fn broadcasts_are_by_prefix_and_loops_are_left_out_where_asked_for() {
+    lines(
+        &[THREE, THREE, THREE],
+        "0> CLIENT TRACKING on bcast prefix a: prefix b:
+         1> CLIENT TRACKING on bcast noloop
+         2> SET a:1 x
+         2> MSET b:2 x a:3 x c:1 x b:1 x
+         1> SET a:1 x
+         0> SET a:1 x
+         1> EVAL \"redis.call('set', KEYS[1], 1)\" 1 a:1
+         1> MULTI
+         1> SET a:1 1
+         1> SET b:1 1
+         1> EXEC
+         2> FLUSHALL
+         1> FLUSHALL
+         1> SET a:1 1 EX 100
+         2> DEL a:1
+         0> CLIENT TRACKING on bcast prefix c
+         2> MSET b:2 x a:3 x c:1 x b:1 x
+         0> CLIENT TRACKING off
+         2> MSET b:2 x a:3 x c:1 x b:1 x
+         0> CLIENT TRACKING on noloop
+         0> MGET k1 k2
+         0> SET k1 x
+         0> EVAL \"redis.call('set', KEYS[1], 1)\" 1 k2
+         0> GET k1
+         2> SET k1 x",
+    );
+}
+
+#[test]
+fn another_client_is_told_instead() {
+    lines(
+        &[TWO, TWO, THREE, THREE],
+        "0> CLIENT TRACKING on redirect $1
+         0> GET k
+         3> SET k 1
+         1> SUBSCRIBE __redis__:invalidate
+         0> GET k
+         3> SET k 1
+         0> GET k
+         0> SET k 2
+         3> FLUSHALL
+         2> CLIENT TRACKING on redirect $1
+         2> GET k
+         0> GET k
+         3> SET k 5
+         1> UNSUBSCRIBE
+         2> GET k
+         3> SET k 5
+         1> SUBSCRIBE another
+         2> GET k
+         3> SET k 5
+         0> CLIENT TRACKING off
+         0> CLIENT TRACKING on redirect $2 bcast
+         3> MSET x 1 y 2
+         2> CLIENT TRACKING off
+         2> CLIENT TRACKING on redirect $2
+         2> GET k
+         2> SET k 1
+         3> QUIT",
+    );
+}
+
+#[test]
+fn a_broken_redirection_is_told() {
+    let Some(mut servers) = Beside::start(&[THREE, TWO, THREE]) else { return };
+    servers.same(0, "CLIENT TRACKING on redirect $1");
+    servers.same(0, "GET k");
+    servers.same(2, "CLIENT KILL ID $1");
+    for clients in &mut servers.servers {
+        drop(clients.all.remove(1));
+        clients.ids.remove(1);
+        clients.queueing.remove(1);
+    }
+    servers.same(1, "SET k 1");
+    servers.same(1, "SET k 1");
+    servers.same(0, "GET k");
+    servers.same(0, "SET k 1");
+    servers.same(0, "CLIENT GETREDIR");
+    servers.same(1, "FLUSHALL");
+    servers.same(0, "CLIENT TRACKING on");
+    servers.same(0, "CLIENT TRACKINGINFO");
+}
+
+#[test]
+fn events_of_a_key_come_after_its_invalidation() {
+    lines(
+        &[THREE, THREE],
+        "0> CONFIG SET notify-keyspace-events KEA
+         0> CLIENT TRACKING on
+         0> PSUBSCRIBE *
+         0> GET k
+         1> SET k 1
+         0> GET k
+         1> APPEND k 1
+         0> GET k
+         1> DEL k
+         0> MGET k j
+         1> EVAL \"redis.call('publish', 'c', 1) redis.call('set', KEYS[1], 1) redis.call('publish', 'c', 2)\" 1 k
+         0> MGET k j
+         1> RENAME k j
+         0> MGET k j
+         1> COPY j k
+         0> MGET k j
+         1> MOVE j 2",
+    );
+}
