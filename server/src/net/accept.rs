@@ -1,5 +1,6 @@
 //! Accepting clients, and listening elsewhere while the server runs.
 
+use super::admission::DENIED;
 use super::busy::Job;
 use super::client_limit::ClientGuard;
 use super::current_tls::CurrentTls;
@@ -10,7 +11,7 @@ use super::shared::Shared;
 use lockwheel_engine::Engine;
 use parking_lot::Mutex;
 use std::io::{self, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -133,15 +134,43 @@ impl Clients {
                 () = self.shared.shutdown.requested() => return,
                 accepted = listener.accept() => {
                     let accepted = accepted.and_then(|(stream, _)| stream.into_std());
-                    match &self.tls {
-                        None => admit(&self.shared, accepted, TOO_MANY, NewConnection::new).await,
-                        Some(tls) => {
-                            // Before the handshake there is nothing to say.
-                            let open = |stream, guard| NewConnection::tls(stream, &tls.get()?, guard);
-                            admit(&self.shared, accepted, b"", open).await;
-                        }
+                    if let Some(accepted) = self.let_in(accepted) {
+                        self.admit(accepted).await;
                     }
                 }
+            }
+        }
+    }
+}
+
+impl Clients {
+    /// Refuses clients from other machines in protected mode. Over TLS, before the handshake, there is nothing to say.
+    fn let_in(&self, accepted: io::Result<TcpStream>) -> Option<io::Result<TcpStream>> {
+        match accepted {
+            Ok(mut stream) if !self.shared.admission.admits(&stream) => {
+                self.shared.defer(Job::new(Engine::reject_outsider));
+                if self.tls.is_none()
+                    && let Err(error) = stream.write_all(DENIED)
+                {
+                    tracing::debug!(%error, "a client left before it was refused");
+                }
+                None
+            }
+            Ok(stream) => {
+                self.shared.admission.keep_alive(&stream);
+                Some(Ok(stream))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    async fn admit(&self, accepted: io::Result<TcpStream>) {
+        match &self.tls {
+            None => admit(&self.shared, accepted, TOO_MANY, NewConnection::new).await,
+            Some(tls) => {
+                // Before the handshake there is nothing to say.
+                let open = |stream, guard| NewConnection::tls(stream, &tls.get()?, guard);
+                admit(&self.shared, accepted, b"", open).await;
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod accept;
 mod acceptors;
+mod admission;
 mod asking;
 mod batches;
 mod busy;

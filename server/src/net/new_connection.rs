@@ -6,14 +6,10 @@ use super::socket::Socket;
 use super::tls::TlsContext;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{ClientBuffers, Peer, Slot};
-use socket2::{SockRef, TcpKeepalive};
+#[cfg(target_os = "linux")]
+use socket2::SockRef;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a connection is silent before the system probes whether its client is still there: the default of Redis'
-/// `tcp-keepalive`, which is not read yet.
-const KEEP_ALIVE: Duration = Duration::from_secs(300);
 
 /// A connection that was accepted and has no session yet.
 pub(super) struct NewConnection {
@@ -67,7 +63,6 @@ impl NewConnection {
 /// Sets the options of a client's socket. The client, as CLIENT LIST shows it.
 fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
     stream.set_nodelay(true)?;
-    SockRef::from(stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE))?;
     let address = stream.peer_addr()?;
     if address.ip().to_canonical().is_loopback() {
         spare_pacing(stream);

@@ -1,5 +1,6 @@
 //! What all threads share: the engine behind its lock, the loops' inboxes, the next deadline.
 
+use super::admission::Admission;
 use super::batches::Batches;
 use super::busy::{Job, Refused};
 use super::callers::Callers;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     /// The clients of this process, which have no socket.
     pub(super) callers: Callers,
     pub(super) client_limit: Arc<ClientLimit>,
+    pub(super) admission: Admission,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
     pub(super) timer_at: AtomicU64,
     /// How often a deadline has woken it.
@@ -84,6 +86,7 @@ impl Shared {
             clock,
             script: engine.control().clone(),
             client_limit: ClientLimit::new(engine.config.maxclients),
+            admission: Admission::of(&engine),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             holder: AtomicUsize::new(0),
             refused: Refused::new(&engine.commands),
@@ -269,6 +272,7 @@ impl Shared {
             self.serve_asked(engine, notices);
         }
         self.client_limit.set(engine.config.maxclients);
+        self.admission.follow(engine);
         self.busy_threshold_ms.store(engine.config.busy_reply_threshold, Ordering::Relaxed);
     }
 
