@@ -2,6 +2,7 @@
 
 use super::{AuthClients, OutputLimits, TimeMode, Value};
 use crate::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
+use crate::spec::Version;
 
 /// How much is logged, each level including those after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -275,4 +276,4 @@ macro_rules! choices {
     };
 }
 
-choices!(AuthClients, ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision);
+choices!(AuthClients, ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision, Version);

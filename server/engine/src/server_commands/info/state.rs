@@ -3,13 +3,12 @@
 use super::lines::{Lines, parameter};
 use crate::clients::Session;
 use crate::core::Engine;
-use crate::spec::REDIS_VERSION;
 use crate::tracking::Tracker;
 
 /// The server and the process around it.
 pub(super) fn server(engine: &Engine, lines: &mut Lines) {
     let process = &engine.environment.identity.process;
-    lines.field("redis_version", REDIS_VERSION);
+    lines.field("redis_version", engine.config.compat.release());
     lines.field("redis_git_sha1", "00000000");
     lines.field("redis_git_dirty", 0);
     lines.field("redis_build_id", format_args!("lockwheel-{}", env!("CARGO_PKG_VERSION")));
