@@ -3,12 +3,13 @@
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
 use lockwheel_resp::Reply;
+use std::ops::Range;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
-const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compatible";
+pub(super) const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
+pub(super) const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compatible";
 
 /// The errors of EXPIRE and its like, and more.
 macro_rules! expire_errors {
@@ -125,7 +126,7 @@ pub(super) fn invalid_expire_time(command: &str) -> CommandError {
 
 /// The conditions for setting a deadline; all that are given must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Conditions {
+pub(super) struct Conditions {
     /// NX: there is none yet.
     none_yet: bool,
     /// XX: there is one.
@@ -137,9 +138,13 @@ struct Conditions {
 }
 
 impl Conditions {
-    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+    /// Reads the arguments of this range.
+    ///
+    /// # Errors
+    /// One is no condition, or two exclude each other.
+    pub(super) fn parse(args: Args<'_>, range: Range<usize>) -> Result<Self, CommandError> {
         let mut found = Conditions::default();
-        for at in 3..args.len() {
+        for at in range {
             if args.is(at, "nx") {
                 found.none_yet = true;
             } else if args.is(at, "xx") {
@@ -161,7 +166,8 @@ impl Conditions {
         Ok(found)
     }
 
-    fn hold(self, current: Option<i64>, new: i64) -> bool {
+    /// Whether a deadline may be set where the present one is this; both in milliseconds.
+    pub(super) fn hold(self, current: Option<i64>, new: i64) -> bool {
         match current {
             None => !self.one_already && !self.later,
             Some(current) => {
@@ -199,7 +205,7 @@ fn give_deadline(
     reply: &mut dyn Reply,
 ) -> Outcome {
     let key = &args[1];
-    let conditions = Conditions::parse(args)?;
+    let conditions = Conditions::parse(args, 3..args.len())?;
     let deadline = form.deadline_ms(args.int(2)?, tx, command)?;
     // Without conditions the key is looked up once, when it is changed.
     let wanted = conditions == Conditions::default()
@@ -237,7 +243,7 @@ fn left_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
 }
 
 /// Milliseconds in seconds, rounded to the nearest as Redis does.
-fn seconds(ms: i64) -> i64 {
+pub(super) fn seconds(ms: i64) -> i64 {
     ms.div_euclid(1000) + i64::from(ms.rem_euclid(1000) >= 500)
 }
 
@@ -290,7 +296,8 @@ mod tests {
     fn conditions_read_none_as_later_than_all() {
         let hold = |words: &[&[u8]], current, new| {
             let words = [&[&b"expire"[..], b"k", b"1"], words].concat();
-            Conditions::parse(Args::new(&words)).map(|conditions| conditions.hold(current, new))
+            Conditions::parse(Args::new(&words), 3..words.len())
+                .map(|conditions| conditions.hold(current, new))
         };
         let rows: &[(&str, [bool; 4])] = &[
             // None yet; earlier, the same, later than the one there is.

@@ -1,5 +1,6 @@
 //! Data commands: one file per family, with rows and handlers.
 
+mod at_once;
 mod bitmaps;
 mod counters;
 mod databases;
@@ -31,6 +32,7 @@ use crate::spec::{BlockingHandler, DataHandler, ReadingAnyKeyHandler, Row};
 
 /// The rows of all families that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
+    at_once::ROWS,
     bitmaps::combine::ROWS,
     bitmaps::fields::ROWS,
     bitmaps::ranges::ROWS,
@@ -41,7 +43,9 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     expiry::ROWS,
     geo::places::ROWS,
     geo::search::ROWS,
+    hashes::at_once::ROWS,
     hashes::change::ROWS,
+    hashes::expiry::ROWS,
     hashes::read::ROWS,
     hyperloglog::add::ROWS,
     hyperloglog::count::ROWS,

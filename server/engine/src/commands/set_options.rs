@@ -3,6 +3,7 @@
 use super::expiry::{TimeForm, invalid_expire_time};
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
+use std::ops::Range;
 
 /// The condition of SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub(super) enum Condition {
     Absent,
     /// XX: there is one.
     Present,
+    /// IFEQ: it holds the string in the argument of this number.
+    Equal(usize),
 }
 
 /// What happens to the deadline.
@@ -26,10 +29,83 @@ pub(super) enum Ttl {
     Set(TimeForm, usize),
 }
 
+impl Ttl {
+    /// Whether a word that says `new` may follow those that have said this.
+    fn may_become(self, new: Ttl) -> bool {
+        match (self, new) {
+            (Ttl::Unsaid, _) => true,
+            (Ttl::Set(earlier, _), Ttl::Set(form, _)) => earlier == form,
+            (earlier, new) => earlier == new,
+        }
+    }
+}
+
+/// What the words of a request say of a deadline, read one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TtlWords(Option<Ttl>);
+
+impl TtlWords {
+    /// What they say.
+    pub(super) fn get(self) -> Ttl {
+        self.0.unwrap_or(Ttl::Unsaid)
+    }
+
+    /// Reads the words of a range; `other` knows those that are no time.
+    ///
+    /// # Errors
+    /// A syntax error: an unknown word, a time without its value within the range, or two that exclude each other.
+    pub(super) fn read_all(
+        &mut self,
+        args: Args<'_>,
+        range: Range<usize>,
+        other: impl Fn(Args<'_>, usize) -> Option<Ttl>,
+    ) -> Result<(), CommandError> {
+        let mut at = range.start;
+        while at < range.end {
+            at = self.read(args, at, range.end, &other)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the word at `at`, with its value, which stands before `end`; where the next word is.
+    ///
+    /// # Errors
+    /// A syntax error.
+    pub(super) fn read(
+        &mut self,
+        args: Args<'_>,
+        at: usize,
+        end: usize,
+        other: impl Fn(Args<'_>, usize) -> Option<Ttl>,
+    ) -> Result<usize, CommandError> {
+        let (ttl, next) = match (other(args, at), time_form(args, at)) {
+            (Some(ttl), _) => (ttl, at + 1),
+            (None, Some(form)) if at + 1 < end => (Ttl::Set(form, at + 1), at + 2),
+            _ => return Err(errors::SYNTAX),
+        };
+        if !self.get().may_become(ttl) {
+            return Err(errors::SYNTAX);
+        }
+        self.0 = Some(ttl);
+        Ok(next)
+    }
+}
+
+/// The form of a time whose word stands at `at`.
+fn time_form(args: Args<'_>, at: usize) -> Option<TimeForm> {
+    let forms = [
+        ("ex", TimeForm::SECONDS),
+        ("px", TimeForm::MILLISECONDS),
+        ("exat", TimeForm::UNIX_SECONDS),
+        ("pxat", TimeForm::UNIX_MILLISECONDS),
+    ];
+    forms.into_iter().find(|(word, _)| args.is(at, word)).map(|(_, form)| form)
+}
+
 /// The options of SET and GETEX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SetOptions {
-    /// NX or XX.
+    /// NX, XX or IFEQ.
     pub(super) condition: Option<Condition>,
     /// GET: answer the old value.
     pub(super) get: bool,
@@ -50,8 +126,33 @@ impl SetOptions {
                 options.require(Condition::Absent)?;
             } else if args.is(at, "xx") {
                 options.require(Condition::Present)?;
+            } else if args.is(at, "ifeq") && at + 1 < args.len() {
+                at += 1;
+                options.require(Condition::Equal(at))?;
             } else if args.is(at, "get") {
                 options.get = true;
+            } else if args.is(at, "keepttl") {
+                options.change_ttl(Ttl::Keep)?;
+            } else {
+                at = options.time(args, at)?;
+            }
+            at += 1;
+        }
+        Ok(options)
+    }
+
+    /// MSETEX's options, from an argument on: NX or XX, a time or KEEPTTL.
+    ///
+    /// # Errors
+    /// A syntax error.
+    pub(super) fn of_msetex(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
+        let mut options = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+        let mut at = from;
+        while at < args.len() {
+            if args.is(at, "nx") {
+                options.require(Condition::Absent)?;
+            } else if args.is(at, "xx") {
+                options.require(Condition::Present)?;
             } else if args.is(at, "keepttl") {
                 options.change_ttl(Ttl::Keep)?;
             } else {
@@ -104,25 +205,14 @@ impl SetOptions {
 
     /// A time at `at`, followed by its value; where the value is.
     fn time(&mut self, args: Args<'_>, at: usize) -> Result<usize, CommandError> {
-        let forms = [
-            ("ex", TimeForm::SECONDS),
-            ("px", TimeForm::MILLISECONDS),
-            ("exat", TimeForm::UNIX_SECONDS),
-            ("pxat", TimeForm::UNIX_MILLISECONDS),
-        ];
-        let found = forms.into_iter().find(|(word, _)| args.is(at, word));
-        match (found, args.get(at + 1)) {
-            (Some((_, form)), Some(_)) => self.change_ttl(Ttl::Set(form, at + 1)).map(|()| at + 1),
+        match (time_form(args, at), args.get(at + 1)) {
+            (Some(form), Some(_)) => self.change_ttl(Ttl::Set(form, at + 1)).map(|()| at + 1),
             _ => Err(errors::SYNTAX),
         }
     }
 
     fn change_ttl(&mut self, new: Ttl) -> Result<(), CommandError> {
-        let agrees = match (self.ttl, new) {
-            (Ttl::Unsaid, _) => true,
-            (Ttl::Set(earlier, _), Ttl::Set(form, _)) => earlier == form,
-            (earlier, new) => earlier == new,
-        };
+        let agrees = self.ttl.may_become(new);
         self.ttl = new;
         if agrees { Ok(()) } else { Err(errors::SYNTAX) }
     }

@@ -37,9 +37,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             ("6.0.0", "Added the `KEEPTTL` option."),
             ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
             ("7.0.0", "Allowed the `NX` and `GET` options to be used together."),
+            ("8.1.0", "Added the `IFEQ` option."),
         ])
         .syntax(
-            "key value [condition@2.6.12: NX | XX] [GET@6.2.0] [expiration: EX seconds@2.6.12 | \
+            "key value [condition: NX@2.6.12 | XX@2.6.12 | IFEQ comparison-value@8.1.0] [GET@6.2.0] [expiration: EX seconds@2.6.12 | \
              PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | PXAT unix-time-milliseconds@6.2.0 | \
              KEEPTTL@6.0.0]",
         )
@@ -134,7 +135,7 @@ fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 /// Sets a key to a string, with this deadline or none.
 #[inline(always)]
-fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
+pub(super) fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
     // A timer that is about to be moved need not be cancelled.
     let at = tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());
     if let Some(deadline) = deadline_ms {
@@ -169,6 +170,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         None => true,
         Some(Condition::Absent) => !tx.access(key),
         Some(Condition::Present) => tx.exists(key),
+        Some(Condition::Equal(at)) => holds(tx, key, &args[at])?,
     };
     if wanted && options.ttl == Ttl::Keep {
         tx.set(key, Value::Str(Str::new(value)), true);
@@ -200,6 +202,11 @@ fn is_known_absent(tx: &Tx<'_>, key: &[u8], value: &[u8]) -> bool {
         && inputs.keys.contains(&key)
         && inputs.arguments.contains(&value)
         && !tx.exists(key)
+}
+
+/// Whether a key holds this string.
+pub(super) fn holds(tx: &mut Tx<'_>, key: &[u8], text: &[u8]) -> Result<bool, CommandError> {
+    Ok(tx.write::<Str>(key)?.is_some_and(|edit| *edit.value.text() == *text))
 }
 
 fn setnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

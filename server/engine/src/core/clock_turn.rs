@@ -43,6 +43,8 @@ impl Settle {
 pub(super) enum Fired<'a> {
     /// A key expired.
     Expiry(&'a [u8]),
+    /// Fields of a hash expired.
+    Fields(&'a [u8]),
     /// Something else about a key of a database was due.
     KeyTimer(KeyTimer, usize, &'a [u8]),
     /// The wait of a client ended.
@@ -72,6 +74,7 @@ impl Fired<'_> {
     fn own(self) -> OwnedFired {
         match self {
             Fired::Expiry(key) => OwnedFired::Key("expiry", key.into()),
+            Fired::Fields(key) => OwnedFired::Key("fields", key.into()),
             Fired::KeyTimer(KeyTimer::Lease, _, key) => OwnedFired::Key("lease", key.into()),
             Fired::KeyTimer(KeyTimer::Jeopardy, _, key) => OwnedFired::Key("jeopardy", key.into()),
             Fired::KeyTimer(KeyTimer::Retry, _, key) => OwnedFired::Key("retry", key.into()),

@@ -16,6 +16,7 @@ const PIECE: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Key,
+    Fields,
     KeyTimer,
     Timer,
 }
@@ -25,9 +26,10 @@ impl Engine {
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         let wall_ms = self.next_expiry().map(|(at, _)| at);
+        let of_fields = self.next_field_expiry().map(|(at, _)| at);
         let of_key_timer = self.keyspace.next_key_timer().map(|(at, _)| at);
         let deadlines = Deadlines {
-            wall_ms: wall_ms.into_iter().chain(of_key_timer).min(),
+            wall_ms: wall_ms.into_iter().chain(of_fields).chain(of_key_timer).min(),
             monotonic_ms: self.time.timers.next_deadline(false),
         };
         let virtual_us = self.time.clock.until(self.time.system, deadlines);
@@ -55,8 +57,7 @@ impl Engine {
         let mut left = most;
         let mut due = self.earliest_due(over);
         while let Some(first) = due.filter(|_| left > 0) {
-            self.fire(first, over, |_| ());
-            left -= 1;
+            left -= self.fire_some(first, over, left, |_| ());
             due = self.earliest_due(over);
         }
         let is_left = due.is_some() || !self.switches.expires_actively;
@@ -88,9 +89,20 @@ impl Engine {
 
     /// Fires what is due first, after `see` has been called with it.
     pub(super) fn fire(&mut self, due: Due, over: Over, see: impl FnOnce(Fired<'_>)) {
+        self.fire_some(due, over, usize::MAX, see);
+    }
+
+    /// The same, but no more than so many fields of one hash; how many deadlines fired.
+    fn fire_some(&mut self, due: Due, over: Over, most: usize, see: impl FnOnce(Fired<'_>)) -> usize {
+        let mut fired = 1;
         match due {
             Due::Key => {
                 self.keyspace.expire_next_with(self.time.now, over, |key| see(Fired::Expiry(key)));
+            }
+            Due::Fields => {
+                let see = |key: &[u8]| see(Fired::Fields(key));
+                // A whole hash goes at once.
+                fired = self.keyspace.expire_next_fields(self.time.now, over, most, see).clamp(1, most);
             }
             Due::KeyTimer => {
                 if let Some((db, key, timer)) = self.keyspace.pop_key_timer(self.time.now, over) {
@@ -107,6 +119,7 @@ impl Engine {
             }
         }
         self.commit();
+        fired
     }
 
     fn fire_timer(&mut self, timer: Timer) {
@@ -127,11 +140,13 @@ impl Engine {
     pub(super) fn earliest(&mut self, within_ms: i64) -> Option<(Due, i64)> {
         let (wall_ms, monotonic_ms) = (self.time.now.wall_ms(), self.time.now.monotonic_ms());
         let key = self.next_expiry().map(|(at, order)| (Due::Key, at.saturating_sub(wall_ms), Some(order)));
+        let fields = self.next_field_expiry();
+        let fields = fields.map(|(at, order)| (Due::Fields, at.saturating_sub(wall_ms), Some(order)));
         let key_timer = self.keyspace.next_key_timer();
         let key_timer = key_timer.map(|(at, order)| (Due::KeyTimer, at.saturating_sub(wall_ms), order));
         let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
         let timer = timer.map(|(at, timer)| (Due::Timer, at.saturating_sub(monotonic_ms), Some(timer.order)));
-        let first = [key, key_timer, timer].into_iter().flatten().reduce(|one, other| {
+        let first = [key, fields, key_timer, timer].into_iter().flatten().reduce(|one, other| {
             let is_made_first = match (one.2, other.2) {
                 (Some(order), Some(later)) => order.is_before(later),
                 (order, _) => order.is_none(),
@@ -144,6 +159,11 @@ impl Engine {
     /// The earliest deadline of a key, in wall milliseconds, unless keys expire only when they are named.
     fn next_expiry(&mut self) -> Option<(i64, Order)> {
         if self.switches.expires_actively { self.keyspace.next_expiry() } else { None }
+    }
+
+    /// The same of a field of a hash.
+    fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
+        if self.switches.expires_actively { self.keyspace.next_field_expiry() } else { None }
     }
 
     /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.

@@ -198,6 +198,10 @@ impl Engine {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
+            Due::Fields => {
+                let wall_ms = self.keyspace.next_field_expiry().map(|(at, _)| at);
+                Deadlines { wall_ms, monotonic_ms: None }
+            }
             Due::KeyTimer => {
                 let wall_ms = self.keyspace.next_key_timer().map(|(at, _)| at);
                 Deadlines { wall_ms, monotonic_ms: None }

@@ -50,6 +50,8 @@ pub enum What<'a> {
         at: EntryId,
         /// The field.
         field: &'a [u8],
+        /// Why.
+        cause: Cause,
     },
     /// It was set on the condition that it was absent.
     SetIfAbsent {

@@ -88,7 +88,7 @@ impl Tx<'_> {
     /// A field that exists is about to be taken out of the hash of a key. Only needed for marked keys.
     pub fn field_removed(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         if self.database().entry(at.0).is_marked() {
-            self.report(key, &What::FieldRemoved { at, field });
+            self.report(key, &What::FieldRemoved { at, field, cause: Cause::Command });
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod account;
 mod deadlines;
+mod fields;
 mod marks;
 mod place;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
 pub use account::DatabaseBytes;
 use account::Edited;
+use fields::FieldTimers;
 use hashbrown::HashTable;
 use place::{TABLES, table_of};
 
@@ -62,6 +64,8 @@ pub(super) struct Database {
     entries: Entries,
     /// Beside the entries that have one.
     deadlines: IndexedWheel<Order>,
+    /// Beside the hashes whose fields have deadlines.
+    fields: FieldTimers,
     /// Beside the entries that a subscriber has marked.
     marks: Sparse<Mark, 256>,
     len: usize,
@@ -154,6 +158,7 @@ impl Database {
             overhead: self.table_bytes
                 + of_vec(&self.tables)
                 + self.deadlines.heap_bytes()
+                + self.fields.heap_bytes()
                 + self.marks.heap_bytes(),
         }
     }
@@ -161,6 +166,9 @@ impl Database {
     /// The value of an entry is about to be changed in place.
     #[inline]
     fn edit(&mut self, id: u32) -> &mut Entry {
+        if self.entries.get(id).has_timed_fields() {
+            self.fields_edited(id);
+        }
         if self.edited.id == id + 1 {
             return self.entries.get_mut(id);
         }
@@ -197,8 +205,16 @@ impl Database {
     #[inline(always)]
     pub(super) fn find_live(&self, hash: u64, key: &[u8], until: Option<i64>) -> Option<&Entry> {
         let found = self.find(hash, key)?;
-        let due = |until| self.deadline(hash, key).is_some_and(|deadline| deadline <= until);
+        let due = |until| {
+            let is_past = self.deadline(hash, key).is_some_and(|deadline| deadline <= until);
+            is_past || Self::is_over(found, until)
+        };
         (!until.is_some_and(due)).then_some(found)
+    }
+
+    /// The entry of a number, which is in use, to be changed.
+    pub(super) fn edit_entry(&mut self, id: u32) -> &mut Entry {
+        self.edit(id)
     }
 
     /// The entry of a number, which is in use.
@@ -271,10 +287,16 @@ impl Database {
         };
         let entry = self.entries.get_mut(id);
         accesses.note(entry.clock());
-        if !keep_deadline && entry.has_deadline() {
-            entry.set_has_deadline(false);
-            self.deadlines.cancel(TimerId::at(id));
+        if entry.has_timers() {
+            if !keep_deadline && entry.has_deadline() {
+                entry.set_has_deadline(false);
+                self.deadlines.cancel(TimerId::at(id));
+            }
+            if entry.has_timed_fields() {
+                self.forget_fields(id);
+            }
         }
+        let entry = self.entries.get_mut(id);
         let is_marked = entry.is_marked();
         let in_place = entry.value.is_in_place() && value.is_in_place();
         let old = std::mem::replace(&mut entry.value, value);
@@ -291,13 +313,22 @@ impl Database {
         let table = tables.get_mut(table_of(hash))?;
         let slot = table.find_entry(hash, |&id| entries.get(id).key() == key).ok()?;
         let (id, _) = slot.remove();
-        let deadline = self.entries.get(id).has_deadline().then(|| {
+        let deadline = if self.entries.get(id).has_timers() { self.take_timers(id) } else { None };
+        let mark = self.remove_mark(id);
+        Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
+    }
+
+    /// Cancels the timers of an entry that is about to be freed; its deadline, and when that was made.
+    #[inline(always)]
+    fn take_timers(&mut self, id: u32) -> Option<(i64, Order)> {
+        if self.entries.get(id).has_timed_fields() {
+            self.forget_fields(id);
+        }
+        self.entries.get(id).has_deadline().then(|| {
             let timer = TimerId::at(id);
             let deadline = self.deadlines.deadline(timer);
             (deadline, self.deadlines.cancel(timer))
-        });
-        let mark = self.remove_mark(id);
-        Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
+        })
     }
 
     /// Removes the key that is due first at `now_ms`, if any is due.
@@ -307,6 +338,9 @@ impl Database {
         let hash = hash_of(self.entries.get(id).key());
         if let Ok(slot) = self.tables[table_of(hash)].find_entry(hash, |&other| other == id) {
             slot.remove();
+        }
+        if self.entries.get(id).has_timed_fields() {
+            self.forget_fields(id);
         }
         let mark = self.remove_mark(id);
         let deadline = Some((fired.deadline_ms, fired.payload));

@@ -38,6 +38,8 @@ const LEN: u8 = 0x1f;
 const DEADLINE: u8 = 0x20;
 /// A subscriber's mark stands at the entry's index.
 const MARKED: u8 = 0x40;
+/// The wheel of hashes whose fields have deadlines has a timer at the entry's index.
+const FIELDS: u8 = 0x80;
 
 const _: () = assert!(SHORT <= LEN as usize);
 
@@ -111,6 +113,23 @@ impl Entry {
     #[inline]
     pub(super) fn set_has_deadline(&mut self, has: bool) {
         self.set_flag(DEADLINE, has);
+    }
+
+    /// Whether the wheel has a timer at the entry's index, or that of hashes whose fields have deadlines.
+    #[inline]
+    pub(super) fn has_timers(&self) -> bool {
+        self.flags() & (DEADLINE | FIELDS) != 0
+    }
+
+    /// Whether the wheel of hashes whose fields have deadlines has a timer at the entry's index.
+    #[inline]
+    pub(super) fn has_timed_fields(&self) -> bool {
+        self.flags() & FIELDS != 0
+    }
+
+    #[inline]
+    pub(super) fn set_has_timed_fields(&mut self, has: bool) {
+        self.set_flag(FIELDS, has);
     }
 
     /// Whether a subscriber's mark stands at the entry's index.

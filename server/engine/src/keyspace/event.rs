@@ -111,7 +111,8 @@ impl Event {
     /// Whether those who wait for the key look at it again. With entries less, or another deadline, it serves nobody
     /// whom it did not serve before; a group of a stream that was set back waits for the next entry, as in Redis.
     pub(super) fn wakes_waiters(self) -> bool {
-        ![events::EXPIRE, events::PERSIST, events::XDEL, events::XTRIM].contains(&self)
+        ![events::EXPIRE, events::PERSIST, events::HEXPIRE, events::HPERSIST, events::XDEL, events::XTRIM]
+            .contains(&self)
     }
 }
 
@@ -137,8 +138,11 @@ pub mod events {
         GEORADIUSSTORE = ZSET "georadiusstore";
         GEOSEARCHSTORE = ZSET "geosearchstore";
         HDEL = HASH "hdel";
+        HEXPIRE = HASH "hexpire";
+        HEXPIRED = HASH "hexpired";
         HINCRBY = HASH "hincrby";
         HINCRBYFLOAT = HASH "hincrbyfloat";
+        HPERSIST = HASH "hpersist";
         HSET = HASH "hset";
         INCRBY = STRING "incrby";
         INCRBYFLOAT = STRING "incrbyfloat";

@@ -40,7 +40,7 @@ impl Keyspace {
     /// The number of keys with a deadline and of other timers of keys, in all databases.
     pub fn timers(&self) -> usize {
         let keys: usize = self.databases[..self.timed].iter().map(Database::with_deadline).sum();
-        keys + self.key_timers.len()
+        keys + self.key_timers.len() + self.field_timers()
     }
 
     /// Removes the earliest key that is due at `now`, with its `expired` event. False when none is. O(1).
@@ -92,7 +92,7 @@ impl Keyspace {
     }
 
     /// Whether a turn of the clock has brought a deadline made at `made` nearer, and is not a quiet one.
-    fn is_turned(&self, made: Order) -> bool {
+    pub(super) fn is_turned(&self, made: Order) -> bool {
         !self.quiet && self.turned.is_some_and(|turned| made == turned || made.is_before(turned))
     }
 
@@ -115,6 +115,9 @@ impl Keyspace {
         let Some(until) = *expiry_backlog else { return };
         let hash = hash_of(hasher, key);
         if databases[db].deadline(hash, key).is_none_or(|deadline| deadline > until) {
+            if self.fields_timed > db {
+                self.expire_fields_if_due(db, key, until, now);
+            }
             return;
         }
         if let Some(removed) = databases[db].remove(hash, key, |key| hash_of(hasher, key)) {
@@ -147,6 +150,7 @@ impl Keyspace {
         // With a backlog, transactions skip keys that are due, and these fire in its order.
         if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() {
             while self.expire_next(now, over) {}
+            while self.expire_next_fields(now, over, usize::MAX, |_| ()) > 0 {}
         }
     }
 }

@@ -26,6 +26,8 @@ use std::sync::Arc;
 pub struct Counters {
     /// Keys gone at their deadline.
     pub expired_keys: u64,
+    /// Fields of hashes gone at their deadline.
+    pub expired_fields: u64,
     /// Look-ups that found a key.
     pub keyspace_hits: u64,
     /// Look-ups that found none.
@@ -51,6 +53,8 @@ pub struct Keyspace {
     pub(super) databases: Vec<Database>,
     /// No database from this one on has ever had a deadline: most servers use one database, and need not check sixteen.
     pub(super) timed: usize,
+    /// The same of deadlines of fields.
+    pub(super) fields_timed: usize,
     /// What is to be freed later.
     pub(super) garbage: Garbage,
     prefetch: Prefetch,
@@ -105,6 +109,7 @@ impl Keyspace {
         Keyspace {
             databases: (0..databases).map(|_| Database::default()).collect(),
             timed: 0,
+            fields_timed: 0,
             garbage: Garbage::counted_by(&counters.lazy_free),
             prefetch: Prefetch::default(),
             hasher: FixedState::with_seed(seed),
@@ -152,7 +157,8 @@ impl Keyspace {
     pub fn sizes(&self, db: usize) -> (usize, usize) {
         let database = &self.databases[db];
         let due = database.count_due(self.expiry_backlog);
-        (database.len() - due, database.with_deadline() - due)
+        let over = database.count_over(self.expiry_backlog);
+        (database.len() - due - over, database.with_deadline() - due)
     }
 
     /// Sets how accesses of keys are measured from now on.

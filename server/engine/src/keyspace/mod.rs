@@ -15,6 +15,7 @@ mod effects;
 mod entry;
 mod event;
 mod expiry;
+mod field_expiry;
 mod garbage;
 pub mod glob;
 mod interests;

@@ -12,6 +12,16 @@ impl Order {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
+    /// As a number that wraps around, for those who keep it without knowing what it is.
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The order of that number.
+    pub(super) fn of(number: u32) -> Order {
+        Order(number)
+    }
+
     /// The order of a deadline that is made next.
     pub(super) fn next(self) -> Order {
         Order(self.0.wrapping_add(1))

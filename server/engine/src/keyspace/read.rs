@@ -138,7 +138,8 @@ impl Tx<'_> {
 
     /// The number of keys. O(1), but O(keys with a deadline) while some that are due remain for later.
     pub fn len(&self) -> usize {
-        self.database().len() - self.database().count_due(self.keyspace.expiry_backlog)
+        let (database, until) = (self.database(), self.keyspace.expiry_backlog);
+        database.len() - database.count_due(until) - database.count_over(until)
     }
 
     /// Whether the database is empty.

@@ -129,6 +129,7 @@ impl Tx<'_> {
         let clock = entry.clock().get();
         let at = self.set(to, entry.value, false);
         self.set_access_clock(at, clock);
+        self.note_fields(at);
         self.copied((at, to), (self.db, from), mark, true);
         if let Some((deadline, _)) = deadline {
             self.set_deadline(to, deadline);
@@ -141,11 +142,13 @@ impl Tx<'_> {
     /// Gives a copy of a key's value, with its deadline, to another key, of database `to_db`, whatever that held, with
     /// its event; whether the first was there. O(the value).
     pub fn copy(&mut self, from: &[u8], to_db: usize, to: &[u8]) -> bool {
+        self.expire_then_hash(from);
         let Some(value) = self.peek(from).cloned() else { return false };
         let (deadline, mark) = (self.deadline(from), self.marked(from).map(|(_, mark)| mark));
         let from_db = std::mem::replace(&mut self.db, to_db);
         self.make_room(to);
         let at = self.set(to, value, false);
+        self.note_fields(at);
         self.copied((at, to), (from_db, from), mark, false);
         if let Some(deadline) = deadline {
             self.set_deadline(to, deadline);
@@ -158,7 +161,10 @@ impl Tx<'_> {
     /// Makes a key with a value that another server has written, in place of what it held, with its event. O(1).
     ///
     /// In Redis it counts as a new key, even if it existed.
-    pub fn restore(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
+    pub fn restore(&mut self, key: &[u8], mut value: Value, deadline_ms: Option<i64>) -> EntryId {
+        if let Value::Hash(hash) = &mut value {
+            hash.date_deadlines(self.keyspace.next_order().number());
+        }
         let at = self.put(key, value, deadline_ms);
         self.restored(at, key, None);
         self.changed(key, events::RESTORE);
@@ -169,6 +175,7 @@ impl Tx<'_> {
     pub(super) fn put(&mut self, key: &[u8], value: Value, deadline_ms: Option<i64>) -> EntryId {
         self.make_room(key);
         let at = self.set(key, value, false);
+        self.note_fields(at);
         if let Some(deadline_ms) = deadline_ms {
             self.set_deadline(key, deadline_ms);
         }
@@ -202,6 +209,7 @@ impl Tx<'_> {
         let clock = entry.clock().get();
         let at = self.set(key, entry.value, false);
         self.set_access_clock(at, clock);
+        self.note_fields(at);
         self.copied((at, key), (from_db, key), mark, true);
         if let Some((deadline, _)) = deadline {
             self.set_deadline(key, deadline);
@@ -304,6 +312,9 @@ impl Tx<'_> {
         keyspace.databases.swap(one, other);
         if keyspace.timed > one.min(other) {
             keyspace.timed = keyspace.timed.max(one.max(other) + 1);
+        }
+        if keyspace.fields_timed > one.min(other) {
+            keyspace.fields_timed = keyspace.fields_timed.max(one.max(other) + 1);
         }
         keyspace.key_timers.swap_leases(one, other);
         self.swapped(one, other);

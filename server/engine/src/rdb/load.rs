@@ -1,9 +1,10 @@
-//! Values read, in every form from Redis 1 to 7.2.
+//! Values read, in every form from Redis 1 to 7.2, and hashes whose fields have deadlines from those of newer ones.
 //!
 //! Every byte is checked, whatever `sanitize-dump-payload` says: what is read is no block of memory to be trusted, but
 //! elements that are put into values of our own. A value without elements, or with one twice, is none.
 
 mod collections;
+mod fields;
 mod lists;
 mod sorted_sets;
 mod streams;
@@ -29,6 +30,9 @@ pub fn read_value(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Cor
         types::SET_INTSET => Value::Set(collections::read_intset(&reader.string()?, enc)?),
         types::SET_LISTPACK => Value::Set(collections::read_set_listpack(&reader.string()?, enc)?),
         types::HASH => Value::Hash(collections::read_hash(reader, enc)?),
+        form @ (types::HASH_2 | types::HASH_METADATA | types::HASH_LISTPACK_EX) => {
+            Value::Hash(fields::read(form, reader, enc)?)
+        }
         form @ (types::HASH_ZIPMAP | types::HASH_ZIPLIST | types::HASH_LISTPACK) => {
             Value::Hash(collections::read_small_hash(form, &reader.string()?, enc)?)
         }

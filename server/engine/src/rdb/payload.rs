@@ -6,6 +6,8 @@ use super::crc64::crc64;
 pub const VERSION_7_0: u16 = 10;
 /// What Redis 7.2 writes.
 pub const VERSION_7_2: u16 = 11;
+/// What Redis 7.4 writes.
+pub const VERSION_7_4: u16 = 12;
 /// What Valkey 9 writes: the forms of Redis 7.2 and some of its own.
 const VERSION_VALKEY: u16 = 80;
 
@@ -28,6 +30,6 @@ pub fn open(payload: &[u8]) -> Result<&[u8], WrongFooter> {
     let (sealed, crc) = payload.split_last_chunk::<8>().ok_or(WrongFooter)?;
     let (body, version) = sealed.split_last_chunk::<2>().ok_or(WrongFooter)?;
     let version = u16::from_le_bytes(*version);
-    let is_known = version <= VERSION_7_2 || version == VERSION_VALKEY;
+    let is_known = version <= VERSION_7_4 || version == VERSION_VALKEY;
     if is_known && crc64(sealed) == u64::from_le_bytes(*crc) { Ok(body) } else { Err(WrongFooter) }
 }

@@ -1,5 +1,6 @@
 //! Values written: in the form that Redis 7.0 has for them wherever it loses nothing.
 
+mod fields;
 mod streams;
 
 use super::listpack::listpack;
@@ -29,6 +30,7 @@ pub fn write_value(value: &Value, writer: &mut Writer) -> u16 {
             writer.string(&text.text());
         }
         Value::List(list) => write_list(list, writer),
+        Value::Hash(hash) if hash.is_timed() => return fields::write(hash, writer),
         Value::Hash(hash) => write_hash(hash, writer),
         Value::Set(set) => return write_set(set, writer),
         Value::ZSet(set) => write_zset(set, writer),

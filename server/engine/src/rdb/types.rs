@@ -40,6 +40,13 @@ pub(super) const SET_LISTPACK: u8 = 20;
 /// A stream whose consumers have two times, since Redis 7.2.
 pub(super) const STREAM_3: u8 = 21;
 
+/// A hash whose fields have deadlines, as Valkey 9 writes it: each with its deadline.
+pub(super) const HASH_2: u8 = 22;
+/// A hash whose fields have deadlines, since Redis 7.4: the earliest, then each field with what it has more.
+pub(super) const HASH_METADATA: u8 = 24;
+/// The same as a listpack of fields, values and deadlines.
+pub(super) const HASH_LISTPACK_EX: u8 = 25;
+
 /// What a node of [`LIST_QUICKLIST_2`] is: one element as it is.
 pub(super) const NODE_PLAIN: usize = 1;
 /// What a node of [`LIST_QUICKLIST_2`] is: a listpack.

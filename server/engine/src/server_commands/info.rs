@@ -253,6 +253,7 @@ fn stats(engine: &Engine, lines: &mut Lines) {
     lines.field("rejected_connections", stats.rejected_connections);
     lines.zeros(&["sync_full", "sync_partial_ok", "sync_partial_err"]);
     lines.field("expired_keys", counters.expired_keys);
+    lines.field("expired_fields", counters.expired_fields);
     lines.zeros(&["evicted_keys", "evicted_clients"]);
     lines.field("keyspace_hits", counters.keyspace_hits);
     lines.field("keyspace_misses", counters.keyspace_misses);
@@ -326,7 +327,10 @@ fn keyspace(engine: &Engine, lines: &mut Lines) {
     for db in 0..engine.keyspace.databases() {
         let (keys, expires) = engine.keyspace.sizes(db);
         if keys > 0 {
-            lines.field(&format!("db{db}"), format_args!("keys={keys},expires={expires},avg_ttl=0"));
+            let timed = engine.keyspace.with_timed_fields(db);
+            let text =
+                format_args!("keys={keys},expires={expires},avg_ttl=0,keys_with_volatile_items={timed}");
+            lines.field(&format!("db{db}"), text);
         }
     }
 }

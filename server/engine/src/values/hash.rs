@@ -4,7 +4,11 @@ use super::encodings::{Encoding, Encodings};
 use super::packed::{self, Packed};
 use super::table::{Keyed, Table, are_distinct};
 use crate::memory::block;
+use deadlines::Deadlines;
 use std::ops::Deref;
+
+mod deadlines;
+mod timed;
 
 /// Fields and values: one block of memory in insertion order while small, else a table.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +18,25 @@ pub struct Hash(Form);
 enum Form {
     /// Field, value, field, value.
     Packed(Packed),
-    Table(Box<Table<Pair>>),
+    Table(Box<Large>),
+}
+
+/// The table of a large hash, and the deadlines of its fields, if any has one.
+#[derive(Clone, Debug)]
+struct Large {
+    table: Table<Pair>,
+    deadlines: Option<Box<Deadlines>>,
+}
+
+impl Large {
+    fn with_capacity(fields: usize, seed: u64) -> Self {
+        Large { table: Table::with_capacity(fields, seed), deadlines: None }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let of_deadlines = |deadlines: &Deadlines| block(size_of::<Deadlines>()) + deadlines.heap_bytes();
+        block(size_of::<Self>()) + self.table.heap_bytes() + self.deadlines.as_deref().map_or(0, of_deadlines)
+    }
 }
 
 impl Default for Form {
@@ -85,7 +107,7 @@ impl Hash {
     /// An empty large hash, with room for some of the `fields` that it will get.
     #[must_use]
     pub fn large(fields: usize, enc: &Encodings) -> Self {
-        Self(Form::Table(Box::new(Table::with_capacity(fields, enc.seed))))
+        Self(Form::Table(Box::new(Large::with_capacity(fields, enc.seed))))
     }
 
     /// Announces that one command will set `fields` fields: too many for a small hash make it a large one at once, as
@@ -101,7 +123,7 @@ impl Hash {
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Packed(packed) => packed.len() / 2,
-            Form::Table(table) => table.len(),
+            Form::Table(large) => large.table.len(),
         }
     }
 
@@ -111,7 +133,7 @@ impl Hash {
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
             Form::Packed(packed) => packed.heap_bytes(),
-            Form::Table(table) => block(size_of_val(&**table)) + table.heap_bytes(),
+            Form::Table(large) => large.heap_bytes(),
         }
     }
 
@@ -135,7 +157,7 @@ impl Hash {
     pub fn get(&self, field: &[u8]) -> Option<&[u8]> {
         match &self.0 {
             Form::Packed(packed) => Some(packed.at(find(packed, field)?.1)),
-            Form::Table(table) => Some(table.get(field)?.split().1),
+            Form::Table(large) => Some(large.table.get(field)?.split().1),
         }
     }
 
@@ -145,8 +167,18 @@ impl Hash {
         self.get(field).is_some()
     }
 
-    /// Sets `field` to `value`; true if the field is new.
+    /// Sets `field` to `value`, and takes its deadline; true if the field is new.
     pub fn set(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
+        self.put(field, value, false, enc)
+    }
+
+    /// Sets `field` to `value`; true if the field is new. A deadline that it has stays.
+    pub fn set_keeping(&mut self, field: &[u8], value: &[u8], enc: &Encodings) -> bool {
+        self.put(field, value, true, enc)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, field: &[u8], value: &[u8], keep_deadline: bool, enc: &Encodings) -> bool {
         let long = field.len().max(value.len()) > enc.hash_max_listpack_value;
         if let Form::Packed(packed) = &mut self.0
             && !long
@@ -158,11 +190,14 @@ impl Hash {
             }
             return new;
         }
-        let table = self.enlarge(0, enc.seed);
-        match table.insert_with(field, || Pair::new(field, value)) {
+        let large = self.enlarge(0, enc.seed);
+        match large.table.insert_with(field, || Pair::new(field, value)) {
             Ok(_) => true,
             Err(position) => {
-                table.change(position, |pair| pair.set(value));
+                large.table.change(position, |pair| pair.set(value));
+                if !keep_deadline && large.deadlines.is_some() {
+                    large.clear_deadline(position);
+                }
                 false
             }
         }
@@ -183,7 +218,7 @@ impl Hash {
                 }
                 None => false,
             },
-            Form::Table(table) => table.remove(field).is_some(),
+            Form::Table(large) => large.remove(field),
         }
     }
 
@@ -192,7 +227,7 @@ impl Hash {
     pub fn iter(&self) -> Iter<'_> {
         Iter(match &self.0 {
             Form::Packed(packed) => IterForm::Packed(packed.iter()),
-            Form::Table(table) => IterForm::Table(table.entries().iter()),
+            Form::Table(large) => IterForm::Table(large.table.entries().iter()),
         })
     }
 
@@ -204,7 +239,7 @@ impl Hash {
     }
 
     /// Replaces the value of `field` by the result of `new`, which gets `None` when there is no such field; whether the
-    /// field is new. An error of `new` changes nothing.
+    /// field is new. Its deadline stays. An error of `new` changes nothing.
     ///
     /// # Errors
     /// That of `new`.
@@ -222,10 +257,10 @@ impl Hash {
                 packed.set(place, &value);
                 return Ok(false);
             }
-            return Ok(self.set(field, &value, enc));
+            return Ok(self.set_keeping(field, &value, enc));
         }
         let value = new(self.get(field))?;
-        Ok(self.set(field, &value, enc))
+        Ok(self.set_keeping(field, &value, enc))
     }
 
     /// The field and value with this index in the order of [`Hash::iter`]: a random index picks a random field.
@@ -237,7 +272,7 @@ impl Hash {
                 let mut iter = packed.iter_at(packed.place_of(index * 2));
                 Some((iter.next()?, iter.next()?))
             }
-            Form::Table(table) => Some(table.entries().get(index)?.split()),
+            Form::Table(large) => Some(large.table.entries().get(index)?.split()),
         }
     }
 
@@ -249,7 +284,7 @@ impl Hash {
                 self.iter().for_each(|(field, value)| visit(field, value));
                 0
             }
-            Form::Table(table) => table.scan(cursor, count, |pair| {
+            Form::Table(large) => large.table.scan(cursor, count, |pair| {
                 let (field, value) = pair.split();
                 visit(field, value);
             }),
@@ -266,17 +301,17 @@ impl Hash {
     }
 
     /// The table, built from the small form if need be.
-    fn enlarge(&mut self, more: usize, seed: u64) -> &mut Table<Pair> {
+    fn enlarge(&mut self, more: usize, seed: u64) -> &mut Large {
         if let Form::Packed(packed) = &self.0 {
-            let mut table = Table::with_capacity(packed.len() / 2 + more, seed);
+            let mut large = Large::with_capacity(packed.len() / 2 + more, seed);
             for (field, value) in self.iter() {
                 // Fields are distinct already.
-                let _ = table.insert_with(field, || Pair::new(field, value));
+                let _ = large.table.insert_with(field, || Pair::new(field, value));
             }
-            self.0 = Form::Table(Box::new(table));
+            self.0 = Form::Table(Box::new(large));
         }
         match &mut self.0 {
-            Form::Table(table) => table,
+            Form::Table(large) => large,
             Form::Packed(_) => unreachable!("made so above"),
         }
     }

@@ -184,7 +184,7 @@ fn hincrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     };
     let text = sum.text().ok_or(errors::INCREMENT_NAN_OR_INFINITY)?;
     let edit = tx.write_or_new::<Hash>(key)?;
-    let (new, at) = (edit.value.set(field, text.as_bytes(), edit.encodings), edit.at);
+    let (new, at) = (edit.value.set_keeping(field, text.as_bytes(), edit.encodings), edit.at);
     if new {
         tx.field_added(at, key, field);
     }

@@ -98,7 +98,8 @@ fn value<'t>(tx: &'t mut Tx<'_>, args: Args<'_>) -> Result<Option<&'t [u8]>, Com
     Ok(tx.read::<Hash>(&args[1])?.and_then(|hash| hash.get(&args[2])))
 }
 
-fn bulk_or_null(value: Option<&[u8]>, reply: &mut dyn Reply) {
+/// Answers a value, or null.
+pub(super) fn bulk_or_null(value: Option<&[u8]>, reply: &mut dyn Reply) {
     match value {
         Some(value) => reply.bulk(value),
         None => reply.null(),

@@ -19,7 +19,10 @@ impl Database {
     /// The entry of a number, unless it is due at `until`.
     fn live(&self, id: u32, until: Option<i64>) -> Option<&Entry> {
         let entry = self.entries.get(id);
-        let due = |until| entry.has_deadline() && self.deadlines.deadline(TimerId::at(id)) <= until;
+        let due = |until| {
+            let is_past = entry.has_deadline() && self.deadlines.deadline(TimerId::at(id)) <= until;
+            is_past || Self::is_over(entry, until)
+        };
         (!until.is_some_and(due)).then_some(entry)
     }
 

@@ -14,7 +14,7 @@ use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{Release, ReleaseCause};
 use super::semaphores::Semaphores;
-use crate::keyspace::{Change, Context, EntryId, KeyTimer, Mark, Removal};
+use crate::keyspace::{Cause, Change, Context, EntryId, KeyTimer, Mark, Removal};
 use crate::time::Now;
 use crate::values::Value;
 use std::collections::VecDeque;
@@ -259,14 +259,20 @@ impl LockLedger {
 
     /// An owner is about to be taken out of the hash of a key.
     #[inline(never)]
-    pub(super) fn end(&mut self, change: &Change<'_>, at: EntryId, owner: &[u8], context: &mut Context<'_>) {
+    pub(super) fn end(
+        &mut self,
+        change: &Change<'_>,
+        at: EntryId,
+        (owner, cause): (&[u8], Cause),
+        context: &mut Context<'_>,
+    ) {
         let &Change { db, key, actor, .. } = change;
         let Some(mark) = context.mark(at) else { return };
         let Some(grant) = self.grant_of(db, key, (context.value(at), mark), owner) else { return };
         if !self.owners.remove(db, key, owner) {
             context.take_mark(at);
         }
-        let cause = ReleaseCause::by(actor, owner);
+        let cause = ReleaseCause::of(cause, actor, owner);
         self.ended(change, owner, grant, cause, context.is_waited_for(key));
     }
 

@@ -144,7 +144,10 @@ impl LockLedger {
             self.semaphore_changed(change, Some(event), context);
         }
         match event {
-            events::SET => self.key_set(change, context),
+            events::SET => {
+                self.key_set(change, context);
+                self.text_renewed(change, context);
+            }
             events::PERSIST if self.history.is_some() && !is_native(change.actor) => {
                 if let Some(at) = context.entry(change.key) {
                     self.lease_changed(change, at, context);
@@ -167,6 +170,17 @@ impl LockLedger {
             let owner: Box<[u8]> = (*text.text()).into();
             self.begin((db, key, at), None, &owner, false, now, context);
         }
+    }
+
+    /// A key that is a lock has been set to the text that it has, on that condition: that is how its owner renews it.
+    fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        let is_condition =
+            |word: &&[u8]| word.eq_ignore_ascii_case(b"ifeq") || word.eq_ignore_ascii_case(b"xx");
+        if self.history.is_none() || !change.actor.command.iter().skip(3).any(is_condition) {
+            return;
+        }
+        let Some(at) = context.entry(change.key).filter(|at| context.mark(*at).is_some()) else { return };
+        self.lease_changed(change, at, context);
     }
 
     /// A script has counted an owner's holds up or down.

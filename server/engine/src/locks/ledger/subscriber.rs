@@ -32,7 +32,7 @@ impl Subscriber for LockLedger {
         self.news.listen(context);
         match change.what {
             What::FieldAdded { at, field } => self.field_added(change, *at, field, context),
-            What::FieldRemoved { at, field } => self.end(change, *at, field, context),
+            What::FieldRemoved { at, field, cause } => self.end(change, *at, (field, *cause), context),
             What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
             What::Copied { .. } => self.copied(change, context),
             What::Restored { at, mark } => self.restored(change, *at, *mark, context),

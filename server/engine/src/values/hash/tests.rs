@@ -66,8 +66,8 @@ proptest! {
                 prop_assert_eq!(hash.get(pair.0), Some(pair.1));
             }
             prop_assert_eq!(hash.nth(hash.len()), None);
-            if let Form::Table(table) = &hash.0 {
-                prop_assert_eq!(table.held(), table.held_anew());
+            if let Form::Table(large) = &hash.0 {
+                prop_assert_eq!(large.table.held(), large.table.held_anew());
             }
             prop_assert_eq!(hash.heap_bytes() == 0, hash.is_empty() && hash.encoding() == Encoding::Listpack);
             let mut scanned = BTreeMap::new();
@@ -77,6 +77,46 @@ proptest! {
                 if cursor == 0 { break; }
             }
             prop_assert_eq!(&scanned, &model);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn deadlines_stay_with_their_fields(steps in prop::collection::vec((0_u8..6, 0_u8..12, 0_i64..40), 0..120)) {
+        let enc = small();
+        let (mut hash, mut model) = (Hash::new(), BTreeMap::<Vec<u8>, Option<(i64, u32)>>::new());
+        for (made, (op, field, at_ms)) in (0_u32..).zip(steps) {
+            let field = format!("f{field}").into_bytes();
+            match op {
+                0 => { hash.set(&field, b"v", &enc); model.insert(field, None); }
+                1 => { hash.set_keeping(&field, b"w", &enc); model.entry(field).or_insert(None); }
+                2 => {
+                    let is_there = hash.set_deadline(&field, at_ms, made, &enc);
+                    prop_assert_eq!(is_there, model.contains_key(&field));
+                    model.entry(field).and_modify(|due| *due = Some((at_ms, made)));
+                }
+                3 => {
+                    let had = model.get_mut(&field).and_then(Option::take).is_some();
+                    prop_assert_eq!(hash.clear_deadline(&field), had);
+                }
+                4 => prop_assert_eq!(hash.remove(&field), model.remove(&field).is_some()),
+                _ => {
+                    let due = |due: &&(i64, u32)| due.0 <= at_ms;
+                    let first = model.iter().filter_map(|(field, d)| Some((d.as_ref().filter(due)?, field))).min();
+                    let first = first.map(|(_, field)| field.clone());
+                    prop_assert_eq!(hash.first_over(at_ms).map(<[u8]>::to_vec), first.clone());
+                    prop_assert_eq!(hash.remove_first_over(at_ms), first.is_some());
+                    first.map(|field| model.remove(&field));
+                }
+            }
+            let all: BTreeMap<_, _> = hash.iter_timed().map(|(f, _, at)| (f.to_vec(), at)).collect();
+            let expected: BTreeMap<_, _> = model.iter().map(|(f, d)| (f.clone(), d.map(|(at, _)| at))).collect();
+            prop_assert_eq!(all, expected);
+            prop_assert_eq!(hash.first_deadline(), model.values().flatten().min().copied());
+            prop_assert_eq!(hash.is_timed(), model.values().any(Option::is_some));
+            let is_over = hash.is_timed() && model.values().all(|due| due.is_some_and(|(at, _)| at <= at_ms));
+            prop_assert_eq!(hash.is_over(at_ms), is_over);
         }
     }
 }

@@ -1,0 +1,80 @@
+//! Strings compared or set at once with something else: DELIFEQ, MSETEX.
+
+use super::set_options::{Condition, SetOptions, Ttl};
+use super::strings::{holds, store};
+use crate::keyspace::{Tx, events};
+use crate::spec::{Args, CommandError, DataHandler, Find, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::values::{Str, Value};
+use lockwheel_resp::Reply;
+
+const NUMKEYS: &str = "ERR invalid numkeys value or out of range";
+
+/// The rows of this file.
+pub(super) const ROWS: &[Row<DataHandler>] = &[
+    Row::new("delifeq", 3, delifeq as DataHandler)
+        .flags(&[Flags::WRITE, Flags::FAST])
+        .categories(&["string"])
+        .keys(&[KeySpec::one(1, &[KeyFlags::RM, KeyFlags::DELETE])])
+        .about("string", "9.0.0", "O(1)")
+        .summary("Deletes a key if it holds this string.")
+        .syntax("key value"),
+    Row::new("msetex", -4, msetex as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .categories(&["string"])
+        .keys(&[KeySpec {
+            find: Find::Count { count: 0, first: 1, step: 2 },
+            ..KeySpec::counted(1, &[KeyFlags::OW, KeyFlags::UPDATE])
+        }])
+        .about("string", "9.1.0", "O(N) where N is the number of keys to set.")
+        .summary("Sets several keys to strings at once, with a deadline, if none or all of them exist.")
+        .syntax(
+            "numkeys (data: key value) [(data: key value) ...] [condition: NX | XX] [expiration: EX seconds | \
+             PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
+        )
+        .tips(&["request_policy:multi_shard", "response_policy:all_succeeded"])
+        .errors(&[
+            NUMKEYS,
+            "ERR syntax error",
+            "ERR value is not an integer or out of range",
+            "ERR invalid expire time in 'msetex' command",
+        ]),
+];
+
+fn delifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let key = &args[1];
+    let wanted = holds(tx, key, &args[2])?;
+    reply.integer(i64::from(wanted && tx.delete(key)));
+    Ok(())
+}
+
+fn msetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let keys = args.int_in(1, 1, i64::from(i32::MAX), CommandError::text(NUMKEYS));
+    let keys = keys.map_err(|_| CommandError::text(NUMKEYS))?;
+    // It fits: it is positive.
+    let end = 2 + 2 * keys as usize;
+    let words = args.all().get(2..end).ok_or(errors::SYNTAX)?;
+    let (pairs, _) = words.as_chunks::<2>();
+    let options = SetOptions::of_msetex(args, end)?;
+    let deadline_ms = options.deadline_ms(tx, args, "msetex")?;
+    let mut there = pairs.iter().map(|[key, _]| tx.access(key));
+    let wanted = match options.condition {
+        Some(Condition::Absent) => !there.any(|is| is),
+        Some(_) => there.all(|is| is),
+        None => true,
+    };
+    if wanted {
+        for [key, value] in pairs {
+            if options.ttl == Ttl::Keep {
+                tx.set(key, Value::Str(Str::new(value)), true);
+                tx.changed(key, events::SET);
+                continue;
+            }
+            let at = store(tx, key, value, deadline_ms);
+            if options.condition == Some(Condition::Absent) {
+                tx.set_if_absent(at, key, value);
+            }
+        }
+    }
+    reply.integer(i64::from(wanted));
+    Ok(())
+}

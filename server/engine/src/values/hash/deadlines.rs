@@ -1,0 +1,152 @@
+//! The deadlines of a hash's fields: the earliest at once, each by the position of its field.
+
+use crate::memory::of_vec;
+
+/// A field that has no deadline.
+const NONE: u32 = u32::MAX;
+
+/// The deadline of a field.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    /// When it is over.
+    pub(super) at_ms: i64,
+    /// When it was made, among all deadlines; it wraps around.
+    pub(super) made: u32,
+    position: u32,
+}
+
+impl Due {
+    fn is_before(&self, other: &Due) -> bool {
+        let is_made_first = (self.made.wrapping_sub(other.made) as i32) < 0;
+        self.at_ms < other.at_ms || (self.at_ms == other.at_ms && is_made_first)
+    }
+}
+
+/// A binary heap of deadlines, the earliest on top, with the place of each field's deadline in it.
+///
+/// 16 bytes a deadline, and 4 a field up to the last one that has had one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deadlines {
+    heap: Vec<Due>,
+    /// By position: the index in the heap, or [`NONE`].
+    places: Vec<u32>,
+}
+
+impl Deadlines {
+    pub(super) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        of_vec(&self.heap) + of_vec(&self.places)
+    }
+
+    /// The earliest deadline. O(1).
+    pub(super) fn first(&self) -> Option<Due> {
+        self.heap.first().copied()
+    }
+
+    /// Whether no deadline is later than `until_ms`. O(deadlines), less when one is later.
+    pub(super) fn are_over(&self, until_ms: i64) -> bool {
+        self.heap.iter().all(|due| due.at_ms <= until_ms)
+    }
+
+    /// The position of the field whose deadline is the earliest.
+    pub(super) fn first_position(&self) -> Option<usize> {
+        self.heap.first().map(|due| due.position as usize)
+    }
+
+    /// The deadline of the field at a position. O(1).
+    pub(super) fn at(&self, position: usize) -> Option<i64> {
+        self.place(position).map(|place| self.heap[place].at_ms)
+    }
+
+    /// Gives the field at a position a deadline, instead of the one that it has. O(log deadlines).
+    pub(super) fn set(&mut self, position: usize, at_ms: i64, made: u32) {
+        self.clear(position);
+        if self.places.len() <= position {
+            self.places.resize(position + 1, NONE);
+        }
+        // Tables have fewer than 2^32 entries.
+        self.heap.push(Due { at_ms, made, position: position as u32 });
+        self.rise(self.heap.len() - 1);
+    }
+
+    /// Takes the deadline of the field at a position; whether it had one. O(log deadlines).
+    pub(super) fn clear(&mut self, position: usize) -> bool {
+        let Some(place) = self.place(position) else { return false };
+        self.places[position] = NONE;
+        self.heap.swap_remove(place);
+        if place < self.heap.len() {
+            self.note(place);
+            self.sink(place);
+            self.rise(place);
+        }
+        if self.heap.capacity() > 32 && self.heap.len() < self.heap.capacity() / 4 {
+            self.heap.shrink_to(2 * self.heap.len());
+        }
+        true
+    }
+
+    /// The field at `position`, whose deadline is cleared, goes, and the one at `last` takes its position.
+    pub(super) fn moved(&mut self, last: usize, position: usize) {
+        if let Some(place) = self.place(last)
+            && last != position
+        {
+            self.places[position] = place as u32;
+            self.heap[place].position = position as u32;
+        }
+        self.places.truncate(last);
+    }
+
+    /// All were made at once, at `made`, as they had been before.
+    pub(super) fn date(&mut self, made: u32) {
+        self.heap.iter_mut().for_each(|due| due.made = made);
+    }
+
+    fn place(&self, position: usize) -> Option<usize> {
+        self.places.get(position).filter(|&&place| place != NONE).map(|&place| place as usize)
+    }
+
+    /// Notes where a deadline is.
+    fn note(&mut self, place: usize) {
+        let position = self.heap[place].position as usize;
+        self.places[position] = place as u32;
+    }
+
+    fn rise(&mut self, mut place: usize) {
+        while place > 0 {
+            let parent = (place - 1) / 2;
+            if !self.heap[place].is_before(&self.heap[parent]) {
+                break;
+            }
+            self.heap.swap(place, parent);
+            self.note(place);
+            place = parent;
+        }
+        self.note(place);
+    }
+
+    fn sink(&mut self, mut place: usize) {
+        loop {
+            let [left, right] = [2 * place + 1, 2 * place + 2];
+            let mut first = place;
+            for child in [left, right] {
+                if child < self.heap.len() && self.heap[child].is_before(&self.heap[first]) {
+                    first = child;
+                }
+            }
+            if first == place {
+                return;
+            }
+            self.heap.swap(place, first);
+            self.note(place);
+            self.note(first);
+            place = first;
+        }
+    }
+}
