@@ -19,6 +19,7 @@ mod server;
 
 pub use lockwheel_engine::config::{AuthClients, Config, TlsParameters};
 pub use lockwheel_engine::locks::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
+pub use lockwheel_engine::spec::Version;
 pub use lockwheel_engine::time::ClockError;
 pub use net::{BindError, TlsError};
 pub use server::{

@@ -146,6 +146,18 @@ pub const REDIS_7_0: &[Difference] = &[
         applies: |exchange| errors_are(exchange, "ERR timeout is negative", "ERR timeout is out of range"),
     },
     Difference {
+        name: "SET with IFEQ",
+        reason: "Valkey 8.1 added IFEQ",
+        claim: Claim::Redis72,
+        example: &["SET s v", "SET s w IFEQ v"],
+        applies: |exchange| {
+            let words = &exchange.arguments;
+            words[0].eq_ignore_ascii_case(b"SET")
+                && words.iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"IFEQ"))
+                && is_error(&exchange.real.reply, "ERR syntax error")
+        },
+    },
+    Difference {
         name: "ranks with scores",
         reason: "Redis 7.2 added WITHSCORE",
         claim: Claim::Redis72,

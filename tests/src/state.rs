@@ -22,6 +22,8 @@ pub struct KeyState {
     pub deadline_ms: i64,
     /// The answer of DUMP.
     pub dump: Vec<u8>,
+    /// The deadlines of a hash's fields that have one, as that of the key.
+    pub fields_ms: BTreeMap<String, i64>,
 }
 
 impl KeyState {
@@ -34,7 +36,7 @@ impl KeyState {
     /// zero is not kept in all encodings.
     fn has_one_dump(&self) -> bool {
         // The forms that tables are written in; small sets too, as long as Redis 7.0 is to read them.
-        let is_table = matches!(self.dump.first(), Some(2 | 4));
+        let is_table = matches!(self.dump.first(), Some(2 | 4 | 22 | 24));
         let has_negative_zero = self.kind == "zset" && self.content.to_string().contains("-0");
         !is_table && !has_negative_zero
     }
@@ -69,6 +71,7 @@ impl Snapshot {
         let kinds: Vec<String> = answers.chunks(ABOUT).map(|about| text(&about[0])).collect();
         let contents: Vec<_> = names.iter().zip(&kinds).map(|(name, kind)| content(name, kind)).collect();
         let contents = client.pipeline(&contents);
+        let mut of_fields = field_deadlines(client, &names, &kinds, &contents);
         let mut keys = BTreeMap::new();
         for (((name, kind), content), about) in
             names.into_iter().zip(kinds).zip(contents).zip(answers.chunks(ABOUT))
@@ -79,7 +82,8 @@ impl Snapshot {
                 let deadline_ms = about[2].as_int().unwrap_or(-1);
                 let content = in_order(&kind, content);
                 let dump = about[3].as_bytes().map(<[u8]>::to_vec).unwrap_or_default();
-                keys.insert(name, KeyState { kind, encoding, content, deadline_ms, dump });
+                let fields_ms = of_fields.remove(&name).unwrap_or_default();
+                keys.insert(name, KeyState { kind, encoding, content, deadline_ms, dump, fields_ms });
             }
         }
         Snapshot { keys }
@@ -133,6 +137,12 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, li
     if has_deadline(real) != has_deadline(ours) || apart > apart_ms {
         note("deadline", &real.deadline_ms, &ours.deadline_ms);
     }
+    let is_near = |(field, at): (&String, &i64)| {
+        ours.fields_ms.get(field).is_some_and(|ours| ours.abs_diff(*at) <= apart_ms)
+    };
+    if real.fields_ms.len() != ours.fields_ms.len() || !real.fields_ms.iter().all(is_near) {
+        note("deadlines of fields", &format!("{:?}", real.fields_ms), &format!("{:?}", ours.fields_ms));
+    }
     if !text.is_empty() {
         lines.push(format!("{}{text}", word(name)));
     }
@@ -150,6 +160,35 @@ fn about(name: &[u8]) -> [Vec<Vec<u8>>; ABOUT] {
         question(&[b"PEXPIRETIME", name]),
         question(&[b"DUMP", name]),
     ]
+}
+
+/// The deadlines of the fields of all hashes, by key and field; none where the server knows of none.
+fn field_deadlines(
+    client: &mut Client,
+    names: &[Vec<u8>],
+    kinds: &[String],
+    contents: &[Reply],
+) -> BTreeMap<Vec<u8>, BTreeMap<String, i64>> {
+    let of_field = |reply: &Reply| reply.as_bytes().map(<[u8]>::to_vec).unwrap_or_default();
+    let mut found = BTreeMap::new();
+    let hashes = names.iter().zip(kinds).zip(contents).filter(|((_, kind), _)| *kind == "hash");
+    for ((name, _), content) in hashes {
+        let fields: Vec<Vec<u8>> = match content {
+            Reply::Map(pairs) => pairs.iter().map(|(field, _)| of_field(field)).collect(),
+            Reply::Array(items) => items.iter().step_by(2).map(of_field).collect(),
+            _ => continue,
+        };
+        let head = [b"HPEXPIRETIME".to_vec(), name.clone(), b"FIELDS".to_vec()];
+        let number = fields.len().to_string().into_bytes();
+        let question = head.into_iter().chain([number]).chain(fields.iter().cloned()).collect();
+        let answers = client.pipeline(&[question]).remove(0).into_elements().unwrap_or_default();
+        let deadlines = fields.iter().zip(&answers).filter_map(|(field, answer)| {
+            let at_ms = answer.as_int().filter(|at_ms| *at_ms >= 0)?;
+            Some((word(field).to_string(), at_ms))
+        });
+        found.insert(name.clone(), deadlines.collect());
+    }
+    found
 }
 
 /// The command that reads a key of this type whole.

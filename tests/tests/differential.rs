@@ -40,6 +40,13 @@ fn hashes() {
     group("hash");
 }
 
+/// Deadlines of fields, and what else Valkey has.
+#[test]
+fn newer() {
+    let commands = Commands::all();
+    differ(&commands, &Family::newer(&commands), Measure { redis: 0, valkey: 300 });
+}
+
 #[test]
 fn lists() {
     group("list");

@@ -3,13 +3,13 @@
 use crate::acl::{Setting, UserLine};
 use crate::config::{CommandNames, Config};
 use crate::core::{Engine, Handler};
-use crate::spec::{CommandTable, Registration};
+use crate::spec::{CommandTable, Registration, Version};
 use crate::time::Now;
 use crate::{commands, locks, server_commands};
 
 /// The rows of all families, in their order.
-fn all() -> Registration<Handler> {
-    let mut all = Registration::default();
+fn all(version: Version) -> Registration<Handler> {
+    let mut all = Registration::of(version);
     for family in [commands::ROWS, locks::ROWS] {
         all.add(family, Handler::Data);
     }
@@ -24,12 +24,12 @@ fn all() -> Registration<Handler> {
 
 /// Every command by its own name.
 pub fn command_table() -> CommandTable {
-    all().finish(&[]).expect("without new names there are no wrong ones").0
+    all(Version::Newest).finish(&[]).expect("without new names there are no wrong ones").0
 }
 
 /// What a configuration is checked with that names commands.
 pub const COMMAND_NAMES: CommandNames = CommandNames {
-    check_renames: |renames| all().finish(renames).map(drop),
+    check_renames: |renames| all(Version::Newest).finish(renames).map(drop),
     read_user: |words, config| {
         let all_channels = config.acl_pubsub_default.is_all();
         UserLine::read(words, &config.users, Setting { table: &command_table(), all_channels })
@@ -39,7 +39,7 @@ pub const COMMAND_NAMES: CommandNames = CommandNames {
 impl Engine {
     /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
-        Engine::with_commands(all(), config, seed, system)
+        Engine::with_commands(all(config.compat), config, seed, system)
     }
 }
 
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_command_has_a_handler_or_is_answered_by_rows() {
-        let (table, handlers) = all().finish(&[]).expect("no new names");
+        let (table, handlers) = all(Version::Newest).finish(&[]).expect("no new names");
         for command in table.iter_all() {
             let is_run = handlers[command.id].is_some();
             assert_ne!(is_run, is_help(command) || is_only_container(command), "{}", command.name);

@@ -8,6 +8,7 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
 use lockwheel_engine::core::{OtherClients, Settle};
 use lockwheel_engine::locks::LockSnapshot;
+use lockwheel_engine::spec::Version;
 use lockwheel_engine::statistics::AllocatorUsage;
 use lockwheel_engine::time::ClockError;
 use std::collections::hash_map::RandomState;
@@ -73,6 +74,13 @@ impl Builder {
     /// Whether it remembers what happens to locks, for [`Handle::history`] and [`Handle::verify`].
     pub fn lock_history(mut self, kept: bool) -> Self {
         self.config.lock_history = kept;
+        self
+    }
+
+    /// Refuses commands and options that are newer than this version, and tells clients that it is this one. The
+    /// server's own families stay. By default there is all that it knows.
+    pub fn compat(mut self, version: Version) -> Self {
+        self.config.compat = version;
         self
     }
 

@@ -2,8 +2,8 @@
 
 use crate::ours;
 use lockwheel_engine::spec::Args;
-use lockwheel_engine::spec::Command;
 use lockwheel_engine::spec::syntax::Syntax;
+use lockwheel_engine::spec::{Command, Version};
 use std::sync::Arc;
 
 /// Groups of commands that no Redis has.
@@ -101,6 +101,11 @@ impl Subject {
     /// Its full name in lower case: `get`, `object|encoding`.
     pub fn name(&self) -> &str {
         &self.command.name
+    }
+
+    /// Whether no Redis of the line that we follow has it: only a server that has grown out of it does.
+    pub fn is_newer(&self) -> bool {
+        !Version::V7_2.has(self.command.spec.since)
     }
 
     /// Whether it may be sent at random.

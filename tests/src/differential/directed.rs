@@ -883,18 +883,11 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     super::directed_users::LINES,
-    (
-        "script|load",
-        &[
-            "SCRIPT LOAD \"return 1\"",
-            "EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-            "SCRIPT LOAD \"return (\"",
-        ],
-    ),
 ];
 
 /// The directed sequences for these commands.
 pub fn lines_of<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'static [&'static str]> {
     let names: BTreeSet<&str> = names.collect();
-    LINES.iter().filter(|(name, _)| names.contains(name)).map(|(_, lines)| *lines).collect()
+    let all = LINES.iter().chain(super::directed_more::LINES);
+    all.filter(|(name, _)| names.contains(name)).map(|(_, lines)| *lines).collect()
 }

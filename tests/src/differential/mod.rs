@@ -7,6 +7,7 @@
 
 pub mod commands;
 pub mod directed;
+mod directed_more;
 mod directed_users;
 pub mod duel;
 mod elsewhere;

@@ -46,6 +46,12 @@ pub struct Family<'a> {
 }
 
 impl<'a> Family<'a> {
+    /// What Valkey has and Redis 7.2 has not, met by all others.
+    pub fn newer(commands: &'a Commands) -> Family<'a> {
+        let subjects = commands.iter().filter(|subject| subject.is_newer()).collect();
+        Family { name: "newer than Redis 7.2", subjects, ..Family::of_group(commands, "hash") }
+    }
+
     /// The commands of a group, met by those of all others.
     pub fn of_group(commands: &'a Commands, group: &'a str) -> Family<'a> {
         let others = commands
@@ -54,7 +60,7 @@ impl<'a> Family<'a> {
             .filter(|subject| !empties(subject));
         Family {
             name: group,
-            subjects: commands.of_group(group).collect(),
+            subjects: commands.of_group(group).filter(|subject| !subject.is_newer()).collect(),
             // What scripts and messages are is not random commands' to find out.
             others: others
                 .filter(|subject| !matches!(subject.command.spec.group, "scripting" | "pubsub"))
@@ -99,7 +105,12 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
     let mut asks_for_all = false;
     for (number, (kind, protocol, sequences)) in runs.into_iter().enumerate() {
         let Some(mut duel) = Duel::start(kind, &vec![protocol; family.sessions]) else { continue };
-        asks_for_all |= kind == Kind::Redis;
+        let lacks_all = kind == Kind::Redis && family.subjects.iter().all(|subject| subject.is_newer());
+        if lacks_all {
+            continue;
+        }
+        let is_newer = family.subjects.iter().any(|subject| subject.is_newer());
+        asks_for_all |= kind == Kind::Redis || is_newer;
         let mut run = Run { duel: &mut duel, coverage: &mut coverage, failures: Vec::new() };
         run.directed(commands, family);
         run.at_random(family, seed().wrapping_mul(31).wrapping_add(number as u64), sequences * rounds());
@@ -153,9 +164,11 @@ impl Run<'_> {
         if subjects.is_empty() {
             return;
         }
+        let is_real = self.duel.kind() == Kind::Redis;
+        let others = family.others.iter().copied().filter(|other| !(is_real && other.is_newer()));
         let mix = Mix {
             subjects,
-            others: family.others.clone(),
+            others: others.collect(),
             sessions: family.sessions,
             ways: family.ways,
             blocks_in_scripts: self.duel.kind() != Kind::Redis,

@@ -47,6 +47,18 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         reason: "7.2 documents the operations",
     },
     Difference {
+        field: "arguments",
+        commands: &["set"],
+        claim: Claim::OnPurpose,
+        reason: "Valkey 8.1 added IFEQ, and a sentence about it",
+    },
+    Difference {
+        field: "history",
+        commands: &["set"],
+        claim: Claim::OnPurpose,
+        reason: "Valkey 8.1 added IFEQ",
+    },
+    Difference {
         field: "arity",
         commands: &["command|getkeys", "command|getkeysandflags"],
         claim: Claim::Redis72,

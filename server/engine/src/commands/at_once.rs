@@ -3,7 +3,9 @@
 use super::set_options::{Condition, SetOptions, Ttl};
 use super::strings::{holds, store};
 use crate::keyspace::{Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Find, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::spec::{
+    Args, CommandError, DataHandler, Find, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors,
+};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
@@ -19,12 +21,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Deletes a key if it holds this string.")
         .syntax("key value"),
     Row::new("msetex", -4, msetex as DataHandler)
-        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS])
         .categories(&["string"])
         .keys(&[KeySpec {
             find: Find::Count { count: 0, first: 1, step: 2 },
             ..KeySpec::counted(1, &[KeyFlags::OW, KeyFlags::UPDATE])
         }])
+        .key_finder(find_keys)
         .about("string", "9.1.0", "O(N) where N is the number of keys to set.")
         .summary("Sets several keys to strings at once, with a deadline, if none or all of them exist.")
         .syntax(
@@ -47,11 +50,23 @@ fn delifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn msetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let keys = args.int_in(1, 1, i64::from(i32::MAX), CommandError::text(NUMKEYS));
-    let keys = keys.map_err(|_| CommandError::text(NUMKEYS))?;
+/// How many keys a request of MSETEX announces.
+fn number_of_keys(args: Args<'_>) -> Result<usize, CommandError> {
+    let wrong = CommandError::text(NUMKEYS);
+    let keys = args.int_in(1, 1, i64::from(i32::MAX), wrong.clone()).map_err(|_| wrong)?;
     // It fits: it is positive.
-    let end = 2 + 2 * keys as usize;
+    Ok(keys as usize)
+}
+
+/// The keys of a request of MSETEX, if there are as many as it announces.
+fn find_keys(args: Args<'_>) -> Vec<Key> {
+    let flags = KeyFlags::of(&[KeyFlags::OW, KeyFlags::UPDATE]);
+    let keys = number_of_keys(args).ok().filter(|keys| 2 + 2 * keys <= args.len()).unwrap_or(0);
+    (0..keys).map(|index| (2 + 2 * index, flags)).collect()
+}
+
+fn msetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let end = 2 + 2 * number_of_keys(args)?;
     let words = args.all().get(2..end).ok_or(errors::SYNTAX)?;
     let (pairs, _) = words.as_chunks::<2>();
     let options = SetOptions::of_msetex(args, end)?;

@@ -26,26 +26,37 @@ macro_rules! expire_errors {
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
-    expire_row("expire", expire)
-        .about("generic", "1.0.0", "O(1)")
-        .summary("Gives a key a deadline, in seconds from now.")
+    expire_row("expire", expire, "1.0.0", IN_SECONDS)
         .syntax("key seconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(expire_errors!("ERR invalid expire time in 'expire' command")),
-    expire_row("pexpire", pexpire)
-        .about("generic", "2.6.0", "O(1)")
-        .summary("Gives a key a deadline, in milliseconds from now.")
+        .errors(expire_errors!("ERR invalid expire time in 'expire' command"))
+        .older(&[(
+            "7.0.0",
+            before_conditions(expire_row("expire", expire, "1.0.0", IN_SECONDS), "key seconds"),
+        )]),
+    expire_row("pexpire", pexpire, "2.6.0", IN_MILLISECONDS)
         .syntax("key milliseconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(expire_errors!("ERR invalid expire time in 'pexpire' command")),
-    expire_row("expireat", expireat)
-        .about("generic", "1.2.0", "O(1)")
-        .summary("Gives a key a deadline, a Unix time in seconds.")
+        .errors(expire_errors!("ERR invalid expire time in 'pexpire' command"))
+        .older(&[(
+            "7.0.0",
+            before_conditions(expire_row("pexpire", pexpire, "2.6.0", IN_MILLISECONDS), "key milliseconds"),
+        )]),
+    expire_row("expireat", expireat, "1.2.0", AT_SECONDS)
         .syntax("key unix-time-seconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(expire_errors!("ERR invalid expire time in 'expireat' command")),
-    expire_row("pexpireat", pexpireat)
-        .about("generic", "2.6.0", "O(1)")
-        .summary("Gives a key a deadline, a Unix time in milliseconds.")
+        .errors(expire_errors!("ERR invalid expire time in 'expireat' command"))
+        .older(&[(
+            "7.0.0",
+            before_conditions(expire_row("expireat", expireat, "1.2.0", AT_SECONDS), "key unix-time-seconds"),
+        )]),
+    expire_row("pexpireat", pexpireat, "2.6.0", AT_MILLISECONDS)
         .syntax("key unix-time-milliseconds [condition@7.0.0: NX | XX | GT | LT]")
-        .errors(expire_errors!()),
+        .errors(expire_errors!())
+        .older(&[(
+            "7.0.0",
+            before_conditions(
+                expire_row("pexpireat", pexpireat, "2.6.0", AT_MILLISECONDS),
+                "key unix-time-milliseconds",
+            ),
+        )]),
     read_row("expiretime", expiretime)
         .about("generic", "7.0.0", "O(1)")
         .summary("The deadline of a key as a Unix time in seconds; -1: it has none, -2: there is no such key."),
@@ -72,9 +83,30 @@ const fn write_row(name: &'static str, arity: i32, handler: DataHandler) -> Row<
     Row::new(name, arity, handler).flags(&[Flags::WRITE, Flags::FAST]).categories(&["keyspace"]).keys(UPDATES)
 }
 
-const fn expire_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
-    write_row(name, -3, handler).history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+const IN_SECONDS: &str = "Gives a key a deadline, in seconds from now.";
+const IN_MILLISECONDS: &str = "Gives a key a deadline, in milliseconds from now.";
+const AT_SECONDS: &str = "Gives a key a deadline, a Unix time in seconds.";
+const AT_MILLISECONDS: &str = "Gives a key a deadline, a Unix time in milliseconds.";
+
+const fn expire_row(
+    name: &'static str,
+    handler: DataHandler,
+    since: &'static str,
+    summary: &'static str,
+) -> Row<DataHandler> {
+    write_row(name, -3, handler)
+        .history(&[("7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`.")])
+        .about("generic", since, "O(1)")
+        .summary(summary)
 }
+
+/// The same without conditions.
+const fn before_conditions(row: Row<DataHandler>, syntax: &'static str) -> Row<DataHandler> {
+    row.arity(3).history(&[]).syntax(syntax).errors(BEFORE_CONDITIONS)
+}
+
+const BEFORE_CONDITIONS: &[&str] =
+    &["ERR value is not an integer or out of range", "ERR invalid expire time in '*' command"];
 
 const fn read_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, 2, handler)

@@ -3,7 +3,7 @@
 use super::expiry::TimeForm;
 use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
 use crate::keyspace::{CalledBy, EntryId, Tx, events};
-use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
+use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
 use lockwheel_resp::Reply;
 
@@ -19,19 +19,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .about("string", "1.0.0", "O(1)")
         .summary("The string that a key holds.")
         .syntax("key"),
-    Row::new("set", -3, set as DataHandler)
-        .flags(&[Flags::WRITE, Flags::DENYOOM])
-        .categories(&["string"])
-        .keys(&[KeySpec::one(
-            1,
-            &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS],
-        )
-        .notes("RW and ACCESS due to the optional `GET` argument")])
-        .key_finder(set_key)
-        .about("string", "1.0.0", "O(1)")
-        .summary(
-            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
-        )
+    set_row(set)
         .history(&[
             ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
             ("6.0.0", "Added the `KEEPTTL` option."),
@@ -40,11 +28,29 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             ("8.1.0", "Added the `IFEQ` option."),
         ])
         .syntax(
-            "key value [condition: NX@2.6.12 | XX@2.6.12 | IFEQ comparison-value@8.1.0] [GET@6.2.0] [expiration: EX seconds@2.6.12 | \
-             PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | PXAT unix-time-milliseconds@6.2.0 | \
-             KEEPTTL@6.0.0]",
+            "key value [condition: NX@2.6.12 | XX@2.6.12 | IFEQ comparison-value@8.1.0] [GET@6.2.0] \
+             [expiration: EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | \
+             PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
         )
-        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"]),
+        .older(&[
+            (
+                "7.0.0",
+                set_row(set_without_nx_get).history(&[
+                    ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
+                    ("6.0.0", "Added the `KEEPTTL` option."),
+                    ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
+                ]),
+            ),
+            (
+                "8.1.0",
+                set_row(set_without_ifeq).history(&[
+                    ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
+                    ("6.0.0", "Added the `KEEPTTL` option."),
+                    ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
+                    ("7.0.0", "Allowed the `NX` and `GET` options to be used together."),
+                ]),
+            ),
+        ]),
     Row::new("setnx", 3, setnx as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
@@ -121,6 +127,29 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .tips(&["request_policy:multi_shard", "response_policy:agg_min"]),
 ];
 
+const SET_KEYS: &[KeySpec] =
+    &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS])
+        .notes("RW and ACCESS due to the optional `GET` argument")];
+
+/// SET, as it was before IFEQ unless that is set.
+const fn set_row(handler: DataHandler) -> Row<DataHandler> {
+    Row::new("set", -3, handler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .categories(&["string"])
+        .keys(SET_KEYS)
+        .key_finder(set_key)
+        .about("string", "1.0.0", "O(1)")
+        .summary(
+            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
+        )
+        .syntax(
+            "key value [condition@2.6.12: NX | XX] [GET@6.2.0] [expiration: EX seconds@2.6.12 | \
+             PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | PXAT unix-time-milliseconds@6.2.0 | \
+             KEEPTTL@6.0.0]",
+        )
+        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"])
+}
+
 fn answer(value: Option<&Str>, reply: &mut dyn Reply) {
     match value {
         Some(value) => reply.bulk(&value.text()),
@@ -157,6 +186,23 @@ fn set_key(args: Args<'_>) -> Vec<Key> {
         &[KeyFlags::OW, KeyFlags::UPDATE]
     };
     vec![(1, KeyFlags::of(flags))]
+}
+
+/// SET, before it had IFEQ.
+fn set_without_ifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match SetOptions::of_set(args)?.condition {
+        Some(Condition::Equal(_)) => Err(errors::SYNTAX),
+        _ => set(tx, args, reply),
+    }
+}
+
+/// SET, before NX and GET could be used together.
+fn set_without_nx_get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let options = SetOptions::of_set(args)?;
+    match options.condition {
+        Some(Condition::Absent) if options.get => Err(errors::SYNTAX),
+        _ => set_without_ifeq(tx, args, reply),
+    }
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

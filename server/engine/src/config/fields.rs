@@ -2,6 +2,7 @@
 
 use super::{AuthClients, OutputLimits, TimeMode, Value};
 use crate::keyspace::{EventClasses, Measure};
+use crate::spec::Version;
 
 /// How much is logged, each level including those after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -260,4 +261,4 @@ macro_rules! choices {
     };
 }
 
-choices!(AuthClients, ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision);
+choices!(AuthClients, ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision, Version);

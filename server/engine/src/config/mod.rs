@@ -29,6 +29,7 @@ pub(crate) use values::size;
 
 use crate::acl::UserLine;
 use crate::keyspace::{AccessRules, EventClasses, Keyspace};
+use crate::spec::Version;
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
 use std::collections::BTreeMap;
@@ -81,6 +82,8 @@ pub struct Config {
     pub seed: Option<u64>,
     /// Whether the commands that control the server in a test (`CLOCK.*`, `AWAIT.*`, `FAULT.*`) exist.
     pub control: bool,
+    /// The version whose commands and options there are.
+    pub compat: Version,
     /// How many databases there are, at most 100,000.
     pub databases: usize,
     /// Whether new users may hear and publish on all channels.
@@ -182,6 +185,7 @@ impl Default for Config {
             time: TimeMode::Real,
             seed: None,
             control: true,
+            compat: Version::Newest,
             databases: 16,
             acl_pubsub_default: ChannelDefault::Nothing,
             aclfile: String::new(),

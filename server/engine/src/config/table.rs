@@ -7,6 +7,7 @@ use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
 use super::{
     AuthClients, ChannelDefault, Config, LogLevel, MaxmemoryPolicy, Permission, Supervision, special,
 };
+use crate::spec::Version;
 
 const INT: i64 = i32::MAX as i64;
 const UINT: i64 = u32::MAX as i64;
@@ -120,6 +121,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("cluster-replica-no-failover", "no").alias("cluster-slave-no-failover"),
     integer("cluster-replica-validity-factor", 0, INT, "10").alias("cluster-slave-validity-factor"),
     flag("cluster-require-full-coverage", "yes"),
+    choice("compat", Version::NAMES, "newest").fixed().field(field!(compat)),
     flag("control", "yes").fixed().field(field!(control)),
     flag("crash-log-enabled", "yes"),
     flag("crash-memcheck-enabled", "yes"),

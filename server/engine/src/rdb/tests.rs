@@ -62,7 +62,9 @@ fn a_footer_is_checked() {
     for len in 0..real.len() {
         assert_eq!(payload::open(&real[..len]), Err(payload::WrongFooter));
     }
-    for (version, is_known) in [(1, true), (11, true), (12, false), (79, false), (80, true), (81, false)] {
+    for (version, is_known) in
+        [(1, true), (11, true), (12, true), (13, false), (79, false), (80, true), (81, false)]
+    {
         let mut body = b"\x00\xc0\x01".to_vec();
         payload::seal(&mut body, version);
         assert_eq!(payload::open(&body).is_ok(), is_known, "{version}");

@@ -11,7 +11,7 @@ pub(crate) use libraries::{Libraries, Library};
 pub(crate) use loading::RestorePolicy;
 
 use crate::config::Config;
-use crate::spec::{Args, CommandError, REDIS_VERSION};
+use crate::spec::{Args, CommandError};
 use lockwheel_scripting::{Options, Runtime, ScriptControl};
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ impl Scripts {
     }
 
     fn controlled_by(control: Arc<ScriptControl>, config: &Config, seed: u64) -> Self {
-        let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version: REDIS_VERSION };
+        let redis_version = config.compat.release();
+        let options = Options { memory_limit: config.lua_memory_limit, seed, redis_version };
         let runtime = Some(Box::new(Runtime::new(options, control.clone())));
         Scripts { runtime, control, libraries: Libraries::new(seed), slow: None }
     }

@@ -4,7 +4,7 @@ use crate::acl::{Login, User, UserId};
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler, Origin};
-use crate::spec::{Args, CommandError, Flags, Outcome, REDIS_VERSION, Row, errors, quotable};
+use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
@@ -139,6 +139,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
              same time",
         ));
     }
+    let release = engine.config.compat.release();
     let session = engine.sessions.get_mut(call.slot);
     if let Some(name) = options.name {
         session.name = name.into();
@@ -148,7 +149,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
     reply.map(7);
     field(reply, "server", "redis");
-    field(reply, "version", REDIS_VERSION);
+    field(reply, "version", release);
     reply.bulk(b"proto");
     reply.integer(version);
     reply.bulk(b"id");

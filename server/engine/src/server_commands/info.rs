@@ -6,7 +6,7 @@
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
 use crate::memory::MemoryUsage;
-use crate::spec::{Args, Flags, Outcome, REDIS_VERSION, Row};
+use crate::spec::{Args, Flags, Outcome, Row};
 use crate::statistics::AllocatorUsage;
 use lockwheel_resp::Reply;
 use std::fmt::{Display, Write};
@@ -128,7 +128,7 @@ fn parameter(config: &Config, name: &str) -> String {
 fn server(engine: &Engine, lines: &mut Lines) {
     let process = &engine.environment.identity.process;
     let uptime = (engine.time.system.monotonic_us - engine.time.started.monotonic_us) / 1_000_000;
-    lines.field("redis_version", REDIS_VERSION);
+    lines.field("redis_version", engine.config.compat.release());
     lines.field("redis_git_sha1", "00000000");
     lines.field("redis_git_dirty", 0);
     lines.field("redis_build_id", format_args!("lockwheel-{}", env!("CARGO_PKG_VERSION")));

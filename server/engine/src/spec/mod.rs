@@ -20,6 +20,7 @@ mod registry;
 mod row;
 pub mod syntax;
 mod unknown;
+mod version;
 mod wait;
 
 pub use args::{Args, parse_timeout_ms};
@@ -36,6 +37,7 @@ pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};
 pub use registry::{Command, CommandTable, Registration};
 pub use row::{Row, Secrets, Spec};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};
+pub use version::Version;
 pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use crate::keyspace::Tx;

@@ -7,6 +7,7 @@ use super::id::{CommandId, PerCommand};
 use super::keys::KeySpec;
 use super::names::Names;
 use super::row::{Row, Spec};
+use super::version::Version;
 use crate::memory::{block, of_vec};
 use std::sync::Arc;
 
@@ -119,18 +120,26 @@ pub struct Registration<H> {
     all: Vec<Option<Arc<Command>>>,
     commands: Vec<Arc<Command>>,
     handlers: Vec<Option<H>>,
+    version: Version,
 }
 
 impl<H> Default for Registration<H> {
     fn default() -> Self {
-        Registration { all: Vec::new(), commands: Vec::new(), handlers: Vec::new() }
+        Registration::of(Version::Newest)
     }
 }
 
 impl<H> Registration<H> {
+    /// For the commands that this version has.
+    pub fn of(version: Version) -> Self {
+        Registration { all: Vec::new(), commands: Vec::new(), handlers: Vec::new(), version }
+    }
+
     /// Adds the rows of some families, after those before them.
     pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
-        for row in families.iter().copied().flatten() {
+        let version = self.version;
+        let rows = families.iter().copied().flatten().filter(|row| version.has(row.spec.since));
+        for row in rows.map(|row| row.in_version(version)) {
             let command = self.add_row(row, None, wrap);
             self.commands.push(command);
         }
@@ -150,7 +159,10 @@ impl<H> Registration<H> {
             Some(parent) => format!("{parent}|{}", spec.name),
             None => spec.name.to_owned(),
         };
-        let subcommands = row.subcommands.iter().map(|sub| self.add_row(sub, Some(&name), wrap)).collect();
+        let version = self.version;
+        let subcommands = row.subcommands.iter().filter(|sub| version.has(sub.spec.since));
+        let subcommands = subcommands.map(|sub| self.add_row(sub.in_version(version), Some(&name), wrap));
+        let subcommands = subcommands.collect();
         let categories = Categories::of(spec);
         let first_key = spec.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
         let command = Arc::new(Command { name, id, spec, categories, first_key, subcommands });
@@ -174,7 +186,7 @@ impl<H> Registration<H> {
     where
         H: Clone,
     {
-        let Registration { all, mut commands, handlers } = self;
+        let Registration { all, mut commands, handlers, .. } = self;
         let named = commands.iter().map(|command| (command.spec.name.to_owned(), command.id));
         let mut names: Vec<_> = named.collect();
         for (old, new) in renames {

@@ -4,6 +4,7 @@ use super::args::Args;
 use super::channels::ChannelSpec;
 use super::flags::Flags;
 use super::keys::{KeyFinder, KeySpec};
+use super::version::Version;
 
 /// The positions of secret arguments, in a request with the right number of arguments.
 pub type Secrets = fn(Args<'_>) -> Vec<usize>;
@@ -78,6 +79,8 @@ pub struct Row<H: 'static> {
     pub subcommands: &'static [Row<H>],
     /// The handler; none for a container, and for a HELP, which the rows answer.
     pub handler: Option<H>,
+    /// What it was before this release, the earliest first.
+    pub older: &'static [(&'static str, Row<H>)],
 }
 
 impl<H: Copy + 'static> Row<H> {
@@ -112,7 +115,7 @@ impl<H: Copy + 'static> Row<H> {
             help: &[],
             help_after: None,
         };
-        Row { spec, subcommands, handler: None }
+        Row { spec, subcommands, handler: None, older: &[] }
     }
 
     /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): the lines in
@@ -204,6 +207,24 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the handler's own errors.
     pub const fn errors(mut self, errors: &'static [&'static str]) -> Self {
         self.spec.errors = errors;
+        self
+    }
+
+    /// Sets what it was before some releases, the earliest first: rows of their own.
+    pub const fn older(mut self, rows: &'static [(&'static str, Row<H>)]) -> Self {
+        self.older = rows;
+        self
+    }
+
+    /// What it is in this version.
+    pub(super) fn in_version(&self, version: Version) -> &Self {
+        let older = self.older.iter().find(|(since, _)| !version.has(since));
+        older.map_or(self, |(_, row)| row)
+    }
+
+    /// Sets its arity.
+    pub const fn arity(mut self, arity: i32) -> Self {
+        self.spec.arity = arity;
         self
     }
 

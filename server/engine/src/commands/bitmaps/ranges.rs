@@ -13,25 +13,45 @@ const NOT_A_BIT: &str = "ERR The bit argument must be 1 or 0.";
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
-    Row::new("bitcount", -2, bitcount as DataHandler)
+    bitcount_row(bitcount)
+        .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
+        .syntax("key [index: start end [index_unit@7.0.0: BYTE | BIT]]")
+        .older(&[("7.0.0", bitcount_row(bitcount_of_bytes).syntax("key [index: start end]"))]),
+    bitpos_row(bitpos)
+        .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
+        .syntax("key bit:integer [index: start [end_index: end [index_unit@7.0.0: BYTE | BIT]]]")
+        .older(&[("7.0.0", bitpos_row(bitpos_of_bytes).syntax("key bit:integer [index: start [end]]"))]),
+];
+
+const fn bitcount_row(handler: DataHandler) -> Row<DataHandler> {
+    Row::new("bitcount", -2, handler)
         .flags(&[Flags::READONLY])
         .categories(&["bitmap"])
         .keys(READS)
         .about("bitmap", "2.6.0", "O(N)")
         .summary("How many bits of a string, or of a range of its bytes or bits, are set.")
-        .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
-        .syntax("key [index: start end [index_unit@7.0.0: BYTE | BIT]]")
-        .errors(&[NOT_AN_INTEGER, SYNTAX]),
-    Row::new("bitpos", -3, bitpos as DataHandler)
+        .errors(&[NOT_AN_INTEGER, SYNTAX])
+}
+
+const fn bitpos_row(handler: DataHandler) -> Row<DataHandler> {
+    Row::new("bitpos", -3, handler)
         .flags(&[Flags::READONLY])
         .categories(&["bitmap"])
         .keys(READS)
         .about("bitmap", "2.8.7", "O(N)")
         .summary("Where the first bit that is 0, or 1, is in a string or in a range of its bytes or bits.")
-        .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
-        .syntax("key bit:integer [index: start [end_index: end [index_unit@7.0.0: BYTE | BIT]]]")
-        .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT]),
-];
+        .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT])
+}
+
+/// BITCOUNT, before a unit could be said.
+fn bitcount_of_bytes(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 4 { Err(errors::SYNTAX) } else { bitcount(tx, args, reply) }
+}
+
+/// BITPOS, before a unit could be said.
+fn bitpos_of_bytes(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 5 { Err(errors::SYNTAX) } else { bitpos(tx, args, reply) }
+}
 
 /// What the positions of a range count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

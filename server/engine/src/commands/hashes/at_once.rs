@@ -126,10 +126,13 @@ impl SetConditions {
         Ok(true)
     }
 
-    fn hold(self, hash: Option<&Hash>, pairs: &[[&[u8]; 2]]) -> bool {
-        let is_there = |field: &[u8]| hash.is_some_and(|hash| hash.contains(field));
+    fn hold_for_key(self, hash: Option<&Hash>) -> bool {
         self.key.is_none_or(|there| hash.is_some() == there)
-            && self.fields.is_none_or(|there| pairs.iter().all(|[field, _]| is_there(field) == there))
+    }
+
+    fn hold_for_fields(self, hash: Option<&Hash>, pairs: &[[&[u8]; 2]]) -> bool {
+        let is_there = |field: &[u8]| hash.is_some_and(|hash| hash.contains(field));
+        self.fields.is_none_or(|there| pairs.iter().all(|[field, _]| is_there(field) == there))
     }
 }
 
@@ -154,12 +157,15 @@ fn hsetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (pairs, []) = fields.read(args, 2)?.as_chunks::<2>() else {
         return Err(CommandError::text(NUMFIELDS));
     };
-    let hash = tx.write::<Hash>(key)?;
-    if !conditions.hold(hash.as_ref().map(|edit| &*edit.value), pairs) {
+    if !conditions.hold_for_key(tx.write::<Hash>(key)?.map(|edit| &*edit.value)) {
         reply.integer(0);
         return Ok(());
     }
     let deadline_ms = deadline(tx, args, ttl.get(), "hsetex")?;
+    if !conditions.hold_for_fields(tx.write::<Hash>(key)?.map(|edit| &*edit.value), pairs) {
+        reply.integer(0);
+        return Ok(());
+    }
     set_pairs(tx, key, pairs, ttl.get() == Ttl::Keep)?;
     tx.changed(key, events::HSET);
     if let Some(deadline_ms) = deadline_ms {

@@ -11,18 +11,16 @@ pub(super) const NUMFIELDS: &str =
 pub(super) struct Fields {
     /// Where `FIELDS` stands.
     pub(super) at: usize,
-    announced: i64,
 }
 
 impl Fields {
-    /// Finds `FIELDS` with its number, behind options that begin at `from`.
+    /// Finds `FIELDS`, which something follows, behind options that begin at `from`.
     ///
     /// # Errors
-    /// There is none, or no number follows.
+    /// There is none.
     pub(super) fn find(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
         let at = (from..args.len() - 1).find(|&at| args.is(at, "fields"));
-        let at = at.ok_or(CommandError::text(NUMFIELDS))?;
-        Ok(Fields { at, announced: args.int(at + 1)? })
+        at.map(|at| Fields { at }).ok_or(CommandError::text(NUMFIELDS))
     }
 
     /// The fields of a command that has no options: `FIELDS` stands at 2, or it is a syntax error.
@@ -33,17 +31,18 @@ impl Fields {
         if !args.is(2, "fields") {
             return Err(errors::SYNTAX);
         }
-        let fields = Fields { at: 2, announced: args.int(3)? };
-        fields.read(args, 1).map_err(|_| mismatch)
+        args.int(3)?;
+        Fields { at: 2 }.read(args, 1).map_err(|_| mismatch)
     }
 
     /// The arguments of all fields, of which each has `width`.
     ///
     /// # Errors
-    /// Their number is another.
+    /// There is no number, or theirs is another.
     pub(super) fn read<'a>(self, args: Args<'a>, width: i64) -> Result<&'a [&'a [u8]], CommandError> {
         let fields = args.from(self.at + 2);
-        let counts = self.announced > 0 && self.announced.checked_mul(width) == Some(fields.len() as i64);
+        let announced = args.int(self.at + 1)?;
+        let counts = announced > 0 && announced.checked_mul(width) == Some(fields.len() as i64);
         if counts { Ok(fields) } else { Err(CommandError::text(NUMFIELDS)) }
     }
 }

@@ -49,24 +49,30 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .summary("Counts the members in a range of their bytes.")
         .syntax("key min:string max:string")
         .errors(&["ERR min or max not valid string range item"]),
-    Row::new("zrank", -3, zrank as DataHandler)
-        .flags(&[FAST])
-        .categories(&["sortedset"])
-        .keys(READS)
-        .about("sorted-set", "2.0.0", "O(log(N))")
+    rank_row("zrank", zrank)
         .summary("Tells how many members come before one, lowest scores first.")
         .history(&[("7.2.0", "Added the optional `WITHSCORE` argument.")])
         .syntax("key member [WITHSCORE]")
-        .errors(&["ERR syntax error"]),
-    Row::new("zrevrank", -3, zrevrank as DataHandler)
-        .flags(&[FAST])
-        .categories(&["sortedset"])
-        .keys(READS)
-        .about("sorted-set", "2.0.0", "O(log(N))")
+        .errors(&["ERR syntax error"])
+        .older(&[(
+            "7.2.0",
+            rank_row("zrank", zrank)
+                .summary("Tells how many members come before one, lowest scores first.")
+                .arity(3)
+                .syntax("key member"),
+        )]),
+    rank_row("zrevrank", zrevrank)
         .summary("Tells how many members come before one, highest scores first.")
         .history(&[("7.2.0", "Added the optional `WITHSCORE` argument.")])
         .syntax("key member [WITHSCORE]")
-        .errors(&["ERR syntax error"]),
+        .errors(&["ERR syntax error"])
+        .older(&[(
+            "7.2.0",
+            rank_row("zrevrank", zrevrank)
+                .summary("Tells how many members come before one, highest scores first.")
+                .arity(3)
+                .syntax("key member"),
+        )]),
     Row::new("zscan", -3, zscan as DataHandler)
         .flags(&[Flags::READONLY])
         .categories(&["sortedset"])
@@ -82,6 +88,14 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .tips(&["nondeterministic_output"])
         .errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"]),
 ];
+
+const fn rank_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
+    Row::new(name, -3, handler).flags(&[FAST]).categories(&["sortedset"]).keys(READS).about(
+        "sorted-set",
+        "2.0.0",
+        "O(log(N))",
+    )
+}
 
 fn zcard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let len = tx.read::<ZSet>(&args[1])?.map_or(0, ZSet::len);

@@ -10,28 +10,33 @@ use lockwheel_resp::Reply;
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 
 /// The rows of this file.
-pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xsetid", -3, xsetid as DataHandler)
-    .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
-    .categories(&["stream"])
-    .keys(UPDATES)
-    .about("stream", "5.0.0", "O(1)")
-    .summary("Sets the greatest id that a stream has had, and what is known of its past.")
+pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[row()
     .history(&[("7.0.0", "Added the `entries_added` and `max_deleted_entry_id` arguments.")])
     .syntax(
         "key last-id [ENTRIESADDED entries-added=entries_added@7.0.0] \
              [MAXDELETEDID max-deleted-id=max_deleted_entry_id@7.0.0]",
     )
-    .errors(&[
-        "ERR Invalid stream ID specified as stream command argument",
-        "ERR no such key",
-        "ERR syntax error",
-        "ERR value is not an integer or out of range",
-        "ERR entries_added must be positive",
-        "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id",
-        "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
-        "ERR The ID specified in XSETID is smaller than the target stream top item",
-        "ERR The entries_added specified in XSETID is smaller than the target stream length",
-    ])];
+    .older(&[("7.0.0", row().arity(3).syntax("key last-id"))])];
+
+const fn row() -> Row<DataHandler> {
+    Row::new("xsetid", -3, xsetid as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
+        .categories(&["stream"])
+        .keys(UPDATES)
+        .about("stream", "5.0.0", "O(1)")
+        .summary("Sets the greatest id that a stream has had, and what is known of its past.")
+        .errors(&[
+            "ERR Invalid stream ID specified as stream command argument",
+            "ERR no such key",
+            "ERR syntax error",
+            "ERR value is not an integer or out of range",
+            "ERR entries_added must be positive",
+            "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id",
+            "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
+            "ERR The ID specified in XSETID is smaller than the target stream top item",
+            "ERR The entries_added specified in XSETID is smaller than the target stream length",
+        ])
+}
 
 /// What a stream is told of its past.
 #[derive(Debug)]

@@ -1,0 +1,59 @@
+//! Versions of Redis: what a command or an option is as old as.
+
+/// The version whose commands a server has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// Redis 6.2.
+    V6_2,
+    /// Redis 7.0.
+    V7_0,
+    /// Redis 7.2.
+    V7_2,
+    /// Redis 7.2, and what has come since.
+    #[default]
+    Newest,
+}
+
+impl Version {
+    /// Their names, in their order.
+    pub const NAMES: &[&str] = &["6.2", "7.0", "7.2", "newest"];
+    /// All of them, in this order.
+    pub const ALL: [Self; 4] = [Version::V6_2, Version::V7_0, Version::V7_2, Version::Newest];
+
+    /// The release that it tells clients that it is.
+    pub const fn release(self) -> &'static str {
+        match self {
+            Version::V6_2 => "6.2.14",
+            Version::V7_0 => "7.0.15",
+            Version::V7_2 | Version::Newest => super::REDIS_VERSION,
+        }
+    }
+
+    /// Whether it has what came in the release `since`, three numbers with dots.
+    pub fn has(self, since: &str) -> bool {
+        let number = |word: &str| word.parse::<u32>().unwrap_or(0);
+        let mut words = since.split('.').map(number);
+        let since = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+        match self {
+            Version::V6_2 => since <= (6, 2),
+            Version::V7_0 => since <= (7, 0),
+            Version::V7_2 => since <= (7, 2),
+            Version::Newest => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_has_what_is_older() {
+        let has = |since| Version::ALL.map(|version| version.has(since));
+        assert_eq!(has("1.0.0"), [true; 4]);
+        assert_eq!(has("6.2.7"), [true; 4]);
+        assert_eq!(has("7.0.3"), [false, true, true, true]);
+        assert_eq!(has("7.2.0"), [false, false, true, true]);
+        assert_eq!(has("8.1.0"), [false, false, false, true]);
+    }
+}

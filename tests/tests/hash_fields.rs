@@ -1,0 +1,290 @@
+//! Fields of hashes at their deadlines, on a clock that the test turns: each is gone at its instant, with its event and
+//! all that follows a change.
+
+use lockwheel::{Server, Version};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+
+/// A server whose clock stands at a round number of seconds, a client, and one that hears all keyspace events.
+fn begin() -> (Server, Client, Client) {
+    let server = ours::manual_server();
+    let [mut client, mut listener] = [0; 2].map(|_| Client::connect(server.addr()));
+    client.line("CLOCK.SET 1000000000000");
+    client.line("CONFIG SET notify-keyspace-events EA");
+    listener.line("PSUBSCRIBE *");
+    (server, client, listener)
+}
+
+/// What has been heard: each event with its key.
+fn heard(client: &mut Client, listener: &mut Client) -> Vec<String> {
+    client.line("PUBLISH end end");
+    let mut events = Vec::new();
+    loop {
+        let message = listener.read_frame().into_elements().expect("a message");
+        let text = |at: usize| String::from_utf8_lossy(message[at].as_bytes().expect("a text")).into_owned();
+        let (channel, content) = (text(2), text(3));
+        if channel == "end" {
+            return events;
+        }
+        if !channel.starts_with("__keyevent") {
+            continue;
+        }
+        events.push(format!("{} {content}", channel.trim_start_matches("__keyevent@0__:")));
+    }
+}
+
+/// Sends lines with what they have to answer.
+#[track_caller]
+fn check(client: &mut Client, lines: &[(&str, &str)]) {
+    for (line, answer) in lines {
+        assert_eq!(client.line(line).to_string(), *answer, "{line}");
+    }
+}
+
+#[test]
+fn a_field_goes_at_its_millisecond_touched_or_not() {
+    let (_server, mut client, mut listener) = begin();
+    check(
+        &mut client,
+        &[
+            ("HSET h a 1 b 2 c 3 d 4", ":4"),
+            ("HPEXPIRE h 5 FIELDS 2 a b", "[:1, :1]"),
+            ("HPEXPIRE h 7 FIELDS 1 c", "[:1]"),
+            ("SET k v PX 5", "+OK"),
+            ("HPEXPIRE h 5 FIELDS 1 b", "[:1]"),
+        ],
+    );
+    heard(&mut client, &mut listener);
+    client.line("CLOCK.ADVANCE 4");
+    check(&mut client, &[("HLEN h", ":4"), ("HPTTL h FIELDS 4 a b c d", "[:1, :1, :3, :-1]")]);
+    assert_eq!(heard(&mut client, &mut listener), Vec::<String>::new());
+    client.line("CLOCK.ADVANCE 1");
+    assert_eq!(heard(&mut client, &mut listener), ["hexpired h", "expired k"]);
+    check(&mut client, &[("HKEYS h", "[\"d\", \"c\"]"), ("HGET h a", "(nil)"), ("EXISTS k", ":0")]);
+    client.line("CLOCK.NEXT");
+    assert_eq!(heard(&mut client, &mut listener), ["hexpired h"]);
+    check(&mut client, &[("HGETALL h", "[\"d\", \"4\"]"), ("OBJECT ENCODING h", "\"hashtable\"")]);
+}
+
+#[test]
+fn a_hash_ends_with_its_last_field() {
+    let (_server, mut client, mut listener) = begin();
+    check(
+        &mut client,
+        &[
+            ("HSETEX h PX 3 FIELDS 1 a 1", ":1"),
+            ("HSETEX h PX 6 FIELDS 1 b 1", ":1"),
+            ("HSETEX other PX 6 FIELDS 2 a 1 b 1", ":1"),
+        ],
+    );
+    heard(&mut client, &mut listener);
+    let advanced = client.line("CLOCK.ADVANCE 10").to_string();
+    assert!(advanced.contains(":3"), "three instants of hashes: {advanced}");
+    let told = ["hexpired h", "hexpired h", "del h", "hexpired other", "del other"];
+    let mut events = heard(&mut client, &mut listener);
+    events[1..].sort();
+    let mut told = told.map(str::to_owned);
+    told[1..].sort();
+    assert_eq!(events, told);
+    check(&mut client, &[("DBSIZE", ":0"), ("HGETALL h", "[]")]);
+}
+
+#[test]
+fn deadlines_follow_their_hash() {
+    let (_server, mut client, _) = begin();
+    check(
+        &mut client,
+        &[
+            ("HSETEX a PX 5 FIELDS 1 f 1", ":1"),
+            ("RENAME a b", "+OK"),
+            ("COPY b c", ":1"),
+            ("MOVE b 1", ":1"),
+            ("HSETEX d PX 5 FIELDS 1 f 1", ":1"),
+            ("SWAPDB 0 2", "+OK"),
+            ("DBSIZE", ":0"),
+            ("SWAPDB 0 2", "+OK"),
+            ("DBSIZE", ":2"),
+            ("HSETEX e PX 5 FIELDS 1 f 1", ":1"),
+            ("SET e v", "+OK"),
+            ("HSETEX g PX 5 FIELDS 1 f 1", ":1"),
+            ("HSET g f 2", ":0"),
+            ("DEBUG RELOAD", "+OK"),
+        ],
+    );
+    client.line("CLOCK.ADVANCE 5");
+    check(
+        &mut client,
+        &[("DBSIZE", ":2"), ("GET e", "\"v\""), ("HGET g f", "\"2\""), ("SELECT 1", "+OK"), ("DBSIZE", ":0")],
+    );
+}
+
+#[test]
+fn who_watches_or_waits_for_a_hash_sees_it_change() {
+    let (server, mut client, _) = begin();
+    let mut other = Client::connect(server.addr());
+    check(
+        &mut client,
+        &[("HSETEX h PX 5 FIELDS 1 a 1", ":1"), ("HSET h b 1", ":1"), ("WATCH h", "+OK"), ("MULTI", "+OK")],
+    );
+    other.line("CLOCK.ADVANCE 5");
+    check(&mut client, &[("PING", "+QUEUED"), ("EXEC", "(nil)")]);
+}
+
+/// Redisson's lock of a thread is a field of a hash.
+#[test]
+fn a_hold_whose_field_expires_is_lost() {
+    let (server, mut client, _) = begin();
+    let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
+    check(
+        &mut client,
+        &[(
+            &format!("LOCK.ACQUIRE lock {owner} PX 1000")
+                .replace("LOCK.ACQUIRE", "HINCRBY")
+                .replace(" PX 1000", " 1"),
+            ":1",
+        )],
+    );
+    client.line(&format!("HPEXPIRE lock 5 FIELDS 1 {owner}"));
+    let mut waiter = Client::connect(server.addr());
+    waiter.send_line("LOCK.ACQUIRE lock waiter BLOCK 1000 PX 50");
+    client.line("AWAIT.WAITERS lock 1 TIMEOUT 5000");
+    client.line("CLOCK.ADVANCE 5");
+    let granted = waiter.read_frame().to_string();
+    assert!(granted.contains("token"), "{granted}");
+}
+
+#[test]
+fn what_a_dump_holds_comes_back_with_its_deadlines() {
+    let (_server, mut client, _) = begin();
+    client.line("HSETEX h PXAT 1000000000100 FIELDS 1 a 1");
+    client.line("HSETEX h PXAT 9223372036854775807 FIELDS 1 b 2");
+    client.line("HSET h c 3");
+    let dump = client.cmd(&["DUMP", "h"]);
+    let dump = dump.as_bytes().expect("bytes").to_vec();
+    assert_eq!((dump[0], dump[dump.len() - 10]), (24, 12));
+    assert_eq!(client.cmd(&[&b"RESTORE"[..], b"copy", b"0", &dump]).to_string(), "+OK");
+    check(
+        &mut client,
+        &[("HPEXPIRETIME copy FIELDS 3 a b c", "[:1000000000100, :9223372036854775807, :-1]")],
+    );
+    client.line("CLOCK.ADVANCE 100");
+    check(&mut client, &[("HLEN copy", ":2")]);
+    // A deadline that is over already is over when the command has ended.
+    assert_eq!(client.cmd(&[&b"RESTORE"[..], b"late", b"0", &dump]).to_string(), "+OK");
+    check(&mut client, &[("HLEN late", ":2")]);
+}
+
+#[test]
+fn a_payload_of_valkey_is_read() {
+    let Some(real) = RealServer::start(Kind::Valkey, &[]) else { return };
+    let server = ours::server();
+    let [mut real, mut client] = [real.addr(), server.addr()].map(Client::connect);
+    real.line("HSETEX h EXAT 4102444800 FIELDS 2 a 1 b 2");
+    real.line("HSET h c 3");
+    let dump = real.cmd(&["DUMP", "h"]).as_bytes().expect("bytes").to_vec();
+    for len in 0..dump.len() {
+        let reply = client.cmd(&[&b"RESTORE"[..], b"h", b"0", &dump[..len]]);
+        assert!(reply.is_error(), "{len}");
+    }
+    assert_eq!(client.cmd(&[&b"RESTORE"[..], b"h", b"0", &dump]).to_string(), "+OK");
+    check(&mut client, &[("HEXPIRETIME h FIELDS 3 a b c", "[:4102444800, :4102444800, :-1]")]);
+}
+
+#[test]
+fn deadlines_are_counted_in_memory_and_told() {
+    let (_server, mut client, _) = begin();
+    client.line("HSET h a 1 b 2");
+    client.line("HEXPIRE h 100 FIELDS 1 a");
+    let large = client.line("MEMORY USAGE h").as_int().expect("a number");
+    client.line("HPERSIST h FIELDS 1 a");
+    assert!(client.line("MEMORY USAGE h").as_int().expect("a number") < large);
+    client.line("HPEXPIRE h 1 FIELDS 1 a");
+    assert!(client.line("INFO keyspace").to_string().contains("keys_with_volatile_items=1"));
+    client.line("CLOCK.ADVANCE 1");
+    let info = client.line("INFO everything").to_string();
+    assert!(info.contains("keys_with_volatile_items=0") && info.contains("expired_fields:1"), "{info}");
+}
+
+/// A million deadlines, in one hash and in many.
+#[test]
+fn a_million_fields_go() {
+    let (_server, mut client, _) = begin();
+    let count = 200_000;
+    for at in (0..count).step_by(1000) {
+        let fields: String = (at..at + 1000).map(|n| format!(" f{n} v")).collect();
+        client.line(&format!("HSETEX h PX {} FIELDS 1000{fields}", 1 + at / 1000));
+    }
+    client.line("HSET h stays 1");
+    client.line("CLOCK.ADVANCE 100");
+    check(&mut client, &[("HLEN h", &format!(":{}", count - 100 * 1000 + 1))]);
+    client.line("CLOCK.ADVANCE 1000");
+    check(&mut client, &[("HLEN h", ":1"), ("HKEYS h", "[\"stays\"]")]);
+}
+
+#[test]
+fn an_older_version_refuses_what_came_later() {
+    let server = |version| Server::builder().port(0).compat(version).start().expect("a free port");
+    let unknown = |line: &str| {
+        let (name, rest) = line.split_once(' ').expect("arguments");
+        let quoted: String = rest.split(' ').map(|word| format!("'{word}' ")).collect();
+        format!("-ERR unknown command '{name}', with args beginning with: {quoted}")
+    };
+    for version in [Version::V6_2, Version::V7_0, Version::V7_2, Version::Newest] {
+        let server = server(version);
+        let mut client = Client::connect(server.addr());
+        client.line("HSET h a 1");
+        client.line("SET s v");
+        let hexpire = client.line("HEXPIRE h 100 FIELDS 1 a").to_string();
+        let newest = version == Version::Newest;
+        let refused = unknown("HEXPIRE h 100 FIELDS 1 a");
+        assert_eq!(hexpire, if newest { "[:1]".to_owned() } else { refused }, "{version:?}");
+        let ifeq = client.line("SET s w IFEQ v").to_string();
+        assert_eq!(ifeq, if newest { "+OK" } else { "-ERR syntax error" }, "{version:?}");
+        let script =
+            client.line("EVAL \"return redis.pcall('hexpire','h','1','FIELDS','1','a')\" 0").to_string();
+        assert_eq!(script.contains("Unknown Redis command"), !newest, "{script}");
+        let has_conditions = version != Version::V6_2;
+        let expire = client.line("EXPIRE s 100 NX").to_string();
+        let arity = "-ERR wrong number of arguments for 'expire' command";
+        assert_eq!(expire, if has_conditions { ":1" } else { arity }, "{version:?}");
+        assert_eq!(client.line("EVAL_RO \"return 1\" 0").is_error(), !has_conditions);
+        let score = client.line("ZRANK z m WITHSCORE").to_string();
+        let knows = version >= Version::V7_2;
+        assert_eq!(score.contains("wrong number of arguments"), !knows, "{version:?}: {score}");
+        assert!(
+            client.line("INFO server").to_string().contains(&format!("redis_version:{}", version.release()))
+        );
+        assert!(!client.line("LOCK.HOLDERS none").to_string().contains("unknown command"));
+        assert!(!client.line("CLOCK.INFO").is_error());
+        let listed = client.line("COMMAND INFO hexpire").to_string();
+        assert_eq!(listed.contains("hexpire"), newest, "{version:?}: {listed}");
+    }
+}
+
+/// With 7.0's version every command of redis-server 7.0.15 is there, and no other one of Redis'.
+#[test]
+fn the_commands_of_a_version_are_those_of_its_server() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = Server::builder().port(0).compat(Version::V7_0).start().expect("a free port");
+    let [real, ours] = [real.addr(), server.addr()].map(|address| {
+        let mut client = Client::connect(address);
+        let names = client.line("COMMAND LIST").into_elements().expect("names");
+        let name = |reply: &lockwheel_tests::reply::Reply| {
+            String::from_utf8_lossy(reply.as_bytes().expect("a name")).into_owned()
+        };
+        names.iter().map(name).collect::<std::collections::BTreeSet<String>>()
+    });
+    // The commands of our own families have a dot in their names, and RESET is not theirs.
+    let others: Vec<_> = ours.difference(&real).filter(|name| !name.contains('.')).collect();
+    assert!(others.is_empty(), "{others:?}");
+    // What no version of ours has is a list of the README's.
+    let newest = lockwheel_tests::ours::commands();
+    let mut known = std::collections::BTreeSet::new();
+    for command in newest.iter() {
+        known.insert(command.name.clone());
+        known.extend(command.subcommands.iter().map(|sub| sub.name.clone()));
+    }
+    let missing: Vec<_> = real.difference(&ours).filter(|name| known.contains(*name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
