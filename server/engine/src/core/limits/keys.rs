@@ -20,8 +20,8 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
-    /// The bytes that count towards `maxmemory`. What a key leaves free in a page of keys goes to the next one, and must
-    /// not make more keys go. O(databases).
+    /// The bytes that count towards `maxmemory`. What a key leaves free in a page of keys goes to the next one, and
+    /// must not make more keys go. O(databases).
     fn counted_bytes(&self) -> usize {
         self.memory_usage().total().saturating_sub(self.keyspace.free_bytes())
     }
@@ -48,8 +48,8 @@ impl Engine {
         self.limits.evicts = true;
     }
 
-    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes before
-    /// the next batches.
+    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes
+    /// before the next batches.
     pub(in super::super) fn evict_piece(&mut self) {
         if self.scripts.is_running() {
             return;
