@@ -14,8 +14,8 @@ pub(super) fn read(directory: &str, path: &str) -> io::Result<Vec<u8>> {
     fs::read(Path::new(directory).join(path))
 }
 
-/// Gives a file these bytes as a whole, by way of another file beside it; a path is relative to this directory. One that
-/// is there keeps its permissions.
+/// Gives a file these bytes as a whole, by way of another file beside it; a path is relative to this directory. One
+/// that is there keeps its permissions.
 ///
 /// # Errors
 /// The system's; then the file is as it was, and the other one is gone.

@@ -1,5 +1,6 @@
 //! Limits of memory, and the configuration file that keeps them.
 
+mod account;
 mod clients;
 mod keys;
 mod rewrite;

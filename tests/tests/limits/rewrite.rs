@@ -77,11 +77,11 @@ const MUCH: &str = r#"# my config
 port PORT
 
   # indented comment
-include DIR/included.conf
 maxmemory 100mb
   maxmemory-policy   allkeys-lru
 save 900 1
 save 300 10
+include DIR/included.conf
 rename-command FLUSHALL ""
 rename-command SWAPDB swap
 user alice on >p1 ~* +@all
@@ -126,7 +126,8 @@ fn lines_stay_in_their_places_with_the_values_in_force() {
             "ACL SETUSER carl on >x ~k* +get",
             "ACL DELUSER bob",
             "CONFIG SET client-output-buffer-limit 'normal 1mb 2000 3 slave 1gb 1kb 1' shutdown-on-sigterm default",
-            "CONFIG SET repl-backlog-size 2gb proc-title-template '{title} x' latency-tracking-info-percentiles '1 2.5'",
+            "CONFIG SET repl-backlog-size 2gb proc-title-template '{title} x'",
+            "CONFIG SET latency-tracking-info-percentiles '1 2.5'",
             "CONFIG REWRITE",
             "CONFIG SET save '' notify-keyspace-events '' requirepass 'a \"b\" \\x01c' oom-score-adj-values '1 2 3'",
             "CONFIG SET latency-tracking-info-percentiles '' masterauth secret lfu-decay-time 3",
@@ -175,7 +176,8 @@ fn a_file_of_users_keeps_them() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_told_and_none_is_an_error() {
-    let mut plain = Client::connect(lockwheel_tests::ours::server().addr());
+    let server = lockwheel_tests::ours::server();
+    let mut plain = Client::connect(server.addr());
     assert_eq!(plain.line("CONFIG REWRITE").to_string(), "-ERR The server is running without a config file");
     let mut ours = Configured::start(&program::path(), "gone", "port PORT\nbind 127.0.0.1\ntimeout 5\n");
     fs::remove_file(ours.directory.join("server.conf")).expect("it is there");

@@ -1,6 +1,7 @@
 //! What is refused while there are more bytes than `maxmemory` and no key may go, line by line against real servers.
 
 use lockwheel_tests::family;
+use lockwheel_tests::redis_server::Kind;
 
 const OOM: &str = "-OOM command not allowed when used memory > 'maxmemory'.";
 const ABORTED: &str = "-EXECABORT Transaction discarded because of previous errors.";
@@ -9,7 +10,7 @@ const SHORT: &str = "-EXECABORT Transaction discarded because of: OOM command no
 
 #[test]
 fn what_takes_memory_is_refused_and_nothing_else() {
-    family::same_everywhere(|s| {
+    family::same_on(&[Kind::Redis], |s| {
         s.check("SET k v", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         for line in [
             "SET k w",
@@ -33,7 +34,7 @@ fn what_takes_memory_is_refused_and_nothing_else() {
 
 #[test]
 fn the_checks_come_in_redis_order() {
-    family::same_everywhere(|s| {
+    family::same_on(&[Kind::Redis], |s| {
         s.check("ACL SETUSER u on nopass +@all -set ~*", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         s.on("user").check("AUTH u x", "+OK");
         s.on("user").check("SET k v", "-NOPERM this user has no permissions to run the 'set' command");
@@ -43,7 +44,7 @@ fn the_checks_come_in_redis_order() {
 
 #[test]
 fn a_transaction_queues_nothing_and_is_refused_for_what_it_has_queued() {
-    family::same_everywhere(|s| {
+    family::same_on(&[Kind::Redis], |s| {
         s.check("MULTI", "+OK").check("SET k v", "+QUEUED").check("GET k", "+QUEUED");
         s.on("reader").check("MULTI", "+OK").check("GET k", "+QUEUED");
         s.on("other").check("CONFIG SET maxmemory 1", "+OK");
@@ -61,12 +62,12 @@ fn a_transaction_queues_nothing_and_is_refused_for_what_it_has_queued() {
 
 #[test]
 fn a_script_may_not_begin_to_write_and_may_go_on() {
-    family::same_everywhere(|s| {
+    family::same_on(&[Kind::Redis], |s| {
         s.check("SET x 1", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         s.check(
             "EVAL \"redis.call('set','x',1)\" 0",
             "-OOM command not allowed when used memory > 'maxmemory'. script: \
-             e7e96adb86e9230b665b6e1510aff0e379a38ca7, on @user_script:1.",
+             7b555bcca092c585f1bda693ec2b189d54b05a1c, on @user_script:1.",
         );
         s.check("EVAL \"return redis.pcall('set','x',1)\" 0", OOM);
         s.check(
@@ -79,7 +80,7 @@ fn a_script_may_not_begin_to_write_and_may_go_on() {
 
 #[test]
 fn a_script_that_declares_what_it_does_is_refused_as_a_whole() {
-    family::same_everywhere(|s| {
+    family::same_on(&[Kind::Redis], |s| {
         let library = "#!lua name=l\\nredis.register_function('f', function() return redis.call('set','x',1) end)\\n\
                        redis.register_function{function_name='a', callback=function() return \
                        redis.call('set','x',1) end, flags={'allow-oom'}}\\n\

@@ -51,8 +51,8 @@ pub enum TimeMode {
 
 /// The parameters of a server.
 ///
-/// Each field but `file` and `tls` is the parameter of the same name, with `-` for `_`. The other parameters have no field: see
-/// [`Config::get`].
+/// Each field but `file` and `tls` is the parameter of the same name, with `-` for `_`. The other parameters have no
+/// field: see [`Config::get`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Where to listen: addresses as `bind` spells them, a leading `-` before one that may be missing.

@@ -34,11 +34,12 @@ impl Engine {
         }
     }
 
-    /// Writes the parameters in force into the configuration file, which need not be there any more.
+    /// Writes the parameters in force into the configuration file, which need not be there any more; `all`: also those
+    /// that are at their defaults.
     ///
     /// # Errors
     /// The system's; then the file is as it was.
-    pub(crate) fn rewrite_config(&self) -> io::Result<()> {
+    pub(crate) fn rewrite_config(&self, all: bool) -> io::Result<()> {
         let path = &self.config.file;
         let old = self.read_file(path).or_else(|error| match error.kind() {
             io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -48,7 +49,7 @@ impl Engine {
             let lines = acl::describe_all(&self.users, self.rule_setting());
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
-        self.write_file(path, &self.config.rewrite(&old, users.as_deref()))
+        self.write_file(path, &self.config.rewrite(&old, users.as_deref(), all))
     }
 
     /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,

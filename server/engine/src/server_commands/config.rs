@@ -38,7 +38,6 @@ const CONFIG: &[Row<Handler>] = &[
         .about("server", "2.8.0", "O(1)")
         .summary("Writes the parameters in force into the configuration file.")
         .help(&["REWRITE", "    Rewrite the configuration file."])
-        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&["ERR The server is running without a config file"]),
     row("set", -4, Handler::Engine(set))
         .secrets(secrets_of_set)
@@ -98,7 +97,7 @@ fn rewrite(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply)
     if engine.config.file.is_empty() {
         return Err(CommandError::text("ERR The server is running without a config file"));
     }
-    engine.rewrite_config().map_err(|error| {
+    engine.rewrite_config(false).map_err(|error| {
         let reason = system_reason(&error);
         tracing::warn!("CONFIG REWRITE failed: {reason}");
         CommandError::new(format!("ERR Rewriting config file: {reason}"))

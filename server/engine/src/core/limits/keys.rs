@@ -20,8 +20,8 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
-    /// The bytes that count towards `maxmemory`. What a key leaves free in a page of keys goes to the next one, and must
-    /// not make more keys go. O(databases).
+    /// The bytes that count towards `maxmemory`. What a key leaves free in a page of keys goes to the next one, and
+    /// must not make more keys go. O(databases).
     fn counted_bytes(&self) -> usize {
         self.memory_usage().total().saturating_sub(self.keyspace.free_bytes())
     }

@@ -8,9 +8,9 @@ use crate::keyspace::rng::Rng;
 const TRIES: usize = 32;
 
 impl Database {
-    /// The number of the entry of a key chosen at random, of those with a deadline only if `volatile`; `None` when there
-    /// is none. Evenly, unless most places hold no such key: then about. O(1) expected; O(pages) where few keys have
-    /// deadlines.
+    /// The number of the entry of a key chosen at random, of those with a deadline only if `volatile`; `None` when
+    /// there is none. Evenly, unless most places hold no such key: then about. O(1) expected; O(pages) where few keys
+    /// have deadlines.
     pub(in crate::keyspace) fn choose(
         &self,
         rng: &mut Rng,

@@ -17,11 +17,12 @@ const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-comman
                        you can run it from a local connection, otherwise you need to set this option in the \
                        configuration file, and then restart the server.";
 
-const SYNTAX: &str = "(CHANGE-REPL-ID | DICT-RESIZING enabled | DIGEST | DIGEST-VALUE [key:string ...] | \
-    ERROR message | HTSTATS db | HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT key:string | \
-    PAUSE-CRON enabled | POPULATE count [prefix [size]] | PROTOCOL type | QUICKLIST-PACKED-THRESHOLD size | \
-    RELOAD [option ...] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING enabled) | SDSLEN key:string | \
-    SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS enabled | SLEEP seconds | HELP)";
+const SYNTAX: &str = "(CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | DICT-RESIZING enabled | DIGEST | DIGEST-VALUE \
+    [key:string ...] | ERROR message | HTSTATS db | HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT \
+    key:string | PAUSE-CRON enabled | POPULATE count [prefix [size]] | PROTOCOL type | \
+    QUICKLIST-PACKED-THRESHOLD size | RELOAD [option ...] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING \
+    enabled) | SDSLEN key:string | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS enabled | SLEEP seconds \
+    | HELP)";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine(debug))
@@ -33,6 +34,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
     .help(&[
         "CHANGE-REPL-ID",
         "    Give the server another replication id.",
+        "CONFIG-REWRITE-FORCE-ALL",
+        "    Like CONFIG REWRITE but writes all configuration options, including keywords not listed in original",
+        "    configuration file or default values.",
         "DICT-RESIZING <0|1>",
         "    Accepted: tables are never resized in steps.",
         "DIGEST",
@@ -99,11 +103,22 @@ fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         (b"digest", 2) => digest::of_all(engine, call, reply),
         (b"digest-value", _) => digest::of_keys(engine, call, args, reply),
         (b"populate", 3..=5) => return populate::populate(engine, call, args, reply),
+        (b"config-rewrite-force-all", 2) => return rewrite_all(engine, reply),
         (b"protocol", 3) => return protocol::protocol(args, reply),
         (b"loadaof", 2) => return reload::in_place(engine, call, reply),
         (b"reload", _) => return reload::reload(engine, call, args, reply),
         _ => return switches::switch(engine, args, reply),
     }
+    Ok(())
+}
+
+fn rewrite_all(engine: &Engine, reply: &mut dyn Reply) -> Outcome {
+    let has_file = !engine.config.file.is_empty();
+    let written = has_file && engine.rewrite_config(true).is_ok();
+    if !written {
+        return Err(CommandError::text("ERR CONFIG-REWRITE-FORCE-ALL failed"));
+    }
+    reply.ok();
     Ok(())
 }
 

@@ -119,8 +119,8 @@ impl<T: Copy + Default> IndexedWheel<T> {
         self.len += 1;
     }
 
-    /// The indices of a page that holds timers: the first at or after a fraction `at` of all pages, of 2^32, and around.
-    /// O(pages).
+    /// The indices of a page that holds timers: the first at or after a fraction `at` of all pages, of 2^32, and
+    /// around. O(pages).
     pub fn page_with_timers(&self, at: u32) -> Option<std::ops::Range<u32>> {
         let from = (u64::from(at) * self.nodes.pages() as u64) >> 32;
         self.nodes.used_page(from as usize)
