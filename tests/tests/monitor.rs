@@ -227,7 +227,8 @@ fn monitors_may_be_closed_and_come_again() {
 #[test]
 fn a_client_of_a_unix_socket_is_shown_by_its_path() {
     let path = std::env::temp_dir().join(format!("lockwheel-monitor-{}", std::process::id()));
-    let config = Config { port: 0, unixsocket: path.to_string_lossy().into_owned(), ..Config::default() };
+    let mut config = Config::default();
+    (config.port, config.unixsocket) = (0, path.to_string_lossy().into_owned());
     let server = Server::builder().config(config).start().expect("it listens");
     let stream = std::os::unix::net::UnixStream::connect(&path).expect("it listens");
     let mut lines = BufReader::new(stream.try_clone().expect("it is open")).lines();
