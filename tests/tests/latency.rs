@@ -198,3 +198,15 @@ fn the_time_in_which_keys_expire_is_counted() {
     while field("expired_keys") < 50_000 {}
     assert!(field("expire_cycle_cpu_milliseconds") > 0);
 }
+
+#[test]
+fn keys_that_are_evicted_are_an_event() {
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    client.line("EVAL \"for i = 1, 100000 do redis.call('set', i, 'v') end\" 0");
+    client.line("CONFIG SET latency-monitor-threshold 1 maxmemory-policy allkeys-random");
+    client.line("CONFIG SET maxmemory 1mb maxmemory-eviction-tenacity 100");
+    client.line("PING");
+    let latest = client.line("LATENCY LATEST").to_string();
+    assert!(latest.contains("eviction-cycle"), "{latest}");
+}

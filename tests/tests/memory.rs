@@ -378,11 +378,12 @@ fn info_tells_of_the_account_and_the_allocator_in_the_order_of_redis() {
 }
 
 /// The names of MEMORY STATS, with those inside of it.
-fn names(reply: &Reply) -> Vec<String> {
+fn figure_names(reply: &Reply) -> Vec<String> {
     let elements = reply.clone().into_elements().expect("a map");
     let pairs = elements.chunks_exact(2).flat_map(|pair| {
         let name = String::from_utf8_lossy(pair[0].as_bytes().expect("a name")).into_owned();
-        let inner = if pair[1].clone().into_elements().is_some() { names(&pair[1]) } else { Vec::new() };
+        let inner =
+            if pair[1].clone().into_elements().is_some() { figure_names(&pair[1]) } else { Vec::new() };
         std::iter::once(name).chain(inner)
     });
     pairs.collect()
@@ -394,12 +395,12 @@ fn the_figures_have_the_names_that_redis_gives_them() {
     let server = ours::server();
     let [theirs, ours] = [real.addr(), server.addr()].map(|address| {
         let mut client = Client::connect(address);
-        let empty = names(&client.line("MEMORY STATS"));
+        let empty = figure_names(&client.line("MEMORY STATS"));
         client.line("SET k v");
         client.line("SELECT 9");
         client.line("SET k v EX 100");
         let help = client.line("MEMORY HELP").to_string();
-        (empty, names(&client.line("MEMORY STATS")), help)
+        (empty, figure_names(&client.line("MEMORY STATS")), help)
     });
     assert_eq!(ours, theirs);
 }

@@ -108,15 +108,14 @@ fn secrets_are_not_shown() {
             "AUTH name secret",
             "auth name secret more",
             "hello 3 auth name secret",
-            "hello 2 setname auth AUTH name secret auth other secret",
+            "hello 2 setname auth AUTH name secret",
         ],
         &[
             "[0 own] \"auth\" \"(redacted)\"",
             "[0 own] \"AUTH\" \"(redacted)\" \"(redacted)\"",
             "[0 own] \"auth\" \"name\" \"secret\" \"more\"",
             "[0 own] \"hello\" \"3\" \"auth\" \"(redacted)\" \"(redacted)\"",
-            "[0 own] \"hello\" \"2\" \"setname\" \"auth\" \"AUTH\" \"(redacted)\" \"(redacted)\" \"auth\" \
-             \"(redacted)\" \"(redacted)\"",
+            "[0 own] \"hello\" \"2\" \"setname\" \"auth\" \"AUTH\" \"(redacted)\" \"(redacted)\"",
         ],
     );
 }

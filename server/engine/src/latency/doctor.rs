@@ -19,6 +19,9 @@ const LARGE_OBJECTS: &str = "- Deleting, expiring or evicting (because of maxmem
      those objects into multiple smaller objects.";
 const HZ: &str = "- In order to make the Redis keys expiring process more incremental, try to set the 'hz' \
      configuration parameter to 100 using 'CONFIG SET hz 100'.";
+const MASS_EVICTION: &str = "- Sudden changes to the 'maxmemory' setting via 'CONFIG SET', or allocation of \
+     large objects via sets or sorted sets intersections, STORE option of SORT, Redis Cluster large keys migrations \
+     (RESTORE command), may create sudden memory pressure forcing the server to block trying to evict keys. ";
 const SCHEDULER: &[&str] = &[
     "- The system is slow to execute Redis code paths not containing system calls. This usually means the system \
      does not provide Redis CPU time to run for long periods. You should try to:",
@@ -119,6 +122,9 @@ fn advice(all: &[Series], setting: Advised) -> Vec<String> {
     if has(Event::Command) || has(Event::ExpireCycle) {
         lines.push(LARGE_OBJECTS.to_owned());
     }
+    if has(Event::EvictionCycle) {
+        lines.push(MASS_EVICTION.to_owned());
+    }
     lines
 }
 
@@ -170,6 +176,8 @@ mod tests {
         assert_eq!(told.matches("\n- ").count(), 2, "{told}");
         let told = reported(&[(Event::CommandUnblocking, 5, 110)], SETTING);
         assert!(told.contains("I'm not able to suggest any easy fix"), "{told}");
+        let told = reported(&[(Event::EvictionCycle, 5, 110)], SETTING);
+        assert!(told.ends_with("forcing the server to block trying to evict keys. \n"), "{told}");
         let told = reported(&[(Event::FastCommand, 5, 1), (Event::ExpireCycle, 5, 1)], SETTING);
         assert_eq!((told.matches("\n- ").count(), told.matches("\n  ").count()), (3, 5), "{told}");
     }

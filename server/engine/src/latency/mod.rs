@@ -22,6 +22,8 @@ pub(crate) enum Event {
     CommandUnblocking,
     /// Keys that expire, of one batch.
     ExpireCycle,
+    /// Keys that are evicted, before one batch.
+    EvictionCycle,
 }
 
 impl Event {
@@ -32,6 +34,7 @@ impl Event {
             Event::Command => "command",
             Event::CommandUnblocking => "command-unblocking",
             Event::ExpireCycle => "expire-cycle",
+            Event::EvictionCycle => "eviction-cycle",
         }
     }
 }

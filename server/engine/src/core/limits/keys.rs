@@ -2,6 +2,7 @@
 
 use super::super::engine::Engine;
 use crate::keyspace::EvictionRules;
+use crate::latency::Event;
 
 /// How many keys go at once at least, as in Redis.
 const LEAST: u64 = 16;
@@ -73,6 +74,14 @@ impl Engine {
 
     /// Whether there is room, or will be when more have gone.
     fn evict_keys(&mut self, rules: EvictionRules) -> bool {
+        let began_ns = self.stopwatch_ns();
+        let has_room = self.evict_as_many_as_may_go(rules);
+        let took_ns = self.stopwatch_ns().saturating_sub(began_ns);
+        self.note_latency(Event::EvictionCycle, took_ns);
+        has_room
+    }
+
+    fn evict_as_many_as_may_go(&mut self, rules: EvictionRules) -> bool {
         let mut left = most_at_once(self.config.maxmemory_eviction_tenacity);
         while self.exceeds_maxmemory() {
             if !self.keyspace.evict_next(rules, self.time.now) {
