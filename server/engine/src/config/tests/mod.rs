@@ -107,6 +107,7 @@ fn fields_take_the_values_of_their_parameters() {
         (_, Kind::Flag) => "yes".to_owned(),
         (_, Kind::Integer { max, .. }) => max.to_string(),
         (_, Kind::Size { max, .. }) => max.to_string(),
+        (_, Kind::SizeOrPercent) => "7%".to_owned(),
         (_, Kind::Octal { max }) => format!("{max:o}"),
         (_, Kind::Choice(words)) => {
             let mut others = words.iter().rev().filter(|word| **word != parameter.default);
