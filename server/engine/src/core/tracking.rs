@@ -230,8 +230,8 @@ impl Engine {
 
     /// Tells some clients of keys, but for those that one of them has changed last.
     fn broadcast(&mut self, keys: &ChangedKeys, sessions: &[u64], except_by: Option<u64>) {
-        let is_news = |(_, by): &(&Box<[u8]>, &Option<u64>)| except_by.is_none() || **by != except_by;
-        let keys: Vec<&[u8]> = keys.iter().filter(is_news).map(|(key, _)| &**key).collect();
+        let is_news = |by: &Option<u64>| except_by.is_none() || *by != except_by;
+        let keys: Vec<&[u8]> = keys.iter().filter(|(_, by)| is_news(by)).map(|(key, _)| &**key).collect();
         if keys.is_empty() || sessions.is_empty() {
             return;
         }

@@ -31,7 +31,7 @@ pub trait KeyWriter: Debug + Send {
     );
 
     /// How many bytes have been written.
-    fn len(&self) -> usize;
+    fn written(&self) -> usize;
 
     /// All of them, when the last key has been written.
     fn finish(self: Box<Self>) -> Vec<u8>;
@@ -92,7 +92,7 @@ impl Snapshot {
     pub(super) fn memory(&self) -> usize {
         let names = &self.passed_over;
         let entry_bytes = size_of::<(usize, Box<[u8]>)>();
-        self.file.len()
+        self.file.written()
             + self.names_bytes
             + of_trees(usize::from(!names.is_empty()), names.len(), entry_bytes)
     }
@@ -113,7 +113,7 @@ impl Snapshot {
     }
 
     fn cost(&self) -> usize {
-        self.file.len() + KEY_COST * self.seen
+        self.file.written() + KEY_COST * self.seen
     }
 
     /// Writes so many keys of the present database, or its last.

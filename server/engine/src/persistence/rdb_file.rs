@@ -58,8 +58,8 @@ impl KeyWriter for RdbFile {
         self.file.key(db, key, deadline_ms, access, value);
     }
 
-    fn len(&self) -> usize {
-        self.file.len()
+    fn written(&self) -> usize {
+        self.file.bytes_written()
     }
 
     fn finish(self: Box<Self>) -> Vec<u8> {

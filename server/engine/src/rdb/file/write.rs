@@ -86,7 +86,7 @@ impl FileWriter {
     }
 
     /// How many bytes have been written.
-    pub fn len(&self) -> usize {
+    pub fn bytes_written(&self) -> usize {
         self.writer.written().len()
     }
 
