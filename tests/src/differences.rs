@@ -146,6 +146,16 @@ pub const REDIS_7_0: &[Difference] = &[
         applies: |exchange| errors_are(exchange, "ERR timeout is negative", "ERR timeout is out of range"),
     },
     Difference {
+        name: "commands of Valkey's",
+        reason: "ours has commands that Redis 7.2 has not: deadlines of fields",
+        claim: Claim::OnPurpose,
+        example: &["COMMAND LIST FILTERBY ACLCAT hash"],
+        applies: |exchange| {
+            words(exchange, 0..2) == ["COMMAND", "LIST"]
+                && matches!((&exchange.real.reply, &exchange.ours.reply), (Reply::Array(_), Reply::Array(_)))
+        },
+    },
+    Difference {
         name: "SET with IFEQ",
         reason: "Valkey 8.1 added IFEQ",
         claim: Claim::Redis72,
@@ -458,10 +468,23 @@ pub const VALKEY: &[Difference] = &[
         },
     },
     Difference {
+        name: "a key called FIELDS",
+        reason: "Valkey 9 looks for the word FIELDS from the key on, and so refuses a hash of this name",
+        claim: Claim::OnPurpose,
+        example: &["HSET fields a 1", "HGETEX fields FIELDS 1 a"],
+        applies: |exchange| {
+            let is_of = |pair: &[Vec<u8>]| {
+                let name = pair[0].to_ascii_uppercase();
+                (name == b"HGETEX" || name == b"HSETEX") && pair[1].eq_ignore_ascii_case(b"FIELDS")
+            };
+            exchange.arguments.windows(2).any(is_of) && exchange.real.reply.is_error()
+        },
+    },
+    Difference {
         name: "more commands",
         reason: "Valkey 9 has commands that Redis 7.2 has not",
         claim: Claim::Newer,
-        example: &["COMMAND LIST FILTERBY ACLCAT hash"],
+        example: &["COMMAND LIST FILTERBY ACLCAT scripting"],
         applies: |exchange| {
             let [name, sub, ..] = exchange.arguments else { return false };
             let is_list = name.eq_ignore_ascii_case(b"COMMAND") && sub.eq_ignore_ascii_case(b"LIST");

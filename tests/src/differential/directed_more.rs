@@ -67,6 +67,7 @@ pub(super) const LINES: &[(&str, &[&str])] = &[
         &[
             "HSET h a 1 b 2",
             "HPEXPIRE h 100000000 NX FIELDS 1 a",
+            "HPEXPIRE h 200000000 GT FIELDS 1 a",
             "HPEXPIRE h 100000000 XX LT FIELDS 1 a",
             "HPEXPIRE h 1 NX GT FIELDS 1 a",
             "HPEXPIRE h 1 LT GT FIELDS 1 a",

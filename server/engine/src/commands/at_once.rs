@@ -58,10 +58,10 @@ fn number_of_keys(args: Args<'_>) -> Result<usize, CommandError> {
     Ok(keys as usize)
 }
 
-/// The keys of a request of MSETEX, if there are as many as it announces.
+/// The keys of a request of MSETEX, if there are as many as it announces; the last may lack its value.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let flags = KeyFlags::of(&[KeyFlags::OW, KeyFlags::UPDATE]);
-    let keys = number_of_keys(args).ok().filter(|keys| 2 + 2 * keys <= args.len()).unwrap_or(0);
+    let keys = number_of_keys(args).ok().filter(|keys| 2 * keys < args.len()).unwrap_or(0);
     (0..keys).map(|index| (2 + 2 * index, flags)).collect()
 }
 

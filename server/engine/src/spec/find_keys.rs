@@ -14,8 +14,9 @@ impl Spec {
 
     /// The keys of a request; none when it names none, or is malformed where keys should be. O(arguments).
     pub fn find_keys(&self, request: Args<'_>) -> Vec<Key> {
-        let depends = self.keys.iter().any(|spec| spec.flags.contains(KeyFlags::VARIABLE_FLAGS));
-        if let Some(find) = self.key_finder.filter(|_| depends) {
+        // Where the specs are incomplete they come first, as in Redis.
+        let is_incomplete = self.keys.iter().any(|spec| spec.flags.contains(KeyFlags::INCOMPLETE));
+        if let Some(find) = self.key_finder.filter(|_| !is_incomplete) {
             return find(request);
         }
         self.specified_keys(request).unwrap_or_else(|| match self.key_finder {
