@@ -16,6 +16,8 @@ const NESTED: &str = "ERR MULTI calls can not be nested";
 struct Clients {
     all: Vec<Client>,
     ids: Vec<i64>,
+    /// The numbers of those that are gone.
+    gone: Vec<i64>,
     /// Those between MULTI and EXEC.
     queueing: Vec<bool>,
 }
@@ -26,7 +28,7 @@ impl Clients {
             protocols.iter().map(|&protocol| Client::connect_with(address, protocol)).collect();
         let ids = all.iter_mut().map(|client| client.line("CLIENT ID").as_int().expect("a number")).collect();
         let queueing = vec![false; all.len()];
-        Clients { all, ids, queueing }
+        Clients { all, ids, gone: Vec::new(), queueing }
     }
 
     /// Sends a line, `$1` in which is the number of client 1, and reads what everybody is told then, the sender first.
@@ -45,15 +47,21 @@ impl Clients {
             "EXEC" | "DISCARD" | "RESET" => self.queueing[sender] = false,
             _ => {}
         }
+        // Broadcasts follow the batch of requests: the marker comes in one of its own.
+        let mut first =
+            if line.contains("SUBSCRIBE") { Vec::new() } else { until_reply(&mut self.all[sender]) };
         let clients = self.all.len();
         // When the sender is answered, what others are told is on its way.
         let mut told: Vec<Vec<Reply>> =
             (0..clients).map(|at| (sender + at) % clients).map(|at| self.until_marker(at)).collect();
+        first.append(&mut told[0]);
+        told[0] = first;
         // Numbers of clients differ between the servers.
-        told.iter_mut().flatten().for_each(|frame| match line {
-            "CLIENT ID" | "CLIENT GETREDIR" => renamed_id(frame, &self.ids),
-            _ => renamed(frame, &self.ids),
-        });
+        let is_broken = |frame: &Reply| matches!(frame, Reply::Push(items) if items.len() == 2 && matches!(items[1], Reply::Int(_)));
+        let tells_numbers = |frame: &Reply| line.starts_with("CLIENT ") || is_broken(frame);
+        let named = told.iter_mut().flatten().filter(|frame| tells_numbers(frame));
+        let known = [self.ids.clone(), self.gone.clone()].concat();
+        named.for_each(|frame| renamed(frame, &known));
         told
     }
 
@@ -81,23 +89,31 @@ impl Clients {
     }
 }
 
-/// Puts a client's place in the place of its number, where a reply has one among others.
-fn renamed(reply: &mut Reply, ids: &[i64]) {
-    match reply {
-        Reply::Array(items) | Reply::Push(items) => items.iter_mut().for_each(|item| renamed_id(item, ids)),
-        Reply::Map(fields) => fields.iter_mut().for_each(|(_, value)| renamed_id(value, ids)),
-        _ => {}
+/// What a client is told up to its reply.
+fn until_reply(client: &mut Client) -> Vec<Reply> {
+    let is_message = |frame: &Reply| match frame {
+        Reply::Push(_) => true,
+        Reply::Array(items) => items.first().and_then(Reply::as_bytes) == Some(b"message".as_slice()),
+        _ => false,
+    };
+    let mut frames = vec![client.read_frame()];
+    while is_message(&frames[frames.len() - 1]) {
+        frames.push(client.read_frame());
     }
+    frames
 }
 
-fn renamed_id(reply: &mut Reply, ids: &[i64]) {
+/// Puts clients' places in the place of their numbers.
+fn renamed(reply: &mut Reply, ids: &[i64]) {
     match reply {
         Reply::Int(number) => {
             if let Some(at) = ids.iter().position(|id| id == number) {
                 *number = 1_000_000 + at as i64;
             }
         }
-        _ => renamed(reply, ids),
+        Reply::Array(items) | Reply::Push(items) => items.iter_mut().for_each(|item| renamed(item, ids)),
+        Reply::Map(fields) => fields.iter_mut().for_each(|(_, value)| renamed(value, ids)),
+        _ => {}
     }
 }
 
@@ -121,6 +137,18 @@ impl Beside {
         let ours = ours::server();
         let servers = [real.addr(), ours.addr()].map(|address| Clients::new(address, protocols));
         Some(Beside { servers, sent: String::new(), _real: real, _ours: ours })
+    }
+
+    /// The first client has another one disconnected, which is then no longer among them.
+    fn kill(&mut self, index: usize) {
+        for clients in &mut self.servers {
+            let id = clients.ids.remove(index);
+            clients.gone.push(id);
+            clients.queueing.remove(index);
+            drop(clients.all.remove(index));
+            // It may be gone already.
+            let _killed = clients.all[0].line(&format!("CLIENT KILL ID {id}"));
+        }
     }
 
     /// A client sends a line; everybody is told the same by both servers. What that is.
@@ -378,8 +406,7 @@ fn another_client_is_told_instead() {
          2> CLIENT TRACKING off
          2> CLIENT TRACKING on redirect $2
          2> GET k
-         2> SET k 1
-         3> QUIT",
+         2> SET k 1",
     );
 }
 
@@ -388,12 +415,7 @@ fn a_broken_redirection_is_told() {
     let Some(mut servers) = Beside::start(&[THREE, TWO, THREE]) else { return };
     servers.same(0, "CLIENT TRACKING on redirect $1");
     servers.same(0, "GET k");
-    servers.same(2, "CLIENT KILL ID $1");
-    for clients in &mut servers.servers {
-        drop(clients.all.remove(1));
-        clients.ids.remove(1);
-        clients.queueing.remove(1);
-    }
+    servers.kill(1);
     servers.same(1, "SET k 1");
     servers.same(1, "SET k 1");
     servers.same(0, "GET k");
@@ -420,10 +442,10 @@ fn events_of_a_key_come_after_its_invalidation() {
          0> MGET k j
          1> EVAL \"redis.call('publish', 'c', 1) redis.call('set', KEYS[1], 1) redis.call('publish', 'c', 2)\" 1 k
          0> MGET k j
-         1> RENAME k j
+         1> COPY k j
          0> MGET k j
-         1> COPY j k
-         0> MGET k j
-         1> MOVE j 2",
+         1> LPUSH l x
+         0> LRANGE l 0 -1
+         1> LPOP l",
     );
 }

@@ -41,7 +41,10 @@ fn figures_tell_who_tracks_what() {
     server.ask(other, "MSET a 1 b 2");
     assert_eq!(read(&mut server), [1, 1, 1, 0]);
     leave(&mut server, client);
-    assert_eq!(read(&mut server), [0, 0, 0, 0]);
+    assert_eq!(read(&mut server), [0, 1, 1, 0], "the other one has tracked keys too");
+    leave(&mut server, other);
+    let last = server.connect();
+    assert_eq!(figure(&mut server, last, "tracking_total_keys"), 0);
 }
 
 #[test]

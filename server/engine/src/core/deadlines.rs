@@ -31,7 +31,7 @@ impl Engine {
         }
         let wall_ms = self.next_expiry().map(|(at, _)| at);
         let of_fields = self.next_field_expiry().map(|(at, _)| at);
-        let of_key_timer = self.keyspace.next_key_timer().map(|(at, _)| at);
+        let of_key_timer = self.next_key_timer().map(|(at, _)| at);
         let deadlines = Deadlines {
             wall_ms: wall_ms.into_iter().chain(of_fields).chain(of_key_timer).min(),
             monotonic_ms: self.time.timers.next_deadline(false),
@@ -159,7 +159,7 @@ impl Engine {
         let key = self.next_expiry().map(|(at, order)| (Due::Key, at.saturating_sub(wall_ms), Some(order)));
         let fields = self.next_field_expiry();
         let fields = fields.map(|(at, order)| (Due::Fields, at.saturating_sub(wall_ms), Some(order)));
-        let key_timer = self.keyspace.next_key_timer();
+        let key_timer = self.next_key_timer();
         let key_timer = key_timer.map(|(at, order)| (Due::KeyTimer, at.saturating_sub(wall_ms), order));
         let timer = self.first_timer(monotonic_ms.saturating_add(within_ms));
         let timer = timer.map(|(at, timer)| (Due::Timer, at.saturating_sub(monotonic_ms), Some(timer.order)));
@@ -180,7 +180,12 @@ impl Engine {
 
     /// The same of a field of a hash.
     fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
-        if self.switches.expires_actively { self.keyspace.next_field_expiry() } else { None }
+        if self.expires_actively() { self.keyspace.next_field_expiry() } else { None }
+    }
+
+    /// The first timer of a key, unless clients are paused: it may change what keys hold.
+    fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
+        self.keyspace.next_key_timer().filter(|_| !self.onlookers.paused)
     }
 
     /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.

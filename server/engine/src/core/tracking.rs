@@ -130,9 +130,8 @@ impl Engine {
     /// CLIENT CACHING: says something about the next request of a client, or no longer does.
     pub(crate) fn set_caching(&mut self, slot: Slot, caching: Caching) {
         let id = self.session(slot).id;
-        let tracker = self.keyspace.subscriber_itself::<Tracker>();
-        if let Some(client) = tracker.and_then(|tracker| tracker.client_mut(id)) {
-            client.caching = caching;
+        if let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() {
+            tracker.set_caching(id, caching);
             self.caching_changed();
         }
     }

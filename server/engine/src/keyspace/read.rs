@@ -106,9 +106,10 @@ impl Tx<'_> {
         if self.keyspace.expiry_backlog.is_some() {
             keys.iter().for_each(|key| self.keyspace.expire_if_due(self.db, key, self.now));
         }
-        let Keyspace { databases, hasher, counters, effects, interests, accesses, .. } = &mut *self.keyspace;
+        let Keyspace { databases, hasher, counters, effects, interests, accesses, expiry_backlog, .. } =
+            &mut *self.keyspace;
         let (database, db) = (&databases[self.db], self.db);
-        let read = |key: &&[u8]| match database.find(hash_of(hasher, key), key) {
+        let read = |key: &&[u8]| match database.find_live(hash_of(hasher, key), key, *expiry_backlog) {
             None => {
                 counters.keyspace_misses += 1;
                 effects::notify(effects, *interests, db, key, events::KEYMISS);

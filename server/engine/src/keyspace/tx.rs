@@ -104,9 +104,20 @@ impl Tx<'_> {
     #[inline]
     pub(super) fn expire_then_hash(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_backlog.is_some() {
-            self.keyspace.expire_if_due(self.db, key, self.now);
+            return self.hash_in_backlog(key);
         }
         self.hash(key)
+    }
+
+    /// The same, while keys that are due may be left. While expiry is paused they stay, and are not found: what is given
+    /// for one is the hash of no key like it.
+    #[cold]
+    fn hash_in_backlog(&mut self, key: &[u8]) -> u64 {
+        self.keyspace.expire_if_due(self.db, key, self.now);
+        let (hash, until_ms) = (self.hash(key), self.keyspace.expiry_backlog);
+        let is_due =
+            |until_ms| self.database().deadline(hash, key).is_some_and(|deadline_ms| deadline_ms <= until_ms);
+        if self.keyspace.expiry_paused && until_ms.is_some_and(is_due) { !hash } else { hash }
     }
 
     /// The hash of a key that is to be written: who is to see it as it is sees it first.

@@ -50,6 +50,11 @@ impl TrackingTable {
         self.items
     }
 
+    /// Bytes of the names and the clients of all keys. O(1).
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// A client has read a key. Before the list of a key grows, those are dropped that are not `alive`, so that it is
     /// bounded by those that are. O(clients of the key) where it is new, else O(log n).
     pub(super) fn remember(&mut self, name: &[u8], client: u64, alive: impl Fn(u64) -> bool) {
@@ -114,7 +119,17 @@ impl TrackingTable {
         let key = keys.swap_remove(index);
         self.items -= key.clients.len();
         self.bytes -= key.memory();
+        self.give_back();
         key
+    }
+
+    /// Gives memory back when most of it is free. O(1) amortised.
+    fn give_back(&mut self) {
+        let TrackingTable { keys, by_name, hasher, .. } = self;
+        if keys.capacity() > 64 && keys.len() < keys.capacity() / 4 {
+            keys.shrink_to(keys.len() * 2);
+            by_name.shrink_to(keys.len() * 2, |&index| hasher.hash_one(&*keys[index as usize].name));
+        }
     }
 
     /// Forgets all.

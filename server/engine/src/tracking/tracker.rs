@@ -35,6 +35,8 @@ pub(crate) struct Tracker {
     table: TrackingTable,
     prefixes: Prefixes,
     limit: Limit,
+    /// How many clients have said something about their next request.
+    said: usize,
     /// Chooses the keys that are forgotten.
     rng: Rng,
 }
@@ -47,6 +49,7 @@ impl Tracker {
             table: TrackingTable::new(seed),
             prefixes: Prefixes::default(),
             limit,
+            said: 0,
             rng: Rng::new(seed),
         }
     }
@@ -105,8 +108,17 @@ impl Tracker {
         }
     }
 
+    /// A client says something about its next request, or no longer does. O(log n).
+    pub(crate) fn set_caching(&mut self, id: u64, caching: Caching) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        self.said -= usize::from(client.caching == Caching::Said);
+        client.caching = caching;
+        self.said += usize::from(caching == Caching::Said);
+    }
+
     /// It no longer does. What it has read stays in the table, as in Redis.
     pub(crate) fn turn_off(&mut self, id: u64) {
+        self.set_caching(id, Caching::Unsaid);
         let Some(client) = self.clients.get_mut(&id) else { return };
         for prefix in std::mem::take(&mut client.prefixes) {
             self.prefixes.remove(&prefix, id);
@@ -136,7 +148,7 @@ impl Tracker {
 
     /// Whether the table is over its limit.
     pub(crate) fn is_full(&self) -> bool {
-        self.table.len() > self.limit.keys || self.table.memory() > self.limit.bytes && self.table.len() > 0
+        self.table.len() > self.limit.keys || self.table.bytes() > self.limit.bytes
     }
 
     /// Forgets a random key; what is to be told of that.
@@ -195,7 +207,7 @@ impl Tracker {
 
     /// Whether any client has said something about its next request.
     pub(crate) fn has_caching(&self) -> bool {
-        self.clients.values().any(|client| client.caching == Caching::Said)
+        self.said > 0
     }
 }
 
