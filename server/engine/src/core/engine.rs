@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::observers::Observers;
 use super::onlookers::Onlookers;
 use super::parked::Parked;
-use super::pausing::Pausing;
+use super::pause_state::Pausing;
 use super::progress::Stop;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};

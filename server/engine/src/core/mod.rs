@@ -23,6 +23,7 @@ mod observers;
 mod onlookers;
 mod output;
 mod parked;
+mod pause_state;
 mod pausing;
 pub mod permit;
 mod planned_turns;
@@ -48,7 +49,7 @@ pub(crate) use engine::{
 pub use engine::{Engine, Host};
 pub(crate) use faults::GrantNumbers;
 pub use output::Output;
-pub(crate) use pausing::PauseKind;
+pub(crate) use pause_state::PauseKind;
 pub(crate) use planned_turns::PlannedTurn;
 pub use progress::Progress;
 pub(crate) use progress::Stop;

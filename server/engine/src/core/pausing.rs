@@ -3,34 +3,14 @@
 use super::dispatch::Client;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
+use super::pause_state::PauseKind;
 use super::permit::decide;
 use super::progress::Progress;
 use crate::clients::{Closing, HeldState, Request, Slot};
 use crate::keyspace::Place;
 use crate::spec::{Args, Command, CommandId, Flags, Null};
-use crate::timers::{Timer, TimerKey, TimerKind};
-use std::collections::BTreeMap;
+use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Which requests are paused; the later is the stricter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PauseKind {
-    /// Those that may write, or send something that replicas are told.
-    Write,
-    /// All.
-    All,
-}
-
-/// The pause, and whom it holds.
-#[derive(Debug, Default)]
-pub(crate) struct Pausing {
-    /// Its kind, and the timer that ends it with when that is due, on the monotonic clock in milliseconds.
-    pause: Option<(PauseKind, TimerKey, i64)>,
-    /// The clients whose requests are parked, by arrival.
-    parked: BTreeMap<u64, u64>,
-    /// The pause is over: they go on when the next batch begins.
-    is_over: bool,
-}
 
 impl Engine {
     /// Pauses clients until an instant of the monotonic clock, in milliseconds. A pause that there is lasts until the

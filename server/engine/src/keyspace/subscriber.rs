@@ -130,7 +130,10 @@ impl Context<'_> {
     /// The same, before the event of a change of this key, which has just been reported: Redis tells of a changed key
     /// first.
     pub fn push_before_event(&mut self, effect: Effect, key: &[u8], of: Event) {
-        let is_it = |last: &Effect| matches!(last, Effect::Notify { db, event, key: its } if (*db, *event, &**its) == (self.db, of, key));
+        let is_it = |last: &Effect| match last {
+            Effect::Notify { db, event, key: its } => (*db, *event, &**its) == (self.db, of, key),
+            _ => false,
+        };
         let at = self.effects.len() - usize::from(self.effects.back().is_some_and(is_it));
         self.effects.insert(at, effect);
     }

@@ -109,8 +109,8 @@ impl Tx<'_> {
         self.hash(key)
     }
 
-    /// The same, while keys that are due may be left. While expiry is paused they stay, and are not found: what is given
-    /// for one is the hash of no key like it.
+    /// The same, while keys that are due may be left. While expiry is paused they stay, and are not found: what is
+    /// given for one is the hash of no key like it.
     #[cold]
     fn hash_in_backlog(&mut self, key: &[u8]) -> u64 {
         self.keyspace.expire_if_due(self.db, key, self.now);

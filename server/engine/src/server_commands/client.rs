@@ -1,23 +1,17 @@
 //! CLIENT: what a client can read and change of itself and of others.
 
 use super::client_filter::Filter;
+use super::client_rows::{ADMIN, row};
 use super::{client_pause, client_tracking};
 use crate::clients::{Closing, Session, Slot, check_client_name};
 use crate::core::{Call, Engine, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
-pub(super) const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
-
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
     .about("connection", "2.4.0", "Depends on subcommand.")
     .summary("Looks after the connections of clients.")];
-
-pub(super) const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
-    Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["connection"])
-}
 
 const CLIENT: &[Row<Handler>] = &[
     client_tracking::CACHING,

@@ -1,6 +1,6 @@
 //! CLIENT PAUSE and CLIENT UNPAUSE.
 
-use super::client::{ADMIN, row};
+use super::client_rows::{ADMIN, row};
 use crate::core::{Call, Engine, Handler, PauseKind};
 use crate::spec::{Args, CommandError, Outcome, Row, errors, unknown_or_arity};
 use lockwheel_resp::{Reply, number};
@@ -16,7 +16,7 @@ pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Engine(pause))
         "    Suspend all, or just write, clients for <timeout> milliseconds.",
     ])
     .help_after("unpause")
-    .syntax("timeout [mode@6.2.0: WRITE | ALL]")
+    .syntax("timeout:integer [mode@6.2.0: WRITE | ALL]")
     .errors(&[
         "ERR CLIENT PAUSE mode must be WRITE or ALL",
         "ERR timeout is not an integer or out of range",

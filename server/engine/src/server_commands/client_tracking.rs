@@ -1,6 +1,6 @@
 //! CLIENT TRACKING and what belongs to it.
 
-use super::client::row;
+use super::client_rows::row;
 use crate::core::{Call, Engine, Handler, TrackingRequest};
 use crate::spec::{Args, CommandError, Outcome, Row, errors};
 use crate::tracking::{Caching, TrackingMode};
@@ -49,12 +49,12 @@ pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Engine(tr
         NO_SUCH_CLIENT,
         "ERR value is not an integer or out of range",
         "ERR PREFIX option requires BCAST mode to be enabled",
-        "ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a \
-         different mode.",
+        "ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it \
+         with a different mode.",
         "ERR OPTIN and OPTOUT are not compatible with BCAST",
         "ERR You can't specify both OPTIN mode and OPTOUT mode",
-        "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a \
-         different mode.",
+        "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it \
+         with a different mode.",
         "ERR Prefix 'prefix' overlaps with an existing prefix 'prefix'. Prefixes for a single client must not overlap.",
         "ERR Prefix 'prefix' overlaps with another provided prefix 'prefix'. Prefixes for a single client must not \
          overlap.",

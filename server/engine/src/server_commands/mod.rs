@@ -5,6 +5,7 @@ mod awaits;
 mod client;
 mod client_filter;
 mod client_pause;
+mod client_rows;
 mod client_tracking;
 mod clock;
 mod cluster;

@@ -1,0 +1,24 @@
+//! The pause of CLIENT PAUSE, and whom it holds.
+
+use crate::timers::TimerKey;
+use std::collections::BTreeMap;
+
+/// Which requests are paused; the later is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PauseKind {
+    /// Those that may write, or send something that replicas are told.
+    Write,
+    /// All.
+    All,
+}
+
+/// The pause, and whom it holds.
+#[derive(Debug, Default)]
+pub(crate) struct Pausing {
+    /// Its kind, and the timer that ends it with when that is due, on the monotonic clock in milliseconds.
+    pub(super) pause: Option<(PauseKind, TimerKey, i64)>,
+    /// The clients whose requests are parked, by arrival.
+    pub(super) parked: BTreeMap<u64, u64>,
+    /// The pause is over: they go on when the next batch begins.
+    pub(super) is_over: bool,
+}
