@@ -18,6 +18,7 @@ pub mod ours;
 pub mod pages;
 pub mod pair;
 pub mod program;
+pub mod rdb;
 pub mod redis_commands;
 pub mod redis_server;
 pub mod redisson;

@@ -2,6 +2,7 @@
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
+use lockwheel_tests::rdb::sealed;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::rng::Rng;

@@ -1,5 +1,7 @@
 //! What a server by itself answers that is no node of a cluster, nobody's replica, and keeps its keys in memory alone.
 
+use lockwheel::Server;
+use lockwheel_tests::check::Scenario;
 use lockwheel_tests::redis_server::Kind;
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::{family, ours};
@@ -58,6 +60,10 @@ fn nobody_replicates() {
          REPLCONF nosuch x
          REPLCONF rdb-only 0
          REPLCONF rdb-only x
+         REPLCONF rdb-only 2
+         REPLCONF rdb-filter-only x
+         REPLCONF rdb-filter-only 'functions x'
+         REPLCONF rdb-filter-only functions
          REPLCONF a b c
          PSYNC ? x
          FAILOVER
@@ -112,7 +118,7 @@ fn writes_are_on_no_disk() {
 }
 
 #[test]
-fn a_save_is_done_as_soon_as_it_is_asked_for() {
+fn a_save_moves_its_time() {
     let mut s = ours::manual_scenario();
     let info = |text: &'static str| {
         move |reply: &Reply| String::from_utf8_lossy(reply.as_bytes().unwrap()).contains(text)
@@ -126,8 +132,20 @@ fn a_save_is_done_as_soon_as_it_is_asked_for() {
     s.check("LASTSAVE", &format!(":{saved}"));
     s.run("CLOCK.ADVANCE 5000");
     s.check("BGSAVE", "+Background saving started");
+    let await_saved = |s: &mut Scenario<Server>| {
+        for client in s.on("main").clients() {
+            let is_saving = |reply: &Reply| {
+                let text = String::from_utf8_lossy(reply.as_bytes().unwrap()).into_owned();
+                text.contains("rdb_bgsave_in_progress:1")
+            };
+            while is_saving(&client.line("INFO persistence")) {}
+        }
+    };
+    await_saved(&mut s);
     s.check("CONFIG RESETSTAT", "+OK").check("LASTSAVE", &format!(":{}", saved + 5));
-    s.check("BGSAVE SCHEDULE", "+Background saving started")
+    s.check("BGSAVE SCHEDULE", "+Background saving started");
+    await_saved(&mut s);
+    s
         .check("BGSAVE NOW", "-ERR syntax error")
         .check("BGSAVE SCHEDULE x", "-ERR syntax error")
         .check("BGREWRITEAOF", "+Background append only file rewriting started")

@@ -58,6 +58,7 @@ const HOUSES: &[House] = &[
             ("slow_log", These(&[])),
             ("monitors", These(&[])),
             ("latency", These(&[])),
+            ("persistence", These(&["values", "rdb", "keyspace", "timers"])),
             ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "acl", "timers"])),
             ("scripts", These(&["spec", "config"])),

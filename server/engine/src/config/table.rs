@@ -166,6 +166,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("list-max-listpack-size", -INT - 1, INT, "-2")
         .alias("list-max-ziplist-size")
         .field(field!(encodings.list_max_listpack_size)),
+    text("load", "").fixed().field(field!(load)),
     integer("loading-process-events-interval-bytes", 1024, INT, "2097152").hidden(),
     text("locale-collate", "").check(special::locale),
     flag("lock-history", "no").field(field!(lock_history)),
@@ -192,7 +193,6 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     special("oom-score-adj-values", SEVERAL, special::oom_score_adj_values, "0 200 800"),
     text("pidfile", "").at_start().field(field!(pidfile)),
     integer("port", 0, PORT, "6379").host(HostPart::Port).field(field!(port)),
-    text("load", "").fixed().field(field!(load)),
     text("port-file", "").fixed().field(field!(port_file)),
     text("proc-title-template", "{title} {listen-addr} {server-mode}").check(special::proc_title),
     choice("propagation-error-behavior", &["ignore", "panic", "panic-on-replicas"], "ignore"),

@@ -345,7 +345,7 @@ proptest! {
 #[test]
 fn what_is_ours_can_be_written_back_as_it_is_and_not_changed() {
     let mut config = Config::default();
-    let on_the_command_line = ["exit-with-parent", "idle-exit", "port-file", "ready-fd"];
+    let on_the_command_line = ["exit-with-parent", "idle-exit", "load", "port-file", "ready-fd"];
     for name in
         [&["control", "lua-memory-limit", "seed", "threads", "time"][..], &on_the_command_line].concat()
     {

@@ -1,0 +1,293 @@
+//! What the server keeps: files of SAVE and BGSAVE, what is read at the start, and how both go from server to server.
+
+use lockwheel::{Config, Server};
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::rdb::file_of_version;
+use lockwheel_tests::redis_server::{Kind, RealServer, find_in_path, is_wanted};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A new directory, removed when dropped.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("lockwheel-rdb-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("it can be made");
+        Directory(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server that keeps its files there.
+fn server_in(directory: &Directory) -> Server {
+    let config = Config { dir: directory.0.to_string_lossy().into_owned(), ..Config::default() };
+    Server::builder().config(config).port(0).start().expect("loopback has a free port")
+}
+
+/// A server that begins with this file.
+fn server_with(file: &Path) -> Server {
+    ours::builder().load(file).start().expect("the file is right")
+}
+
+fn ok(client: &mut Client, line: &str) {
+    let reply = client.line(line);
+    assert!(!reply.is_error(), "{line}: {reply}");
+}
+
+/// Keys of all types in their encodings, in two databases, some with a deadline; and a library.
+fn fill(client: &mut Client) {
+    let long = "y".repeat(100);
+    for line in [
+        "SET int 12345",
+        "SET text hello EX 100000",
+        "SET compressed aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "RPUSH list a b 3 -70000",
+        "HSET hash f v g 1",
+        "SADD integers 1 70000 5000000000",
+        "SADD set a b 1",
+        "SADD digits x 1",
+        "SREM digits x",
+        "ZADD zset 1 a 0.1 b inf c -3 d",
+        "XADD stream 1-1 a 1 b 2",
+        "XADD stream 1-2 a 3 b 4",
+        "XADD stream 2-0 c 5",
+        "XDEL stream 1-2",
+        "XGROUP CREATE stream g 0",
+        "XREADGROUP GROUP g c COUNT 1 STREAMS stream >",
+        "XGROUP CREATECONSUMER stream g d",
+        "PFADD hyperloglog a b c",
+        "EXPIRE hash 100000",
+        "SELECT 9",
+        "SET other 1 PX 100000000",
+    ] {
+        ok(client, line);
+    }
+    for kind in ["HSET table f", "SADD large", "ZADD skiplist 2.5", "RPUSH long"] {
+        ok(client, &format!("{kind} {long}"));
+    }
+    for number in 0..700 {
+        ok(client, &format!("RPUSH quicklist {number} {long}{number}"));
+        ok(client, &format!("ZADD many {number}.5 m{number}"));
+    }
+    ok(client, "SELECT 0");
+    let library = "#!lua name=l\nredis.register_function('f', function() return 'here' end)";
+    assert!(!client.cmd(&["FUNCTION", "LOAD", library]).is_error());
+}
+
+fn digest(client: &mut Client) -> String {
+    client.line("DEBUG DIGEST").to_string()
+}
+
+/// Waits until no save is on its way.
+fn await_saved(client: &mut Client) {
+    let is_saving = |client: &mut Client| {
+        let info = client.line("INFO persistence");
+        String::from_utf8_lossy(info.as_bytes().expect("a text")).contains("rdb_bgsave_in_progress:1")
+    };
+    while is_saving(client) {}
+}
+
+#[test]
+fn what_is_saved_is_there_again() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    fill(&mut client);
+    let saved = digest(&mut client);
+    assert_eq!(client.line("SAVE").to_string(), "+OK");
+    ok(&mut client, "SET later 1");
+    for options in ["NOSAVE", "NOSAVE NOFLUSH MERGE"] {
+        let later = client.line("EXISTS later").to_string();
+        assert_eq!(client.line(&format!("DEBUG RELOAD {options}")).to_string(), "+OK");
+        assert!(options.contains("MERGE") || later == ":1");
+        assert_eq!(digest(&mut client), saved, "{options}");
+    }
+    assert_eq!(
+        client.line("DEBUG RELOAD NOSAVE NOFLUSH").to_string(),
+        "-ERR Error trying to load the RDB dump",
+        "a key is there already"
+    );
+    assert_eq!(digest(&mut client), saved);
+    ok(&mut client, "FUNCTION FLUSH");
+    let again = server_with(&directory.file("dump.rdb"));
+    let mut client = Client::connect(again.addr());
+    assert_eq!(digest(&mut client), saved);
+    assert_eq!(client.line("FCALL f 0").to_string(), "\"here\"");
+    assert_eq!(client.line("SAVE").to_string(), "+OK");
+}
+
+#[test]
+fn files_go_from_server_to_server() {
+    for kind in [Kind::Redis, Kind::Valkey] {
+        let options = ["--enable-debug-command", "yes"];
+        let Some(real) = RealServer::start(kind, &options) else { continue };
+        let mut theirs = Client::connect(real.addr());
+        fill(&mut theirs);
+        assert_eq!(theirs.line("SAVE").to_string(), "+OK");
+        let directory = Directory::new();
+        let file = directory.file("theirs.rdb");
+        fs::copy(real.directory().join("dump.rdb"), &file).expect("it was saved");
+        let own =
+            ours::configured(Config { dir: directory.0.to_string_lossy().into_owned(), ..Config::default() });
+        let own = own.load(&file).start().expect("the file is right");
+        let mut own = Client::connect(own.addr());
+        if kind == Kind::Redis {
+            assert_eq!(digest(&mut own), digest(&mut theirs));
+        }
+        assert_eq!(own.line("FCALL f 0").to_string(), "\"here\"");
+        // Back, without what Redis 7.0 has no form for.
+        if kind == Kind::Redis {
+            ok(&mut own, "DEL set digits stream");
+            ok(&mut theirs, "DEL set digits stream");
+            ok(&mut own, "SELECT 9");
+            ok(&mut own, "SELECT 0");
+        }
+        let expected = digest(&mut theirs);
+        let path = own.line("CONFIG GET dir");
+        let path = path.into_elements().expect("a pair").remove(1);
+        let path = PathBuf::from(String::from_utf8_lossy(path.as_bytes().expect("a text")).into_owned());
+        assert_eq!(own.line("SAVE").to_string(), "+OK");
+        let saved = fs::read(path.join("dump.rdb")).expect("it was saved");
+        let saved = if kind == Kind::Redis { file_of_version(&saved, 10) } else { saved };
+        fs::write(real.directory().join("dump.rdb"), saved).expect("it can be written");
+        assert_eq!(theirs.line("DEBUG RELOAD NOSAVE").to_string(), "+OK");
+        assert_eq!(digest(&mut theirs), expected);
+    }
+}
+
+#[test]
+fn a_save_in_the_background_has_what_there_was_when_it_began() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    ok(&mut client, "DEBUG POPULATE 2000 key 10");
+    ok(&mut client, "CONFIG SET rdb-key-save-delay 1");
+    let before = digest(&mut client);
+    assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
+    for line in ["BGSAVE", "BGSAVE SCHEDULE", "SAVE"] {
+        assert_eq!(client.line(line).to_string(), "-ERR Background save already in progress");
+    }
+    for number in 0..2000 {
+        match number % 4 {
+            0 => ok(&mut client, &format!("SET key:{number} changed")),
+            1 => ok(&mut client, &format!("DEL key:{number}")),
+            2 => ok(&mut client, &format!("RENAME key:{number} moved:{number}")),
+            _ => ok(&mut client, &format!("SET new:{number} 1")),
+        }
+    }
+    ok(&mut client, "SWAPDB 0 3");
+    ok(&mut client, "FLUSHALL");
+    await_saved(&mut client);
+    let again = server_with(&directory.file("dump.rdb"));
+    assert_eq!(digest(&mut Client::connect(again.addr())), before);
+    assert_eq!(
+        fs::read_dir(&directory.0).expect("it is there").count(),
+        1,
+        "nothing is left beside the file"
+    );
+}
+
+#[test]
+fn a_save_that_fails_changes_nothing() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    fs::create_dir(directory.file("taken")).expect("it can be made");
+    ok(&mut client, "SET k v");
+    ok(&mut client, "CONFIG SET enable-protected-configs yes");
+    drop(client.line("CONFIG SET dbfilename taken"));
+    let config = Config {
+        dir: directory.0.to_string_lossy().into_owned(),
+        dbfilename: "taken".to_owned(),
+        ..Config::default()
+    };
+    let server = Server::builder().config(config).port(0).start().expect("it starts");
+    let mut client = Client::connect(server.addr());
+    ok(&mut client, "SET k v");
+    assert_eq!(client.line("SAVE").to_string(), "-ERR");
+    assert_eq!(client.line("DEBUG RELOAD").to_string(), "-ERR");
+    assert_eq!(client.line("DEBUG RELOAD NOSAVE").to_string(), "-ERR Error trying to load the RDB dump");
+    assert_eq!(client.line("SHUTDOWN SAVE").to_string(), "-ERR Errors trying to SHUTDOWN. Check logs.");
+    assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
+    await_saved(&mut client);
+    let info = client.line("INFO persistence");
+    assert!(String::from_utf8_lossy(info.as_bytes().expect("a text")).contains("rdb_last_bgsave_status:err"));
+    assert_eq!(client.line("GET k").to_string(), "\"v\"");
+}
+
+#[test]
+fn a_file_that_is_broken_is_refused_as_a_whole() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    fill(&mut client);
+    ok(&mut client, "SAVE");
+    let file = fs::read(directory.file("dump.rdb")).expect("it was saved");
+    let broken = directory.file("broken.rdb");
+    for len in [0, 5, 9, 40, file.len() / 2, file.len() - 1] {
+        fs::write(&broken, &file[..len]).expect("it can be written");
+        let error = ours::builder().load(&broken).start().expect_err("it is cut off").to_string();
+        assert!(error.starts_with("Internal error in RDB reading offset "), "{len}: {error}");
+    }
+    let error = ours::builder().load(directory.file("none.rdb")).start().expect_err("there is none");
+    assert_eq!(error.to_string(), "Fatal error loading the DB: No such file or directory. Exiting.");
+    // What is there stays.
+    let before = digest(&mut client);
+    fs::write(directory.file("dump.rdb"), &file[..file.len() / 2]).expect("it can be written");
+    assert_eq!(client.line("DEBUG RELOAD NOSAVE").to_string(), "-ERR Error trying to load the RDB dump");
+    assert_eq!(digest(&mut client), before);
+}
+
+#[test]
+fn keys_that_are_over_are_not_read() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    for line in ["CLOCK.FREEZE", "CLOCK.SET 1000", "SET over 1 PX 5000", "SET stays 1", "SAVE"] {
+        ok(&mut client, line);
+    }
+    let again = server_with(&directory.file("dump.rdb"));
+    let mut client = Client::connect(again.addr());
+    assert_eq!(client.line("KEYS *").to_string(), "[\"stays\"]");
+    let info = client.line("INFO persistence");
+    let info = String::from_utf8_lossy(info.as_bytes().expect("a text")).into_owned();
+    assert!(info.contains("rdb_last_load_keys_expired:1\r\nrdb_last_load_keys_loaded:1\r\n"), "{info}");
+}
+
+#[test]
+fn redis_cli_writes_what_it_is_sent() {
+    let Some(program) = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli")) else { return };
+    let directory = Directory::new();
+    let server = ours::server();
+    let mut client = Client::connect(server.addr());
+    fill(&mut client);
+    for (option, keys) in [("--rdb", true), ("--functions-rdb", false)] {
+        let file = directory.file("cli.rdb");
+        let output = Command::new(&program)
+            .args(["-p", &server.port().to_string(), option])
+            .arg(&file)
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let again = server_with(&file);
+        let mut again = Client::connect(again.addr());
+        assert_eq!(digest(&mut again) == digest(&mut client), keys, "{option}");
+        assert_eq!(again.line("FCALL f 0").to_string(), "\"here\"");
+    }
+}
