@@ -145,8 +145,7 @@ fn a_save_moves_its_time() {
     s.check("CONFIG RESETSTAT", "+OK").check("LASTSAVE", &format!(":{}", saved + 5));
     s.check("BGSAVE SCHEDULE", "+Background saving started");
     await_saved(&mut s);
-    s
-        .check("BGSAVE NOW", "-ERR syntax error")
+    s.check("BGSAVE NOW", "-ERR syntax error")
         .check("BGSAVE SCHEDULE x", "-ERR syntax error")
         .check("BGREWRITEAOF", "+Background append only file rewriting started")
         .check("MULTI", "+OK")

@@ -27,7 +27,8 @@ pub fn read_value(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Cor
 
 /// Whether values have this form.
 pub(super) fn is_known(form: u8) -> bool {
-    matches!(form, types::STRING..=types::ZSET_2 | types::HASH_ZIPMAP..=types::STREAM_3)
+    let is_timed_hash = matches!(form, types::HASH_2 | types::HASH_METADATA | types::HASH_LISTPACK_EX);
+    is_timed_hash || matches!(form, types::STRING..=types::ZSET_2 | types::HASH_ZIPMAP..=types::STREAM_3)
 }
 
 /// Reads a value of this form.

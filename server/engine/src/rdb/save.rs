@@ -27,8 +27,8 @@ enum Forms {
 /// The payload of a value, as DUMP answers it. O(value).
 pub fn dump(value: &Value) -> Vec<u8> {
     let mut writer = Writer::new();
-    write_value(value, &mut writer);
-    writer.finish(payload::VERSION_7_2)
+    let version = write(value, Forms::Newest, &mut writer);
+    writer.finish(version.max(payload::VERSION_7_2))
 }
 
 /// The payload of a value for another server, which may be as old as the value allows. O(value).

@@ -6,7 +6,7 @@ use crate::values::Hash;
 /// Writes the earliest deadline, then each field with how much later its own is, plus 1; 0 means that it has none.
 pub(super) fn write(hash: &Hash, writer: &mut Writer) -> u16 {
     let first_ms = hash.first_deadline().map_or(0, |(at_ms, _)| at_ms);
-    writer.byte(types::HASH_METADATA);
+    writer.form(types::HASH_METADATA);
     writer.bytes(&first_ms.to_le_bytes());
     writer.length(hash.len());
     for (field, value, deadline_ms) in hash.iter_timed() {
