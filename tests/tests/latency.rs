@@ -52,8 +52,6 @@ fn every_text_is_that_of_the_real_server() {
             "LATENCY DOCTOR",
             "CONFIG SET slowlog-log-slower-than -1",
             "LATENCY DOCTOR",
-            "CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 0",
-            "LATENCY DOCTOR",
             "LATENCY GRAPH command",
             "CONFIG SET latency-monitor-threshold 0",
             "LATENCY DOCTOR",
@@ -61,6 +59,8 @@ fn every_text_is_that_of_the_real_server() {
             "LATENCY DOCTOR",
         ];
         let told = lines.map(|line| without_numbers(&client.line(line).to_string()));
+        // 7.2 has it in other words.
+        let told = told.map(|text| text.replace("Prints this help", "Print this help"));
         told.join("\n")
     });
     let ours = told.next().expect("ours");
@@ -144,7 +144,7 @@ fn calls_are_counted_by_how_long_they_took() {
         let names: Vec<String> = elements(&named).iter().step_by(2).map(text).collect();
         let mut kinds = names.clone();
         kinds.sort_unstable();
-        assert_eq!(kinds, ["config|resetstat", "config|set", "get", "get"].map(str::to_owned)[..].to_vec());
+        assert_eq!(kinds, ["config|resetstat", "get", "get"].map(str::to_owned)[..].to_vec());
     }
 }
 

@@ -93,8 +93,8 @@ impl Builder {
         self.lock_history(true)
     }
 
-    /// The keys and libraries that it begins with: a file that SAVE has written, here or on a real server. A path that is
-    /// relative is one below the process' directory.
+    /// The keys and libraries that it begins with: a file that SAVE has written, here or on a real server. A path that
+    /// is relative is one below the process' directory.
     pub fn load(mut self, path: impl AsRef<Path>) -> Self {
         let path = path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         self.config.load = path.to_string_lossy().into_owned();

@@ -1,7 +1,7 @@
 //! Clients that are closed as time passes: those that are idle, and those that leave their output unread.
 //!
-//! A client that is neither blocked nor subscribed nor a monitor has one timer while `timeout` is set. Requests do not move it: when
-//! it fires and the client has been active since, it is set again.
+//! A client that is neither blocked nor subscribed nor a monitor has one timer while `timeout` is set. Requests do not
+//! move it: when it fires and the client has been active since, it is set again.
 
 use super::engine::Engine;
 use crate::clients::{Closing, Slot};

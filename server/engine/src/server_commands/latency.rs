@@ -122,7 +122,7 @@ fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply
     Ok(())
 }
 
-/// Of the commands that are named, or of all; of a container its subcommands. Those that were never called are left out.
+/// Of the commands that are named, or of all; of a container its subcommands. Those never called are left out.
 fn histogram(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let commands: Vec<&Arc<Command>> = match args.from(2) {
         [] => engine.commands.iter_all().collect(),

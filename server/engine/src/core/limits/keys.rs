@@ -49,8 +49,8 @@ impl Engine {
         self.limits.evicts = true;
     }
 
-    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes before
-    /// the next batches. None goes while clients are paused.
+    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes
+    /// before the next batches. None goes while clients are paused.
     pub(in super::super) fn evict_piece(&mut self) {
         if self.scripts.is_running() || self.onlookers.paused {
             return;
