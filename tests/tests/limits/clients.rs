@@ -44,10 +44,10 @@ fn who_sends_most_goes_and_who_may_not_be_evicted_stays() {
         let (server, mut looks_on) = server(threads);
         let [mut large, mut small, mut safe] = ["large", "small", "safe"].map(|name| named(&server, name));
         safe.line("CLIENT NO-EVICT on");
-        send_part(&mut safe, 3 << 20);
+        send_part(&mut safe, 1 << 20);
         send_part(&mut small, 100_000);
-        looks_on.line("CONFIG SET maxmemory-clients 6mb");
-        send_part(&mut large, 4 << 20);
+        looks_on.line("CONFIG SET maxmemory-clients 8mb");
+        send_part(&mut large, 8 << 20);
         until(|| !is_connected(&mut looks_on, "large"));
         assert!(is_connected(&mut looks_on, "small") && is_connected(&mut looks_on, "safe"));
         let stats = looks_on.line("INFO stats").to_string();

@@ -12,7 +12,9 @@ impl Engine {
         // The runtime is taken while a script runs: the last figure is close enough.
         let scripts = self.scripts.memory_used().unwrap_or(self.memory.last.scripts);
         MemoryUsage {
-            data: databases.data,
+            // What keys have left free in their pages goes to the next ones: it is as free as what Redis gives back to
+            // its allocator.
+            data: databases.data.saturating_sub(self.keyspace.free_bytes()),
             tables: databases.overhead,
             clients: self.memory.clients.get() + self.sessions.memory(),
             scripts,

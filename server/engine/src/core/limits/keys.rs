@@ -21,15 +21,9 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
-    /// The bytes that count towards `maxmemory`. What a key leaves free in a page of keys goes to the next one, and
-    /// must not make more keys go. O(databases).
-    fn counted_bytes(&self) -> usize {
-        self.memory_usage().total().saturating_sub(self.keyspace.free_bytes())
-    }
-
     /// Whether there are more bytes than `maxmemory`. O(databases).
     fn exceeds_maxmemory(&self) -> bool {
-        self.config.maxmemory > 0 && self.counted_bytes() as u64 > self.config.maxmemory
+        self.config.maxmemory > 0 && self.memory_usage().total() as u64 > self.config.maxmemory
     }
 
     /// `maxmemory` has another value: what is too much goes from the next batch on.
@@ -38,7 +32,7 @@ impl Engine {
         if limit == 0 {
             return;
         }
-        let used = self.counted_bytes();
+        let used = self.memory_usage().total();
         if limit < used as u64 {
             tracing::warn!(
                 "WARNING: the new maxmemory value set via CONFIG SET ({limit}) is smaller than the current memory \
@@ -52,7 +46,12 @@ impl Engine {
     /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes
     /// before the next batches. None goes while clients are paused.
     pub(in super::super) fn evict_piece(&mut self) {
-        if self.scripts.is_running() || self.onlookers.paused {
+        if self.scripts.is_running() {
+            return;
+        }
+        if self.onlookers.paused {
+            // As in Redis: then nothing is refused either.
+            self.limits.out_of_memory = false;
             return;
         }
         if !self.exceeds_maxmemory() {
