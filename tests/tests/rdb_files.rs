@@ -1,6 +1,6 @@
 //! What the server keeps: files of SAVE and BGSAVE, what is read at the start, and how both go from server to server.
 
-use lockwheel::{Config, Server};
+use lockwheel::{Builder, Config, Server};
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -34,10 +34,17 @@ impl Drop for Directory {
     }
 }
 
+/// What a server begins with that keeps its files there, under this name.
+fn keeping(directory: &Directory, name: &str) -> Builder {
+    let mut config = Config::default();
+    config.dir = directory.0.to_string_lossy().into_owned();
+    name.clone_into(&mut config.dbfilename);
+    Server::builder().config(config).port(0)
+}
+
 /// A server that keeps its files there.
 fn server_in(directory: &Directory) -> Server {
-    let config = Config { dir: directory.0.to_string_lossy().into_owned(), ..Config::default() };
-    Server::builder().config(config).port(0).start().expect("loopback has a free port")
+    keeping(directory, "dump.rdb").start().expect("loopback has a free port")
 }
 
 /// A server that begins with this file.
@@ -143,9 +150,7 @@ fn files_go_from_server_to_server() {
         let directory = Directory::new();
         let file = directory.file("theirs.rdb");
         fs::copy(real.directory().join("dump.rdb"), &file).expect("it was saved");
-        let own =
-            ours::configured(Config { dir: directory.0.to_string_lossy().into_owned(), ..Config::default() });
-        let own = own.load(&file).start().expect("the file is right");
+        let own = keeping(&directory, "dump.rdb").load(&file).start().expect("the file is right");
         let mut own = Client::connect(own.addr());
         if kind == Kind::Redis {
             assert_eq!(digest(&mut own), digest(&mut theirs));
@@ -159,11 +164,8 @@ fn files_go_from_server_to_server() {
             ok(&mut own, "SELECT 0");
         }
         let expected = digest(&mut theirs);
-        let path = own.line("CONFIG GET dir");
-        let path = path.into_elements().expect("a pair").remove(1);
-        let path = PathBuf::from(String::from_utf8_lossy(path.as_bytes().expect("a text")).into_owned());
         assert_eq!(own.line("SAVE").to_string(), "+OK");
-        let saved = fs::read(path.join("dump.rdb")).expect("it was saved");
+        let saved = fs::read(directory.file("dump.rdb")).expect("it was saved");
         let saved = if kind == Kind::Redis { file_of_version(&saved, 10) } else { saved };
         fs::write(real.directory().join("dump.rdb"), saved).expect("it can be written");
         assert_eq!(theirs.line("DEBUG RELOAD NOSAVE").to_string(), "+OK");
@@ -206,18 +208,8 @@ fn a_save_in_the_background_has_what_there_was_when_it_began() {
 #[test]
 fn a_save_that_fails_changes_nothing() {
     let directory = Directory::new();
-    let server = server_in(&directory);
-    let mut client = Client::connect(server.addr());
     fs::create_dir(directory.file("taken")).expect("it can be made");
-    ok(&mut client, "SET k v");
-    ok(&mut client, "CONFIG SET enable-protected-configs yes");
-    drop(client.line("CONFIG SET dbfilename taken"));
-    let config = Config {
-        dir: directory.0.to_string_lossy().into_owned(),
-        dbfilename: "taken".to_owned(),
-        ..Config::default()
-    };
-    let server = Server::builder().config(config).port(0).start().expect("it starts");
+    let server = keeping(&directory, "taken").start().expect("it starts");
     let mut client = Client::connect(server.addr());
     ok(&mut client, "SET k v");
     assert_eq!(client.line("SAVE").to_string(), "-ERR");
