@@ -1,7 +1,6 @@
 //! What the server keeps: files of SAVE and BGSAVE, what is read at the start, and how both go from server to server.
 
 use lockwheel::{Builder, Config, Server};
-use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::rdb::file_of_version;
