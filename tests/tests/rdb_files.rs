@@ -37,7 +37,7 @@ impl Drop for Directory {
 fn keeping(directory: &Directory, name: &str) -> Builder {
     let mut config = Config::default();
     config.dir = directory.0.to_string_lossy().into_owned();
-    name.clone_into(&mut config.dbfilename);
+    name.clone_into(&mut config.saves.dbfilename);
     Server::builder().config(config).port(0)
 }
 

@@ -42,8 +42,8 @@ const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 /// Makes the directory that the configuration has entered the one that it names, and tries the log file. The file to
 /// begin with is looked for where the program was started.
 pub(crate) fn prepare(config: &mut Config, started_in: &Path) -> Result<(), String> {
-    if !config.load.is_empty() {
-        config.load = started_in.join(&config.load).to_string_lossy().into_owned();
+    if !config.saves.load.is_empty() {
+        config.saves.load = started_in.join(&config.saves.load).to_string_lossy().into_owned();
     }
     if let Ok(dir) = env::current_dir() {
         config.dir = dir.to_string_lossy().into_owned();

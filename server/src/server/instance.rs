@@ -97,7 +97,7 @@ impl Builder {
     /// is relative is one below the process' directory.
     pub fn load(mut self, path: impl AsRef<Path>) -> Self {
         let path = path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
-        self.config.load = path.to_string_lossy().into_owned();
+        self.config.saves.load = path.to_string_lossy().into_owned();
         self
     }
 
@@ -148,7 +148,7 @@ impl Server {
 
     fn start(builder: Builder) -> Result<Self, StartError> {
         let Builder { mut config, signals, allocator, verify, begins_with_saved } = builder;
-        let file = Some(config.load.clone()).filter(|path| !path.is_empty());
+        let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
         let accepting = AcceptRuntime::new(signals)?;
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only a unix socket has a file"))]
         let mut listeners = Listeners::bind(&config)?;

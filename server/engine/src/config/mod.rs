@@ -12,6 +12,7 @@ mod instant;
 mod limits;
 mod parameter;
 mod rewrite;
+mod saves;
 mod source;
 mod special;
 mod table;
@@ -24,6 +25,7 @@ pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervis
 pub use file::{CommandNames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
+pub use saves::SaveParameters;
 pub use source::{Files, Source};
 pub use tls::{AuthClients, TlsParameters};
 pub(crate) use values::size;
@@ -160,16 +162,8 @@ pub struct Config {
     pub logfile: String,
     /// The working directory.
     pub dir: String,
-    /// The file in that directory that SAVE writes, and that is read at the start.
-    pub dbfilename: String,
-    /// The file that is read at the start instead of that one; empty: none.
-    pub load: String,
-    /// Whether strings in it are compressed.
-    pub rdbcompression: bool,
-    /// Whether it ends with a checksum.
-    pub rdbchecksum: bool,
-    /// Microseconds by which BGSAVE takes longer for each key: for tests.
-    pub rdb_key_save_delay: i64,
+    /// Files of saves.
+    pub saves: SaveParameters,
     /// The file that the process id is written to; empty: none.
     pub pidfile: String,
     /// Which clients may use DEBUG.
@@ -250,11 +244,7 @@ impl Default for Config {
             loglevel: LogLevel::Notice,
             logfile: String::new(),
             dir: ".".to_owned(),
-            dbfilename: "dump.rdb".to_owned(),
-            load: String::new(),
-            rdbcompression: true,
-            rdbchecksum: true,
-            rdb_key_save_delay: 0,
+            saves: SaveParameters::default(),
             pidfile: String::new(),
             // A server for tests: clients on this machine may make it sleep. In Redis the default is no.
             enable_debug_command: Permission::Local,

@@ -24,7 +24,7 @@ impl Engine {
     /// The system's; then the file is as it was.
     pub(crate) fn save(&mut self) -> Result<(), NotSaved> {
         let file = self.file_of(Content::All);
-        let written = self.write_file(&self.config.dbfilename, &file);
+        let written = self.write_file(&self.config.saves.dbfilename, &file);
         written.map_err(|error| {
             tracing::warn!("Write error saving DB on disk: {}", system_reason(&error));
             NotSaved
@@ -68,7 +68,7 @@ impl Engine {
         let (file, now_ms) = (self.new_file(Content::All), self.time.system.monotonic_ms());
         self.keyspace.begin_snapshot(Box::new(file));
         let changes = self.keyspace.counters.dirty;
-        let (serial, path) = (self.persistence.next_serial(), self.config.dbfilename.clone());
+        let (serial, path) = (self.persistence.next_serial(), self.config.saves.dbfilename.clone());
         self.persistence.saves += 1;
         self.persistence.background = Some(Background { serial, began_ms: now_ms, changes, path });
         tracing::info!("Background saving started");
@@ -104,7 +104,7 @@ impl Engine {
         if self.keyspace.snapshot_progress().is_none() {
             return;
         }
-        let delay_us = self.config.rdb_key_save_delay;
+        let delay_us = self.config.saves.key_delay_us;
         let piece = if delay_us > 0 { 1 } else { PIECE };
         let Some(file) = self.keyspace.go_on_with_snapshot(piece) else {
             return self.set_save_timer(delay_us.max(0) / 1000);
@@ -157,5 +157,5 @@ fn rules_of(config: &Config) -> FileRules {
         AllkeysLfu | VolatileLfu => Some(Measure::Frequency),
         _ => None,
     };
-    FileRules { accesses, compresses: config.rdbcompression, has_checksum: config.rdbchecksum }
+    FileRules { accesses, compresses: config.saves.compression, has_checksum: config.saves.checksum }
 }

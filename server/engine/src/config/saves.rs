@@ -1,0 +1,29 @@
+//! The parameters of files of saves.
+
+/// The parameters of files of saves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaveParameters {
+    /// The file in the working directory that SAVE writes, and that is read at the start (`dbfilename`).
+    pub dbfilename: String,
+    /// The file that is read at the start instead of that one; empty: none (`load`).
+    pub load: String,
+    /// Whether strings in it are compressed (`rdbcompression`).
+    pub compression: bool,
+    /// Whether it ends with a checksum (`rdbchecksum`).
+    pub checksum: bool,
+    /// Microseconds by which BGSAVE takes longer for each key: for tests (`rdb-key-save-delay`).
+    pub key_delay_us: i64,
+}
+
+impl Default for SaveParameters {
+    /// Those of Redis.
+    fn default() -> Self {
+        SaveParameters {
+            dbfilename: "dump.rdb".to_owned(),
+            load: String::new(),
+            compression: true,
+            checksum: true,
+            key_delay_us: 0,
+        }
+    }
+}
