@@ -35,9 +35,10 @@ impl Clients {
     fn told(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
         let ids = self.ids.clone();
         let name = |word: Vec<u8>| match word.strip_prefix(b"$") {
-            Some(index) => {
-                ids[String::from_utf8_lossy(index).parse::<usize>().unwrap()].to_string().into_bytes()
-            }
+            Some(index) => ids
+                [String::from_utf8_lossy(index).parse::<usize>().expect("the number of a client")]
+            .to_string()
+            .into_bytes(),
             None => word,
         };
         let words: Vec<Vec<u8>> = split(line).into_iter().map(name).collect();
