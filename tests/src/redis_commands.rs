@@ -1,11 +1,10 @@
-//! The commands of Redis 7.2, by name and group: what a list of missing commands is made from.
+//! The commands of Redis 7.2, by name and group: what ours is held against.
 
 use crate::client::Client;
 use crate::ours;
 use crate::redis_server::RealServer;
 use crate::reply::Reply;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 /// Lines `group name`, in order; a subcommand is `container|name`.
 const TEXT: &str = include_str!("redis_commands.txt");
@@ -36,17 +35,9 @@ pub fn all() -> BTreeMap<&'static str, &'static str> {
     TEXT.lines().map(split).map(|(group, name)| (name, group)).collect()
 }
 
-/// A table, in Markdown, of what our server does not have: a row for each group with something missing. A container
-/// that is missing stands for its subcommands too.
-pub fn missing() -> String {
-    let mut text = String::from("| | missing |\n|---|---|\n");
-    for (group, title) in GROUPS {
-        let names = missing_of(group);
-        if !names.is_empty() {
-            writeln!(text, "| {title} | {} |", names.join(", ")).expect("a text can be written to");
-        }
-    }
-    text
+/// What our server does not have of all groups. A container that is missing stands for its subcommands too.
+pub fn missing() -> Vec<String> {
+    GROUPS.iter().flat_map(|(group, _)| missing_of(group)).collect()
 }
 
 /// What our server does not have of a group, in order. A container that is missing stands for its subcommands too.

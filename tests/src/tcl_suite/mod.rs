@@ -9,9 +9,22 @@ pub use outcome::Outcome;
 use crate::redis_server::{find_in_path, free_port, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How often a run is tried again that did not begin.
 const ATTEMPTS_MAX: u32 = 5;
+
+/// Ports that a run takes in which the suite starts servers, and those of them that its own parts talk on.
+const PORTS: u32 = 128;
+
+/// The server that a unit runs against.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// It listens on this port of this machine.
+    Port(u16),
+    /// The suite starts this program itself.
+    Program(&'a Path),
+}
 
 /// The suite, fetched.
 #[derive(Debug)]
@@ -43,16 +56,16 @@ impl Suite {
         Some(Suite { cache })
     }
 
-    /// Runs one unit against the server on a port of this machine.
+    /// Runs one unit against a server.
     ///
     /// `skipped`: the tests not to run.
     ///
     /// # Panics
     /// When the suite cannot be run.
-    pub fn run(&self, mode: Mode, unit: &str, port: u16, skipped: &[&str]) -> Outcome {
+    pub fn run(&self, mode: Mode, unit: &str, target: Target<'_>, skipped: &[&str]) -> Outcome {
         let mut said = String::new();
         for _ in 0..ATTEMPTS_MAX {
-            let output = self.attempt(mode, unit, port, skipped);
+            let output = self.attempt(mode, unit, target, skipped);
             if output.status.success() {
                 return Outcome::parse(unit, &String::from_utf8_lossy(&output.stdout));
             }
@@ -62,16 +75,30 @@ impl Suite {
     }
 
     /// One attempt: another process may take a port that the suite's own parts were to talk on.
-    fn attempt(&self, mode: Mode, unit: &str, port: u16, skipped: &[&str]) -> Output {
+    fn attempt(&self, mode: Mode, unit: &str, target: Target<'_>, skipped: &[&str]) -> Output {
+        let (base, server) = match target {
+            Target::Port(port) => (u32::from(free_port()), port.to_string()),
+            Target::Program(path) => (spawn_ports(), path.display().to_string()),
+        };
         script("run")
-            .env("TCL_SUITE_BASEPORT", free_port().to_string())
+            .env("TCL_SUITE_BASEPORT", base.to_string())
             .env("TCL_SUITE_SKIP", skipped.join("\n"))
             .arg(&self.cache)
-            .args([mode.name(), &port.to_string(), unit])
+            .args([mode.name(), &server, unit])
             .stdin(Stdio::null())
             .output()
             .expect("a script starts")
     }
+}
+
+/// The first of the ports of the next run that starts servers: below those that systems give out, and apart from those
+/// of other runs and test processes. The suite passes over ports in use.
+fn spawn_ports() -> u32 {
+    const FIRST: u32 = 11_000;
+    const RUNS: u32 = 160;
+    static RUN: AtomicU32 = AtomicU32::new(0);
+    let run = std::process::id().wrapping_mul(31).wrapping_add(RUN.fetch_add(1, Ordering::Relaxed));
+    FIRST + run % RUNS * PORTS
 }
 
 /// A script of `tests/tcl-suite/`.

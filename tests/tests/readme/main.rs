@@ -2,4 +2,4 @@
 //! the book.
 
 mod commands;
-mod missing;
+mod redis_commands;

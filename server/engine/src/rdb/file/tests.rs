@@ -35,7 +35,9 @@ fn values() -> Vec<Value> {
         set.add(word.as_bytes(), &enc);
         zset.insert(word.as_bytes(), 1.5, &enc);
     }
-    (0..5).for_each(|n| drop(integers.add((n * 70_000).to_string().as_bytes(), &enc)));
+    for n in 0..5 {
+        integers.add((n * 70_000).to_string().as_bytes(), &enc);
+    }
     vec![
         Value::Str(Str::new(b"12345")),
         Value::Str(Str::new(long.as_bytes())),
