@@ -27,8 +27,8 @@ pub fn server() -> Server {
     builder().start().expect("loopback has a free port")
 }
 
-/// What each of our servers in a test begins with: a free port, and a directory that they share. What is saved by one is
-/// read by none.
+/// What each of our servers in a test begins with: a free port, and a directory that they share. What is saved by one
+/// is read by none.
 pub fn builder() -> Builder {
     configured(Config::default())
 }

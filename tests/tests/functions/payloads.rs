@@ -180,7 +180,10 @@ fn payloads_go_to_a_real_server_and_come_back() {
             for client in [&mut ours, &mut theirs] {
                 assert!(!client.cmd(&["FUNCTION", "LOAD", "REPLACE", &code]).is_error());
             }
-            let payloads = [dump(&mut ours), dump(&mut theirs)];
+            let of_ours = dump(&mut ours);
+            // Redis 7.0 takes no payload of a later version.
+            let version = if kind == Kind::Redis { 10 } else { 11 };
+            let payloads = [sealed(&of_ours[..of_ours.len() - 10], version), dump(&mut theirs)];
             if kind == Kind::Redis && payloads.iter().all(|payload| payload.len() < 100) {
                 assert_eq!(payloads[0], payloads[1]);
             }

@@ -21,6 +21,7 @@ mod garbage;
 pub mod glob;
 mod interests;
 mod keeper;
+mod keeping;
 mod key_timers;
 #[expect(clippy::module_inception, reason = "the struct that the room is about")]
 mod keyspace;

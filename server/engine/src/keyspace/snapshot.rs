@@ -9,7 +9,6 @@ use super::accesses::Accesses;
 use super::database::Database;
 use super::db_key::hash_of;
 use super::entry::Entry;
-use super::keyspace::Keyspace;
 use crate::memory::{block, of_trees};
 use crate::values::Value;
 use foldhash::quality::FixedState;
@@ -62,7 +61,7 @@ pub struct SnapshotProgress {
 /// A file that keys are written into.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    file: Box<dyn KeyWriter>,
+    pub(super) file: Box<dyn KeyWriter>,
     /// The databases before this one are written, and of this one what comes before the cursor.
     db: usize,
     cursor: u64,
@@ -71,11 +70,11 @@ pub(super) struct Snapshot {
     /// What was written out of turn, or is new.
     passed_over: BTreeSet<(usize, Box<[u8]>)>,
     names_bytes: usize,
-    progress: SnapshotProgress,
+    pub(super) progress: SnapshotProgress,
 }
 
 impl Snapshot {
-    fn new(file: Box<dyn KeyWriter>, view: &View<'_>) -> Self {
+    pub(super) fn new(file: Box<dyn KeyWriter>, view: &View<'_>) -> Self {
         let total = view.databases.iter().map(|database| database.len() as u64).sum();
         Snapshot {
             file,
@@ -162,46 +161,5 @@ impl Snapshot {
         };
         self.file.key((db, key), deadline_ms, accessed, &entry.value);
         self.progress.written += 1;
-    }
-}
-
-impl Keyspace {
-    /// Begins a snapshot of the present instant, into this file. One that has begun before is given up.
-    pub fn begin_snapshot(&mut self, file: Box<dyn KeyWriter>) {
-        let snapshot = Snapshot::new(file, &self.view());
-        self.keeper().snapshot = Some(snapshot);
-    }
-
-    /// Writes keys until that has cost so many bytes; the file when these were the last. O(keys and their values, and a
-    /// part of the table).
-    pub fn go_on_with_snapshot(&mut self, most_cost: usize) -> Option<Vec<u8>> {
-        let mut snapshot = self.keeper.as_mut()?.snapshot.take()?;
-        let is_at_end = snapshot.go_on(&self.view(), most_cost);
-        if is_at_end {
-            self.release_keeper();
-            return Some(snapshot.file.finish());
-        }
-        self.keeper().snapshot = Some(snapshot);
-        None
-    }
-
-    /// Gives a snapshot up.
-    pub fn end_snapshot(&mut self) {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.snapshot = None;
-            self.release_keeper();
-        }
-    }
-
-    /// How far the snapshot is that is being made.
-    pub fn snapshot_progress(&self) -> Option<SnapshotProgress> {
-        Some(self.keeper.as_ref()?.snapshot.as_ref()?.progress)
-    }
-
-    /// A file of all keys, as they are. O(keys and their values).
-    pub fn write_all(&self, file: Box<dyn KeyWriter>) -> Vec<u8> {
-        let mut snapshot = Snapshot::new(file, &self.view());
-        snapshot.go_on(&self.view(), usize::MAX);
-        snapshot.file.finish()
     }
 }

@@ -30,7 +30,7 @@ fn values() -> Vec<Value> {
     let (mut set, mut integers, mut zset) = (Set::default(), Set::default(), ZSet::default());
     for word in ["a", "1", "-70000", &long] {
         list.push(End::Right, word.as_bytes(), &enc);
-        small.set(word[..1].as_bytes(), b"v", &enc);
+        small.set(&word.as_bytes()[..1], b"v", &enc);
         table.set(word.as_bytes(), long.as_bytes(), &enc);
         set.add(word.as_bytes(), &enc);
         zset.insert(word.as_bytes(), 1.5, &enc);

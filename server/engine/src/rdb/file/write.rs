@@ -1,7 +1,7 @@
 //! A file written.
 
 use super::{REDIS, marks};
-use crate::rdb::crc64::crc64;
+use crate::rdb::crc64::crc64_on;
 use crate::rdb::{Writer, payload, write_value};
 use crate::values::Value;
 
@@ -23,7 +23,13 @@ pub struct FileWriter {
     /// The database of the keys that come next.
     db: Option<usize>,
     has_checksum: bool,
+    /// The checksum of so many bytes.
+    checksum: u64,
+    summed: usize,
 }
+
+/// So many bytes are summed up at once: at the end of a large file nobody is to wait for all of it.
+const SUMMED_AT_ONCE: usize = 64 << 10;
 
 impl FileWriter {
     /// A file that says this of itself: names and values. `has_checksum`: it ends with one.
@@ -36,7 +42,7 @@ impl FileWriter {
             writer.string(name.as_bytes());
             writer.string(value);
         }
-        FileWriter { writer, db: None, has_checksum }
+        FileWriter { writer, db: None, has_checksum, checksum: 0, summed: 0 }
     }
 
     /// Compresses no strings from now on.
@@ -83,6 +89,16 @@ impl FileWriter {
         }
         self.writer.key(key);
         write_value(value, &mut self.writer);
+        if self.bytes_written() - self.summed >= SUMMED_AT_ONCE {
+            self.sum();
+        }
+    }
+
+    fn sum(&mut self) {
+        if self.has_checksum {
+            self.checksum = crc64_on(self.checksum, &self.writer.written()[self.summed..]);
+        }
+        self.summed = self.bytes_written();
     }
 
     /// How many bytes have been written.
@@ -90,11 +106,11 @@ impl FileWriter {
         self.writer.written().len()
     }
 
-    /// The file. O(bytes) for the checksum.
+    /// The file. O(1), but for the bytes of the last keys.
     pub fn finish(mut self) -> Vec<u8> {
         self.writer.byte(marks::END);
-        let checksum = if self.has_checksum { crc64(self.writer.written()) } else { 0 };
-        self.writer.bytes(&checksum.to_le_bytes());
+        self.sum();
+        self.writer.bytes(&self.checksum.to_le_bytes());
         self.writer.into_written()
     }
 }

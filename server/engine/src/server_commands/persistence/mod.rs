@@ -21,7 +21,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("bgsave", -1, Handler::Engine(bgsave))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
-        .summary("Writes all keys and libraries, as they are now, into the file of the configuration while others go on.")
+        .summary(
+            "Writes all keys and libraries, as they are now, into the file of the configuration while others go on.",
+        )
         .history(&[("3.2.2", "Added the `SCHEDULE` option.")])
         .syntax("[SCHEDULE@3.2.2]")
         .errors(&["ERR syntax error", IN_PROGRESS]),

@@ -1,0 +1,112 @@
+//! How keys are shown before they are written, and how a snapshot is made.
+
+use super::database::Database;
+use super::keeper::Keeper;
+use super::keyspace::Keyspace;
+use super::lag::Lag;
+use super::snapshot::{KeyWriter, Snapshot, SnapshotProgress, View};
+use super::tx::Tx;
+
+impl Keyspace {
+    /// Those who are shown keys, among whom there will be one.
+    pub(super) fn keeper(&mut self) -> &mut Keeper {
+        self.keeper.get_or_insert_default()
+    }
+
+    /// One of them may have gone.
+    pub(super) fn release_keeper(&mut self) {
+        if self.keeper.as_ref().is_some_and(|keeper| keeper.lag.is_none() && keeper.snapshot.is_none()) {
+            self.keeper = None;
+        }
+    }
+
+    /// Bytes of what is kept. O(1).
+    pub fn kept_bytes(&self) -> usize {
+        let Some(keeper) = &self.keeper else { return 0 };
+        let of_lag = keeper.lag.as_ref().map_or(0, Lag::memory);
+        of_lag + keeper.snapshot.as_ref().map_or(0, Snapshot::memory)
+    }
+
+    /// What a snapshot sees.
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            databases: &self.databases,
+            hasher: &self.hasher,
+            accesses: &self.accesses,
+            due: self.expiry_backlog,
+        }
+    }
+}
+
+impl Tx<'_> {
+    /// A key is about to be written, while somebody is shown that.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn keep(&mut self, key: &[u8]) {
+        let Some(mut keeper) = self.keyspace.keeper.take() else { return };
+        if let Some(lag) = &mut keeper.lag {
+            self.keep_in(lag, key);
+        }
+        if let Some(snapshot) = &mut keeper.snapshot {
+            snapshot.before_write(&self.keyspace.view(), self.db, key);
+        }
+        self.keyspace.keeper = Some(keeper);
+    }
+
+    /// All keys of these databases are about to be written. O(keys and their values).
+    #[cold]
+    pub(super) fn keep_all(&mut self, databases: &[usize]) {
+        let Some(mut keeper) = self.keyspace.keeper.take() else { return };
+        if let Some(lag) = &mut keeper.lag {
+            self.keep_all_in(lag, databases);
+        }
+        if let Some(snapshot) = &mut keeper.snapshot {
+            let is_empty = |db: &usize| Database::len(&self.keyspace.databases[*db]) == 0;
+            if !databases.iter().all(is_empty) {
+                snapshot.go_on(&self.keyspace.view(), usize::MAX);
+            }
+        }
+        self.keyspace.keeper = Some(keeper);
+    }
+}
+
+impl Keyspace {
+    /// Begins a snapshot of the present instant, into this file. One that has begun before is given up.
+    pub fn begin_snapshot(&mut self, file: Box<dyn KeyWriter>) {
+        let snapshot = Snapshot::new(file, &self.view());
+        self.keeper().snapshot = Some(snapshot);
+    }
+
+    /// Writes keys until that has cost so many bytes; the file when these were the last. O(keys and their values, and a
+    /// part of the table).
+    pub fn go_on_with_snapshot(&mut self, most_cost: usize) -> Option<Vec<u8>> {
+        let mut snapshot = self.keeper.as_mut()?.snapshot.take()?;
+        let is_at_end = snapshot.go_on(&self.view(), most_cost);
+        if is_at_end {
+            self.release_keeper();
+            return Some(snapshot.file.finish());
+        }
+        self.keeper().snapshot = Some(snapshot);
+        None
+    }
+
+    /// Gives a snapshot up.
+    pub fn end_snapshot(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.snapshot = None;
+            self.release_keeper();
+        }
+    }
+
+    /// How far the snapshot is that is being made.
+    pub fn snapshot_progress(&self) -> Option<SnapshotProgress> {
+        Some(self.keeper.as_ref()?.snapshot.as_ref()?.progress)
+    }
+
+    /// A file of all keys, as they are. O(keys and their values).
+    pub fn write_all(&self, file: Box<dyn KeyWriter>) -> Vec<u8> {
+        let mut snapshot = Snapshot::new(file, &self.view());
+        snapshot.go_on(&self.view(), usize::MAX);
+        snapshot.file.finish()
+    }
+}
