@@ -46,7 +46,8 @@ impl Process {
     /// When it does not start.
     pub fn start(options: &[&str]) -> Process {
         let mut command = Command::new(path());
-        command.args(["--port", "0"]).args(options).stdout(Stdio::piped());
+        // Another test may save into the directory that they share.
+        command.args(["--port", "0", "--dbfilename", "none.rdb"]).args(options).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut log = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
         let mut ready = String::new();

@@ -44,10 +44,13 @@ impl KeyState {
         }
     }
 
-    /// Whether both servers have the form that the bytes are in.
+    /// Whether both servers have the form that the bytes are in. Valkey writes scores with fewer digits.
     fn same_form(&self, ours: &KeyState) -> bool {
-        let is_stream = |state: &KeyState| state.kind == "stream";
-        self.dump.first() == ours.dump.first() || (is_stream(self) && is_stream(ours))
+        let is = |state: &KeyState, kind: &str| state.kind == kind;
+        let is_of_valkey =
+            self.dump.len().checked_sub(10).is_some_and(|at| self.dump[at..].starts_with(&[80, 0]));
+        let has_same_type = self.dump.first() == ours.dump.first() && !(is_of_valkey && is(self, "zset"));
+        has_same_type || (is(self, "stream") && is(ours, "stream"))
     }
 }
 

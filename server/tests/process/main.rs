@@ -97,7 +97,8 @@ fn a_signal_ends_it_while_commands_run_that_take_long() {
 #[test]
 fn shutdown_ends_it_with_0() {
     for request in ["SHUTDOWN", "SHUTDOWN NOSAVE", "SHUTDOWN SAVE NOW FORCE"] {
-        let mut process = Process::start(&[]);
+        let directory = Directory::new();
+        let mut process = Process::start(&["--dir", &directory.file("")]);
         let mut client = process.client();
         client.send(request);
         let mut rest = Vec::new();

@@ -14,7 +14,7 @@ const CHECKSUM_BYTES: usize = 8;
 /// What a DUMP says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StreamDump {
-    /// All but the form, second times, version and checksum, the times being 0.
+    /// All but the form, second times, consumers that have nothing, version and checksum, the times being 0.
     bytes: Vec<u8>,
     /// The times in milliseconds since 1970, in their order.
     times_ms: Vec<u64>,
@@ -23,7 +23,7 @@ pub(super) struct StreamDump {
 impl StreamDump {
     /// Reads a DUMP; `None` when it is not that of a stream in the form of Redis 7.0 or 7.2.
     pub(super) fn read(dump: &[u8]) -> Option<StreamDump> {
-        let mut reader = Reader { dump, at: 0, times: Vec::new(), second_times: Vec::new() };
+        let mut reader = Reader { dump, at: 0, times: Vec::new(), left_out: Vec::new() };
         reader.stream()?;
         let end = reader.at;
         if end + VERSION_BYTES + CHECKSUM_BYTES != dump.len() {
@@ -35,7 +35,7 @@ impl StreamDump {
             times_ms.push(u64::from_le_bytes(dump[range.clone()].try_into().ok()?));
             bytes[range].fill(0);
         }
-        reader.second_times.into_iter().rev().for_each(|range| drop(bytes.drain(range)));
+        reader.left_out.into_iter().rev().for_each(|range| drop(bytes.drain(range)));
         bytes.remove(0);
         Some(StreamDump { bytes, times_ms })
     }
@@ -53,8 +53,8 @@ struct Reader<'a> {
     at: usize,
     /// Where times stand.
     times: Vec<Range<usize>>,
-    /// Where those stand that only Redis 7.2 has.
-    second_times: Vec<Range<usize>>,
+    /// What Redis 7.2 alone has, in order: second times, and consumers that have nothing, with the number of consumers.
+    left_out: Vec<Range<usize>>,
 }
 
 impl<'a> Reader<'a> {
@@ -88,14 +88,26 @@ impl<'a> Reader<'a> {
             self.time()?;
             self.number()?;
         }
-        for _ in 0..self.number()? {
-            self.string()?;
-            self.time()?;
-            if has_second_times {
-                self.second_times.push(self.at..self.at + 8);
-                self.take(8)?;
-            }
-            (0..self.number()?).try_for_each(|_| self.id())?;
+        let start = self.at;
+        let consumers = self.number()?;
+        self.left_out.push(start..self.at);
+        (0..consumers).try_for_each(|_| self.consumer(has_second_times))?;
+        Some(())
+    }
+
+    fn consumer(&mut self, has_second_times: bool) -> Option<()> {
+        let start = self.at;
+        self.string()?;
+        let times = self.at;
+        self.take(if has_second_times { 16 } else { 8 })?;
+        let end = self.at;
+        let ids = self.number()?;
+        (0..ids).try_for_each(|_| self.id())?;
+        if ids == 0 {
+            self.left_out.push(start..self.at);
+        } else {
+            self.times.push(times..times + 8);
+            self.left_out.push(times + 8..end);
         }
         Some(())
     }
@@ -184,8 +196,8 @@ mod tests {
         let mut read =
             |lines: &[String]| dump(&mut client, &lines.iter().map(String::as_str).collect::<Vec<_>>());
         let (one, other) = (read(&lines("1000000")), read(&lines("1000007")));
-        // Two entries, and three consumers.
-        assert_eq!(one.times_ms.len(), 5);
+        // Two entries, and the two consumers that have them.
+        assert_eq!(one.times_ms.len(), 4);
         assert!(one.agrees(&other, 1_000_000) && !one.agrees(&other, 6));
         let mut more = lines("1000000").to_vec();
         more.push("XADD x 3-1 f v".to_string());

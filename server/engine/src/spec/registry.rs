@@ -138,7 +138,7 @@ impl<H> Registration<H> {
     /// Adds the rows of some families, after those before them.
     pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
         let version = self.version;
-        let rows = families.iter().copied().flatten().filter(|row| version.has(row.spec.since));
+        let rows = families.iter().copied().flatten().filter(|row| row.spec.is_in(version));
         for row in rows.map(|row| row.in_version(version)) {
             let command = self.add_row(row, None, wrap);
             self.commands.push(command);
@@ -160,7 +160,7 @@ impl<H> Registration<H> {
             None => spec.name.to_owned(),
         };
         let version = self.version;
-        let subcommands = row.subcommands.iter().filter(|sub| version.has(sub.spec.since));
+        let subcommands = row.subcommands.iter().filter(|sub| sub.spec.is_in(version));
         let subcommands = subcommands.map(|sub| self.add_row(sub.in_version(version), Some(&name), wrap));
         let subcommands = subcommands.collect();
         let categories = Categories::of(spec);

@@ -55,7 +55,15 @@ pub struct Spec {
     pub help_after: Option<&'static str>,
 }
 
+/// The groups of commands that Redis has not: they are there in every version.
+const OWN_GROUPS: [&str; 2] = ["lock", "control"];
+
 impl Spec {
+    /// Whether a server of this version has it.
+    pub fn is_in(&self, version: Version) -> bool {
+        version.has(self.since) || OWN_GROUPS.contains(&self.group)
+    }
+
     /// Whether it has all of these flags.
     pub const fn has(&self, flags: Flags) -> bool {
         self.flags.contains(flags)

@@ -42,7 +42,9 @@ impl Histogram {
         let bucket = bucket_of(took_ns.min(MAX_NS));
         if bucket >= self.counts.len() {
             let len = (bucket / HALF + 1) * HALF;
-            self.counts.resize(len.min(bucket_of(MAX_NS) + 1), 0);
+            let len = len.min(bucket_of(MAX_NS) + 1);
+            self.counts.reserve_exact(len - self.counts.len());
+            self.counts.resize(len, 0);
         }
         self.counts[bucket] += 1;
     }

@@ -7,9 +7,6 @@ use std::cmp::Reverse;
 
 /// A lower limit would leave nobody room to say so.
 const LEAST: usize = 128 << 10;
-/// How much more they may take: the replies on their way to the client that sets the limit are in none of the figures
-/// that it was told.
-const ON_THE_WAY: usize = 16 << 10;
 /// Clients are compared by powers of two of what they take, from this one on, as in Redis.
 const SMALLEST_LOG: u32 = 15;
 
@@ -24,7 +21,7 @@ impl Engine {
             ..0 => return None,
             bytes => bytes.unsigned_abs(),
         };
-        Some(usize::try_from(limit).unwrap_or(usize::MAX).max(LEAST).saturating_add(ON_THE_WAY))
+        Some(usize::try_from(limit).unwrap_or(usize::MAX).max(LEAST))
     }
 
     /// How many bytes the buffers of clients may take before [`Engine::evict_clients`] has to look.
