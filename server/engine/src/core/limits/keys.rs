@@ -21,9 +21,15 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
+    /// The bytes that count towards `maxmemory`. What is remembered of durations is another in each run, and must not
+    /// make other keys go. O(databases).
+    fn counted_bytes(&self) -> u64 {
+        self.memory_usage().total().saturating_sub(self.observers.stats.histogram_bytes) as u64
+    }
+
     /// Whether there are more bytes than `maxmemory`. O(databases).
     fn exceeds_maxmemory(&self) -> bool {
-        self.config.maxmemory > 0 && self.memory_usage().total() as u64 > self.config.maxmemory
+        self.config.maxmemory > 0 && self.counted_bytes() > self.config.maxmemory
     }
 
     /// `maxmemory` has another value: what is too much goes from the next batch on.
@@ -32,8 +38,8 @@ impl Engine {
         if limit == 0 {
             return;
         }
-        let used = self.memory_usage().total();
-        if limit < used as u64 {
+        let used = self.counted_bytes();
+        if limit < used {
             tracing::warn!(
                 "WARNING: the new maxmemory value set via CONFIG SET ({limit}) is smaller than the current memory \
                  usage ({used}). This will result in key eviction and/or the inability to accept new write commands \
