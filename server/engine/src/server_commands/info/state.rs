@@ -149,9 +149,12 @@ pub(super) fn keyspace(engine: &Engine, lines: &mut Lines) {
     for db in 0..engine.keyspace.databases() {
         let (keys, expires) = engine.keyspace.sizes(db);
         if keys > 0 {
-            let timed = engine.keyspace.with_timed_fields(db);
-            let text =
-                format_args!("keys={keys},expires={expires},avg_ttl=0,keys_with_volatile_items={timed}");
+            // A field of Valkey's, for what Redis 7.2 has not.
+            let timed = match engine.keyspace.with_timed_fields(db) {
+                0 => String::new(),
+                timed => format!(",keys_with_volatile_items={timed}"),
+            };
+            let text = format_args!("keys={keys},expires={expires},avg_ttl=0{timed}");
             lines.field(&format!("db{db}"), text);
         }
     }
