@@ -203,7 +203,7 @@ fn deadlines_are_counted_in_memory_and_told() {
     assert!(client.line("INFO keyspace").to_string().contains("keys_with_volatile_items=1"));
     client.line("CLOCK.ADVANCE 1");
     let info = client.line("INFO everything").to_string();
-    assert!(info.contains("keys_with_volatile_items=0") && info.contains("expired_fields:1"), "{info}");
+    assert!(!info.contains("keys_with_volatile_items") && info.contains("expired_fields:1"), "{info}");
 }
 
 /// A million deadlines, in one hash and in many.
