@@ -21,10 +21,9 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
-    /// The bytes that count towards `maxmemory`. What is remembered of durations is another in each run, and must not
-    /// make other keys go. O(databases).
+    /// The bytes that count towards `maxmemory`. O(databases).
     fn counted_bytes(&self) -> u64 {
-        self.memory_usage().total().saturating_sub(self.observers.stats.histogram_bytes) as u64
+        self.memory_usage().total() as u64
     }
 
     /// Whether there are more bytes than `maxmemory`. O(databases).

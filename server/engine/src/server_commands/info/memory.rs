@@ -22,8 +22,7 @@ pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
     lines.overhead("allocator_rss", figures.allocator_rss());
     lines.overhead("rss_overhead", figures.rss_overhead());
     lines.overhead("mem_fragmentation", figures.fragmentation());
-    lines.field("mem_not_counted_for_evict", engine.observers.stats.histogram_bytes);
-    lines.zeros(&["mem_replication_backlog", "mem_total_replication_buffers"]);
+    lines.zeros(&["mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers"]);
     lines.zeros(&["mem_clients_slaves"]);
     lines.field("mem_clients_normal", figures.account.clients);
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
