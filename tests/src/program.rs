@@ -1,5 +1,6 @@
 //! The program `lockwheel`, for tests that start it as a user does.
 
+use crate::redis_server::fresh_directory;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ fn build() -> PathBuf {
 pub struct Process {
     child: Child,
     addr: SocketAddr,
+    /// What it saves stands in a directory of its own.
+    directory: PathBuf,
 }
 
 impl Process {
@@ -46,8 +49,8 @@ impl Process {
     /// When it does not start.
     pub fn start(options: &[&str]) -> Process {
         let mut command = Command::new(path());
-        // Another test may save into the directory that they share.
-        command.args(["--port", "0", "--dbfilename", "none.rdb"]).args(options).stdout(Stdio::piped());
+        let directory = fresh_directory();
+        command.args(["--port", "0"]).arg("--dir").arg(&directory).args(options).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut log = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
         let mut ready = String::new();
@@ -56,7 +59,7 @@ impl Process {
         let port = port.unwrap_or_else(|| panic!("not ready: {ready}"));
         // The pipe has to be emptied for as long as it lives, or its next line would block it.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        Process { child, addr: (Ipv4Addr::LOCALHOST, port).into() }
+        Process { child, addr: (Ipv4Addr::LOCALHOST, port).into(), directory }
     }
 
     /// The address it listens on.
@@ -75,5 +78,6 @@ impl Drop for Process {
         // Errors mean that it has ended already, which is what is wanted.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

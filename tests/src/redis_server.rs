@@ -228,7 +228,7 @@ pub fn free_port() -> u16 {
 }
 
 /// A new empty directory under the system's directory for temporary files.
-fn fresh_directory() -> PathBuf {
+pub(crate) fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
