@@ -144,8 +144,8 @@ impl Expected {
     }
 }
 
-/// The first mode in which the tests of a section do not pass, and whether they would wait for ever: from `plain: why` or
-/// `debug, not run: why`.
+/// The first mode in which the tests of a section do not pass, and whether they would wait for ever: from `plain: why`
+/// or `debug, not run: why`.
 fn read_heading(heading: &str) -> Option<(Mode, bool)> {
     let (when, _) = heading.split_once(": ")?;
     let (mode, hangs) = when.strip_suffix(", not run").map_or((when, false), |mode| (mode, true));

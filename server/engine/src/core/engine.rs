@@ -4,7 +4,7 @@ use super::call::Call;
 use super::clock_turn::ClockTurn;
 use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
-use super::limits::Limits;
+use super::limit_state::Limits;
 use super::observers::Observers;
 use super::onlookers::Onlookers;
 use super::parked::Parked;

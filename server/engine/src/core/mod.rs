@@ -16,6 +16,7 @@ mod host;
 mod idle;
 mod leases;
 mod lifecycle;
+mod limit_state;
 mod limits;
 mod memory;
 mod observe;
