@@ -113,6 +113,69 @@ fn hotkeys_finds_what_is_used_most() {
     }
 }
 
+/// How much a key takes differs from server to server, not what MEMORY USAGE says of it.
+#[test]
+fn memkeys_adds_up_what_keys_take() {
+    let Some(program) = redis_cli() else { return };
+    for server in servers() {
+        let text = output(&program, server.as_ref(), &["--memkeys"], b"");
+        let mut client = Client::connect(server.addr());
+        for (kind, keys) in [
+            ("string", &["string:1", "string:2"][..]),
+            ("list", &["list:1", "list:2"]),
+            ("set", &["set:1"]),
+            ("zset", &["zset:1"]),
+            ("hash", &["hash:1"]),
+        ] {
+            let usage = |key| client.line(&format!("MEMORY USAGE {key}")).as_int().expect("the key is there");
+            let taken: i64 = keys.iter().map(usage).sum();
+            let row = format!("{} {kind}s with {taken} bytes (", keys.len());
+            assert!(text.lines().any(|line| line.starts_with(&row)), "{row}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn monitor_shows_what_clients_send() {
+    let Some(program) = redis_cli() else { return };
+    if !is_wanted("python3") || find_in_path("python3").is_none() {
+        return skip(&["python3"], "python3 is not installed");
+    }
+    for server in servers() {
+        let monitor = Command::new("python3")
+            .args(["-c", TERMINAL, "3"])
+            .arg(&program)
+            .args(["-p", &server.addr().port().to_string(), "MONITOR"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 starts");
+        let mut client = Client::connect(server.addr());
+        // A monitor is not shown what administers the server.
+        while !list_has_monitor(&mut client) {}
+        client.line("SELECT 3");
+        client.cmd(&[&b"SET"[..], b"a key", b"\x00\xff\"\n"]);
+        let output = monitor.wait_with_output().expect("python3 ends");
+        let text = String::from_utf8(output.stdout).expect("redis-cli shows text");
+        let address = client.local();
+        let shown: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split_once(" [").map(|(_, request)| request.trim_end()))
+            .collect();
+        let expected = [
+            format!("3 {address}] \"SELECT\" \"3\""),
+            format!("3 {address}] \"SET\" \"a key\" \"\\x00\\xff\\\"\\n\""),
+        ];
+        assert_eq!(shown, expected, "{text}");
+    }
+}
+
+/// Whether a client of the server monitors it.
+fn list_has_monitor(client: &mut Client) -> bool {
+    let list = client.line("CLIENT LIST");
+    let text = String::from_utf8_lossy(list.as_bytes().expect("a text")).into_owned();
+    text.lines().any(|line| line.contains(" flags=O "))
+}
+
 #[test]
 fn pipe_sends_everything_and_counts_the_replies() {
     let Some(program) = redis_cli() else { return };
