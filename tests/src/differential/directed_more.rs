@@ -256,4 +256,18 @@ pub(super) const LINES: &[(&str, &[&str])] = &[
             "SCRIPT LOAD \"return (\"",
         ],
     ),
+    (
+        "xpending",
+        &[
+            "XGROUP CREATE x g $ MKSTREAM",
+            "XADD x 1-1 f v",
+            "XADD x 1-2 f v",
+            "XREADGROUP GROUP g c STREAMS x >",
+            "XPENDING x g IDLE 0 - + 10",
+            "XPENDING x g IDLE 100000000 - + 10 c",
+            "XPENDING x g (1-1 (1-2 10",
+            "XPENDING x g (18446744073709551615-18446744073709551615 + 10",
+            "XPENDING x g - (0-0 10",
+        ],
+    ),
 ];
