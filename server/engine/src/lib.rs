@@ -16,6 +16,7 @@ mod latency;
 pub mod locks;
 pub mod memory;
 mod monitors;
+pub mod outbound;
 pub mod pages;
 mod persistence;
 mod pubsub;

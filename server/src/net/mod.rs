@@ -29,6 +29,7 @@ mod listener;
 mod messages;
 mod new_connection;
 mod os_clock;
+mod outbound;
 mod process;
 mod session_status;
 mod shared;

@@ -11,6 +11,7 @@ use super::hooks::{Hooks, Point};
 use super::inbox::Inbox;
 use super::messages::{Address, LoopMessage};
 use super::os_clock::OsClock;
+use super::outbound::OutboundInbox;
 use super::shutdown::Shutdown;
 use super::socket::Socket;
 use super::traffic::{self, AllTraffic, LoopTraffic};
@@ -19,12 +20,13 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::core::Output;
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
+use lockwheel_engine::outbound::OutboundId;
 use lockwheel_engine::spec::{CommandId, CommandTable};
 use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// No deadline.
@@ -43,6 +45,8 @@ pub(crate) struct Shared {
     pub(super) clients: DashMap<u64, Client>,
     /// The clients of this process, which have no socket.
     pub(super) callers: Callers,
+    /// The connections to other servers.
+    pub(super) outbound: OutboundInbox,
     pub(super) client_limit: Arc<ClientLimit>,
     pub(super) admission: Admission,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
@@ -82,13 +86,15 @@ pub(super) struct Notices {
     pub(super) earlier_deadline: bool,
     /// The server is to end.
     pub(super) shutdown: bool,
+    /// The connections to other servers that are to be looked at.
+    pub(super) outbound: Vec<OutboundId>,
     /// What is to be freed.
     pub(super) garbage: Vec<Garbage>,
 }
 
 impl Shared {
     /// What loops with these inboxes share, around an engine.
-    pub(super) fn new(mut engine: Engine, clock: OsClock, inboxes: Box<[Inbox]>) -> Self {
+    pub(super) fn new(this: Weak<Shared>, mut engine: Engine, clock: OsClock, inboxes: Box<[Inbox]>) -> Self {
         let traffic: AllTraffic = inboxes.iter().map(|_| Arc::new(LoopTraffic::default())).collect();
         let counted = traffic.clone();
         engine.set_traffic(Box::new(move || traffic::sum(&counted)));
@@ -108,6 +114,7 @@ impl Shared {
             inboxes,
             clients: DashMap::new(),
             callers: Callers::default(),
+            outbound: OutboundInbox::new(this),
             timer_at: AtomicU64::new(NEVER),
             timer_wakes: AtomicU64::new(0),
             batches: Batches::default(),
@@ -217,6 +224,7 @@ impl Shared {
                 None => self.callers.wake(id),
             }
         }
+        self.outbound.post(notices.outbound);
         if notices.earlier_deadline && index != Some(0) {
             self.wake_timekeeper();
         }
@@ -314,6 +322,7 @@ impl Shared {
                 // The whole server stops: the lock stays held.
                 Output::Sleep(time) => self.shutdown.sleep(time),
                 Output::Session(id) => notices.sessions.push(id),
+                Output::Outbound(id) => notices.outbound.push(id),
                 Output::Garbage(garbage) => notices.garbage.push(garbage),
                 Output::Shutdown => notices.shutdown = true,
                 Output::Idle { deadline_us } => {
@@ -377,6 +386,7 @@ impl Shared {
         self.script.force_kill();
         self.batches.wake();
         self.callers.wake_all();
+        self.outbound.wake();
         self.inboxes.iter().for_each(Inbox::wake);
     }
 }

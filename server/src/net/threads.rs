@@ -73,7 +73,7 @@ impl Threads {
                 acceptors: acceptors.clone(),
                 shared: shared.clone(),
             }));
-            Shared::new(engine, clock, inboxes)
+            Shared::new(shared.clone(), engine, clock, inboxes)
         });
         Ok(Threads { polls, shared, listeners, acceptors, rebinds })
     }

@@ -52,6 +52,7 @@ impl Turn<'_> {
         if std::mem::take(&mut notices.earlier_deadline) && self.index != 0 {
             self.shared.wake_timekeeper();
         }
+        self.shared.outbound.post(std::mem::take(&mut notices.outbound));
         notices.garbage.drain(..).for_each(free);
         if std::mem::take(&mut notices.shutdown) {
             self.shared.end();

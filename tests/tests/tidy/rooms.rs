@@ -59,6 +59,7 @@ const HOUSES: &[House] = &[
             ("monitors", These(&[])),
             ("latency", These(&[])),
             ("persistence", These(&["values", "rdb", "keyspace", "timers"])),
+            ("outbound", These(&[])),
             ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "acl", "timers"])),
             ("scripts", These(&["spec", "config"])),

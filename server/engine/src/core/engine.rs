@@ -18,6 +18,7 @@ use crate::config::{Config, HostChanges, HostRefusal};
 use crate::keyspace::{Counters, Keyspace, Tx};
 use crate::locks::{self, ListeningHandler};
 use crate::memory::MemoryAccount;
+use crate::outbound::Outbound;
 use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
 use crate::scripts::Scripts;
@@ -156,6 +157,8 @@ pub struct Engine {
     pub(super) onlookers: Onlookers,
     /// CLIENT PAUSE.
     pub(super) pausing: Pausing,
+    /// The connections to other servers.
+    pub(crate) outbound: Outbound,
     /// What was saved, and how.
     pub(crate) persistence: Persistence,
     /// What it runs in.
@@ -201,6 +204,7 @@ impl Engine {
             faults: Faults::new(seed),
             onlookers: Onlookers::default(),
             pausing: Pausing::default(),
+            outbound: Outbound::default(),
             persistence: Persistence::default(),
             stop: None,
             start,

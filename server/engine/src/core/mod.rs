@@ -22,6 +22,7 @@ mod memory;
 mod observe;
 mod observers;
 mod onlookers;
+mod outbound;
 mod output;
 mod parked;
 mod pause_state;
@@ -49,6 +50,7 @@ pub(crate) use engine::{
 };
 pub use engine::{Engine, Host};
 pub(crate) use faults::GrantNumbers;
+pub(crate) use outbound::OutboundEvent;
 pub use output::Output;
 pub(crate) use pause_state::PauseKind;
 pub(crate) use planned_turns::PlannedTurn;

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::progress::Stop;
 use crate::keyspace::Garbage;
+use crate::outbound::OutboundId;
 use std::time::Duration;
 
 /// Something that the engine wants its driver to do.
@@ -14,6 +15,8 @@ pub enum Output {
     /// unblocked, or to be closed. Its connection calls [`Engine::take_output`], now or later, and checks
     /// [`Engine::session`].
     Session(u64),
+    /// A connection to another server is to be made, written to or closed, as [`Engine::take_outgoing`] says.
+    Outbound(OutboundId),
     /// What is to be freed: without the lock, and on another thread if that takes long.
     Garbage(Garbage),
     /// The server ends: SHUTDOWN.
@@ -40,13 +43,14 @@ impl Engine {
         self.poll_effects().unwrap_or_else(|| Output::Idle { deadline_us: self.next_deadline() })
     }
 
-    /// The sessions with output, and what is to be freed.
+    /// The sessions with output, the connections to other servers, and what is to be freed.
     fn poll_effects(&mut self) -> Option<Output> {
         if self.onlookers.broadcast {
             self.broadcast_changes();
         }
         let session = self.sessions.next_woken().map(Output::Session);
-        session.or_else(|| self.keyspace.take_garbage().map(Output::Garbage))
+        let outbound = || self.outbound.next_pending().map(Output::Outbound);
+        session.or_else(outbound).or_else(|| self.keyspace.take_garbage().map(Output::Garbage))
     }
 
     #[cold]

@@ -257,6 +257,8 @@ impl Simulation {
                     self.collect(id);
                     ready.push_back(id);
                 }
+                // There is no other server.
+                Output::Outbound(id) => self.engine.outbound_closed(id, ""),
                 Output::Garbage(garbage) => drop(garbage),
                 Output::Shutdown => self.has_ended = true,
                 Output::Idle { deadline_us } => {

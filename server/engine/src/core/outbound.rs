@@ -1,0 +1,59 @@
+//! Connections to other servers: what the engine wants of its driver, and whom what comes concerns.
+
+use super::engine::Engine;
+use crate::outbound::{Endpoint, OutboundId, Outgoing, Purpose};
+
+/// What happens to a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OutboundEvent<'a> {
+    /// It is open.
+    Opened,
+    /// Bytes have come.
+    Received(&'a [u8]),
+    /// It could not be opened, or has ended; the name is free again.
+    Closed {
+        /// The system's reason; none when the other side has closed it.
+        reason: &'a str,
+    },
+}
+
+impl Engine {
+    /// Wants a connection to another server. What comes over it is given to who it is for.
+    pub(crate) fn connect_to(&mut self, endpoint: Endpoint, purpose: Purpose) -> OutboundId {
+        self.outbound.connect(endpoint, purpose)
+    }
+
+    /// What is to be done next for a connection that [`super::Output::Outbound`] has named; to be asked until there is
+    /// nothing.
+    pub fn take_outgoing(&mut self, id: OutboundId) -> Option<Outgoing> {
+        self.outbound.take(id)
+    }
+
+    /// The driver has connected.
+    pub fn outbound_opened(&mut self, id: OutboundId) {
+        self.outbound_event(id, OutboundEvent::Opened);
+        self.outbound.opened(id);
+    }
+
+    /// Bytes have come over a connection, in their order, in pieces of any length.
+    pub fn outbound_received(&mut self, id: OutboundId, bytes: &[u8]) {
+        self.outbound_event(id, OutboundEvent::Received(bytes));
+    }
+
+    /// A connection could not be opened, or has ended, for this reason.
+    pub fn outbound_closed(&mut self, id: OutboundId, reason: &str) {
+        self.outbound_event(id, OutboundEvent::Closed { reason });
+        self.outbound.remove(id);
+    }
+
+    /// What comes from the master.
+    fn master_link(&mut self, _: OutboundId, _: OutboundEvent<'_>) {}
+
+    /// Nothing comes from a connection that the engine has closed.
+    fn outbound_event(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
+        match self.outbound.purpose(id) {
+            Some(Purpose::Master) => self.master_link(id, event),
+            None => {}
+        }
+    }
+}

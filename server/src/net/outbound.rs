@@ -1,0 +1,243 @@
+//! Connections to other servers, on a thread of their own that is started with the first of them.
+//!
+//! The engine says what is to be done ([`Outgoing`]); what comes is given to it as a batch of its own.
+
+use super::contain::contained;
+use super::shared::Shared;
+use lockwheel_engine::outbound::{Endpoint, OutboundId, Outgoing};
+use mio::event::Event;
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token, Waker};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::ToSocketAddrs;
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+
+/// The token of the waker.
+const MESSAGES: Token = Token(usize::MAX);
+/// Bytes read at a time.
+const READ: usize = 64 * 1024;
+/// Events taken from the system at a time.
+const EVENTS: usize = 64;
+
+/// What the threads that hold the engine leave for the one that connects.
+#[derive(Debug)]
+pub(super) struct OutboundInbox {
+    pending: Mutex<Vec<OutboundId>>,
+    /// Wakes the thread; nothing before there is one.
+    waker: OnceLock<Waker>,
+    shared: Weak<Shared>,
+}
+
+impl OutboundInbox {
+    /// Without a thread yet.
+    pub(super) fn new(shared: Weak<Shared>) -> Self {
+        OutboundInbox { pending: Mutex::default(), waker: OnceLock::new(), shared }
+    }
+
+    /// Connections that are to be looked at.
+    pub(super) fn post(&self, ids: Vec<OutboundId>) {
+        if ids.is_empty() {
+            return;
+        }
+        self.pending.lock().extend(ids);
+        if let Err(error) = self.start() {
+            tracing::error!(%error, "connections to other servers cannot be made");
+        }
+        self.wake();
+    }
+
+    /// Starts the thread, if there is none yet.
+    #[cold]
+    fn start(&self) -> io::Result<()> {
+        let mut result = Ok(());
+        if self.waker.get().is_none()
+            && let Some(shared) = self.shared.upgrade()
+        {
+            let poll = Poll::new()?;
+            // Another thread may be as far: then this poll is dropped.
+            if self.waker.set(Waker::new(poll.registry(), MESSAGES)?).is_ok() {
+                let guard = shared.shutdown.thread();
+                let serve = move || {
+                    let _guard = guard;
+                    serve(&shared, poll);
+                };
+                result = thread::Builder::new().name("lockwheel-link".to_owned()).spawn(serve).map(drop);
+            }
+        }
+        result
+    }
+
+    /// Makes the thread look at what there is, and whether the server ends.
+    pub(super) fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            let _it_runs = waker.wake();
+        }
+    }
+}
+
+/// A connection to another server.
+struct Link {
+    stream: TcpStream,
+    is_open: bool,
+    unsent: Vec<u8>,
+    /// The engine does not want it any more; what is unsent goes first.
+    ends: bool,
+}
+
+/// Serves all connections until the server ends.
+fn serve(shared: &Arc<Shared>, poll: Poll) {
+    let mut links = Links { shared, poll, open: HashMap::new(), buffer: vec![0; READ] };
+    let mut events = Events::with_capacity(EVENTS);
+    while !shared.shutdown.is_requested() {
+        match links.poll.poll(&mut events, None) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return tracing::error!(%error, "waiting for other servers failed"),
+        }
+        for event in &events {
+            contained("a connection to another server", || links.handle(event));
+        }
+    }
+}
+
+struct Links<'a> {
+    shared: &'a Arc<Shared>,
+    poll: Poll,
+    open: HashMap<OutboundId, Link>,
+    buffer: Vec<u8>,
+}
+
+impl Links<'_> {
+    fn handle(&mut self, event: &Event) {
+        if event.token() == MESSAGES {
+            let pending = std::mem::take(&mut *self.shared.outbound.pending.lock());
+            return pending.into_iter().for_each(|id| self.look_at(id));
+        }
+        let id = OutboundId(event.token().0 as u64);
+        if let Err(reason) = self.ready(id) {
+            self.closed(id, &reason);
+        }
+    }
+
+    /// Does what the engine wants done for a connection.
+    fn look_at(&mut self, id: OutboundId) {
+        while let Some(outgoing) = self.shared.with_engine(|engine| engine.take_outgoing(id)) {
+            let done = match outgoing {
+                Outgoing::Connect(endpoint) => self.connect(id, &endpoint),
+                Outgoing::Send(bytes) => self.send(id, &bytes),
+                Outgoing::Close => return self.end(id),
+            };
+            if let Err(error) = done {
+                return self.closed(id, &error.to_string());
+            }
+        }
+    }
+
+    fn connect(&mut self, id: OutboundId, endpoint: &Endpoint) -> io::Result<()> {
+        let mut addresses = (&*endpoint.host, endpoint.port).to_socket_addrs()?;
+        let address = addresses.next().ok_or(ErrorKind::NotFound)?;
+        let mut stream = TcpStream::connect(address)?;
+        let interests = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(&mut stream, Token(id.0 as usize), interests)?;
+        self.open.insert(id, Link { stream, is_open: false, unsent: Vec::new(), ends: false });
+        Ok(())
+    }
+
+    fn send(&mut self, id: OutboundId, bytes: &[u8]) -> io::Result<()> {
+        let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
+        link.unsent.extend_from_slice(bytes);
+        link.flush()
+    }
+
+    /// The engine has closed it.
+    fn end(&mut self, id: OutboundId) {
+        if let Some(link) = self.open.get_mut(&id) {
+            link.ends = true;
+            if link.unsent.is_empty() {
+                self.open.remove(&id);
+            }
+        }
+    }
+
+    /// The connection has ended by itself.
+    fn closed(&mut self, id: OutboundId, reason: &str) {
+        self.open.remove(&id);
+        self.shared.with_engine(|engine| engine.outbound_closed(id, reason));
+    }
+
+    /// Its socket is ready; an error is why the connection has ended.
+    fn ready(&mut self, id: OutboundId) -> Result<(), String> {
+        let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
+        if !link.is_open {
+            if !link.has_opened().map_err(|error| error.to_string())? {
+                return Ok(());
+            }
+            self.shared.with_engine(|engine| engine.outbound_opened(id));
+        }
+        link.flush().map_err(|error| error.to_string())?;
+        if link.ends && link.unsent.is_empty() {
+            self.open.remove(&id);
+            return Ok(());
+        }
+        self.read_all(id)
+    }
+
+    /// Reads until there is nothing more for now.
+    fn read_all(&mut self, id: OutboundId) -> Result<(), String> {
+        while let Some(link) = self.open.get_mut(&id) {
+            match link.stream.read(&mut self.buffer) {
+                Ok(0) => return Err(String::new()),
+                Ok(read) => {
+                    let bytes = &self.buffer[..read];
+                    if !link.ends {
+                        self.shared.with_engine(|engine| engine.outbound_received(id, bytes));
+                    }
+                    if self.shared.shutdown.is_requested() {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Link {
+    /// Whether connecting has ended well.
+    fn has_opened(&mut self) -> io::Result<bool> {
+        if let Some(error) = self.stream.take_error()? {
+            return Err(error);
+        }
+        match self.stream.peer_addr() {
+            Ok(_) => {
+                self.stream.set_nodelay(true)?;
+                self.is_open = true;
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends as much as the socket takes now.
+    fn flush(&mut self) -> io::Result<()> {
+        let mut sent = 0;
+        while self.is_open && sent < self.unsent.len() {
+            match self.stream.write(&self.unsent[sent..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => sent += written,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+}
