@@ -11,7 +11,7 @@ use connection::Connection;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The name of a connection; never given twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OutboundId(pub u64);
 
 /// What a connection is for: who is told what comes over it.
