@@ -11,6 +11,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+/// A push with the null of RESP2.
+const FLUSHED_IN_RESP2: &[u8] = b">2\r\n$10\r\ninvalidate\r\n$-1\r\n";
+
 /// The longest wait for a reply. A safety net for a server that hangs, not part of any test's meaning.
 pub const SAFETY_NET: Duration = Duration::from_secs(30);
 
@@ -334,6 +337,11 @@ impl Client {
     fn decode(&mut self) -> Option<Reply> {
         let decoded = match self.protocol {
             Protocol::Resp2 => decode2(&self.received),
+            // redis-server tells so of a flush for whom a client in RESP2 has redirected here.
+            Protocol::Resp3 if self.received.starts_with(FLUSHED_IN_RESP2) => {
+                let flushed = vec![Reply::Bulk(b"invalidate".to_vec()), Reply::Null];
+                Ok(Some((Reply::Push(flushed), FLUSHED_IN_RESP2.len())))
+            }
             Protocol::Resp3 => decode3(&self.received),
         };
         match decoded {
