@@ -1,22 +1,24 @@
 //! How long calls of a command took: a histogram whose buckets are about a hundredth of their values wide.
 
-use crate::memory::of_vec;
+use crate::memory::block;
 
 /// Half of the buckets of the first octave; each octave after it has so many.
 const HALF: usize = 128;
 /// What took longer counts as having taken this long, in nanoseconds.
 const MAX_NS: u64 = 1_000_000_000;
+const BUCKETS: usize = bucket_of(MAX_NS) + 1;
 
 /// How often a command took how long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
-    /// By bucket, as far as there has been a longer one.
-    counts: Vec<u64>,
+    /// By bucket, all of them since the first call: what memory they take is then the same for the same requests,
+    /// however long these took.
+    counts: Option<Box<[u64; BUCKETS]>>,
 }
 
 /// The bucket of so many nanoseconds: up to 255 each number has its own, and in each octave above there are 128.
 #[inline]
-fn bucket_of(ns: u64) -> usize {
+const fn bucket_of(ns: u64) -> usize {
     let octave = 56 - (ns | 255).leading_zeros() as usize;
     (octave << 7) + (ns >> octave) as usize
 }
@@ -29,36 +31,40 @@ fn bounds(bucket: usize) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// A call took so many nanoseconds. False when that is longer than any before: see
-    /// [`Histogram::record_longer`].
+    /// Bytes of heap that it takes once there has been a call.
+    pub(crate) const BYTES: usize = block(size_of::<[u64; BUCKETS]>());
+
+    /// A call took so many nanoseconds. False, and nothing is recorded, where [`Histogram::record_any`] has to: at the
+    /// first call, and one that took very long.
     #[inline]
     pub(crate) fn record(&mut self, took_ns: u64) -> bool {
-        let count = self.counts.get_mut(bucket_of(took_ns));
+        let count = self.counts.as_mut().and_then(|counts| counts.get_mut(bucket_of(took_ns)));
         count.map(|count| *count += 1).is_some()
     }
 
-    /// The same for any duration: it may take more memory.
-    pub(crate) fn record_longer(&mut self, took_ns: u64) {
-        let bucket = bucket_of(took_ns.min(MAX_NS));
-        if bucket >= self.counts.len() {
-            let len = (bucket / HALF + 1) * HALF;
-            let len = len.min(bucket_of(MAX_NS) + 1);
-            self.counts.reserve_exact(len - self.counts.len());
-            self.counts.resize(len, 0);
-        }
-        self.counts[bucket] += 1;
+    /// The same for any call; how many bytes of heap more it takes from now on.
+    pub(crate) fn record_any(&mut self, took_ns: u64) -> usize {
+        let more = if self.counts.is_none() { Self::BYTES } else { 0 };
+        let counts = self.counts.get_or_insert_with(|| Box::new([0; BUCKETS]));
+        counts[bucket_of(took_ns.min(MAX_NS))] += 1;
+        more
     }
 
     /// A call that was recorded does not count after all: it has not ended.
     pub(crate) fn take_back(&mut self, took_ns: u64) {
-        if let Some(count) = self.counts.get_mut(bucket_of(took_ns.min(MAX_NS))) {
+        if let Some(counts) = &mut self.counts {
+            let count = &mut counts[bucket_of(took_ns.min(MAX_NS))];
             *count = count.saturating_sub(1);
         }
     }
 
+    fn counts(&self) -> &[u64] {
+        self.counts.as_ref().map_or(&[], |counts| &counts[..])
+    }
+
     /// How many calls there were. O(buckets).
     pub(crate) fn calls(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts().iter().sum()
     }
 
     /// How long the given percentage of calls took at most, in nanoseconds: the upper end of a bucket, of no calls 0.
@@ -66,7 +72,7 @@ impl Histogram {
     pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
         let wanted = (percent.min(100.0) / 100.0 * self.calls() as f64 + 0.5) as u64;
         let mut below = 0;
-        let found = self.counts.iter().position(|count| {
+        let found = self.counts().iter().position(|count| {
             below += count;
             below >= wanted.max(1)
         });
@@ -85,7 +91,7 @@ impl Histogram {
         let mut level_ns = FIRST_NS;
         while level_ns <= END_NS {
             let last = bucket_of(level_ns);
-            let calls = self.counts.iter().take(last + 1).sum();
+            let calls = self.counts().iter().take(last + 1).sum();
             if calls > before {
                 octaves.push((bounds(last).1.min(END_NS - 1) / 1000, calls));
             }
@@ -93,11 +99,6 @@ impl Histogram {
             level_ns *= 2;
         }
         octaves
-    }
-
-    /// Bytes of heap that it takes. O(1).
-    pub(crate) fn heap_bytes(&self) -> usize {
-        of_vec(&self.counts)
     }
 }
 
@@ -125,7 +126,7 @@ mod tests {
         let mut histogram = Histogram::default();
         assert_eq!((histogram.percentile_ns(50.0), histogram.calls()), (0, 0));
         for us in 1..=100 {
-            histogram.record_longer(us * 1000);
+            histogram.record_any(us * 1000);
         }
         let at = |percent| histogram.percentile_ns(percent);
         assert_eq!([at(0.0), at(1.0), at(50.0), at(99.0)], [1000, 1003, 50_175, 99_327]);
@@ -135,11 +136,13 @@ mod tests {
     #[test]
     fn octaves_count_all_up_to_them_and_none_twice() {
         let mut histogram = Histogram::default();
-        for ns in [0, 1000, 2000, 20_000, 30_000, 600_000_000, 1_200_000_000, u64::MAX] {
-            histogram.record_longer(ns);
-        }
+        assert!(!histogram.record(0), "it takes no memory yet");
+        let taken = [0, 1000, u64::MAX].map(|ns| histogram.record_any(ns));
+        assert_eq!(taken, [Histogram::BYTES, 0, 0]);
+        assert!([2000, 20_000, 30_000, 600_000_000].into_iter().all(|ns| histogram.record(ns)));
+        assert!(!histogram.record(1_200_000_000));
+        histogram.record_any(1_200_000_000);
         assert_eq!(histogram.by_octave(), [(1, 2), (2, 3), (33, 5), (1_073_741, 8)]);
-        assert!(histogram.heap_bytes() <= 24 * 1024 + 8);
         histogram.take_back(2000);
         histogram.take_back(u64::MAX);
         assert_eq!((histogram.calls(), histogram.by_octave().len()), (6, 3));

@@ -104,17 +104,14 @@ impl Stats {
         stats.calls += 1;
         stats.took_ns += took_ns;
         if self.tracks_latency && !histogram.record(took_ns) {
-            self.record_longer(command, took_ns);
+            self.record_any(command, took_ns);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn record_longer(&mut self, command: CommandId, took_ns: u64) {
-        let histogram = &mut self.commands[command].1;
-        let before = histogram.heap_bytes();
-        histogram.record_longer(took_ns);
-        self.histogram_bytes += histogram.heap_bytes() - before;
+    fn record_any(&mut self, command: CommandId, took_ns: u64) {
+        self.histogram_bytes += self.commands[command].1.record_any(took_ns);
     }
 
     /// A call that took so long so far has not ended, but begun to wait.
@@ -129,7 +126,7 @@ impl Stats {
         let (stats, histogram) = &mut self.commands[command];
         stats.took_ns += longer_ns;
         if self.tracks_latency && !histogram.record(took_ns) {
-            self.record_longer(command, took_ns);
+            self.record_any(command, took_ns);
         }
     }
 
