@@ -1,16 +1,20 @@
 //! The sizes of a client's buffers, on both sides of the engine's lock.
 
 use super::outbox::Outbox;
-use crate::memory::{BufferBytes, block};
+use crate::memory::{ClientBytes, block};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Redis gives each client a buffer of this size for replies, and always counts all of it: how much of it is in use
+/// makes no client go. Output up to here, taken or not, does not count towards `maxmemory-clients`.
+const USUAL_OUTPUT: usize = 16 << 10;
 
 /// Counters of a client's buffers. The connection updates input and unwritten output; the engine updates untaken
 /// output; each counter has one writer at a time. Updates change the engine's total of all buffers, until this is
 /// dropped.
 #[derive(Debug)]
 pub struct ClientBuffers {
-    all: BufferBytes,
+    all: ClientBytes,
     /// Bytes of output that were taken and are not yet written.
     unwritten: AtomicUsize,
     /// Bytes of memory of untaken output, of taken output, and of the query buffer.
@@ -30,7 +34,7 @@ pub struct ClientBuffers {
 }
 
 impl ClientBuffers {
-    pub(crate) fn new(all: BufferBytes) -> Self {
+    pub(crate) fn new(all: ClientBytes) -> Self {
         ClientBuffers {
             all,
             unwritten: AtomicUsize::new(0),
@@ -62,7 +66,7 @@ impl ClientBuffers {
     #[inline]
     pub fn set_taken(&self, output: &Outbox) {
         self.set_unwritten(output.len());
-        self.change(&self.taken_memory, output.memory());
+        self.change_output(&self.taken_memory, output.memory());
         if output.pieces() > 0 || self.pieces.load(Ordering::Relaxed) > 0 {
             self.pieces.store(output.pieces(), Ordering::Relaxed);
             self.piece_bytes.store(output.piece_bytes(), Ordering::Relaxed);
@@ -91,7 +95,7 @@ impl ClientBuffers {
     /// Records the memory of the output that has not been taken. O(1).
     #[inline]
     pub(crate) fn set_untaken(&self, memory: usize) {
-        self.change(&self.untaken_memory, memory);
+        self.change_output(&self.untaken_memory, memory);
     }
 
     /// What the engine keeps for the client took `before` bytes of memory, and takes `after` now. Call with the engine
@@ -105,7 +109,19 @@ impl ClientBuffers {
     fn change(&self, counter: &AtomicUsize, bytes: usize) {
         if counter.load(Ordering::Relaxed) != bytes {
             let before = counter.swap(bytes, Ordering::Relaxed);
-            self.all.change(before, bytes);
+            self.all.all.change(before, bytes);
+            self.all.limited.change(before, bytes);
+        }
+    }
+
+    #[inline]
+    fn change_output(&self, counter: &AtomicUsize, bytes: usize) {
+        if counter.load(Ordering::Relaxed) != bytes {
+            let before = counter.swap(bytes, Ordering::Relaxed);
+            self.all.all.change(before, bytes);
+            if before.max(bytes) > USUAL_OUTPUT {
+                self.all.limited.change(beyond_usual(before), beyond_usual(bytes));
+            }
         }
     }
 
@@ -113,6 +129,12 @@ impl ClientBuffers {
     pub(crate) fn memory(&self) -> usize {
         let own = [&self.untaken_memory, &self.taken_memory, &self.query_memory, &self.state_memory];
         own.map(load).into_iter().sum()
+    }
+
+    /// Those that count towards `maxmemory-clients`. O(1).
+    pub(crate) fn limited(&self) -> usize {
+        let output = [&self.untaken_memory, &self.taken_memory].map(load).map(beyond_usual);
+        output.into_iter().sum::<usize>() + load(&self.query_memory) + load(&self.state_memory)
     }
 
     /// Bytes in the query buffer, and its free space.
@@ -131,9 +153,14 @@ fn load(counter: &AtomicUsize) -> usize {
     counter.load(Ordering::Relaxed)
 }
 
+fn beyond_usual(output: usize) -> usize {
+    output.saturating_sub(USUAL_OUTPUT)
+}
+
 impl Drop for ClientBuffers {
     fn drop(&mut self) {
-        self.all.change(self.memory(), 0);
+        self.all.all.change(self.memory(), 0);
+        self.all.limited.change(self.limited(), 0);
     }
 }
 
@@ -175,29 +202,31 @@ mod tests {
 
     #[test]
     fn what_is_told_is_in_the_account_until_the_client_is_forgotten() {
-        let all = BufferBytes::default();
+        let all = ClientBytes::default();
         let buffers = ClientBuffers::new(all.clone());
         let mut output = Outbox::default();
         output.reply(Protocol::Resp2, |reply| reply.bulk(&[b'x'; 100_000]));
         buffers.set_taken(&output);
         buffers.set_query(700, 1000);
         buffers.set_untaken(64);
-        assert_eq!(all.get(), output.memory() + 1024 + 64);
-        assert_eq!((all.get(), buffers.query()), (buffers.memory(), (700, 324)));
+        assert_eq!(all.all.get(), output.memory() + 1024 + 64);
+        assert_eq!((all.all.get(), buffers.query()), (buffers.memory(), (700, 324)));
         assert_eq!((buffers.unwritten(), buffers.pieces().0), (output.len(), output.pieces()));
+        assert_eq!(all.limited.get(), output.memory() - USUAL_OUTPUT + 1024);
+        assert_eq!(all.limited.get(), buffers.limited());
         output.take(output.len());
         buffers.set_taken(&output);
         assert_eq!((buffers.unwritten(), buffers.pieces().0), (0, 0));
-        assert_eq!(all.get(), output.memory() + 1024 + 64);
+        assert_eq!(all.all.get(), output.memory() + 1024 + 64);
         let buffers = Arc::new(buffers);
         let mut state = HeldState::new(&buffers);
         let before = buffers.memory();
         state.set(100);
         state.set(60);
-        assert_eq!((all.get(), buffers.memory(), state.bytes()), (before + 60, before + 60, 60));
+        assert_eq!((all.all.get(), buffers.memory(), state.bytes()), (before + 60, before + 60, 60));
         drop(state);
         assert_eq!(buffers.memory(), before);
         drop(buffers);
-        assert_eq!(all.get(), 0);
+        assert_eq!((all.all.get(), all.limited.get()), (0, 0));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
-use crate::memory::BufferBytes;
+use crate::memory::ClientBytes;
 use lockwheel_resp::{Protocol, Reply, Writer};
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    pub(crate) fn new(account: &BufferBytes) -> Self {
+    pub(crate) fn new(account: &ClientBytes) -> Self {
         Delivery {
             mode: ReplyMode::default(),
             out: Outbox::default(),
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_comes_during_a_reply_leaves_behind_it() {
-        let mut delivery = Delivery::new(&BufferBytes::default());
+        let mut delivery = Delivery::new(&ClientBytes::default());
         let mut reply = delivery.begin();
         delivery.push(Protocol::Resp2, |push| push.status(b"message"));
         reply.write(Protocol::Resp2, |reply| reply.status(b"reply"));
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn replies_are_dropped_as_asked_and_messages_are_not() {
-        let mut delivery = Delivery::new(&BufferBytes::default());
+        let mut delivery = Delivery::new(&ClientBytes::default());
         delivery.mode.skip_next();
         status(&mut delivery, b"one");
         status(&mut delivery, b"skipped");
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_reply_that_is_left_open_keeps_its_verdict() {
-        let mut delivery = Delivery::new(&BufferBytes::default());
+        let mut delivery = Delivery::new(&ClientBytes::default());
         delivery.mode.skip_next();
         status(&mut delivery, b"one");
         let open = delivery.begin();
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_forgotten() {
-        let mut delivery = Delivery::new(&BufferBytes::default());
+        let mut delivery = Delivery::new(&ClientBytes::default());
         status(&mut delivery, b"one");
         let _open = delivery.begin();
         delivery.push(Protocol::Resp2, |push| push.status(b"message"));

@@ -6,7 +6,7 @@ use super::multi::Multi;
 use super::slot::Slot;
 use super::subscribed::Subscribed;
 use crate::acl::Login;
-use crate::memory::{BufferBytes, block, of_vec};
+use crate::memory::{ClientBytes, block, of_vec};
 use crate::spec::CommandId;
 use crate::time::Now;
 use crate::timers::TimerKey;
@@ -142,7 +142,7 @@ impl Session {
         peer: Peer,
         login: Login,
         now: Now,
-        account: &BufferBytes,
+        account: &ClientBytes,
     ) -> Self {
         Session {
             id,
@@ -189,6 +189,11 @@ impl Session {
     /// Bytes of memory of the session and of all that is its own, but for messages that it shares. O(1).
     pub(crate) fn memory(&self) -> usize {
         Session::OWN_MEMORY + self.delivery.buffers().memory()
+    }
+
+    /// The bytes of these that count towards `maxmemory-clients`. O(1).
+    pub(crate) fn limited_memory(&self) -> usize {
+        Session::OWN_MEMORY + self.delivery.buffers().limited()
     }
 
     /// How many channels and patterns it is subscribed to.

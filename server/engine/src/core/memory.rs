@@ -16,7 +16,7 @@ impl Engine {
             // its allocator.
             data: databases.data.saturating_sub(self.keyspace.free_bytes()),
             tables: databases.overhead,
-            clients: self.memory.clients.get() + self.sessions.memory(),
+            clients: self.memory.clients.all.get() + self.sessions.memory(),
             scripts,
             engine: size_of::<Engine>()
                 + self.memory.commands

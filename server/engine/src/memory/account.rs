@@ -1,6 +1,6 @@
 //! The memory of an engine in all, and its peak.
 
-use super::BufferBytes;
+use super::{BufferBytes, ClientBytes};
 
 /// The memory of an engine's parts, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl MemoryUsage {
 #[derive(Debug, Default)]
 pub struct MemoryAccount {
     /// What clients hold, but for their sessions.
-    pub clients: BufferBytes,
+    pub clients: ClientBytes,
     /// Messages that their receivers share.
     pub messages: BufferBytes,
     /// What the registry of commands takes, with what is kept for each: it does not change.

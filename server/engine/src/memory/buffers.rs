@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The bytes of all buffers of an engine's clients, in whatever thread.
+/// Bytes of buffers, in whatever thread.
 #[derive(Clone, Debug, Default)]
 pub struct BufferBytes(Arc<AtomicUsize>);
 
@@ -25,6 +25,15 @@ impl BufferBytes {
         self.change(0, bytes);
         HeldBytes { all: self.clone(), bytes }
     }
+}
+
+/// The bytes of all buffers of an engine's clients.
+#[derive(Clone, Debug, Default)]
+pub struct ClientBytes {
+    /// All of them.
+    pub all: BufferBytes,
+    /// Those that count towards `maxmemory-clients`.
+    pub limited: BufferBytes,
 }
 
 /// Bytes that are counted as long as this exists.

@@ -7,4 +7,4 @@ mod buffers;
 
 pub use account::{MemoryAccount, MemoryUsage};
 pub use block::{block, of_trees, of_vec};
-pub use buffers::{BufferBytes, HeldBytes};
+pub use buffers::{BufferBytes, ClientBytes, HeldBytes};

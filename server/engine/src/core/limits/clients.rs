@@ -29,16 +29,16 @@ impl Engine {
         self.client_limit().map_or(usize::MAX, |limit| limit.saturating_sub(self.sessions.memory()))
     }
 
-    /// The bytes of all clients' buffers.
+    /// The bytes of all clients' buffers, as far as they count towards that.
     pub fn client_buffers(&self) -> BufferBytes {
-        self.memory.clients.clone()
+        self.memory.clients.limited.clone()
     }
 
     /// Disconnects clients until the others take less than `maxmemory-clients`, those that take most first; never those
     /// that have said CLIENT NO-EVICT. O(1) while they take less.
     pub fn evict_clients(&mut self) {
         let Some(limit) = self.client_limit() else { return };
-        if self.memory.clients.get() + self.sessions.memory() >= limit {
+        if self.memory.clients.limited.get() + self.sessions.memory() >= limit {
             self.evict_largest(limit);
         }
     }
@@ -47,7 +47,7 @@ impl Engine {
     fn evict_largest(&mut self, limit: usize) {
         // Those that are being closed are still counted in the account.
         let live = || self.sessions.slots().map(|slot| self.sessions.get(slot)).filter(is_live);
-        let mut taken: usize = live().map(|session| session.memory()).sum();
+        let mut taken: usize = live().map(|session| session.limited_memory()).sum();
         if taken < limit {
             return;
         }
@@ -59,7 +59,7 @@ impl Engine {
             if taken < limit {
                 return self.commit();
             }
-            taken -= self.sessions.get(slot).memory();
+            taken -= self.sessions.get(slot).limited_memory();
             self.evict_client(slot);
         }
         if taken >= limit {
