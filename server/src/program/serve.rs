@@ -130,7 +130,7 @@ fn serve(
             Ok(())
         });
     served.map_err(|failure| match failure {
-        Failure::Start(error) => cannot_start(&error, has_log),
+        Failure::Start(error) => cannot_start(&error, true),
         Failure::Announcement(sentence) => sentence,
     })?;
     if let Some(file) = published {
@@ -152,8 +152,8 @@ fn watch(parent: Option<Parent>, server: &Server) -> Result<(), StartError> {
     parent.on_end(gone).map_err(StartError::System)
 }
 
-/// Why it cannot start, in Redis' words: for standard error, and for the log if that is a file.
-pub(crate) fn cannot_start(error: &StartError, has_log: bool) -> String {
+/// Why it cannot start, in Redis' words: for standard error, and for the log if that `is_elsewhere`.
+pub(crate) fn cannot_start(error: &StartError, is_elsewhere: bool) -> String {
     let lines = match error {
         StartError::Bind(BindError::Address { port, tls, .. }) => {
             let kind = if *tls { "TLS" } else { "TCP" };
@@ -164,6 +164,6 @@ pub(crate) fn cannot_start(error: &StartError, has_log: bool) -> String {
         }
         _ => vec![error.to_string()],
     };
-    lines.iter().filter(|_| has_log).for_each(|line| tracing::error!("{line}"));
+    lines.iter().filter(|_| is_elsewhere).for_each(|line| tracing::error!("{line}"));
     lines.join("\n")
 }

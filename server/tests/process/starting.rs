@@ -1,6 +1,6 @@
 //! How it starts under a system's care: Debian's own configuration, the background, the log, supervisors.
 
-use crate::harness::{Client, Directory, Process, SAFETY_NET, program, refused};
+use crate::harness::{Client, Directory, Process, SAFETY_NET, program, refused, run};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -188,7 +188,9 @@ fn a_port_in_use_is_told_on_standard_error_and_in_the_log() {
         &["--port", &port.to_string(), "--bind", "127.0.0.1", "--logfile", &log],
         &[&format!("{warning}\n{end}\n")],
     );
-    assert!(texts(&content(&log)).ends_with(&[warning, end]));
+    assert!(texts(&content(&log)).ends_with(&[warning.clone(), end.clone()]));
+    let output = run(&["--port", &port.to_string(), "--bind", "127.0.0.1"]);
+    assert_eq!(texts(&String::from_utf8_lossy(&output.stdout)), [warning, end]);
     refused(&["--port", "0", "--bind", ""], &["Configured to not listen anywhere, exiting.\n"]);
 }
 
