@@ -145,6 +145,25 @@ impl TimeForm {
         deadline.ok_or_else(|| invalid_expire_time(command))
     }
 
+    /// The deadline that argument `at` means, in wall milliseconds; it may be in the past. The argument is `least` or
+    /// more.
+    ///
+    /// # Errors
+    /// Not an integer, below `least`, or too large; the text names `command`.
+    pub(super) fn read_deadline_ms(
+        self,
+        tx: &Tx<'_>,
+        args: Args<'_>,
+        at: usize,
+        least: i64,
+        command: &str,
+    ) -> Result<i64, CommandError> {
+        match args.int(at)? {
+            value if value < least => Err(invalid_expire_time(command)),
+            value => self.deadline_ms(value, tx, command),
+        }
+    }
+
     /// Whether it counts from the Unix epoch.
     pub(super) fn is_absolute(self) -> bool {
         self.absolute

@@ -1,6 +1,6 @@
 //! The options of SET and GETEX.
 
-use super::expiry::{TimeForm, invalid_expire_time};
+use super::expiry::TimeForm;
 use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
 use std::ops::Range;
@@ -114,12 +114,21 @@ pub(super) struct SetOptions {
 }
 
 impl SetOptions {
+    const NONE: Self = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+
     /// SET's options: all but PERSIST. As in Redis one may be repeated; the last one counts.
     ///
     /// # Errors
     /// A syntax error.
+    #[inline]
     pub(super) fn of_set(args: Args<'_>) -> Result<Self, CommandError> {
-        let mut options = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+        // Mostly there are none.
+        if args.len() == 3 { Ok(Self::NONE) } else { Self::of_set_with(args) }
+    }
+
+    #[inline(never)]
+    fn of_set_with(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut options = Self::NONE;
         let mut at = 3;
         while at < args.len() {
             if args.is(at, "nx") {
@@ -146,7 +155,7 @@ impl SetOptions {
     /// # Errors
     /// A syntax error.
     pub(super) fn of_msetex(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
-        let mut options = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+        let mut options = Self::NONE;
         let mut at = from;
         while at < args.len() {
             if args.is(at, "nx") {
@@ -168,7 +177,7 @@ impl SetOptions {
     /// # Errors
     /// A syntax error.
     pub(super) fn of_getex(args: Args<'_>) -> Result<Self, CommandError> {
-        let mut options = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
+        let mut options = Self::NONE;
         let mut at = 2;
         while at < args.len() {
             if args.is(at, "persist") {
@@ -192,7 +201,7 @@ impl SetOptions {
         command: &str,
     ) -> Result<Option<i64>, CommandError> {
         match self.ttl {
-            Ttl::Set(form, at) => positive_deadline_ms(form, tx, args, at, command).map(Some),
+            Ttl::Set(form, at) => form.read_deadline_ms(tx, args, at, 1, command).map(Some),
             _ => Ok(None),
         }
     }
@@ -216,24 +225,6 @@ impl SetOptions {
         self.ttl = new;
         if agrees { Ok(()) } else { Err(errors::SYNTAX) }
     }
-}
-
-/// The deadline in argument `at`, in wall milliseconds; it must be positive, though it may be in the past.
-///
-/// # Errors
-/// Not an integer, not positive, or too large; the text names `command`.
-pub(super) fn positive_deadline_ms(
-    form: TimeForm,
-    tx: &Tx<'_>,
-    args: Args<'_>,
-    at: usize,
-    command: &str,
-) -> Result<i64, CommandError> {
-    let value = args.int(at)?;
-    if value <= 0 {
-        return Err(invalid_expire_time(command));
-    }
-    form.deadline_ms(value, tx, command)
 }
 
 #[cfg(test)]

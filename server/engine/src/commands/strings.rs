@@ -1,7 +1,7 @@
 //! Whole strings: SET and GET in all forms, MSET, MGET.
 
 use super::expiry::TimeForm;
-use super::set_options::{Condition, SetOptions, Ttl, positive_deadline_ms};
+use super::set_options::{Condition, SetOptions, Ttl};
 use crate::keyspace::{CalledBy, EntryId, Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::{Str, Value};
@@ -280,7 +280,7 @@ fn set_with_deadline(
     command: &str,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    let deadline = positive_deadline_ms(form, tx, args, 2, command)?;
+    let deadline = form.read_deadline_ms(tx, args, 2, 1, command)?;
     store(tx, &args[1], &args[3], Some(deadline));
     reply.ok();
     Ok(())

@@ -1,6 +1,6 @@
 //! Fields and their deadlines at once: HGETEX, HSETEX; fields and their end: HGETDEL.
 
-use super::expiry::{deadline_ms, fields_gone};
+use super::expiry::{LEAST, fields_gone};
 use super::fields::{Fields, NUMFIELDS};
 use super::read::bulk_or_null;
 use crate::commands::set_options::{Ttl, TtlWords};
@@ -99,7 +99,7 @@ fn hgetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 /// The deadline that an option sets, in wall milliseconds.
 fn deadline(tx: &Tx<'_>, args: Args<'_>, ttl: Ttl, command: &str) -> Result<Option<i64>, CommandError> {
     match ttl {
-        Ttl::Set(form, at) => deadline_ms(form, tx, args, at, command).map(Some),
+        Ttl::Set(form, at) => form.read_deadline_ms(tx, args, at, LEAST, command).map(Some),
         _ => Ok(None),
     }
 }

@@ -1,9 +1,7 @@
 //! Deadlines of fields: HEXPIRE, HTTL and the like, HPERSIST.
 
 use super::fields::{Fields, NUMFIELDS};
-use crate::commands::expiry::{
-    Conditions, GT_WITH_LT, NX_WITH_OTHERS, TimeForm, invalid_expire_time, seconds,
-};
+use crate::commands::expiry::{Conditions, GT_WITH_LT, NX_WITH_OTHERS, TimeForm, seconds};
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use crate::values::Hash;
@@ -101,6 +99,9 @@ const REFUSED: i64 = 0;
 const DONE: i64 = 1;
 const GONE: i64 = 2;
 
+/// The lowest time: a deadline may be in the past, but not before the epoch.
+pub(super) const LEAST: i64 = 0;
+
 fn hexpire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     give_deadlines(tx, args, TimeForm::SECONDS, "hexpire", reply)
 }
@@ -117,24 +118,6 @@ fn hpexpireat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     give_deadlines(tx, args, TimeForm::UNIX_MILLISECONDS, "hpexpireat", reply)
 }
 
-/// The deadline in argument `at`, in wall milliseconds; it may be in the past, but not before the epoch.
-///
-/// # Errors
-/// Not an integer, negative, or too large; the text names `command`.
-pub(super) fn deadline_ms(
-    form: TimeForm,
-    tx: &Tx<'_>,
-    args: Args<'_>,
-    at: usize,
-    command: &str,
-) -> Result<i64, CommandError> {
-    let value = args.int(at)?;
-    if value < 0 {
-        return Err(invalid_expire_time(command));
-    }
-    form.deadline_ms(value, tx, command)
-}
-
 fn give_deadlines(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -146,7 +129,7 @@ fn give_deadlines(
     let fields = Fields::find(args, 3)?;
     let conditions = Conditions::parse(args, 3..fields.at)?;
     let fields = fields.read(args, 1)?;
-    let deadline_ms = deadline_ms(form, tx, args, 2, command)?;
+    let deadline_ms = form.read_deadline_ms(tx, args, 2, LEAST, command)?;
     tx.write::<Hash>(key)?;
     reply.array(fields.len());
     let (mut set, mut gone) = (false, false);
