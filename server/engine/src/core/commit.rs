@@ -1,6 +1,7 @@
 //! What follows a command: broken transactions, notifications, messages, woken waiters.
 
 use super::engine::Engine;
+use super::hooks::Hook;
 use crate::keyspace::{Effect, EventClasses};
 use crate::locks;
 
@@ -49,7 +50,7 @@ impl Engine {
             match effect {
                 Effect::Announce { channel, message } => self.announce(&channel, &message),
                 Effect::Invalidate { sessions, key } => self.invalidate(&sessions, key.as_deref()),
-                Effect::BroadcastDue => self.onlookers.broadcast = true,
+                Effect::BroadcastDue => self.hooks.set(Hook::Broadcast, true),
                 Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {

@@ -2,6 +2,7 @@
 
 use super::clock_turn::Fired;
 use super::engine::Engine;
+use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::keyspace::Order;
 use crate::latency::Event;
@@ -26,7 +27,7 @@ impl Engine {
     /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
     /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
-        if self.onlookers.next_batch || (self.limits.evicts() && !self.onlookers.paused) {
+        if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.has(Hook::Pause)) {
             return Some(self.time.system.monotonic_us);
         }
         let wall_ms = self.next_expiry().map(|(at, _)| at);
@@ -73,7 +74,7 @@ impl Engine {
             self.note_latency(Event::ExpireCycle, took_ns);
         }
         let is_left = due.is_some() || !self.expires_actively();
-        self.keyspace.set_expiry_backlog(is_left.then(|| over.until_ms(self.time.now.wall_ms())));
+        self.set_expiry_backlog(is_left.then(|| over.until_ms(self.time.now.wall_ms())));
         let real_ms = Over::Past.until_ms(self.time.system.monotonic_ms());
         while let Some(timer) = self.time.timers.pop_due(true, real_ms) {
             self.fire_timer(timer);
@@ -88,7 +89,7 @@ impl Engine {
     /// arrival order holds.
     #[cold]
     pub(crate) fn fire_named(&mut self, slot: Slot, argv: &[&[u8]]) {
-        if self.onlookers.paused {
+        if self.hooks.has(Hook::Pause) {
             return;
         }
         let session = self.sessions.get(slot);
@@ -185,7 +186,13 @@ impl Engine {
 
     /// The first timer of a key, unless clients are paused: it may change what keys hold.
     fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
-        self.keyspace.next_key_timer().filter(|_| !self.onlookers.paused)
+        self.keyspace.next_key_timer().filter(|_| !self.hooks.has(Hook::Pause))
+    }
+
+    /// Keys that are due up to this deadline, in wall milliseconds, are left for later; `None`: none is.
+    pub(super) fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
+        self.keyspace.set_expiry_backlog(until_ms);
+        self.hooks.set(Hook::Backlog, until_ms.is_some());
     }
 
     /// The first timer on the monotonic clock; timers up to `until_ms` that are set too early are put off first.

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Handler, Retry};
+use super::hooks::Hook;
 use super::permit::{Caller, Denied, Reason, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
@@ -78,30 +79,25 @@ impl Caller for Client<'_> {
 impl Engine {
     /// Runs one request of a session and all it causes. `argv` is not empty.
     pub fn execute(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        if self.keyspace.has_expiry_backlog() {
-            self.fire_named(slot, argv);
-        }
-        // One test for all who look at requests, so that nobody pays for who does not.
-        if self.faults.sees_requests
-            | self.config.lock_history
-            | self.onlookers.see_requests()
-            | self.limits.are_set
-        {
-            return self.execute_watched(slot, argv);
+        if self.hooks.are_on_requests() {
+            return self.execute_hooked(slot, argv);
         }
         self.execute_as::<false>(slot, argv)
     }
 
-    /// Runs one request that rules may see, or the history, or that may be paused, or is held against limits of memory.
+    /// Runs one request, and all hooks on requests.
     #[inline(never)]
-    fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+    fn execute_hooked(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        if self.hooks.has(Hook::Backlog) {
+            self.fire_named(slot, argv);
+        }
         if let Some(paused) = self.pause_request(slot, Args::new(argv)) {
             return paused;
         }
-        if self.limits.are_set {
+        if self.hooks.has(Hook::Limits) {
             self.keep_limits();
         }
-        let progress = match self.faults.sees_requests {
+        let progress = match self.hooks.has(Hook::Rules) {
             true => self.execute_seen(slot, argv),
             false => self.execute_request(slot, argv),
         };
@@ -122,8 +118,8 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn execute_as<const WATCHED: bool>(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
-        let Some((open, progress)) = self.answer_request::<WATCHED>(slot, argv) else {
+    fn execute_as<const HOOKED: bool>(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        let Some((open, progress)) = self.answer_request::<HOOKED>(slot, argv) else {
             return Progress::Stop;
         };
         let session = self.sessions.get_mut(slot);
@@ -139,9 +135,9 @@ impl Engine {
     }
 
     /// Runs one request and gives its reply, which is still to be ended; `None` when the session is being closed. The
-    /// history may be on if the request is `WATCHED`.
+    /// history may be on if the request is `HOOKED`.
     #[inline(always)]
-    fn answer_request<const WATCHED: bool>(
+    fn answer_request<const HOOKED: bool>(
         &mut self,
         slot: Slot,
         argv: &[&[u8]],
@@ -157,9 +153,9 @@ impl Engine {
         let mut open = session.delivery.begin();
         // Not by a closure, which would not be inlined.
         let mut writer = open.writer(protocol);
-        let progress = self.dispatch::<WATCHED>(slot, args, &mut writer);
+        let progress = self.dispatch::<HOOKED>(slot, args, &mut writer);
         writer.mute(false);
-        if WATCHED && self.config.lock_history && progress != Progress::Blocked {
+        if HOOKED && self.config.lock_history && progress != Progress::Blocked {
             self.note_answer(slot, args, open.bytes());
         }
         if open.len() > LONG_REPLY {
@@ -186,13 +182,13 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn dispatch<const WATCHED: bool>(
+    fn dispatch<const HOOKED: bool>(
         &mut self,
         slot: Slot,
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Progress {
-        let caller = Client { engine: self, session: self.sessions.get(slot), limited: WATCHED };
+        let caller = Client { engine: self, session: self.sessions.get(slot), limited: HOOKED };
         let (command, flags) = match decide(&caller, &self.commands, args) {
             Ok(command) => (command.id, command.spec.flags),
             Err(refusal) => {
@@ -200,7 +196,7 @@ impl Engine {
                 return Progress::Continue;
             }
         };
-        if WATCHED && self.config.lock_history {
+        if HOOKED && self.config.lock_history {
             self.note_request_unless_queued(slot, (command, flags), args);
         }
         let session = self.sessions.get_mut(slot);

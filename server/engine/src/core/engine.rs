@@ -4,9 +4,9 @@ use super::call::Call;
 use super::clock_turn::ClockTurn;
 use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
+use super::hooks::Hooks;
 use super::limit_state::Limits;
 use super::observers::Observers;
-use super::onlookers::Onlookers;
 use super::parked::Parked;
 use super::pause_state::Pausing;
 use super::progress::Stop;
@@ -153,8 +153,8 @@ pub struct Engine {
     pub(crate) switches: Switches,
     /// What a test lets go wrong.
     pub(crate) faults: Faults,
-    /// What is to be done beside requests.
-    pub(super) onlookers: Onlookers,
+    /// What is done besides running requests.
+    pub(super) hooks: Hooks,
     /// CLIENT PAUSE.
     pub(super) pausing: Pausing,
     /// The connections to other servers.
@@ -202,7 +202,7 @@ impl Engine {
             scripts: Scripts::new(&config, seed),
             switches: Switches::default(),
             faults: Faults::new(seed),
-            onlookers: Onlookers::default(),
+            hooks: Hooks::default(),
             pausing: Pausing::default(),
             outbound: Outbound::default(),
             persistence: Persistence::default(),

@@ -2,6 +2,7 @@
 //! who comes and goes, how the clock was turned.
 
 use super::engine::{Engine, Retry};
+use super::hooks::Hook;
 use super::parked::Blocked;
 use crate::clients::Slot;
 use crate::keyspace::{Actor, WaiterId, waiter_of};
@@ -27,6 +28,7 @@ impl Engine {
             wakeup_limit_ms,
             jeopardy_ms: config.lock_jeopardy,
         };
+        self.hooks.set(Hook::History, config.lock_history);
         locks::configure_ledger(&mut self.keyspace, settings);
     }
 

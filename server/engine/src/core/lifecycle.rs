@@ -1,6 +1,7 @@
 //! The life of an engine and of its clients: batches begin, clients come and go, their output is taken.
 
 use super::engine::Engine;
+use super::hooks::Hook;
 use super::planned_turns::PlannedTurns;
 use crate::acl::{Login, UserId};
 use crate::clients::{ClientBuffers, Closing, Outbox, Peer, Session, Slot};
@@ -104,7 +105,7 @@ impl Engine {
             self.sample_rates();
         }
         self.fire_piece();
-        if self.onlookers.next_batch {
+        if self.hooks.has(Hook::NextBatch) {
             self.begin_more();
         }
         if self.limits.evicts() {

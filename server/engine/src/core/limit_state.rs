@@ -3,8 +3,6 @@
 /// What is known of limits of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    /// Whether requests are held against any.
-    pub(super) are_set: bool,
     /// Whether there are more bytes than `maxmemory`, and no key may go: as the last request that was held against it
     /// has found. A script that it runs goes by that too.
     pub(super) out_of_memory: bool,
@@ -17,10 +15,5 @@ impl Limits {
     #[inline]
     pub(super) fn evicts(&self) -> bool {
         self.evicts
-    }
-
-    /// Begins anew; what is set stays.
-    pub(super) fn reset(&mut self) {
-        *self = Limits { are_set: self.are_set, ..Limits::default() };
     }
 }

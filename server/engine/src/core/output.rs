@@ -1,6 +1,7 @@
 //! What the engine wants done outside: one queue, drained after each batch.
 
 use super::engine::Engine;
+use super::hooks::Hook;
 use super::progress::Stop;
 use crate::keyspace::Garbage;
 use crate::outbound::OutboundId;
@@ -45,7 +46,7 @@ impl Engine {
 
     /// The sessions with output, the connections to other servers, and what is to be freed.
     fn poll_effects(&mut self) -> Option<Output> {
-        if self.onlookers.broadcast {
+        if self.hooks.has(Hook::Broadcast) {
             self.broadcast_changes();
         }
         let session = self.sessions.next_woken().map(Output::Session);

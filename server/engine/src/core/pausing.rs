@@ -2,6 +2,7 @@
 
 use super::dispatch::Client;
 use super::engine::{Engine, Retry};
+use super::hooks::Hook;
 use super::parked::Blocked;
 use super::pause_state::PauseKind;
 use super::permit::decide;
@@ -25,7 +26,7 @@ impl Engine {
         let timer = Timer { kind: TimerKind::Pause, client: 0, order: self.keyspace.next_order() };
         let timer = self.time.timers.insert(timer, until_ms);
         self.pausing.pause = Some((kind, timer, until_ms));
-        self.onlookers.paused = true;
+        self.hooks.set(Hook::Pause, true);
         self.keyspace.pause_expiry(true);
         self.hide_all_due();
     }
@@ -46,22 +47,22 @@ impl Engine {
     }
 
     fn end_pause(&mut self) {
-        self.onlookers.paused = false;
+        self.hooks.set(Hook::Pause, false);
         self.keyspace.pause_expiry(false);
         self.hide_all_due();
         self.pausing.is_over = true;
-        self.onlookers.next_batch = true;
+        self.hooks.set(Hook::NextBatch, true);
     }
 
     /// Hides all keys that are due at this instant.
     fn hide_all_due(&mut self) {
         let until_ms = self.time.clock.over().until_ms(self.time.now.wall_ms());
-        self.keyspace.set_expiry_backlog(Some(until_ms));
+        self.set_expiry_backlog(Some(until_ms));
     }
 
     /// Whether keys expire when their deadlines come, and not only when they are named.
     pub(super) fn expires_actively(&self) -> bool {
-        self.switches.expires_actively && !self.onlookers.paused
+        self.switches.expires_actively && !self.hooks.has(Hook::Pause)
     }
 
     /// Parks a request if its client is paused.

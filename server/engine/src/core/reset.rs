@@ -1,6 +1,7 @@
 //! Begins anew between two tests: every part of the engine is as at the start.
 
 use super::engine::Engine;
+use super::limit_state::Limits;
 use super::planned_turns::PlannedTurns;
 use super::switches::Switches;
 use crate::acl::Login;
@@ -46,7 +47,7 @@ impl Engine {
         self.observers.reset(&self.config, clients);
         self.put_tracker(tracker);
         self.note_audience();
-        self.limits.reset();
+        self.limits = Limits::default();
         self.memory.reset_peak();
         self.look_at_memory();
     }

@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::engine::Engine;
+use super::hooks::Hook;
 use crate::clients::{Closing, Slot};
 use crate::keyspace::CalledBy;
 use crate::spec::{Args, CommandError, CommandId, Flags};
@@ -137,13 +138,14 @@ impl Engine {
     }
 
     fn caching_changed(&mut self) {
-        self.onlookers.caching = self.tracker().is_some_and(Tracker::has_caching);
+        let caching = self.tracker().is_some_and(Tracker::has_caching);
+        self.hooks.set(Hook::Caching, caching);
     }
 
     /// A request has ended: what CLIENT CACHING has said is over, but for a transaction that is still queued. Other
     /// subcommands of CLIENT leave it too, as in Redis.
     pub(super) fn end_caching(&mut self, slot: Slot, args: Args<'_>) {
-        if !self.onlookers.caching || !self.sessions.is_connected(slot) {
+        if !self.hooks.has(Hook::Caching) || !self.sessions.is_connected(slot) {
             return;
         }
         let command = self.commands.resolve(args);
@@ -190,7 +192,9 @@ impl Engine {
             }
             forgotten.extend(tracker.forget_one());
         }
-        self.onlookers.next_batch |= tracker.is_full();
+        if tracker.is_full() {
+            self.hooks.set(Hook::NextBatch, true);
+        }
         forgotten.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
     }
 
@@ -198,7 +202,7 @@ impl Engine {
     /// requests of clients that are no longer paused.
     #[cold]
     pub(super) fn begin_more(&mut self) {
-        self.onlookers.next_batch = false;
+        self.hooks.set(Hook::NextBatch, false);
         self.bound_tracking();
         self.resume_paused();
         self.commit();
@@ -214,7 +218,7 @@ impl Engine {
     /// Tells clients of the keys with their prefixes that have changed.
     #[cold]
     pub(super) fn broadcast_changes(&mut self) {
-        self.onlookers.broadcast = false;
+        self.hooks.set(Hook::Broadcast, false);
         let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() else { return };
         for (keys, listeners) in tracker.take_changed() {
             let is_selective = |id: &u64| {

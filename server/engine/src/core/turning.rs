@@ -45,7 +45,7 @@ impl Engine {
         if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
             self.turn(us);
         }
-        self.keyspace.set_expiry_backlog(None);
+        self.set_expiry_backlog(None);
         self.keyspace.turn_quietly(false);
         turned.unwrap_or_else(|panic| resume_unwind(panic))
     }

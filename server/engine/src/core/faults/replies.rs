@@ -72,7 +72,7 @@ impl Engine {
         rules: &[ReplyRule],
     ) {
         let taken = self.faults.rules.judge_reply(rules, ReplyKind::of(open.bytes()));
-        self.faults.note_rules();
+        self.note_rules();
         let Some((rule, action)) = taken else {
             return self.sessions.get_mut(slot).delivery.end(open, false);
         };

@@ -3,6 +3,7 @@
 use super::super::call::Call;
 use super::super::dispatch::Client;
 use super::super::engine::Engine;
+use super::super::hooks::Hook;
 use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
@@ -30,7 +31,7 @@ impl Engine {
         };
         let subject = subject_of(self.sessions.get(slot), &self.scripts, &command, args);
         let verdict = subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default();
-        self.faults.note_rules();
+        self.note_rules();
         let has_cause = self.begin_cause(slot, &command, args);
         let progress = self.obey(slot, &command, args, verdict);
         if has_cause {
@@ -182,7 +183,7 @@ impl Engine {
         command: CommandId,
         args: Args<'_>,
     ) -> Option<Box<[u8]>> {
-        if !self.faults.sees_requests {
+        if !self.hooks.has(Hook::Rules) {
             return None;
         }
         let session = self.sessions.get(slot);
@@ -193,7 +194,7 @@ impl Engine {
         }
         let subject = subject_of(session, &self.scripts, &command, args)?;
         let (rule, text) = self.faults.rules.judge_queued(&subject)?;
-        self.faults.note_rules();
+        self.note_rules();
         self.rule_acted(rule, ActedOn::Queued(slot, command.id, args));
         self.observers.stats.rejected(Some(command.id), &text);
         Some(text)

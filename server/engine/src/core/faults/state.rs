@@ -11,8 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Faults {
     /// The rules.
     pub(crate) rules: Rules,
-    /// A rule may still act: requests are shown to them.
-    pub(in crate::core) sees_requests: bool,
     /// A rule may still act on messages.
     pub(crate) sees_messages: bool,
     /// A connection is not carried as it is.
@@ -40,7 +38,6 @@ impl Faults {
     pub(in crate::core) fn new(seed: u64) -> Self {
         Faults {
             rules: Rules::new(seed),
-            sees_requests: false,
             sees_messages: false,
             has_links: false,
             causes: Vec::new(),
@@ -52,12 +49,6 @@ impl Faults {
             partitions: Vec::new(),
             down_until_ms: None,
         }
-    }
-
-    /// Rules have come, gone, or acted for the last time.
-    pub(super) fn note_rules(&mut self) {
-        self.sees_requests = self.rules.any_live();
-        self.sees_messages = self.sees_requests && self.rules.any_on_messages();
     }
 
     /// Connections are held, lost, or let go.

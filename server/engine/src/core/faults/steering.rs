@@ -1,6 +1,7 @@
 //! What a test does with rules.
 
 use super::super::engine::Engine;
+use super::super::hooks::Hook;
 use super::state::Faults;
 use crate::clients::{Closing, Slot};
 use crate::core::OtherClients;
@@ -15,14 +16,21 @@ impl Engine {
         let commands = &self.commands;
         let resolve = |name: &[u8]| commands.find_full(name).map(|command| command.name.clone());
         self.faults.rules.add(name, words, &resolve)?;
-        self.faults.note_rules();
+        self.note_rules();
         Ok(())
+    }
+
+    /// Rules have come, gone, or acted for the last time.
+    pub(super) fn note_rules(&mut self) {
+        let any_live = self.faults.rules.any_live();
+        self.faults.sees_messages = any_live && self.faults.rules.any_on_messages();
+        self.hooks.set(Hook::Rules, any_live);
     }
 
     /// Removes a rule; what it holds goes on. Whether there was one.
     pub(crate) fn remove_rule(&mut self, name: &[u8]) -> bool {
         let Some(rule) = self.faults.rules.remove(name) else { return false };
-        self.faults.note_rules();
+        self.note_rules();
         self.let_go(rule, usize::MAX);
         true
     }
@@ -70,6 +78,7 @@ impl Engine {
         let exempt = std::mem::take(&mut self.faults.exempt);
         let held = std::mem::take(&mut self.faults.held);
         self.faults = Faults { exempt, held, ..Faults::new(self.start.seed) };
+        self.note_rules();
         if had_links {
             self.links_changed();
         }

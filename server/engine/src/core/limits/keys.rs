@@ -1,6 +1,7 @@
 //! Keys are evicted while there are more bytes than `maxmemory`.
 
 use super::super::engine::Engine;
+use super::super::hooks::Hook;
 use crate::keyspace::EvictionRules;
 use crate::latency::Event;
 
@@ -54,7 +55,7 @@ impl Engine {
         if self.scripts.is_running() {
             return;
         }
-        if self.onlookers.paused {
+        if self.hooks.has(Hook::Pause) {
             // As in Redis: then nothing is refused either.
             self.limits.out_of_memory = false;
             return;

@@ -6,11 +6,13 @@ mod keys;
 mod refusal;
 
 use super::engine::Engine;
+use super::hooks::Hook;
 
 impl Engine {
     /// Parameters have changed.
     pub(super) fn limits_changed(&mut self) {
-        self.limits.are_set = self.config.maxmemory > 0 || self.client_limit().is_some();
+        let are_set = self.config.maxmemory > 0 || self.client_limit().is_some();
+        self.hooks.set(Hook::Limits, are_set);
         if self.config.maxmemory == 0 {
             self.memory_suffices();
         }
