@@ -30,6 +30,17 @@ struct Request {
     inline: bool,
 }
 
+/// Puts the arguments into the array, as many as it has room for.
+#[inline(always)]
+fn fill<'s, 'a>(
+    array: &'s mut [&'a [u8]],
+    arguments: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> &'s [&'a [u8]] {
+    let len = arguments.len();
+    array.iter_mut().zip(arguments).for_each(|(place, argument)| *place = argument);
+    &array[..len]
+}
+
 /// All complete requests that [`RequestParser::parse`](crate::RequestParser::parse) found in a read buffer, in order.
 ///
 /// It holds ranges, not bytes: [`arguments`](Batch::arguments) takes the same buffer again. Reused from one read to
@@ -109,17 +120,13 @@ impl Batch {
     /// Nothing is allocated for a request of up to sixteen arguments.
     #[inline]
     pub fn with_arguments<T>(&self, i: usize, buf: &[u8], run: impl FnOnce(&[&[u8]]) -> T) -> T {
-        const FEW: usize = 16;
+        // Most requests have few: filling a longer array first would take as long as filling in their arguments.
         let arguments = self.arguments(i, buf);
-        let len = arguments.len();
-        if len > FEW {
-            return run(&arguments.collect::<Vec<_>>());
+        match arguments.len() {
+            0..=4 => run(fill(&mut [b"".as_slice(); 4], arguments)),
+            5..=16 => run(fill(&mut [b"".as_slice(); 16], arguments)),
+            _ => run(&arguments.collect::<Vec<_>>()),
         }
-        let mut few: [&[u8]; FEW] = [&[]; FEW];
-        for (slot, argument) in few.iter_mut().zip(arguments) {
-            *slot = argument;
-        }
-        run(&few[..len])
     }
 
     fn first_span(&self, i: usize) -> usize {

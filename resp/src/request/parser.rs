@@ -299,7 +299,7 @@ impl RequestParser {
 
     /// The integer after the first byte of the header line at `pos` (`None`: it is none) and the length of the line;
     /// `None` when the line is not complete.
-    #[inline]
+    #[inline(always)]
     fn header(&mut self, buf: &[u8], too_big: ProtocolError) -> Result<Option<Header>, ProtocolError> {
         match buf.get(self.pos..).and_then(usual_header) {
             Some((value, len)) => Ok(Some((Some(value as i64), len))),

@@ -93,7 +93,10 @@ impl Database {
         self.deadlines.len()
     }
 
-    #[inline]
+    /// The number of the entry of a key.
+    ///
+    /// Inlined, like [`Database::find_and`].
+    #[inline(always)]
     fn id(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.tables.get(table_of(hash))?.find(hash, |&id| self.entries.get(id).key() == key).copied()
     }
@@ -143,6 +146,7 @@ impl Database {
     }
 
     /// The number of the entry of a key.
+    #[inline(never)]
     pub(super) fn find_id(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.id(hash, key)
     }

@@ -76,8 +76,14 @@ impl Garbage {
     #[inline]
     pub(super) fn add(&mut self, value: Value) {
         if value.is_in_place() {
-            return;
+            // There is nothing to free, and finding that out again takes longer than all of this.
+            return std::mem::forget(value);
         }
+        self.add_outside(value);
+    }
+
+    #[inline(never)]
+    fn add_outside(&mut self, value: Value) {
         let (later, long) = match &value {
             Value::Str(text) => (text.outside() > BYTES_LATER, true),
             collection => (collection.parts() > PARTS_LATER, collection.parts() > PARTS_LONG),

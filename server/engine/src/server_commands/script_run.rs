@@ -70,9 +70,13 @@ pub(super) fn run(
     };
     let failed = with_runtime(engine, |engine, runtime| {
         let script = runtime.begin(id, began.monotonic_ms().unsigned_abs());
+        let began_ns = engine.time.reading_ns();
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
         script.run(inputs.keys, inputs.arguments, &mut host, reply);
-        host.old_errors + u64::from(host.new_errors)
+        let errors = host.old_errors + u64::from(host.new_errors);
+        // Up to the end of the last command that it has called: each begins where the one before ends.
+        engine.observers.stats.nested_ns += engine.time.reading_ns() - began_ns;
+        errors
     })?;
     if failed > 0
         && let Some(command) = engine.commands.resolve(request)
@@ -198,9 +202,7 @@ impl Host for ScriptHost<'_> {
         if is_cause {
             self.engine.begin_inner_cause(self.call.slot, id, args);
         }
-        let began_ns = self.engine.time.reading_ns();
         self.engine.run(self.call, id, args, reply);
-        self.engine.observers.stats.nested_ns += self.engine.time.reading_ns() - began_ns;
         self.engine.deliver_messages();
         if is_cause {
             self.engine.end_cause();

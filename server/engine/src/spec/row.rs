@@ -71,7 +71,8 @@ impl Spec {
 
     /// Whether a request of `len` arguments, its name included, has the right number.
     pub const fn accepts(&self, len: usize) -> bool {
-        if self.arity >= 0 { len == self.arity as usize } else { len >= self.arity.unsigned_abs() as usize }
+        let least = self.arity.unsigned_abs() as usize;
+        len == least || (len > least && self.arity < 0)
     }
 }
 
