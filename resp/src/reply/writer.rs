@@ -27,7 +27,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `kind`, a number, CRLF.
-    #[inline]
+    #[inline(always)]
     fn header(&mut self, kind: u8, len: usize) {
         if len < 10 {
             self.out.extend_from_slice(&[kind, b'0' + len as u8, b'\r', b'\n']);

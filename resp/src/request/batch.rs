@@ -124,7 +124,8 @@ impl Batch {
         let arguments = self.arguments(i, buf);
         match arguments.len() {
             0..=4 => run(fill(&mut [b"".as_slice(); 4], arguments)),
-            5..=16 => run(fill(&mut [b"".as_slice(); 16], arguments)),
+            5..=8 => run(fill(&mut [b"".as_slice(); 8], arguments)),
+            9..=16 => run(fill(&mut [b"".as_slice(); 16], arguments)),
             _ => run(&arguments.collect::<Vec<_>>()),
         }
     }

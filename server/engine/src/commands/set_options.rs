@@ -120,14 +120,7 @@ impl SetOptions {
     ///
     /// # Errors
     /// A syntax error.
-    #[inline]
     pub(super) fn of_set(args: Args<'_>) -> Result<Self, CommandError> {
-        // Mostly there are none.
-        if args.len() == 3 { Ok(Self::NONE) } else { Self::of_set_with(args) }
-    }
-
-    #[inline(never)]
-    fn of_set_with(args: Args<'_>) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = 3;
         while at < args.len() {

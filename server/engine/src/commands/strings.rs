@@ -206,6 +206,16 @@ fn set_without_nx_get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) ->
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if args.len() > 3 {
+        return set_with_options(tx, args, reply);
+    }
+    store(tx, &args[1], &args[2], None);
+    reply.ok();
+    Ok(())
+}
+
+#[inline(never)]
+fn set_with_options(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, value) = (&args[1], &args[2]);
     let options = SetOptions::of_set(args)?;
     let deadline = options.deadline_ms(tx, args, "set")?;

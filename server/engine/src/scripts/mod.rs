@@ -75,8 +75,7 @@ impl Scripts {
     /// # Errors
     /// `BUSY` while one does.
     pub(crate) fn idle(&mut self) -> Result<&mut Runtime, CommandError> {
-        let busy = busy_error(self.control.kind());
-        self.runtime.as_deref_mut().ok_or(busy)
+        self.runtime.as_deref_mut().ok_or_else(|| busy_error(self.control.kind()))
     }
 
     /// The interpreter, unless a script runs.
@@ -89,8 +88,7 @@ impl Scripts {
     /// # Errors
     /// `BUSY` while another runs.
     pub(crate) fn take(&mut self) -> Result<Box<Runtime>, CommandError> {
-        let busy = busy_error(self.control.kind());
-        self.runtime.take().ok_or(busy)
+        self.runtime.take().ok_or_else(|| busy_error(self.control.kind()))
     }
 
     /// Gives it back.

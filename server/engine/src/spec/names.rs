@@ -107,7 +107,7 @@ impl Names {
     }
 
     /// The command of this name, in any case. O(1).
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, name: &[u8]) -> Option<CommandId> {
         let Some(words) = words(name) else { return self.find_long(name) };
         let mut index = first_bucket(words);

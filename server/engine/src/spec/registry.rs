@@ -65,13 +65,15 @@ impl CommandTable {
     }
 
     /// The command of this name, in any case. O(1).
-    #[inline]
+    ///
+    /// Inlined: each request and each call of a script comes here.
+    #[inline(always)]
     pub fn find(&self, name: &[u8]) -> Option<&Arc<Command>> {
         self.names.find(name).map(|id| self.get(id))
     }
 
     /// The command or subcommand that a request names; a container by itself when its subcommand is unknown.
-    #[inline]
+    #[inline(always)]
     pub fn resolve(&self, args: Args<'_>) -> Option<&Arc<Command>> {
         let command = self.find(&args[0])?;
         if command.subcommands.is_empty() || args.len() == 1 {
