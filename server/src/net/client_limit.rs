@@ -28,10 +28,10 @@ impl Drop for ClientGuard {
 }
 
 impl ClientLimit {
-    /// No clients, at most `most`.
-    pub(super) fn new(most: usize) -> Arc<Self> {
+    /// No clients, at most `most`; the first gets the number `first_id`.
+    pub(super) fn new(most: usize, first_id: u64) -> Arc<Self> {
         let (most, count) = (AtomicUsize::new(most), watch::Sender::new(0));
-        Arc::new(ClientLimit { most, count, last_id: AtomicU64::new(0) })
+        Arc::new(ClientLimit { most, count, last_id: AtomicU64::new(first_id - 1) })
     }
 
     /// Changes `maxclients`. Existing connections stay.

@@ -86,6 +86,10 @@ impl Host for NetHost {
         })
     }
 
+    fn session_id(&self) -> Option<u64> {
+        self.shared.upgrade().map(|shared| shared.client_limit.next_id())
+    }
+
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
         Ok(Box::new(TcpTarget::connect(address)?))
     }

@@ -102,7 +102,7 @@ impl Shared {
             traffic,
             clock,
             script: engine.control().clone(),
-            client_limit: ClientLimit::new(engine.config.maxclients),
+            client_limit: ClientLimit::new(engine.config.maxclients, engine.next_session_id()),
             admission: Admission::of(&engine),
             client_buffers: engine.client_buffers(),
             client_buffers_limit: AtomicUsize::new(engine.client_buffers_limit()),

@@ -129,7 +129,13 @@ impl Engine {
 
     /// A new client. The slot is its handle until [`Engine::disconnect`].
     pub fn connect(&mut self, peer: Peer) -> Slot {
-        self.connect_as(self.sessions.next_id(), peer)
+        let given = self.environment.host.as_ref().and_then(|host| host.session_id());
+        self.connect_as(given.unwrap_or_else(|| self.sessions.next_id()), peer)
+    }
+
+    /// A number that is greater than those of all sessions so far.
+    pub fn next_session_id(&self) -> u64 {
+        self.sessions.next_id()
     }
 
     /// A new client with a number that no other has had, chosen by the caller, which knows the order of accepted
