@@ -4,6 +4,7 @@
 use lockwheel::{Server, Version};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
+use lockwheel_tests::rdb::sealed;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 
 /// A server whose clock stands at a round number of seconds, a client, and one that hears all keyspace events.
@@ -191,6 +192,124 @@ fn a_payload_of_valkey_is_read() {
     check(&mut client, &[("HEXPIRETIME h FIELDS 3 a b c", "[:4102444800, :4102444800, :-1]")]);
 }
 
+/// The version of Redis 7.4's format.
+const VERSION_OF_7_4: u16 = 12;
+
+/// A short string as it stands in a payload.
+fn short(text: &[u8]) -> Vec<u8> {
+    [&[text.len() as u8][..], text].concat()
+}
+
+/// A listpack of short texts and of integers, as a string of a payload.
+fn listpack(words: &[Result<i64, &str>]) -> Vec<u8> {
+    let mut entries = Vec::new();
+    for word in words {
+        let entry = match word {
+            Ok(number) => [&[0xf4][..], &number.to_le_bytes()].concat(),
+            Err(text) => [&[0x80 | text.len() as u8][..], text.as_bytes()].concat(),
+        };
+        entries.extend_from_slice(&entry);
+        entries.push(entry.len() as u8);
+    }
+    let len = entries.len() as u32 + 7;
+    let all = [&len.to_le_bytes()[..], &(words.len() as u16).to_le_bytes(), &entries, &[0xff]].concat();
+    // Its length in 14 bits.
+    [&[0x40 | (all.len() >> 8) as u8, all.len() as u8][..], &all].concat()
+}
+
+/// Redis 7.4's small hash with deadlines: the earliest, and a listpack.
+fn in_a_listpack(words: &[Result<i64, &str>]) -> Vec<u8> {
+    [&[25][..], &4_102_444_800_000_u64.to_le_bytes(), &listpack(words)].concat()
+}
+
+/// Its large one: the earliest deadline, and for each field how much later its own is.
+fn in_a_table(first_ms: u64, fields: &[(u8, &str, &str)]) -> Vec<u8> {
+    let fields = fields.iter().map(|(later, field, value)| {
+        [&[*later][..], &short(field.as_bytes()), &short(value.as_bytes())].concat()
+    });
+    let fields: Vec<Vec<u8>> = fields.collect();
+    [&[24][..], &first_ms.to_le_bytes(), &[fields.len() as u8], &fields.concat()].concat()
+}
+
+#[test]
+fn payloads_of_redis_7_4_are_read() {
+    let (_server, mut client, _) = begin();
+    let at_ms = 4_102_444_800_000;
+    let small = in_a_listpack(&[
+        Err("a"),
+        Ok(1),
+        Ok(at_ms),
+        Err("b"),
+        Err("2"),
+        Ok(at_ms + 9),
+        Err("c"),
+        Err("3"),
+        Ok(0),
+    ]);
+    let large = in_a_table(at_ms as u64, &[(1, "a", "1"), (10, "b", "2"), (0, "c", "3")]);
+    for body in [small, large] {
+        let payload = sealed(&body, VERSION_OF_7_4);
+        assert_eq!(client.cmd(&[&b"RESTORE"[..], b"h", b"0", &payload, b"REPLACE"]).to_string(), "+OK");
+        check(
+            &mut client,
+            &[
+                ("HPEXPIRETIME h FIELDS 3 a b c", "[:4102444800000, :4102444800009, :-1]"),
+                ("HMGET h a b c", "[\"1\", \"2\", \"3\"]"),
+            ],
+        );
+        for len in 0..body.len() {
+            let payload = sealed(&body[..len], VERSION_OF_7_4);
+            let reply = client.cmd(&[&b"RESTORE"[..], b"cut", b"0", &payload]);
+            assert_eq!(reply.to_string(), "-ERR Bad data format", "{len}");
+        }
+    }
+}
+
+#[test]
+fn damaged_payloads_of_redis_7_4_are_refused() {
+    let (_server, mut client, _) = begin();
+    let last = i64::MAX as u64;
+    for body in [
+        in_a_listpack(&[]),
+        in_a_listpack(&[Err("a"), Ok(1)]),
+        in_a_listpack(&[Err("a"), Ok(1), Ok(-1)]),
+        in_a_listpack(&[Err("a"), Ok(1), Err("soon")]),
+        in_a_listpack(&[Err("a"), Ok(1), Ok(0), Err("a"), Ok(2), Ok(0)]),
+        in_a_table(5, &[]),
+        in_a_table(last, &[(2, "a", "1")]),
+        in_a_table(u64::MAX, &[(1, "a", "1")]),
+        in_a_table(u64::MAX, &[(2, "a", "1")]),
+        in_a_table(5, &[(1, "a", "1"), (1, "a", "2")]),
+        // More fields than there are.
+        [&[24][..], &5_u64.to_le_bytes(), &[0x80, 0xff, 0xff, 0xff, 0xff]].concat(),
+        [&[25][..], &u64::MAX.to_le_bytes(), &listpack(&[Err("a"), Ok(1), Ok(5)])].concat(),
+    ] {
+        let reply = client.cmd(&[&b"RESTORE"[..], b"h", b"0", &sealed(&body, VERSION_OF_7_4)]);
+        assert_eq!(reply.to_string(), "-ERR Bad data format", "{body:?}");
+    }
+    check(&mut client, &[("DBSIZE", ":0")]);
+}
+
+/// Whatever a byte is changed to, a payload is refused, or is a hash like any other.
+#[test]
+fn no_changed_byte_does_harm() {
+    let (_server, mut client, _) = begin();
+    let table = in_a_table(4_102_444_800_000, &[(1, "a", "1"), (10, "b", "2"), (0, "c", "3")]);
+    for body in [in_a_listpack(&[Err("a"), Ok(1), Ok(9), Err("c"), Err("3"), Ok(0)]), table] {
+        for (at, byte) in (1..body.len()).flat_map(|at| [0, 1, 0x7f, 0x80, 0xc0, 0xff].map(|byte| (at, byte)))
+        {
+            let mut changed = body.clone();
+            changed[at] = byte;
+            let payload = sealed(&changed, VERSION_OF_7_4);
+            client.cmd(&[&b"RESTORE"[..], b"h", b"0", &payload, b"REPLACE"]);
+            for line in ["HGETALL h", "DUMP h", "HPERSIST h FIELDS 1 a", "DEBUG LOADAOF", "DEL h"] {
+                let reply = client.line(line);
+                assert!(!reply.is_error(), "{at} {byte} {line}: {reply}");
+            }
+        }
+    }
+}
+
 #[test]
 fn deadlines_are_counted_in_memory_and_told() {
     let (_server, mut client, _) = begin();
@@ -204,6 +323,26 @@ fn deadlines_are_counted_in_memory_and_told() {
     client.line("CLOCK.ADVANCE 1");
     let info = client.line("INFO everything").to_string();
     assert!(!info.contains("keys_with_volatile_items") && info.contains("expired_fields:1"), "{info}");
+}
+
+/// Fields that are due and have been left go when their hash is named; then it has none with a deadline.
+#[test]
+fn what_was_left_goes_with_a_request() {
+    let (_server, mut client, _) = begin();
+    client.line("DEBUG SET-ACTIVE-EXPIRE 0");
+    check(&mut client, &[("HSET h a 1 b 2 c 3", ":3"), ("HPEXPIRE h 5 FIELDS 2 a b", "[:1, :1]")]);
+    client.line("CLOCK.ADVANCE 5");
+    check(
+        &mut client,
+        &[
+            ("HGETALL h", "[\"c\", \"3\"]"),
+            ("INFO keyspace", "\"# Keyspace\\r\\ndb0:keys=1,expires=0,avg_ttl=0\\r\\n\""),
+            ("DEL h", ":1"),
+            ("HSETEX other PX 9 FIELDS 1 a 1", ":1"),
+            ("HPTTL other FIELDS 1 a", "[:9]"),
+        ],
+    );
+    assert!(client.line("INFO keyspace").to_string().contains("keys_with_volatile_items=1"));
 }
 
 /// A million deadlines, in one hash and in many.

@@ -39,7 +39,9 @@ fn absent(version: Version) -> Vec<&'static str> {
         ("FencedLock", V3_24),
         ("Stream", V3_17),
         ("Function", V3_24),
+        ("LocalCache", V3_17),
         ("NativeMap", V4_7),
+        ("ClientSideCaching", V4_7),
     ];
     let mut absent: Vec<_> =
         groups.iter().filter(|(_, since)| version < *since).map(|(name, _)| *name).collect();

@@ -430,6 +430,40 @@ fn a_broken_redirection_is_told() {
     servers.same(0, "CLIENT TRACKINGINFO");
 }
 
+/// Who names a key that is due is told of it behind the reply, and others are, too.
+#[test]
+fn a_key_that_is_over_is_told_after_the_reply() {
+    lines(
+        &[THREE, THREE, TWO],
+        "0> DEBUG SET-ACTIVE-EXPIRE 0
+         0> CLIENT TRACKING on
+         1> CLIENT TRACKING on
+         0> MULTI
+         0> MSET x 1 y 2 z 3 v 4 w 5
+         0> PEXPIRE y 1
+         0> PEXPIRE z 1
+         0> PEXPIRE v 1
+         0> PEXPIRE w 1
+         0> MGET x y z v w
+         0> EVAL \"return redis.call('get', KEYS[1])\" 1 w
+         0> EXEC
+         0> DEBUG SLEEP 0.01
+         0> MGET x y z
+         1> EXISTS v
+         0> GET y
+         0> EVAL \"return redis.call('get', KEYS[1])\" 1 w
+         0> SET y 1
+         1> SET y 1
+         2> CLIENT TRACKING on REDIRECT $0
+         2> MULTI
+         2> SET x 1 PX 1
+         2> GET x
+         2> EXEC
+         0> DEBUG SLEEP 0.01
+         0> STRLEN x",
+    );
+}
+
 #[test]
 fn events_of_a_key_come_after_its_invalidation() {
     lines(

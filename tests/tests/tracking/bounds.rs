@@ -128,6 +128,27 @@ fn very_many_prefixes_cost_little() {
     assert_eq!(invalidations(&server.read(client)), 1000);
 }
 
+/// What a client listens to counts as its own, until it no longer does.
+#[test]
+fn prefixes_are_memory_of_their_client() {
+    let (mut server, client, other) = server();
+    let memory = |server: &mut Simulation| {
+        let line = server.ask(other, &format!("CLIENT LIST ID {client}"));
+        let total = line.split(' ').find_map(|field| field.strip_prefix("tot-mem="));
+        total.expect("it has this field").parse::<usize>().expect("a number")
+    };
+    let before = memory(&mut server);
+    let prefixes: String = (0..100).map(|n| format!(" PREFIX {n:01000}")).collect();
+    server.ask(client, &format!("CLIENT TRACKING on BCAST{prefixes}"));
+    let with = memory(&mut server);
+    assert!((100_000..120_000).contains(&(with - before)), "{before} {with}");
+    server.ask(client, "CLIENT TRACKING off");
+    assert!(memory(&mut server) <= before);
+    server.ask(client, &format!("CLIENT TRACKING on BCAST{prefixes}"));
+    server.ask(client, "RESET");
+    assert!(memory(&mut server) <= before);
+}
+
 #[test]
 fn a_new_beginning_keeps_who_tracks_and_tells_that_all_is_gone() {
     let (mut server, client, other) = server();

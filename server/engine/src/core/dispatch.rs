@@ -89,8 +89,26 @@ impl Engine {
     #[inline(never)]
     fn execute_hooked(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         if self.hooks.has(Hook::Backlog) {
-            self.fire_named(slot, argv);
+            return self.execute_in_backlog(slot, argv);
         }
+        self.execute_watched(slot, argv)
+    }
+
+    /// Runs one request while keys that are due remain: those that it names expire before it, and its client is told of
+    /// that after the reply.
+    #[cold]
+    #[inline(never)]
+    fn execute_in_backlog(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
+        let before = self.hold_news(slot);
+        self.fire_named(slot, argv);
+        let progress = self.execute_watched(slot, argv);
+        self.tell_held_news(before);
+        progress
+    }
+
+    /// Runs one request, and the hooks on requests that do not depend on deadlines.
+    #[inline(never)]
+    fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         if let Some(paused) = self.pause_request(slot, Args::new(argv)) {
             return paused;
         }

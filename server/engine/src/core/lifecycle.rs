@@ -175,6 +175,7 @@ impl Engine {
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
         self.time.planned = PlannedTurns::default();
+        self.forget_held_news();
         let session = self.sessions.get_mut(slot);
         session.delivery.cut_reply();
         self.forget_causes();

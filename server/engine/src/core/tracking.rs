@@ -7,7 +7,7 @@ use crate::clients::{Closing, Slot};
 use crate::keyspace::CalledBy;
 use crate::spec::{Args, CommandError, CommandId, Flags};
 use crate::tracking::{
-    Caching, ChangedKeys, Limit, Overlap, TrackedClient, Tracker, TrackingMode, find_overlap,
+    Caching, ChangedKeys, HeldNews, Limit, Overlap, TrackedClient, Tracker, TrackingMode, find_overlap,
 };
 use lockwheel_resp::{Protocol, Reply};
 
@@ -86,29 +86,35 @@ impl Engine {
             let tracker = Tracker::new(self.tracking_limit(), self.start.seed);
             self.keyspace.subscribe(Box::new(tracker));
         }
-        let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() else { return Ok(()) };
-        tracker.turn_on(id, request.mode, request.redirect, request.prefixes);
-        self.tracking_changed();
+        self.change_tracked(slot, |tracker| {
+            tracker.turn_on(id, request.mode, request.redirect, request.prefixes);
+        });
         Ok(())
     }
 
     /// A client no longer tracks keys.
     pub(crate) fn untrack(&mut self, slot: Slot) {
         let id = self.session(slot).id;
-        if let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() {
-            tracker.turn_off(id);
-            self.tracking_changed();
-        }
+        self.change_tracked(slot, |tracker| tracker.turn_off(id));
     }
 
     /// A client that may have tracked keys is gone.
     pub(super) fn leave_tracking(&mut self, slot: Slot) {
         let id = self.session(slot).id;
-        let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() else { return };
-        if tracker.client(id).is_some() {
-            tracker.leave(id);
-            self.tracking_changed();
+        if self.tracked(id).is_some() {
+            self.change_tracked(slot, |tracker| tracker.leave(id));
         }
+    }
+
+    /// Changes how a client tracks keys, and what that takes of its memory.
+    fn change_tracked(&mut self, slot: Slot, change: impl FnOnce(&mut Tracker)) {
+        let session = self.sessions.get(slot);
+        let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() else { return };
+        let of = |tracker: &Tracker| tracker.client(session.id).map_or(0, TrackedClient::memory);
+        let before = of(tracker);
+        change(tracker);
+        session.delivery.buffers().change_state(before, of(tracker));
+        self.tracking_changed();
     }
 
     /// Who tracks has changed: sees to what depends on there being any.
@@ -210,9 +216,35 @@ impl Engine {
 
     /// Tells clients that a key has changed, or that all are gone.
     pub(super) fn invalidate(&mut self, sessions: &[u64], key: Option<&[u8]>) {
+        let tracker = self.keyspace.subscriber_itself::<Tracker>();
+        let later = tracker.and_then(|tracker| tracker.hold_key(sessions, key));
+        let now = sessions.iter().filter(|id| Some(**id) != later);
+        let receivers = now.filter_map(|&id| self.receiver_of(id)).collect::<Vec<_>>();
         let news = key.map_or(News::All, |key| News::Keys(vec![key]));
-        let receivers = sessions.iter().filter_map(|&id| self.receiver_of(id)).collect::<Vec<_>>();
         self.send_to(&receivers, news.len(), &|reply: &mut dyn Reply| news.write(reply));
+    }
+
+    /// What this client is to be told of keys is held until its request has been answered. Gives what was held before,
+    /// for [`Engine::tell_held_news`].
+    pub(super) fn hold_news(&mut self, slot: Slot) -> Option<HeldNews> {
+        let client = self.session(slot).id;
+        let tracker = self.keyspace.subscriber_itself::<Tracker>()?;
+        tracker.hold(Some(HeldNews { client, keys: Vec::new() }))
+    }
+
+    /// Tells what was held.
+    pub(super) fn tell_held_news(&mut self, before: Option<HeldNews>) {
+        let tracker = self.keyspace.subscriber_itself::<Tracker>();
+        let Some(held) = tracker.and_then(|tracker| tracker.hold(before)) else { return };
+        for key in &held.keys {
+            self.invalidate(&[held.client], key.as_deref());
+        }
+    }
+
+    /// A panic has ended a request: what was held for its client is not told.
+    pub(super) fn forget_held_news(&mut self) {
+        let tracker = self.keyspace.subscriber_itself::<Tracker>();
+        tracker.and_then(|tracker| tracker.hold(None));
     }
 
     /// Tells clients of the keys with their prefixes that have changed.

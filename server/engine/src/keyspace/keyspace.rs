@@ -170,6 +170,12 @@ impl Keyspace {
         (database.len() - due - over, database.with_deadline() - due)
     }
 
+    /// How many milliseconds the keys of a database that have a deadline have left, on average. O(1).
+    pub fn average_ttl_ms(&self, db: usize, now: Now) -> i64 {
+        let mean_ms = self.databases[db].mean_deadline();
+        mean_ms.map_or(0, |mean_ms| mean_ms.saturating_sub(now.wall_ms()).max(0))
+    }
+
     /// Sets how accesses of keys are measured from now on.
     pub fn set_access_rules(&mut self, rules: AccessRules) {
         self.accesses.set_rules(rules);

@@ -10,4 +10,4 @@ mod tracker;
 pub(crate) use mode::{Caching, TrackedClient, TrackingMode};
 pub(crate) use overlap::{Overlap, find_overlap};
 pub(crate) use prefixes::ChangedKeys;
-pub(crate) use tracker::{Limit, Tracker};
+pub(crate) use tracker::{HeldNews, Limit, Tracker};

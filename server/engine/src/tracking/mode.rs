@@ -1,5 +1,6 @@
 //! How a client wants to be told of changes.
 
+use crate::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
 bitflags::bitflags! {
@@ -42,9 +43,24 @@ pub(crate) struct TrackedClient {
     pub(crate) is_broken: bool,
     /// The prefixes of BCAST.
     pub(crate) prefixes: BTreeSet<Box<[u8]>>,
+    /// Bytes of their texts.
+    pub(super) prefix_bytes: usize,
 }
 
 impl TrackedClient {
+    /// It wants to be told of all keys with this prefix too. O(log n).
+    pub(super) fn add_prefix(&mut self, prefix: &[u8]) {
+        if self.prefixes.insert(prefix.into()) {
+            self.prefix_bytes += block(prefix.len());
+        }
+    }
+
+    /// Bytes of memory of its prefixes, about. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        let trees = usize::from(!self.prefixes.is_empty());
+        self.prefix_bytes + of_trees(trees, self.prefixes.len(), size_of::<Box<[u8]>>())
+    }
+
     /// Whether the keys that its present request reads are to be remembered.
     pub(super) fn remembers(&self) -> bool {
         let is_said = self.caching == Caching::Said;

@@ -75,13 +75,12 @@ impl Prefixes {
         std::mem::take(&mut self.changed).into_iter().map(|(prefix, keys)| (keys, of(&prefix))).collect()
     }
 
-    /// Bytes of memory, about; clients have their prefixes once more. O(1).
+    /// Bytes of memory, about, without what clients have of their own. O(1).
     pub(super) fn memory(&self) -> usize {
         let (prefixes, trees) = (self.listeners.len(), usize::from(!self.listeners.is_empty()));
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
-        2 * self.bytes
+        self.bytes
             + of_trees(trees, prefixes, entry_bytes)
             + of_trees(prefixes, self.listens, size_of::<u64>())
-            + of_trees(0, self.listens, size_of::<Box<[u8]>>())
     }
 }

@@ -27,6 +27,15 @@ impl Limit {
     }
 }
 
+/// What a client is told after the reply to its present request: keys that have expired because that names them.
+#[derive(Debug)]
+pub(crate) struct HeldNews {
+    /// The client.
+    pub(crate) client: u64,
+    /// The keys, in order; `None`: all of them.
+    pub(crate) keys: Vec<Option<Box<[u8]>>>,
+}
+
 /// Who tracks, which keys they have read, and what is still to be told.
 #[derive(Debug)]
 pub(crate) struct Tracker {
@@ -37,6 +46,8 @@ pub(crate) struct Tracker {
     limit: Limit,
     /// How many clients have said something about their next request.
     said: usize,
+    /// What is told after a reply.
+    held: Option<HeldNews>,
     /// Chooses the keys that are forgotten.
     rng: Rng,
 }
@@ -50,6 +61,7 @@ impl Tracker {
             prefixes: Prefixes::default(),
             limit,
             said: 0,
+            held: None,
             rng: Rng::new(seed),
         }
     }
@@ -103,7 +115,7 @@ impl Tracker {
         }
         let everything: &[&[u8]] = &[b""];
         for &prefix in if prefixes.is_empty() { everything } else { prefixes } {
-            client.prefixes.insert(prefix.into());
+            client.add_prefix(prefix);
             self.prefixes.add(prefix, id);
         }
     }
@@ -203,6 +215,18 @@ impl Tracker {
     pub(crate) fn take(&mut self) -> Self {
         let rest = Tracker::new(self.limit, 0);
         std::mem::replace(self, rest)
+    }
+
+    /// Holds news from now on, or none; gives what was held.
+    pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
+        std::mem::replace(&mut self.held, news)
+    }
+
+    /// Holds a key, or that all are gone, for the one of these clients that is told later; which one that is.
+    pub(crate) fn hold_key(&mut self, clients: &[u64], key: Option<&[u8]>) -> Option<u64> {
+        let held = self.held.as_mut().filter(|held| clients.contains(&held.client))?;
+        held.keys.push(key.map(Box::from));
+        Some(held.client)
     }
 
     /// Whether any client has said something about its next request.

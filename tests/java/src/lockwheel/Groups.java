@@ -13,7 +13,7 @@ final class Groups {
     }
 
     /** Compiled only where the version has what they test; the name tells what that is. */
-    private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock", "Geo", "Stream", "Function", "NativeMap"};
+    private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock", "Geo", "Stream", "Function", "LocalCache", "NativeMap", "ClientSideCaching"};
 
     private Groups() {}
 

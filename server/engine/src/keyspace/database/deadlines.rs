@@ -61,6 +61,11 @@ impl Database {
         self.deadlines.first_id().map(TimerId::index)
     }
 
+    /// The mean of all deadlines, in wall milliseconds. O(1).
+    pub(in crate::keyspace) fn mean_deadline(&self) -> Option<i64> {
+        self.deadlines.mean_deadline()
+    }
+
     /// How many keys are due at `until`. O(keys with a deadline).
     pub(in crate::keyspace) fn count_due(&self, until: Option<i64>) -> usize {
         until.map_or(0, |until| self.deadlines.count_due(until))

@@ -15,7 +15,7 @@ const MOST_EDITED: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct FieldTimers {
     wheel: IndexedWheel<Order>,
-    /// Those entries with a timer whose values may have changed since it was set.
+    /// Those entries whose values may have changed since their timers were set: each has one.
     edited: Vec<u32>,
 }
 
@@ -63,10 +63,10 @@ impl Database {
 
     #[cold]
     fn set_edited_timers(&mut self) {
-        for at in 0..self.fields.edited.len() {
-            self.set_field_timer(self.fields.edited[at]);
-        }
-        self.fields.edited.clear();
+        let mut edited = std::mem::take(&mut self.fields.edited);
+        edited.drain(..).for_each(|id| self.set_field_timer(id));
+        // Its memory serves the next ones.
+        self.fields.edited = edited;
     }
 
     /// Sets the timer of an entry as its value says.
@@ -86,15 +86,12 @@ impl Database {
                 entry.set_has_timed_fields(true);
                 wheel.insert_at(id, at_ms, Order::of(made));
             }
-            None if entry.has_timed_fields() => {
-                entry.set_has_timed_fields(false);
-                wheel.cancel(timer);
-            }
+            None if entry.has_timed_fields() => self.forget_fields(id),
             None => {}
         }
     }
 
-    /// The fields of an entry are no longer of concern: its value goes.
+    /// The fields of an entry are no longer of concern: none has a deadline, or its value goes.
     #[cold]
     pub(super) fn forget_fields(&mut self, id: u32) {
         self.entries.get_mut(id).set_has_timed_fields(false);

@@ -154,7 +154,8 @@ pub(super) fn keyspace(engine: &Engine, lines: &mut Lines) {
                 0 => String::new(),
                 timed => format!(",keys_with_volatile_items={timed}"),
             };
-            let text = format_args!("keys={keys},expires={expires},avg_ttl=0{timed}");
+            let left_ms = engine.keyspace.average_ttl_ms(db, engine.time.now);
+            let text = format_args!("keys={keys},expires={expires},avg_ttl={left_ms}{timed}");
             lines.field(&format!("db{db}"), text);
         }
     }

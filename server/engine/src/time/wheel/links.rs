@@ -28,6 +28,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
 
     /// Puts a node that is in no list into that of its key.
     pub(super) fn link(&mut self, id: u32, key: u64) {
+        self.sum += u128::from(key);
         if self.rings.is_empty() {
             self.rings.insert(Ring::new(0, ROOT_LEVEL, ROOT));
         }
@@ -106,6 +107,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
 
     /// Takes a node out of the list of its key.
     pub(super) fn unlink(&mut self, id: u32, key: u64) {
+        self.sum -= u128::from(key);
         if self.earliest.is_some_and(|(_, earliest)| earliest == id) {
             self.earliest = None;
         }

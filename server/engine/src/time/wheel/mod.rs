@@ -61,6 +61,8 @@ pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
     /// The first holds the root slot alone, and stays once there is one.
     rings: Slab<Ring, 32>,
     len: usize,
+    /// The sum of all keys.
+    sum: u128,
     /// The earliest timer, by key and id, while it is known.
     earliest: Option<(u64, u32)>,
     of: PhantomData<T>,
@@ -89,7 +91,7 @@ pub struct Node<T> {
 
 impl<T, S: Default> Default for Wheel<T, S> {
     fn default() -> Self {
-        Wheel { nodes: S::default(), rings: Slab::new(), len: 0, earliest: None, of: PhantomData }
+        Wheel { nodes: S::default(), rings: Slab::new(), len: 0, sum: 0, earliest: None, of: PhantomData }
     }
 }
 
@@ -164,6 +166,13 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The mean of all deadlines, in ms, rounded down. O(1).
+    pub fn mean_deadline(&self) -> Option<i64> {
+        let mean = self.sum.checked_div(self.len as u128)?;
+        // No more than the largest of them.
+        Some(to_deadline(mean as u64))
     }
 
     /// Bytes of heap held. O(timers / 256).

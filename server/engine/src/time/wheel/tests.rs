@@ -195,6 +195,10 @@ impl Pair {
             Op::Move(..) | Op::Cancel(..) => {}
         }
         assert_eq!(self.wheel.len(), self.model.live.len());
+        let sum: i128 = self.model.live.iter().map(|timer| i128::from(timer.1)).sum();
+        let mean =
+            (!self.model.live.is_empty()).then(|| sum.div_euclid(self.model.live.len() as i128) as i64);
+        assert_eq!(self.wheel.mean_deadline(), mean);
     }
 }
 
