@@ -4,6 +4,7 @@
 //! byte for byte. A difference that is claimed to be Redis 7.2's is shown by its example, which a server of the 7.2
 //! line has to answer as ours does.
 
+pub mod beside;
 mod doubles;
 mod expired;
 mod streams;
@@ -216,6 +217,16 @@ pub const REDIS_7_0: &[Difference] = &[
         applies: |exchange| {
             let is = |name: &[u8]| exchange.arguments[0].eq_ignore_ascii_case(name);
             (is(b"BITCOUNT") || is(b"BITPOS")) && exchange.ours.reply.is_error()
+        },
+    },
+    Difference {
+        name: "pauses beyond the clock",
+        reason: "in Redis the end of such a pause overflows, so that it is over at once; an error says so",
+        claim: Claim::OnPurpose,
+        example: &["CLIENT PAUSE 9223372036854775807"],
+        applies: |exchange| {
+            words(exchange, 0..2) == ["CLIENT", "PAUSE"]
+                && is_error(&exchange.ours.reply, "ERR timeout is out of range")
         },
     },
     Difference {

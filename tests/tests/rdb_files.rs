@@ -204,6 +204,19 @@ fn a_save_in_the_background_has_what_there_was_when_it_began() {
     );
 }
 
+/// A server in a test's own process reads no file unless it is told to.
+#[test]
+fn who_serves_a_test_begins_empty() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    ok(&mut client, "SET k v");
+    ok(&mut client, "SAVE");
+    assert!(directory.file("dump.rdb").exists());
+    let again = server_in(&directory);
+    assert_eq!(Client::connect(again.addr()).line("DBSIZE").to_string(), ":0");
+}
+
 #[test]
 fn a_save_that_fails_changes_nothing() {
     let directory = Directory::new();

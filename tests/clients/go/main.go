@@ -65,10 +65,10 @@ func main() {
 		fmt.Println(number, show(value), err)
 	}
 	single.Close()
-	withInterfaces(all, client)
+	withInterfaces(all, client, options)
 }
 
-func withInterfaces(all context.Context, client *redis.Client) {
+func withInterfaces(all context.Context, client *redis.Client, options *redis.Options) {
 	commands, err := client.TxPipelined(all, func(pipe redis.Pipeliner) error {
 		pipe.Set(all, "a", 1, 0)
 		pipe.Incr(all, "a")
@@ -101,6 +101,9 @@ func withInterfaces(all context.Context, client *redis.Client) {
 		fmt.Println("message", message, err)
 	}
 
+	showCalls(all, client, options)
+	trackKeys(all, client, options)
+
 	var keys []string
 	for scan := client.Scan(all, 0, "*", 0).Iterator(); scan.Next(all); {
 		keys = append(keys, scan.Val())
@@ -108,4 +111,51 @@ func withInterfaces(all context.Context, client *redis.Client) {
 	sort.Strings(keys)
 	fmt.Println("scan", keys)
 	fmt.Println("flush", client.FlushAll(all))
+}
+
+// showCalls watches what another client sends, in RESP2: in RESP3, go-redis takes the lines of a monitor for a sign
+// that its connection is broken.
+func showCalls(all context.Context, client *redis.Client, options *redis.Options) {
+	two := *options
+	two.Protocol = 2
+	watching := redis.NewClient(&two)
+	defer watching.Close()
+	shown := make(chan string, 16)
+	monitor := watching.Monitor(all, shown)
+	monitor.Start()
+	fmt.Println("monitor", <-shown)
+	client.Set(all, "k", `a "b"`, 0)
+	client.Get(all, "k")
+	for calls := 0; calls < 2; {
+		// Not what begins a connection.
+		if _, call, _ := strings.Cut(<-shown, "] "); strings.Contains(call, `"k"`) {
+			fmt.Println("call", call)
+			calls++
+		}
+	}
+	monitor.Stop()
+}
+
+// trackKeys has a connection told, in RESP2's way, of the keys that another one has read.
+func trackKeys(all context.Context, client *redis.Client, options *redis.Options) {
+	two := *options
+	two.Protocol, two.ClientName = 2, "told"
+	tracking := redis.NewClient(&two)
+	defer tracking.Close()
+	told := tracking.Subscribe(all, "__redis__:invalidate")
+	defer told.Close()
+	subscribed, err := told.Receive(all)
+	fmt.Println("subscribed", subscribed, err)
+	id := regexp.MustCompile(`id=(\d+) .*name=told .*sub=1 `).FindStringSubmatch(client.ClientList(all).Val())[1]
+	reader := tracking.Conn()
+	defer reader.Close()
+	fmt.Println("tracking", reader.Do(all, "CLIENT", "TRACKING", "ON", "REDIRECT", id, "NOLOOP").Err())
+	fmt.Println("read", reader.MGet(all, "a", "b", "own"))
+	reader.Set(all, "own", 1, 0)
+	client.MSet(all, "a", 1, "b", 2, "c", 3)
+	// Not of FLUSHALL: go-redis does not read a message without keys.
+	for range 2 {
+		message, err := told.ReceiveMessage(all)
+		fmt.Println("told", message.Channel, message.PayloadSlice, err)
+	}
 }

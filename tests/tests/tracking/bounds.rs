@@ -128,6 +128,19 @@ fn very_many_prefixes_cost_little() {
     assert_eq!(invalidations(&server.read(client)), 1000);
 }
 
+/// Redis answers some such requests twice.
+#[test]
+fn prefixes_that_overlap_are_answered_once() {
+    let (mut server, client, _) = server();
+    let answer = server.ask(client, "CLIENT TRACKING on BCAST PREFIX a PREFIX b PREFIX bc");
+    assert_eq!(
+        answer,
+        "-ERR Prefix 'b' overlaps with another provided prefix 'bc'. Prefixes for a single client must not overlap.\r\n"
+    );
+    assert_eq!(server.ask(client, "PING"), "+PONG\r\n");
+    assert!(server.ask(client, "CLIENT TRACKINGINFO").contains("off"));
+}
+
 /// What a client listens to counts as its own, until it no longer does.
 #[test]
 fn prefixes_are_memory_of_their_client() {

@@ -1,0 +1,82 @@
+//! Differences that no exchange of one client shows: each with its reason, and with the test that holds it.
+
+/// A difference that is on purpose, and seen elsewhere than in a reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    /// What it is.
+    pub name: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// A file of the repository, and the name of a test in it.
+    pub held_by: (&'static str, &'static str),
+}
+
+/// Those that are known.
+pub const BESIDE: &[Beside] = &[
+    Beside {
+        name: "eviction is bounded by keys",
+        reason: "Redis evicts for some time before a request; here the same requests must evict the same keys, so it \
+                 is a number of keys that grows with maxmemory-eviction-tenacity as that time does",
+        held_by: ("server/engine/src/core/limits/keys.rs", "the_tenacity_grows_as_in_redis"),
+    },
+    Beside {
+        name: "FLUSHALL does not end a BGSAVE",
+        reason: "Redis ends the process that saves, to save memory; here a snapshot keeps what there was, and the file \
+                 is what BGSAVE has promised",
+        held_by: ("tests/tests/rdb_files.rs", "a_save_in_the_background_has_what_there_was_when_it_began"),
+    },
+    Beside {
+        name: "a failed DEBUG RELOAD changes nothing",
+        reason: "Redis flushes first and ends the server when the file is damaged; here what is refused changes \
+                 nothing",
+        held_by: ("tests/tests/rdb_files.rs", "a_file_that_is_broken_is_refused_as_a_whole"),
+    },
+    Beside {
+        name: "`lockwheel run` and embedded servers read no file unless told",
+        reason: "a test begins empty, whatever a server has left in the directory; `--load` and `Builder::load` name a \
+                 file",
+        held_by: ("tests/tests/rdb_files.rs", "who_serves_a_test_begins_empty"),
+    },
+    Beside {
+        name: "a monitor has the output limits of subscribers",
+        reason: "Redis gives monitors those of replicas, which grow without bound by default on a busy server",
+        held_by: ("tests/tests/monitor.rs", "a_monitor_that_does_not_read_is_disconnected"),
+    },
+    Beside {
+        name: "CONFIG REWRITE keeps the permissions of the file",
+        reason: "Redis makes a new file that others may read; who has kept others from a password keeps doing so",
+        held_by: ("tests/tests/limits/rewrite.rs", "the_file_keeps_its_permissions"),
+    },
+    Beside {
+        name: "CONFIG REWRITE sorts what it adds",
+        reason: "Redis' order is that of a table whose hash is seeded anew at each start",
+        held_by: ("tests/tests/limits/rewrite.rs", "what_is_added_is_what_is_not_at_its_default"),
+    },
+    Beside {
+        name: "overlapping prefixes are one error",
+        reason: "where a second or later of several new prefixes overlaps with another new one, Redis answers an error \
+                 and then OK, so that the replies that follow are taken for those of other requests",
+        held_by: ("tests/tests/tracking/bounds.rs", "prefixes_that_overlap_are_answered_once"),
+    },
+    Beside {
+        name: "who is paused is not unblocked",
+        reason: "redis-server 7.0 ends with a failed assertion at CLIENT UNBLOCK of a client that CLIENT PAUSE holds",
+        held_by: ("tests/tests/tracking/pauses.rs", "who_is_paused_can_be_killed_and_not_unblocked"),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn each_is_held_by_a_test() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for Beside { name, reason, held_by: (file, test) } in BESIDE {
+            let source = std::fs::read_to_string(root.join(file)).expect("the file is there");
+            assert!(source.contains(&format!("fn {test}()")), "{name}: {file} has no {test}");
+            assert!(!reason.is_empty());
+        }
+    }
+}
