@@ -81,11 +81,6 @@ fn nobody_replicates() {
          FAILOVER TIMEOUT 5
          FAILOVER TIMEOUT 5 TIMEOUT 6",
     );
-    ours::scenario()
-        .check("REPLICAOF 127.0.0.1 6379", "-ERR Replication is not supported")
-        .check("SLAVEOF 127.0.0.1 6379", "-ERR Replication is not supported")
-        .check("SYNC", "-ERR Replication is not supported")
-        .check("PSYNC ? -1", "-ERR Replication is not supported");
 }
 
 #[test]

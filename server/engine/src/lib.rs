@@ -21,6 +21,7 @@ pub mod pages;
 mod persistence;
 mod pubsub;
 pub mod rdb;
+mod replication;
 mod scripts;
 mod server_commands;
 mod slow_log;

@@ -69,8 +69,16 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Errors that other tests produce: the command, the error, the reason.
-const ERRORS_ELSEWHERE: &[(&str, &str, &str)] =
-    &[("xadd", "ERR Elements are too large to be stored", "a gigabyte: the tests of the type")];
+const ERRORS_ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("xadd", "ERR Elements are too large to be stored", "a gigabyte: the tests of the type"),
+    (
+        "wait",
+        "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is \
+         configured to be writable (which is not the default) writes to replicas are just local and are not \
+         propagated.",
+        "the tests of replication",
+    ),
+];
 
 /// Whether another test produces the command's options and errors.
 pub(super) fn is_elsewhere(name: &str) -> bool {

@@ -60,6 +60,7 @@ const HOUSES: &[House] = &[
             ("latency", These(&[])),
             ("persistence", These(&["values", "rdb", "keyspace", "timers"])),
             ("outbound", These(&[])),
+            ("replication", These(&["values", "rdb", "keyspace"])),
             ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "acl", "timers"])),
             ("scripts", These(&["spec", "config"])),

@@ -84,6 +84,10 @@ pub struct Session {
     pub no_touch: bool,
     /// It is shown every call: MONITOR.
     pub(crate) is_monitor: bool,
+    /// It is a replica: it is sent the stream of changes.
+    pub(crate) is_replica: bool,
+    /// It is this server's master: it sends the stream.
+    pub(crate) is_master: bool,
     /// What it has asked for as a replica.
     pub(crate) replica: ReplicaWishes,
     /// When it connected.
@@ -158,6 +162,8 @@ impl Session {
             no_evict: false,
             no_touch: false,
             is_monitor: false,
+            is_replica: false,
+            is_master: false,
             connected: now,
             last_active: now,
             idle_timer: None,

@@ -261,7 +261,7 @@ fn give_deadline(
     // Without conditions the key is looked up once, when it is changed.
     let wanted = conditions == Conditions::default()
         || (tx.exists(key) && conditions.hold(tx.deadline(key), deadline));
-    let done = match deadline <= tx.now().wall_ms() {
+    let done = match tx.has_passed(deadline) {
         _ if !wanted => {
             tx.access(key);
             false
@@ -269,7 +269,7 @@ fn give_deadline(
         true => tx.delete(key),
         false => tx.expire_at(key, deadline),
     };
-    if done && deadline > tx.now().wall_ms() {
+    if done && !tx.has_passed(deadline) {
         tx.changed(key, events::EXPIRE);
     }
     reply.integer(i64::from(done));

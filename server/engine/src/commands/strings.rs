@@ -320,7 +320,7 @@ fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let deadline = deadline?;
     reply.bulk(&value.text());
     match (options.ttl, deadline) {
-        (Ttl::Set(form, _), Some(deadline)) if form.is_absolute() && deadline <= tx.now().wall_ms() => {
+        (Ttl::Set(form, _), Some(deadline)) if form.is_absolute() && tx.has_passed(deadline) => {
             tx.delete(key);
         }
         (_, Some(deadline)) => {

@@ -11,6 +11,7 @@ mod file;
 mod instant;
 mod limits;
 mod parameter;
+mod replication;
 mod rewrite;
 mod saves;
 mod source;
@@ -25,6 +26,7 @@ pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervis
 pub use file::{CommandNames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
 pub use parameter::{Change, Grammar, HostPart, Kind, Parameter, Value};
+pub use replication::ReplicationParameters;
 pub use saves::SaveParameters;
 pub use source::{Files, Source};
 pub use tls::{AuthClients, TlsParameters};
@@ -164,6 +166,8 @@ pub struct Config {
     pub dir: String,
     /// Files of saves.
     pub saves: SaveParameters,
+    /// Replication.
+    pub replication: ReplicationParameters,
     /// The file that the process id is written to; empty: none.
     pub pidfile: String,
     /// Which clients may use DEBUG.
@@ -245,6 +249,7 @@ impl Default for Config {
             logfile: String::new(),
             dir: ".".to_owned(),
             saves: SaveParameters::default(),
+            replication: ReplicationParameters::default(),
             pidfile: String::new(),
             // A server for tests: clients on this machine may make it sleep. In Redis the default is no.
             enable_debug_command: Permission::Local,

@@ -154,7 +154,7 @@ fn read_limit(hard: &[u8], soft: &[u8], soft_seconds: &[u8]) -> Option<OutputLim
     })
 }
 
-/// `replicaof`: `no one`, or a master's host and port, which are refused.
+/// `replicaof`: `no one`, or a master's host and port.
 pub(super) fn replicaof(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let [host, port] = words else { return Err(ARITY.into()) };
     if host.eq_ignore_ascii_case(b"no") && port.eq_ignore_ascii_case(b"one") {
@@ -163,7 +163,7 @@ pub(super) fn replicaof(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reas
     if !c_integer(port).is_some_and(|port| (0..=65535).contains(&port)) {
         return Err("Invalid master port".into());
     }
-    Err("Replication is not supported".into())
+    Ok(Value::Words(vec![host.to_vec(), port.to_vec()]))
 }
 
 /// `time`: `real`, `manual`, or the instant of a frozen clock.

@@ -177,16 +177,20 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     text("logfile", "").at_start().field(field!(logfile)),
     choice("loglevel", LogLevel::NAMES, "notice").field(field!(loglevel)),
     size("lua-memory-limit", 1 << 20, LONG, "2147483648").fixed().field(field!(lua_memory_limit)),
-    text("masterauth", "").secret(),
-    text("masteruser", "").secret(),
+    text("masterauth", "").secret().field(field!(replication.masterauth)),
+    text("masteruser", "").secret().field(field!(replication.masteruser)),
     integer("maxclients", 1, UINT, "10000").field(field!(maxclients)),
     size("maxmemory", 0, u64::MAX, "0").field(field!(maxmemory)),
     Parameter::new("maxmemory-clients", Kind::SizeOrPercent, "0").field(field!(maxmemory_clients)),
     integer("maxmemory-eviction-tenacity", 0, 100, "10").field(field!(maxmemory_eviction_tenacity)),
     choice("maxmemory-policy", MaxmemoryPolicy::NAMES, "noeviction").field(field!(maxmemory_policy)),
     integer("maxmemory-samples", 1, INT, "5").field(field!(maxmemory_samples)),
-    integer("min-replicas-max-lag", 0, INT, "10").alias("min-slaves-max-lag"),
-    integer("min-replicas-to-write", 0, INT, "0").alias("min-slaves-to-write"),
+    integer("min-replicas-max-lag", 0, INT, "10")
+        .alias("min-slaves-max-lag")
+        .field(field!(replication.min_max_lag)),
+    integer("min-replicas-to-write", 0, INT, "0")
+        .alias("min-slaves-to-write")
+        .field(field!(replication.min_to_write)),
     flag("no-appendfsync-on-rewrite", "no"),
     special("notify-keyspace-events", ONE, special::events, "").field(field!(notify_keyspace_events)),
     special("oom-score-adj", ONE, special::oom_score_adj, "no"),
@@ -204,25 +208,36 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("rdbchecksum", "yes").at_start().field(field!(saves.checksum)),
     flag("rdbcompression", "yes").field(field!(saves.compression)),
     integer("ready-fd", -1, INT, "-1").fixed().field(field!(ready_fd)),
-    special("repl-backlog-size", ONE, special::backlog, "1048576"),
-    integer("repl-backlog-ttl", 0, i64::MAX, "3600"),
+    special("repl-backlog-size", ONE, special::backlog, "1048576").field(field!(replication.backlog_size)),
+    integer("repl-backlog-ttl", 0, i64::MAX, "3600").field(field!(replication.backlog_ttl)),
     flag("repl-disable-tcp-nodelay", "no"),
     choice("repl-diskless-load", &["disabled", "on-empty-db", "swapdb"], "disabled"),
     flag("repl-diskless-sync", "yes"),
     integer("repl-diskless-sync-delay", 0, INT, "5"),
     integer("repl-diskless-sync-max-replicas", 0, INT, "0"),
-    integer("repl-ping-replica-period", 1, INT, "10").alias("repl-ping-slave-period"),
-    integer("repl-timeout", 1, INT, "60"),
-    text("replica-announce-ip", "").alias("slave-announce-ip"),
-    integer("replica-announce-port", 0, PORT, "0").alias("slave-announce-port"),
-    flag("replica-announced", "yes"),
+    integer("repl-ping-replica-period", 1, INT, "10")
+        .alias("repl-ping-slave-period")
+        .field(field!(replication.ping_period)),
+    integer("repl-timeout", 1, INT, "60").field(field!(replication.timeout)),
+    text("replica-announce-ip", "").alias("slave-announce-ip").field(field!(replication.announce_ip)),
+    integer("replica-announce-port", 0, PORT, "0")
+        .alias("slave-announce-port")
+        .field(field!(replication.announce_port)),
+    flag("replica-announced", "yes").field(field!(replication.announced)),
     flag("replica-ignore-disk-write-errors", "no"),
-    flag("replica-ignore-maxmemory", "yes").alias("slave-ignore-maxmemory"),
+    flag("replica-ignore-maxmemory", "yes")
+        .alias("slave-ignore-maxmemory")
+        .field(field!(replication.ignore_maxmemory)),
     flag("replica-lazy-flush", "no").alias("slave-lazy-flush"),
-    integer("replica-priority", 0, INT, "100").alias("slave-priority"),
-    flag("replica-read-only", "yes").alias("slave-read-only"),
-    flag("replica-serve-stale-data", "yes").alias("slave-serve-stale-data"),
-    special("replicaof", SEVERAL, special::replicaof, "").alias("slaveof").at_start(),
+    integer("replica-priority", 0, INT, "100").alias("slave-priority").field(field!(replication.priority)),
+    flag("replica-read-only", "yes").alias("slave-read-only").field(field!(replication.read_only)),
+    flag("replica-serve-stale-data", "yes")
+        .alias("slave-serve-stale-data")
+        .field(field!(replication.serve_stale_data)),
+    special("replicaof", SEVERAL, special::replicaof, "")
+        .alias("slaveof")
+        .at_start()
+        .field(field!(replication.master)),
     text("requirepass", "").secret().field(field!(requirepass)),
     choice("sanitize-dump-payload", &["no", "yes", "clients"], "no"),
     special("save", SEVERAL, special::save, "3600 1 300 100 60 10000"),

@@ -33,7 +33,7 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Turn(_) | Retry::Never | Retry::Held(_) | Retry::Paused => {}
+            Retry::Turn(_) | Retry::Held(_) | Retry::Paused => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -69,7 +69,7 @@ impl Engine {
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused => self.forget_paused(blocked.place.arrival),
-            Retry::Turn(_) | Retry::Never => {}
+            Retry::Turn(_) => {}
         }
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
@@ -148,7 +148,7 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Turn(_) | Retry::Never | Retry::Held(_) | Retry::Paused => None,
+            Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) | Retry::Paused => None,
         }
     }
 
@@ -238,7 +238,7 @@ impl Engine {
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
-            Retry::Turn(_) | Retry::Never | Retry::Held(_) | Retry::Paused => Ok(false),
+            Retry::Turn(_) | Retry::Held(_) | Retry::Paused => Ok(false),
         }
     }
 
@@ -288,6 +288,9 @@ impl Engine {
 
     /// What a request that has waited in vain is answered, if not a null.
     fn in_vain(&mut self, blocked: &Blocked<Retry>) -> Option<Answer> {
+        if let Retry::Always(state) = &blocked.retry {
+            return state.in_vain(self);
+        }
         let Retry::OnKeys(on) = &blocked.retry else { return None };
         let argv = blocked.request.argv();
         on.attempt.in_vain(&self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv))
@@ -335,6 +338,13 @@ impl Engine {
         }
     }
 
+    /// The clients that wait, and are counted.
+    pub(super) fn waiting_clients(&self) -> Vec<u64> {
+        let is_paused = |retry: &Retry| matches!(retry, Retry::Paused);
+        let all = self.parked.clients().filter(|(_, retry)| counts(retry) && !is_paused(retry));
+        all.map(|(id, _)| id).collect()
+    }
+
     /// How many clients wait; with a key (of database `db`), how many wait for that. Observers (AWAIT) are not counted.
     pub(crate) fn blocked_clients(&self, key: Option<(usize, &[u8])>) -> usize {
         match key {
@@ -366,7 +376,8 @@ impl Engine {
 fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
-        Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) => false,
-        Retry::Never | Retry::Paused => true,
+        Retry::Always(state) => state.is_counted(),
+        Retry::Turn(_) | Retry::Held(_) => false,
+        Retry::Paused => true,
     }
 }

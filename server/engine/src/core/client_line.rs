@@ -62,6 +62,8 @@ impl Engine {
 fn client_flags(session: &Session, tracked: Option<&TrackedClient>) -> String {
     let letters = [
         (session.is_monitor, 'O'),
+        (session.is_replica, 'S'),
+        (session.is_master, 'M'),
         (session.is_subscribed(), 'P'),
         (session.multi.is_some(), 'x'),
         (session.blocked, 'b'),

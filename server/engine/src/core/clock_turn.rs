@@ -71,9 +71,11 @@ impl Fired<'_> {
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Pause => Fired::PauseEnd,
             // What runs in real time is not among them.
-            TimerKind::Wait | TimerKind::RealWait | TimerKind::Output | TimerKind::Save => {
-                Fired::Timeout(timer.client)
-            }
+            TimerKind::Wait
+            | TimerKind::RealWait
+            | TimerKind::Output
+            | TimerKind::Save
+            | TimerKind::Replication => Fired::Timeout(timer.client),
         }
     }
 

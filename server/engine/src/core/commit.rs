@@ -14,7 +14,11 @@ impl Engine {
         if self.scripts.is_running() {
             return;
         }
-        if self.keyspace.has_effects() || self.keyspace.waiters.has_unkeyed() || self.sessions.has_leaving() {
+        if self.keyspace.has_effects()
+            || self.keyspace.waiters.has_unkeyed()
+            || self.sessions.has_leaving()
+            || self.hooks.has(Hook::Replicate)
+        {
             self.commit_effects();
         }
     }
@@ -26,6 +30,9 @@ impl Engine {
             self.give_back_leases();
             self.deliver();
             self.serve_ready();
+        }
+        if self.hooks.has(Hook::Replicate) {
+            self.replicate();
         }
         self.serve_state_watchers();
     }
@@ -50,13 +57,17 @@ impl Engine {
             match effect {
                 Effect::Announce { channel, message } => self.announce(&channel, &message),
                 Effect::Invalidate { sessions, key } => self.invalidate(&sessions, key.as_deref()),
+                Effect::ReplicationDue => self.hooks.set(Hook::Replicate, true),
                 Effect::BroadcastDue => self.hooks.set(Hook::Broadcast, true),
                 Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
                 Effect::LeasesChanged { session } => self.set_lease_timer(session),
                 Effect::FollowUp { db, key, field } => {
                     locks::follow_up(&mut self.keyspace.tx(db, self.time.now), &key, &field);
                 }
-                Effect::Publish { channel, message } => self.send_to_subscribers(&channel, &message),
+                Effect::Publish { channel, message } => {
+                    self.replicate_request(&[b"PUBLISH", &channel, &message], 0);
+                    self.send_to_subscribers(&channel, &message);
+                }
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.published();
                     if classes.contains(EventClasses::KEYSPACE) {

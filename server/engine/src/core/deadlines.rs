@@ -150,6 +150,7 @@ impl Engine {
             TimerKind::Cut => self.cut_lost(timer.client),
             TimerKind::Pause => self.pause_over(),
             TimerKind::Save => self.save_timer_fired(),
+            TimerKind::Replication => self.replication_due(),
         }
     }
 
@@ -184,9 +185,9 @@ impl Engine {
         if self.expires_actively() { self.keyspace.next_field_expiry() } else { None }
     }
 
-    /// The first timer of a key, unless clients are paused: it may change what keys hold.
+    /// The first timer of a key, unless clients are paused, or a master sees to it: it may change what keys hold.
     fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
-        self.keyspace.next_key_timer().filter(|_| !self.hooks.has(Hook::Pause))
+        self.keyspace.next_key_timer().filter(|_| !self.hooks.has(Hook::Pause) && self.following.is_none())
     }
 
     /// Keys that are due up to this deadline, in wall milliseconds, are left for later; `None`: none is.

@@ -2,7 +2,8 @@
 
 use super::engine::Engine;
 use crate::clients::{Closing, Message, Slot, Verdict};
-use crate::config::OutputLimit;
+use crate::config::{Config, OutputLimit};
+use crate::replication::{ReplicaState, Replication};
 use lockwheel_resp::Reply;
 
 /// Output from this many bytes on is counted as it grows; less is counted when it is taken.
@@ -78,6 +79,7 @@ impl Engine {
             return;
         }
         let limit = match self.config.output_limit(session.is_subscribed()) {
+            _ if session.is_replica => replica_limit(&self.replication, &self.config, session.id),
             // As Redis has it, a monitor is a normal client, which has no limit: it could fill the memory.
             OutputLimit { hard: 0, soft: 0, .. } if session.is_monitor => self.config.output_limit(true),
             limit => limit,
@@ -94,6 +96,15 @@ impl Engine {
         } else if let Some(since) = since {
             self.watch_output(slot, since + limit.soft_seconds * 1000);
         }
+    }
+}
+
+/// How much a replica may leave unread: the snapshot does not count.
+fn replica_limit(replication: &Replication, config: &Config, session: u64) -> OutputLimit {
+    let state = replication.replicas.get(&session).map(|replica| replica.state);
+    match state {
+        Some(ReplicaState::SendBulk) => OutputLimit { hard: 0, soft: 0, soft_seconds: 0 },
+        _ => config.client_output_buffer_limit.replica,
     }
 }
 

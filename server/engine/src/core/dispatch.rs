@@ -58,7 +58,13 @@ impl Caller for Client<'_> {
     fn is_out_of_memory(&self, command: &Command, args: Args<'_>) -> bool {
         self.limited
             && self.engine.is_short_of_memory()
+            && !self.session.is_master
             && self.engine.takes_memory(self.session, command, args)
+    }
+
+    #[inline(always)]
+    fn refused_by_replication(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
+        if self.limited { self.engine.refused_by_replication(self.session, command, args) } else { None }
     }
 
     fn is_subscribed(&self) -> bool {
@@ -66,7 +72,7 @@ impl Caller for Client<'_> {
     }
 
     fn is_monitor(&self) -> bool {
-        self.session.is_monitor
+        self.session.is_monitor | self.session.is_replica
     }
 
     fn busy(&self) -> Option<EntryKind> {

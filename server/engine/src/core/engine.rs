@@ -10,6 +10,7 @@ use super::observers::Observers;
 use super::parked::Parked;
 use super::pause_state::Pausing;
 use super::progress::Stop;
+use super::replication::Following;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
 use crate::acl::{Setting, Users, configured_users};
@@ -21,14 +22,16 @@ use crate::memory::MemoryAccount;
 use crate::outbound::Outbound;
 use crate::persistence::Persistence;
 use crate::pubsub::PubSub;
+use crate::replication::Replication;
 use crate::scripts::Scripts;
 use crate::slow_log::SlowLog;
 use crate::spec::{
-    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome, PerCommand,
-    ReadingAnyKeyHandler, Registration,
+    Answer, Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, OnKeys, Outcome,
+    PerCommand, ReadingAnyKeyHandler, Registration,
 };
 use crate::statistics::{Identity, Stats};
 use crate::time::Now;
+use crate::timers::TimerKey;
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
 use std::io;
@@ -55,6 +58,16 @@ pub(crate) trait EngineAttempt: Debug + Send {
     /// Answers if the state waited for has been reached; whether it has.
     fn attempt(&self, engine: &Engine, reply: &mut dyn Reply) -> bool;
 
+    /// Whether its client counts as one that waits.
+    fn is_counted(&self) -> bool {
+        false
+    }
+
+    /// What is answered when its timeout has passed, if not a null.
+    fn in_vain(&self, _: &Engine) -> Option<Answer> {
+        None
+    }
+
     /// How much longer it waits when its timeout has passed, in milliseconds of real time; `None`: no longer.
     fn goes_on_for_ms(&self, _: &Engine) -> Option<u64> {
         None
@@ -70,8 +83,6 @@ pub(crate) enum Retry {
     Always(Box<dyn EngineAttempt>),
     /// Never: the client waits while others react to a turn of the clock, and its timeout continues the turn.
     Turn(Box<ClockTurn>),
-    /// Never: only the timeout ends the wait.
-    Never,
     /// Never: a rule holds the request, or its reply.
     Held(Held),
     /// Never: it runs when clients are no longer paused.
@@ -159,6 +170,12 @@ pub struct Engine {
     pub(super) pausing: Pausing,
     /// The connections to other servers.
     pub(crate) outbound: Outbound,
+    /// The history of the data, and the replicas.
+    pub(crate) replication: Replication,
+    /// The master, if this is a replica.
+    pub(crate) following: Option<Following>,
+    /// Looks at both: when it is due, in real monotonic milliseconds.
+    pub(super) replication_timer: Option<(TimerKey, i64)>,
     /// What was saved, and how.
     pub(crate) persistence: Persistence,
     /// What it runs in.
@@ -188,6 +205,9 @@ impl Engine {
         let start = Box::new(EngineStart { config: config.clone(), users, seed });
         let mut engine = Engine {
             environment: Environment { identity: Identity::new(keyspace.rng()), host: None },
+            replication: Replication::new(keyspace.rng()),
+            following: None,
+            replication_timer: None,
             keyspace,
             sessions: Sessions::default(),
             pubsub: PubSub::default(),
@@ -216,6 +236,7 @@ impl Engine {
             engine.commands.heap_bytes() + engine.handlers.heap_bytes() + engine.observers.stats.heap_bytes();
         engine.memory.at_start = engine.memory_usage();
         engine.limits_changed();
+        engine.begin_replication();
         engine
     }
 }

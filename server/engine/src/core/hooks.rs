@@ -20,29 +20,33 @@ pub(crate) enum Hook {
     Broadcast = 1 << 6,
     /// The next batch begins with more than its requests: see [`super::Engine::begin`].
     NextBatch = 1 << 7,
+    /// Replication may forbid requests.
+    Replication = 1 << 8,
+    /// Replicas are to be told what has changed, when what runs now has ended.
+    Replicate = 1 << 9,
 }
 
 /// Which hooks there are at present.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Hooks(u8);
+pub(crate) struct Hooks(u16);
 
 impl Hooks {
     /// Those on each request.
-    const ON_REQUESTS: u8 = !(Hook::Broadcast as u8 | Hook::NextBatch as u8);
+    const ON_REQUESTS: u16 = !(Hook::Broadcast as u16 | Hook::NextBatch as u16 | Hook::Replicate as u16);
 
     /// Adds or removes one.
     #[inline]
     pub(crate) fn set(&mut self, hook: Hook, is_there: bool) {
         match is_there {
-            true => self.0 |= hook as u8,
-            false => self.0 &= !(hook as u8),
+            true => self.0 |= hook as u16,
+            false => self.0 &= !(hook as u16),
         }
     }
 
     /// Whether one is there.
     #[inline(always)]
     pub(crate) fn has(self, hook: Hook) -> bool {
-        self.0 & hook as u8 != 0
+        self.0 & hook as u16 != 0
     }
 
     /// Whether any is there on each request.

@@ -24,6 +24,8 @@ impl Engine {
             && !session.blocked
             && !session.is_subscribed()
             && !session.is_monitor
+            && !session.is_replica
+            && !session.is_master
             && session.closing != Some(Closing::Now);
         if is_watched == session.idle_timer.is_some() {
             return;

@@ -41,6 +41,9 @@ impl Engine {
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
             self.output_limits_changed();
         }
+        if self.config.replication != before.replication {
+            self.replication_rules_changed();
+        }
         if self.config.tracking_table_max_keys != before.tracking_table_max_keys {
             self.tracking_limit_changed();
         }
@@ -196,6 +199,7 @@ impl Engine {
         self.unwatch(slot);
         self.end_monitor(slot);
         self.leave_tracking(slot);
+        self.leave_replication(slot);
         self.unsubscribe_all(slot);
         self.cancel_timers(slot);
         self.note_connection(slot, HistoryEvent::Disconnect);
@@ -205,6 +209,9 @@ impl Engine {
 
     /// Disconnects a client at once: nothing more is done for it or sent to it.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
+        if self.sessions.get(slot).is_master {
+            return self.link_down("it was cut");
+        }
         self.note_left_queue(slot, HistoryCause::Disconnected);
         self.unblock(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
@@ -212,6 +219,7 @@ impl Engine {
         self.unwatch(slot);
         self.end_monitor(slot);
         self.leave_tracking(slot);
+        self.leave_replication(slot);
         self.unsubscribe_all(slot);
         let session = self.sessions.get_mut(slot);
         session.multi = None;

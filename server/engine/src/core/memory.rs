@@ -23,6 +23,7 @@ impl Engine {
                 + self.sessions.overhead()
                 + of_pubsub(&self.pubsub)
                 + self.users.memory()
+                + self.replication.backlog_memory()
                 + self.observers.acl_log.memory()
                 + self.observers.stats.histogram_bytes
                 + self.faults.memory()

@@ -46,9 +46,6 @@ impl Engine {
         self.outbound.remove(id);
     }
 
-    /// What comes from the master.
-    fn master_link(&mut self, _: OutboundId, _: OutboundEvent<'_>) {}
-
     /// Nothing comes from a connection that the engine has closed.
     fn outbound_event(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         match self.outbound.purpose(id) {

@@ -68,6 +68,11 @@ impl<R> Parked<R> {
         self.requests.values().map(|blocked| &blocked.retry)
     }
 
+    /// The clients that wait, the oldest first, and what for.
+    pub(super) fn clients(&self) -> impl Iterator<Item = (u64, &R)> {
+        self.requests.iter().map(|(id, blocked)| (*id, &blocked.retry))
+    }
+
     /// Bytes of memory of the request of a client that waits, 0 of any other. O(log n).
     pub(crate) fn memory(&self, client: u64) -> usize {
         self.get(client).map_or(0, |blocked| blocked.held.bytes())

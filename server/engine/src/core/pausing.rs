@@ -27,8 +27,14 @@ impl Engine {
         let timer = self.time.timers.insert(timer, until_ms);
         self.pausing.pause = Some((kind, timer, until_ms));
         self.hooks.set(Hook::Pause, true);
-        self.keyspace.pause_expiry(true);
+        self.pause_expiry_if_needed();
         self.hide_all_due();
+    }
+
+    /// Keys that are due stay hidden while clients are paused, and on a replica until its master says that they are
+    /// gone.
+    pub(super) fn pause_expiry_if_needed(&mut self) {
+        self.keyspace.pause_expiry(self.hooks.has(Hook::Pause) || self.following.is_some());
     }
 
     /// Ends the pause, if there is one. Who was paused goes on when the next batch begins.
@@ -48,7 +54,7 @@ impl Engine {
 
     fn end_pause(&mut self) {
         self.hooks.set(Hook::Pause, false);
-        self.keyspace.pause_expiry(false);
+        self.pause_expiry_if_needed();
         self.hide_all_due();
         self.pausing.is_over = true;
         self.hooks.set(Hook::NextBatch, true);
@@ -62,7 +68,7 @@ impl Engine {
 
     /// Whether keys expire when their deadlines come, and not only when they are named.
     pub(super) fn expires_actively(&self) -> bool {
-        self.switches.expires_actively && !self.hooks.has(Hook::Pause)
+        self.switches.expires_actively && !self.hooks.has(Hook::Pause) && self.following.is_none()
     }
 
     /// Parks a request if its client is paused.

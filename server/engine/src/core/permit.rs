@@ -53,6 +53,11 @@ pub trait Caller {
         false
     }
 
+    /// Why replication forbids this request.
+    fn refused_by_replication(&self, _: &Command, _: Args<'_>) -> Option<Reason> {
+        None
+    }
+
     /// Whether its client is subscribed and speaks RESP2: it can tell messages from the replies to few commands only.
     fn is_subscribed(&self) -> bool {
         false
@@ -118,6 +123,9 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     }
     if caller.is_out_of_memory(command, args) {
         return refused(Reason::OutOfMemory);
+    }
+    if let Some(reason) = caller.refused_by_replication(command, args) {
+        return refused(reason);
     }
     if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
         return refused(Reason::Subscribed);
@@ -202,6 +210,12 @@ pub enum Reason {
     Denied(Denied),
     /// There are more bytes than `maxmemory`.
     OutOfMemory,
+    /// The server is a replica that only its master may change.
+    ReadOnlyReplica,
+    /// There are not as many replicas as writes need.
+    NotEnoughReplicas,
+    /// The server is a replica without a link to its master, and does not answer from what it has.
+    MasterDown,
     /// The client is subscribed, and speaks RESP2.
     Subscribed,
     /// A script or a function is slow.
@@ -238,6 +252,12 @@ impl Refusal {
             (Reason::ReadOnlyScript, _) => "ERR Write commands are not allowed from read-only scripts.",
             (Reason::InTransaction, _) => "ERR Command not allowed inside a transaction",
             (Reason::OutOfMemory, _) => "OOM command not allowed when used memory > 'maxmemory'.",
+            (Reason::ReadOnlyReplica, _) => "READONLY You can't write against a read only replica.",
+            (Reason::NotEnoughReplicas, _) => "NOREPLICAS Not enough good replicas to write.",
+            (Reason::MasterDown, Origin::Script) => "ERR Can not execute the command on a stale replica",
+            (Reason::MasterDown, _) => {
+                "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+            }
             (Reason::Subscribed, _) => {
                 return CommandError::new(format!(
                     "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \

@@ -8,6 +8,7 @@ use crate::acl::Login;
 use crate::clients::{Closing, Slot};
 use crate::config::HostChanges;
 use crate::locks;
+use crate::replication::Replication;
 
 /// What becomes of the other clients when an engine begins anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ impl Engine {
     /// When the server cannot listen again where it did at the start, it keeps listening where it does.
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
+        self.end_replication();
         self.reset_clients(caller, others);
         self.reset_users();
         self.unpause();
@@ -37,12 +39,14 @@ impl Engine {
         locks::subscribe(&mut self.keyspace, seed);
         self.forget_leases();
         self.environment.identity.reset(self.keyspace.rng());
+        self.replication = Replication::new(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));
         self.keyspace.go_on_at(self.time.now, self.time.clock.over());
         self.switches = Switches::default();
         self.time.planned = PlannedTurns::default();
         self.reset_config();
+        self.begin_replication();
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
         self.put_tracker(tracker);

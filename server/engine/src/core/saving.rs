@@ -38,7 +38,16 @@ impl Engine {
 
     /// A file with this content, as the data are now. O(data).
     pub(crate) fn file_of(&self, content: Content) -> Vec<u8> {
-        let file = Box::new(self.new_file(content));
+        self.file_with(content, rules_of(&self.config), &[])
+    }
+
+    /// The same for a replica, which is told more of it; `for_7_0`: one that may be as old as Redis 7.0. O(data).
+    pub(crate) fn file_for_replica(&self, for_7_0: bool, more: &[(&str, &[u8])]) -> Vec<u8> {
+        self.file_with(Content::All, FileRules { for_7_0, ..rules_of(&self.config) }, more)
+    }
+
+    fn file_with(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> Vec<u8> {
+        let file = Box::new(self.new_file(content, rules, more));
         match content {
             Content::All => self.keyspace.write_all(file),
             Content::Functions | Content::Nothing => file.finish(),
@@ -46,26 +55,28 @@ impl Engine {
     }
 
     /// The beginning of a file, up to its first key.
-    fn new_file(&self, content: Content) -> RdbFile {
+    fn new_file(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> RdbFile {
         let number = |number: usize| number.to_string().into_bytes();
         let created = self.time.now.wall_second().to_string().into_bytes();
         let (bits, memory) = (number(usize::BITS as usize), number(self.memory_usage().total()));
-        let about: [(&str, &[u8]); 5] = [
+        let mut about: Vec<(&str, &[u8])> = vec![
             ("redis-ver", REDIS_VERSION.as_bytes()),
             ("redis-bits", &bits),
             ("ctime", &created),
             ("used-mem", &memory),
-            ("aof-base", b"0"),
         ];
+        about.extend(more);
+        about.push(("aof-base", b"0"));
         let has_libraries = content != Content::Nothing;
         let libraries = self.scripts.libraries().iter().map(|library| &*library.code);
         let libraries = libraries.filter(|_| has_libraries);
-        RdbFile::new(rules_of(&self.config), &about, libraries)
+        RdbFile::new(rules, &about, libraries)
     }
 
     /// Begins a save in the background. There is none on its way.
     pub(crate) fn begin_background_save(&mut self) {
-        let (file, now_ms) = (self.new_file(Content::All), self.time.system.monotonic_ms());
+        let (file, now_ms) =
+            (self.new_file(Content::All, rules_of(&self.config), &[]), self.time.system.monotonic_ms());
         self.keyspace.begin_snapshot(Box::new(file));
         let changes = self.keyspace.counters.dirty;
         let (serial, path) = (self.persistence.next_serial(), self.config.saves.dbfilename.clone());
@@ -157,5 +168,10 @@ fn rules_of(config: &Config) -> FileRules {
         AllkeysLfu | VolatileLfu => Some(Measure::Frequency),
         _ => None,
     };
-    FileRules { accesses, compresses: config.saves.compression, has_checksum: config.saves.checksum }
+    FileRules {
+        accesses,
+        compresses: config.saves.compression,
+        has_checksum: config.saves.checksum,
+        for_7_0: false,
+    }
 }

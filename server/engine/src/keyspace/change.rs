@@ -37,6 +37,8 @@ pub enum What<'a> {
         /// The event of its notification, if there is one.
         event: Option<Event>,
     },
+    /// What stands beside its content has changed: what groups of a stream have read.
+    ChangedQuietly,
     /// Its hash has a field more.
     FieldAdded {
         /// Its entry, which has the field.
@@ -165,6 +167,7 @@ impl What<'_> {
     pub(super) fn interests(&self) -> Interests {
         match self {
             What::Changed { .. } => Interests::KEYS,
+            What::ChangedQuietly => Interests::QUIET,
             What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Restored { .. } => Interests::ADDED,
             What::Copied { .. } => Interests::ADDED.with(Interests::VALUES),
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,

@@ -45,8 +45,22 @@ impl Tx<'_> {
     /// Counts a change and publishes its event, for a change that neither breaks transactions nor wakes waiters: what
     /// groups of a stream have read is none of its content.
     pub fn changed_quietly(&mut self, key: &[u8], event: Event) {
-        self.count_changes(1);
+        self.count_quiet_changes(key, 1);
         self.notify(key, event);
+    }
+
+    /// Counts changes of the same kind that have no event.
+    #[inline]
+    pub fn count_quiet_changes(&mut self, key: &[u8], changes: usize) {
+        self.count_changes(changes);
+        if changes > 0 && self.keyspace.interests.any(Interests::QUIET) {
+            self.report_quiet_change(key);
+        }
+    }
+
+    #[inline(never)]
+    fn report_quiet_change(&mut self, key: &[u8]) {
+        self.report(key, &What::ChangedQuietly);
     }
 
     /// Counts changes that are not reported otherwise.

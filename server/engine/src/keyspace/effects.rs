@@ -66,6 +66,8 @@ pub enum Effect {
     },
     /// Before the engine waits for more requests, clients are told of keys with their prefixes.
     BroadcastDue,
+    /// Replicas are to be told what has changed.
+    ReplicationDue,
     /// The first of a client's leases to be renewed is another than before, or there is none any more.
     LeasesChanged {
         /// The client.

@@ -99,8 +99,9 @@ impl Keyspace {
     /// Keys that are due up to this deadline, in wall milliseconds, remain for later, because they are too many to
     /// remove at once; `None` when none is left. Transactions never see them: the first to look for one removes it,
     /// with its event.
-    pub fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
-        self.expiry_backlog = until_ms;
+    /// What there was before.
+    pub fn set_expiry_backlog(&mut self, until_ms: Option<i64>) -> Option<i64> {
+        std::mem::replace(&mut self.expiry_backlog, until_ms)
     }
 
     /// Keys that are due stay hidden until the pause ends, unless they are written: clients are paused.
@@ -160,7 +161,8 @@ impl Keyspace {
     #[cold]
     pub fn expire_overdue(&mut self, now: Now, over: Over) {
         // With a backlog, transactions skip keys that are due, and these fire in its order.
-        if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() {
+        // While it is paused they stay.
+        if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() && !self.expiry_paused {
             while self.expire_next(now, over) {}
             while self.expire_next_fields(now, over, usize::MAX, |_| ()) > 0 {}
         }

@@ -27,6 +27,9 @@ impl Interests {
     /// Values that are removed or replaced, of all keys.
     pub const ALL_VALUES: Self = Interests(1 << 18 | 1 << 19);
 
+    /// Changes of what stands beside a key's content, which are none to those who wait for it or watch it.
+    pub const QUIET: Self = Interests(1 << 21);
+
     /// The classes of events that are published.
     pub(super) fn of_published(published: EventClasses) -> Self {
         let channels = EventClasses::KEYSPACE | EventClasses::KEYEVENT;

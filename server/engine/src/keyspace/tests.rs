@@ -107,6 +107,7 @@ impl Subscriber for Recorder {
         let key = String::from_utf8_lossy(change.key);
         let what = match *change.what {
             What::Changed { .. } => "changed".to_owned(),
+            What::ChangedQuietly => "changed quietly".to_owned(),
             What::FieldAdded { field, .. } => format!("field {} of", String::from_utf8_lossy(field)),
             What::FieldRemoved { field, .. } => format!("no field {} of", String::from_utf8_lossy(field)),
             What::SetIfAbsent { at, .. } => {

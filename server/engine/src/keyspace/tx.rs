@@ -76,6 +76,13 @@ impl Tx<'_> {
         self.actor.called_by
     }
 
+    /// Whether a deadline that is to be set, in wall milliseconds, has passed: then the key goes at once. What a master
+    /// sends stays until the master says that it is gone.
+    pub fn has_passed(&self, deadline_ms: i64) -> bool {
+        let by_master = self.keyspace.expiry_paused && self.keyspace.expiry_backlog.is_none();
+        deadline_ms <= self.now.wall_ms() && !by_master
+    }
+
     /// The limits at which values change their encoding.
     pub fn encodings(&self) -> &Encodings {
         &self.keyspace.encodings

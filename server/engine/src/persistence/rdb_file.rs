@@ -13,6 +13,8 @@ pub(crate) struct FileRules {
     pub(crate) compresses: bool,
     /// Whether it ends with a checksum.
     pub(crate) has_checksum: bool,
+    /// Whether a server reads it that is as old as Redis 7.0.
+    pub(crate) for_7_0: bool,
 }
 
 /// A file that is being written.
@@ -29,7 +31,8 @@ impl RdbFile {
         about: &[(&str, &[u8])],
         libraries: impl Iterator<Item = &'l [u8]>,
     ) -> Self {
-        let mut file = FileWriter::new(about, rules.has_checksum);
+        let begin = if rules.for_7_0 { FileWriter::for_7_0 } else { FileWriter::new };
+        let mut file = begin(about, rules.has_checksum);
         if !rules.compresses {
             file.compress_nothing();
         }

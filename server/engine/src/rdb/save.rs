@@ -22,6 +22,8 @@ enum Forms {
     Newest,
     /// Redis 7.0's, wherever these lose nothing.
     Oldest,
+    /// Redis 7.0's, without what it does not have: deadlines of fields, the second time of a consumer.
+    Redis70,
 }
 
 /// The payload of a value, as DUMP answers it. O(value).
@@ -38,6 +40,18 @@ pub fn dump_for_any(value: &Value) -> Vec<u8> {
     writer.finish(version)
 }
 
+/// The same for a server that is as old as Redis 7.0: what that does not have is left out. O(value).
+pub fn dump_for_7_0(value: &Value) -> Vec<u8> {
+    let mut writer = Writer::new();
+    let version = write(value, Forms::Redis70, &mut writer);
+    writer.finish(version)
+}
+
+/// Writes a value for a server that is as old as Redis 7.0, the number of its form first. O(value).
+pub fn write_value_for_7_0(value: &Value, writer: &mut Writer) {
+    write(value, Forms::Redis70, writer);
+}
+
 /// Writes a value, the number of its form first. O(value).
 pub fn write_value(value: &Value, writer: &mut Writer) {
     write(value, Forms::Newest, writer);
@@ -51,7 +65,9 @@ fn write(value: &Value, forms: Forms, writer: &mut Writer) -> u16 {
             writer.string(&text.text());
         }
         Value::List(list) => write_list(list, writer),
-        Value::Hash(hash) if hash.is_timed() => return fields::write(hash, writer),
+        Value::Hash(hash) if hash.is_timed() && forms != Forms::Redis70 => {
+            return fields::write(hash, writer);
+        }
         Value::Hash(hash) => write_hash(hash, writer),
         Value::Set(set) => return write_set(set, forms, writer),
         Value::ZSet(set) => write_zset(set, writer),
@@ -101,7 +117,8 @@ fn write_set(set: &Set, forms: Forms, writer: &mut Writer) -> u16 {
         writer.string(&[header.as_flattened(), integers].concat());
         return payload::VERSION_7_0;
     }
-    let has_old_form = || set.iter().any(|member| parse_integer(&member).is_none());
+    let has_old_form =
+        || forms == Forms::Redis70 || set.iter().any(|member| parse_integer(&member).is_none());
     if set.encoding() == Encoding::Listpack && (forms == Forms::Newest || !has_old_form()) {
         writer.form(types::SET_LISTPACK);
         writer.string(&listpack(set));

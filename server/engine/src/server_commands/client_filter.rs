@@ -9,20 +9,26 @@ use crate::spec::{Args, CommandError, errors, quotable};
 enum ClientType {
     Normal,
     Pubsub,
-    /// The other end of a replication: there is none.
-    Replication,
+    Master,
+    Replica,
 }
 
 impl ClientType {
     fn of(session: &Session) -> Self {
-        if session.is_subscribed() { ClientType::Pubsub } else { ClientType::Normal }
+        match session {
+            session if session.is_master => ClientType::Master,
+            session if session.is_replica => ClientType::Replica,
+            session if session.is_subscribed() => ClientType::Pubsub,
+            _ => ClientType::Normal,
+        }
     }
 
     fn parse(name: &[u8]) -> Result<Self, CommandError> {
         match &*name.to_ascii_lowercase() {
             b"normal" => Ok(ClientType::Normal),
             b"pubsub" => Ok(ClientType::Pubsub),
-            b"master" | b"slave" | b"replica" => Ok(ClientType::Replication),
+            b"master" => Ok(ClientType::Master),
+            b"slave" | b"replica" => Ok(ClientType::Replica),
             _ => Err(CommandError::new([b"ERR Unknown client type '", quotable(name), b"'"].concat())),
         }
     }

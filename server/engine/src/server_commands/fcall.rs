@@ -49,7 +49,11 @@ fn run(
         return Err(CommandError::text(WRITES));
     }
     // A function always says what it does.
-    let rules =
-        ScriptRules { declared: true, takes_any_memory: function.flags.allow_oom, read_only: no_writes };
+    let rules = ScriptRules {
+        declared: true,
+        takes_any_memory: function.flags.allow_oom,
+        read_only: no_writes,
+        reads_stale: function.flags.allow_stale,
+    };
     script_run::run(engine, call, args, function.id.into(), inputs, rules, reply)
 }

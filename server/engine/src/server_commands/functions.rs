@@ -48,7 +48,7 @@ const FUNCTION: &[Row<Handler>] = &[
             "ERR No functions registered",
             "ERR Function *",
         ]),
-    Row::new("delete", 3, Handler::Scripts(delete))
+    Row::new("delete", 3, Handler::Engine(delete))
         .flags(CHANGE)
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(1)")
@@ -98,7 +98,7 @@ const FUNCTION: &[Row<Handler>] = &[
         .help(&["KILL", "    Kill the current running function."])
         .tips(&["request_policy:all_shards", "response_policy:one_succeeded"])
         .errors(&["NOTBUSY No scripts in execution right now."]),
-    Row::new("flush", -2, Handler::Scripts(flush))
+    Row::new("flush", -2, Handler::Engine(flush))
         .flags(CHANGE)
         .categories(&["scripting"])
         .about("scripting", "7.0.0", "O(N) where N is the number of functions deleted")
@@ -165,7 +165,7 @@ fn unknown(what: &str, word: &[u8]) -> CommandError {
     CommandError::new(text)
 }
 
-fn load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn load(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let last = args.len() - 1;
     let mut replace = false;
     for at in 2..last {
@@ -175,24 +175,27 @@ fn load(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply)
         replace = true;
     }
     let name = engine.scripts.load(&args[last], replace, &mut Loader::new(engine))?;
+    engine.replicate_request(args.all(), call.session);
     reply.bulk(&name);
     Ok(())
 }
 
-fn delete(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    scripts.delete(&args[2])?;
+fn delete(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.scripts.delete(&args[2])?;
+    engine.replicate_request(args.all(), call.session);
     reply.ok();
     Ok(())
 }
 
-fn flush(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn flush(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
     }
     if args.len() == 3 && !args.is(2, "sync") && !args.is(2, "async") {
         return Err(CommandError::text("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
-    scripts.flush_libraries()?;
+    engine.scripts.flush_libraries()?;
+    engine.replicate_request(args.all(), call.session);
     reply.ok();
     Ok(())
 }
@@ -209,7 +212,7 @@ fn dump(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn restore(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn restore(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     const WRONG: &str = "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.";
     if args.len() > 4 {
         return Err(unknown_or_arity(args));
@@ -222,6 +225,7 @@ fn restore(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     };
     let codes = function_payload::read(&args[2])?;
     engine.scripts.restore(codes, policy, &mut Loader::new(engine))?;
+    engine.replicate_request(args.all(), call.session);
     reply.ok();
     Ok(())
 }

@@ -89,7 +89,7 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     number(reply, "peak.allocated", figures.peak);
     number(reply, "total.allocated", figures.total);
     number(reply, "startup.allocated", figures.startup);
-    number(reply, "replication.backlog", 0);
+    number(reply, "replication.backlog", engine.replication.backlog_memory() as u64);
     number(reply, "clients.slaves", 0);
     number(reply, "clients.normal", figures.account.clients as u64);
     number(reply, "cluster.links", 0);

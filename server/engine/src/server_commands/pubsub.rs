@@ -162,7 +162,8 @@ const PUBSUB: &[Row<Handler>] = &[
         .syntax("[shardchannel [shardchannel ...]]"),
 ];
 
-fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn publish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.replicate_request(args.all(), call.session);
     let receivers = engine.pubsub.receivers(&args[1]);
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
@@ -171,7 +172,8 @@ fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn spublish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn spublish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.replicate_request(args.all(), call.session);
     let receivers = engine.pubsub.shard_subscribers(&args[1]);
     if receivers > 0 {
         engine.send_to_shard(&args[1], &args[2]);

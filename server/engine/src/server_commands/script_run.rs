@@ -2,7 +2,7 @@
 
 use super::script_rows::{NEGATIVE_KEYS, TOO_MANY_KEYS};
 use crate::clients::Slot;
-use crate::core::permit::{Caller, Denied, decide};
+use crate::core::permit::{Caller, Denied, Reason, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
 use crate::spec::{self, Args, Command, CommandError, Outcome};
@@ -12,6 +12,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const NEEDS_ALLOW_OOM: &str = "OOM allow-oom flag is not set on the script, can not run it when used memory > \
                                'maxmemory'";
+
+const STALE: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
+const STALE_AND_NOT_ALLOWED: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no' \
+                                     and 'allow-stale' flag is not set on the script.";
 
 /// The keys and arguments behind their number.
 ///
@@ -35,13 +39,20 @@ pub(super) struct ScriptRules {
     pub(super) declared: bool,
     /// It may take memory even when that is short.
     pub(super) takes_any_memory: bool,
+    /// It may read what may be old.
+    pub(super) reads_stale: bool,
 }
 
 impl ScriptRules {
     /// Those of one with these flags, called by a command that only reads or not.
     pub(super) fn of(flags: Flags, read_only: bool) -> Self {
         let read_only = read_only || flags.no_writes;
-        ScriptRules { read_only, declared: flags.shebang, takes_any_memory: flags.shebang && flags.allow_oom }
+        ScriptRules {
+            read_only,
+            declared: flags.shebang,
+            takes_any_memory: flags.shebang && flags.allow_oom,
+            reads_stale: flags.shebang && flags.allow_stale,
+        }
     }
 }
 
@@ -58,6 +69,7 @@ pub(super) fn run(
     rules: ScriptRules,
     reply: &mut dyn Reply,
 ) -> Outcome {
+    engine.check_script(call.slot, rules)?;
     if rules.declared && !rules.takes_any_memory && !rules.read_only && engine.is_short_of_memory() {
         return Err(CommandError::text(NEEDS_ALLOW_OOM));
     }
@@ -89,6 +101,38 @@ pub(super) fn run(
         engine.turn_as_planned(call.slot);
     }
     Ok(())
+}
+
+impl Engine {
+    /// Whether replication lets a script run.
+    ///
+    /// # Errors
+    /// It may write, and this is a replica, or there are too few replicas; or what it would read may be old.
+    #[inline]
+    fn check_script(&self, slot: Slot, rules: ScriptRules) -> Outcome {
+        if self.is_ruled_by_replication() { self.check_script_in_replication(slot, rules) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_script_in_replication(&self, slot: Slot, rules: ScriptRules) -> Outcome {
+        let fails = |text| Err(CommandError::text(text));
+        if self.session(slot).is_master {
+            return Ok(());
+        }
+        if self.has_stale_data() && !rules.reads_stale {
+            return fails(if rules.declared { STALE_AND_NOT_ALLOWED } else { STALE });
+        }
+        if !rules.declared || rules.read_only {
+            return Ok(());
+        }
+        if self.following.is_some() && self.config.replication.read_only {
+            return fails("READONLY Can not run script with write flag on readonly replica.");
+        }
+        if self.following.is_none() && !self.has_good_replicas() {
+            return fails("NOREPLICAS Not enough good replicas to write.");
+        }
+        Ok(())
+    }
 }
 
 /// Takes the runtime for `run`, and puts it back even after a panic: a bug in a command costs the client that called
@@ -142,6 +186,10 @@ impl Caller for Script<'_> {
 
     fn has_control(&self) -> bool {
         self.has_control
+    }
+
+    fn refused_by_replication(&self, command: &Command, args: Args<'_>) -> Option<Reason> {
+        self.engine.refused_by_replication(self.engine.session(self.slot), command, args)
     }
 
     fn is_out_of_memory(&self, command: &Command, _: Args<'_>) -> bool {

@@ -114,23 +114,17 @@ impl fmt::Debug for Process {
 pub(crate) struct Identity {
     pub(crate) process: Process,
     pub(crate) run_id: String,
-    pub(crate) replication_id: String,
 }
 
 impl Identity {
     /// Ids that are chosen at random, and no process.
     pub(crate) fn new(rng: &mut Rng) -> Self {
-        Identity { process: Process::default(), run_id: hex_id(rng), replication_id: hex_id(rng) }
+        Identity { process: Process::default(), run_id: hex_id(rng) }
     }
 
     /// Takes the ids that a server with this source of random choices begins with.
     pub(crate) fn reset(&mut self, rng: &mut Rng) {
-        (self.run_id, self.replication_id) = (hex_id(rng), hex_id(rng));
-    }
-
-    /// Takes another id for replication, chosen at random.
-    pub(crate) fn renew_replication_id(&mut self, rng: &mut Rng) {
-        self.replication_id = hex_id(rng);
+        self.run_id = hex_id(rng);
     }
 }
 

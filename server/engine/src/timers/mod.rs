@@ -30,14 +30,16 @@ pub(crate) enum TimerKind {
     Pause,
     /// A save in the background begins, or goes on, in real time.
     Save,
+    /// Replication is looked at, in real time.
+    Replication,
 }
 
 impl TimerKind {
-    const COUNT: usize = TimerKind::Save as usize + 1;
+    const COUNT: usize = TimerKind::Replication as usize + 1;
 
     /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
     pub(crate) fn is_real(self) -> bool {
-        matches!(self, TimerKind::RealWait | TimerKind::Output | TimerKind::Save)
+        matches!(self, TimerKind::RealWait | TimerKind::Output | TimerKind::Save | TimerKind::Replication)
     }
 }
 

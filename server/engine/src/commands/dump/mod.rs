@@ -140,7 +140,7 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     // Redis adds without a look at the range: what is beyond it is over.
     let deadline = if options.absolute { ttl } else { ttl.wrapping_add(now_ms) };
     match (ttl > 0).then_some(deadline) {
-        Some(deadline) if deadline <= now_ms => {
+        Some(deadline) if tx.has_passed(deadline) => {
             tx.delete(key);
         }
         deadline => {

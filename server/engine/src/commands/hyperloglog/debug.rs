@@ -36,13 +36,16 @@ fn pfdebug(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(1, "encoding") {
         reply.status(changed.layout().name().as_bytes());
     } else if args.is(1, "todense") {
-        reply.integer(i64::from(changed.make_dense()?));
+        let is_changed = changed.make_dense()?;
+        reply.integer(i64::from(is_changed));
+        tx.count_quiet_changes(&args[2], usize::from(is_changed));
     } else if args.is(1, "getreg") {
-        changed.make_dense()?;
+        let is_changed = changed.make_dense()?;
         let mut registers = no_registers();
         sketch(&edit.value.text())?.raise(&mut registers)?;
         reply.array(registers.len());
         registers.iter().for_each(|value| reply.integer((*value).into()));
+        tx.count_quiet_changes(&args[2], usize::from(is_changed));
     } else if args.is(1, "decode") {
         let text = edit.value.text();
         let runs = sketch(&text)?.runs().ok_or(CommandError::text(NOT_SPARSE))?;

@@ -157,7 +157,7 @@ fn xclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if is_new {
         tx.changed_quietly(&args[1], events::XGROUP_CREATECONSUMER);
     }
-    tx.count_changes(changes);
+    tx.count_quiet_changes(&args[1], changes);
     Ok(())
 }
 

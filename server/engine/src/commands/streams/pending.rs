@@ -70,7 +70,7 @@ fn xack(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             acknowledged = ids.into_iter().filter(|&id| group.acknowledge(id)).count();
         }
     }
-    tx.count_changes(acknowledged);
+    tx.count_quiet_changes(&args[1], acknowledged);
     reply.integer(acknowledged as i64);
     Ok(())
 }

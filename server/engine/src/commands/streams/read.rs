@@ -257,7 +257,7 @@ impl Reading {
                         false => deliver(log, &mut group, consumer, (most, no_ack), now_ms, reply),
                     }
                 }
-                tx.count_changes(1);
+                tx.count_quiet_changes(&args[key], 1);
             }
         }
         Ok(())

@@ -96,6 +96,7 @@ fn options_set_parameters() {
         (&["--oom-score-adj-values", "1 2 3"], "oom-score-adj-values", "1 2 3"),
         (&["--notify-keyspace-events", "Egx"], "notify-keyspace-events", "gxE"),
         (&["--replicaof", "no", "one"], "replicaof", ""),
+        (&["--slaveof", "127.0.0.1", "6379"], "replicaof", "127.0.0.1 6379"),
         (&["--unixsocketperm", "0700"], "unixsocketperm", "700"),
         (&["--list-max-ziplist-entries", "4", "--hz", "5"], "hz", "5"),
         (&["--dir", "\"/srv/data\""], "dir", "/srv/data"),
@@ -262,8 +263,7 @@ fn wrong_users_are_reported_with_their_line() {
 #[test]
 fn what_the_server_cannot_do_is_refused() {
     for (arguments, reason) in [
-        (&["--replicaof", "127.0.0.1", "6379"][..], "Replication is not supported"),
-        (&["--cluster-enabled", "yes"], "Cluster mode is not supported"),
+        (&["--cluster-enabled", "yes"][..], "Cluster mode is not supported"),
         (&["--loadmodule", "x.so"], "Modules are not supported"),
     ] {
         assert_eq!(failure(arguments, &[]).2, reason, "{arguments:?}");

@@ -60,7 +60,8 @@ impl Engine {
             self.limits.out_of_memory = false;
             return;
         }
-        if !self.exceeds_maxmemory() {
+        let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
+        if leaves_it_to_master || !self.exceeds_maxmemory() {
             return self.memory_suffices();
         }
         let has_room = match self.config.maxmemory_policy.eviction() {

@@ -41,7 +41,7 @@ impl Subscriber for LockLedger {
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
             What::Swapped { one, other } => self.swapped(*one, *other),
             What::Changed { event: Some(event) } => self.key_changed(change, *event, context),
-            What::Changed { event: None } => {}
+            What::Changed { event: None } | What::ChangedQuietly => {}
         }
         self.leases.tell(context);
         self.news.tell(context);

@@ -2,7 +2,7 @@
 
 use super::{REDIS, marks};
 use crate::rdb::crc64::crc64_on;
-use crate::rdb::{Writer, payload, write_value};
+use crate::rdb::{Writer, payload, write_value, write_value_for_7_0};
 use crate::values::Value;
 
 /// What a file keeps of the accesses of a key.
@@ -20,6 +20,8 @@ pub enum Access {
 #[derive(Debug)]
 pub struct FileWriter {
     writer: Writer,
+    /// Writes a value.
+    write_value: fn(&Value, &mut Writer),
     /// The database of the keys that come next.
     db: Option<usize>,
     has_checksum: bool,
@@ -34,15 +36,29 @@ const SUMMED_AT_ONCE: usize = 64 << 10;
 impl FileWriter {
     /// A file that says this of itself: names and values. `has_checksum`: it ends with one.
     pub fn new(about: &[(&str, &[u8])], has_checksum: bool) -> Self {
+        FileWriter::of_version(payload::VERSION_7_2, write_value, about, has_checksum)
+    }
+
+    /// The same for a server that is as old as Redis 7.0: what that does not have is left out.
+    pub fn for_7_0(about: &[(&str, &[u8])], has_checksum: bool) -> Self {
+        FileWriter::of_version(payload::VERSION_7_0, write_value_for_7_0, about, has_checksum)
+    }
+
+    fn of_version(
+        version: u16,
+        write_value: fn(&Value, &mut Writer),
+        about: &[(&str, &[u8])],
+        has_checksum: bool,
+    ) -> Self {
         let mut writer = Writer::new();
         writer.bytes(REDIS);
-        writer.bytes(format!("{:04}", payload::VERSION_7_2).as_bytes());
+        writer.bytes(format!("{version:04}").as_bytes());
         for (name, value) in about {
             writer.byte(marks::ABOUT);
             writer.string(name.as_bytes());
             writer.string(value);
         }
-        FileWriter { writer, db: None, has_checksum, checksum: 0, summed: 0 }
+        FileWriter { writer, write_value, db: None, has_checksum, checksum: 0, summed: 0 }
     }
 
     /// Compresses no strings from now on.
@@ -88,7 +104,7 @@ impl FileWriter {
             Access::Frequency(frequency) => self.writer.bytes(&[marks::FREQUENCY, frequency]),
         }
         self.writer.key(key);
-        write_value(value, &mut self.writer);
+        (self.write_value)(value, &mut self.writer);
         if self.bytes_written() - self.summed >= SUMMED_AT_ONCE {
             self.sum();
         }

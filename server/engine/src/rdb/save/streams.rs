@@ -16,7 +16,11 @@ const NEVER: i64 = -1;
 pub(super) fn write(stream: &Stream, forms: Forms, writer: &mut Writer) -> u16 {
     let has_one_time = |consumer: &Consumer| consumer.active_ms == Some(consumer.seen_ms);
     let mut consumers = stream.groups.iter().flat_map(|(_, group)| group.consumers());
-    let is_old = forms == Forms::Oldest && consumers.all(|(_, consumer)| has_one_time(consumer));
+    let is_old = match forms {
+        Forms::Newest => false,
+        Forms::Oldest => consumers.all(|(_, consumer)| has_one_time(consumer)),
+        Forms::Redis70 => true,
+    };
     writer.form(if is_old { types::STREAM_2 } else { types::STREAM_3 });
     let log = &stream.log;
     writer.length(log.node_count());

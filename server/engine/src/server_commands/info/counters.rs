@@ -53,7 +53,9 @@ fn work(engine: &Engine, totals: Totals, lines: &mut Lines) {
     lines.field("instantaneous_input_repl_kbps", "0.00");
     lines.field("instantaneous_output_repl_kbps", "0.00");
     lines.field("rejected_connections", stats.rejected_connections);
-    lines.zeros(&["sync_full", "sync_partial_ok", "sync_partial_err"]);
+    lines.field("sync_full", engine.replication.full_syncs);
+    lines.field("sync_partial_ok", engine.replication.partial_syncs);
+    lines.field("sync_partial_err", engine.replication.refused_partial_syncs);
 }
 
 fn keys(engine: &Engine, lines: &mut Lines) {

@@ -1,12 +1,13 @@
 //! INFO: the state of the server, as lines that clients and monitors read.
 //!
-//! The fields are those of Redis 7.2, in its order, and some of our own. Of what this server never does (replication,
-//! defragmentation, forks) they have the values that Redis shows before it has done it.
+//! The fields are those of Redis 7.2, in its order, and some of our own. Of what this server never does
+//! (defragmentation, forks) they have the values that Redis shows before it has done it.
 
 mod commands;
 mod counters;
 mod lines;
 mod memory;
+mod replication;
 mod state;
 
 use crate::core::{Call, Engine, Handler};
@@ -38,7 +39,7 @@ const SECTIONS: &[Section] = &[
     Section { name: "memory", heading: "Memory", default: true, write: memory::memory },
     Section { name: "persistence", heading: "Persistence", default: true, write: state::persistence },
     Section { name: "stats", heading: "Stats", default: true, write: counters::stats },
-    Section { name: "replication", heading: "Replication", default: true, write: state::replication },
+    Section { name: "replication", heading: "Replication", default: true, write: replication::replication },
     Section { name: "cpu", heading: "CPU", default: true, write: state::cpu },
     Section { name: "modules", heading: "Modules", default: true, write: |_, _| () },
     Section { name: "commandstats", heading: "Commandstats", default: false, write: commands::commandstats },

@@ -64,7 +64,7 @@ fn listeners(engine: &Engine, lines: &mut Lines) {
 /// The clients.
 pub(super) fn clients(engine: &Engine, lines: &mut Lines) {
     let largest = |of: fn(&Session) -> usize| engine.sessions.live().map(of).max().unwrap_or(0);
-    lines.field("connected_clients", engine.sessions.live().count());
+    lines.field("connected_clients", engine.sessions.live().filter(|client| !client.is_replica).count());
     lines.field("cluster_connections", 0);
     lines.field("maxclients", engine.config.maxclients);
     lines.field("client_recent_max_input_buffer", largest(|client| client.delivery.buffers().query().0));
@@ -111,20 +111,6 @@ fn saves(engine: &Engine, lines: &mut Lines) {
     lines.field("rdb_last_cow_size", 0);
     lines.field("rdb_last_load_keys_expired", saves.loaded.expired);
     lines.field("rdb_last_load_keys_loaded", saves.loaded.keys);
-}
-
-/// Replicas, of which there are none.
-pub(super) fn replication(engine: &Engine, lines: &mut Lines) {
-    lines.field("role", "master");
-    lines.field("connected_slaves", 0);
-    lines.field("master_failover_state", "no-failover");
-    lines.field("master_replid", &engine.environment.identity.replication_id);
-    lines.field("master_replid2", "0".repeat(40));
-    lines.field("master_repl_offset", 0);
-    lines.field("second_repl_offset", -1);
-    lines.field("repl_backlog_active", 0);
-    lines.field("repl_backlog_size", parameter(&engine.config, "repl-backlog-size"));
-    lines.zeros(&["repl_backlog_first_byte_offset", "repl_backlog_histlen"]);
 }
 
 /// Processor time.

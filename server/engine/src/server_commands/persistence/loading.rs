@@ -36,6 +36,15 @@ impl Engine {
         Ok(())
     }
 
+    /// Replaces all data by those of a master's snapshot. Keys whose deadlines are over stay until the master says that
+    /// they are gone. The database that the stream goes on in, if the snapshot tells. O(its bytes, and what goes).
+    ///
+    /// # Errors
+    /// Why it is refused; then nothing has changed.
+    pub(crate) fn replace_data(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
+        self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
+    }
+
     /// Reads the file of the last save. O(its bytes, and what goes).
     ///
     /// # Errors
@@ -51,10 +60,16 @@ impl Engine {
     /// # Errors
     /// Why it is refused; then nothing has changed.
     fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
+        self.load_until(file, mode, self.time.now.wall_ms()).map(drop)
+    }
+
+    /// The same, without keys whose deadlines are over at an instant, in wall milliseconds; the database that a stream
+    /// goes on in, if the file tells.
+    fn load_until(&mut self, file: &[u8], mode: LoadMode, now_ms: i64) -> Result<Option<usize>, String> {
         let reading = Reading {
             encodings: &self.keyspace.encodings,
             databases: self.keyspace.databases(),
-            now_ms: self.time.now.wall_ms(),
+            now_ms,
             may_repeat: mode.merge,
         };
         let staged = Staged::read(file, reading).map_err(|error| error.to_string())?;
@@ -62,12 +77,13 @@ impl Engine {
             self.check_new(&staged)?;
         }
         self.load_libraries(&staged, mode)?;
+        let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
         self.load_keys(staged, mode);
         self.keyspace.counters.dirty = changes;
         self.persistence.loaded = loaded;
         tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);
-        Ok(())
+        Ok(selected)
     }
 
     /// Whether no key of a file is there yet.

@@ -39,6 +39,8 @@ pub(super) struct Staged<'f> {
     pub(super) libraries: Vec<Cow<'f, [u8]>>,
     pub(super) keys: Vec<StagedKey<'f>>,
     pub(super) loaded: Loaded,
+    /// The database that a stream of changes goes on in, behind a master's snapshot.
+    pub(super) selected: Option<usize>,
 }
 
 /// By what a file is read.
@@ -60,7 +62,12 @@ impl<'f> Staged<'f> {
         let mut reader = FileReader::new(file)?;
         while let Some(part) = reader.next(reading.encodings)? {
             match part {
-                Part::About(name, value) => tell(&name, &value, reading.now_ms),
+                Part::About(name, value) => {
+                    if &*name == b"repl-stream-db" {
+                        staged.selected = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+                    }
+                    tell(&name, &value, reading.now_ms);
+                }
                 Part::Library(text) => staged.libraries.push(text),
                 Part::Key { db, .. } if db >= reading.databases => {
                     return Err(reader.fail(format!(

@@ -1,0 +1,117 @@
+//! What replication does once a second, in real time.
+
+use super::super::engine::Engine;
+use crate::clients::Closing;
+use crate::replication::{LinkState, ReplicaState, ReplicationId};
+use crate::timers::{Timer, TimerKind};
+use lockwheel_resp::write_request;
+
+/// Between two looks, in milliseconds.
+const PERIOD_MS: i64 = 1000;
+
+impl Engine {
+    /// Replication is looked at within a second, unless there is nothing to look at.
+    pub(super) fn set_replication_timer(&mut self) {
+        self.set_replication_timer_in(PERIOD_MS);
+    }
+
+    /// The same, in so many milliseconds.
+    pub(super) fn set_replication_timer_in(&mut self, in_ms: i64) {
+        if let Some((timer, due_ms)) = self.replication_timer {
+            if due_ms <= self.time.system.monotonic_ms() + in_ms {
+                return;
+            }
+            self.time.timers.cancel(timer);
+        }
+        let timer = Timer { kind: TimerKind::Replication, client: 0, order: self.keyspace.next_order() };
+        let due_ms = self.time.system.monotonic_ms() + in_ms;
+        self.replication_timer = Some((self.time.timers.insert(timer, due_ms), due_ms));
+    }
+
+    /// There is nothing to look at any more.
+    pub(super) fn cancel_replication_timer(&mut self) {
+        if let Some((timer, _)) = self.replication_timer.take() {
+            self.time.timers.cancel(timer);
+        }
+    }
+
+    /// Its timer has fired.
+    pub(in crate::core) fn replication_due(&mut self) {
+        self.replication_timer = None;
+        if self.following.is_some() {
+            self.look_at_master();
+        } else {
+            self.ping_replicas();
+            self.look_at_backlog();
+        }
+        self.look_at_replicas();
+        if self.following.is_some() || self.replication.has_stream() {
+            self.set_replication_timer();
+        }
+        self.commit();
+    }
+
+    fn look_at_master(&mut self) {
+        let now_ms = self.time.system.monotonic_ms();
+        let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
+        let offset = self.replication.offset;
+        let Some(following) = self.following.as_mut() else { return };
+        let Some((id, link)) = following.link.as_mut() else { return self.connect_to_master() };
+        if now_ms - following.heard_ms > timeout_ms {
+            return self.link_down("nothing has come for too long");
+        }
+        if link.state() == LinkState::Connected {
+            link.acknowledge(offset);
+            let output = link.take_output();
+            self.outbound.send(*id, &output);
+        }
+    }
+
+    fn ping_replicas(&mut self) {
+        let now_ms = self.time.system.monotonic_ms();
+        let period_ms = self.config.replication.ping_period.saturating_mul(1000);
+        if self.replication.replicas.is_empty() || now_ms - self.replication.pinged_ms < period_ms {
+            return;
+        }
+        self.replication.pinged_ms = now_ms;
+        let mut ping = Vec::new();
+        write_request(&[b"PING"], &mut ping);
+        self.send_stream(&ping);
+    }
+
+    /// Without replicas the end of the stream is kept for a while only.
+    fn look_at_backlog(&mut self) {
+        let now_ms = self.time.system.monotonic_ms();
+        let ttl_ms = self.config.replication.backlog_ttl.saturating_mul(1000);
+        let Some(since_ms) = self.replication.alone_since_ms else { return };
+        if ttl_ms > 0 && now_ms - since_ms > ttl_ms && self.replication.replicas.is_empty() {
+            let (id, offset) = (ReplicationId::random(self.keyspace.rng()), self.replication.offset);
+            self.replication.begin_history(id, offset);
+            self.replication.alone_since_ms = None;
+            self.stream_changed();
+        }
+    }
+
+    /// Replicas that say nothing, or do not read, are cut.
+    fn look_at_replicas(&mut self) {
+        let now_ms = self.time.system.monotonic_ms();
+        let timeout_ms = self.config.replication.timeout.saturating_mul(1000);
+        let mut silent = Vec::new();
+        for (&id, replica) in &mut self.replication.replicas {
+            let Some(slot) = self.sessions.find(id) else { continue };
+            let session = self.sessions.get(slot);
+            let unsent = session.delivery.pending();
+            let moves = replica.state == ReplicaState::SendBulk
+                && (unsent == 0 || unsent != std::mem::replace(&mut replica.unsent, unsent));
+            if moves {
+                replica.heard_ms = now_ms;
+            }
+            let is_silent = replica.answers && now_ms - replica.heard_ms > timeout_ms;
+            if is_silent && session.closing != Some(Closing::Now) {
+                tracing::warn!("Disconnecting timedout replica {}:{}", replica.ip, replica.announced.port);
+                silent.push(slot);
+            }
+        }
+        silent.into_iter().for_each(|slot| self.cut_off(slot));
+    }
+}

@@ -1,0 +1,243 @@
+//! The master's side: replicas come and go, and are told what has changed.
+
+use super::super::call::Call;
+use super::super::engine::Engine;
+use super::super::hooks::Hook;
+use crate::clients::{Closing, Slot};
+use crate::keyspace::Effect;
+use crate::replication::{Announced, Feed, Replica, ReplicaState, ReplicationId, Resync, StreamWriter};
+use lockwheel_resp::write_request;
+
+/// What a replica asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The history that it knows, and the first offset that it lacks: it speaks of histories at all.
+    pub(crate) from: Option<(&'a [u8], i64)>,
+}
+
+/// Asks replicas how far they are.
+const GETACK: &[&[u8]] = &[b"REPLCONF", b"GETACK", b"*"];
+
+impl Engine {
+    /// Tells replicas what a command, script or transaction has changed, now that it has ended.
+    #[cold]
+    pub(in crate::core) fn replicate(&mut self) {
+        self.hooks.set(Hook::Replicate, false);
+        let Some(feed) = self.keyspace.subscriber_itself::<Feed>() else { return };
+        let unit = feed.take();
+        if unit.is_empty() {
+            return;
+        }
+        let mut writer = StreamWriter::new(self.replication.selected, self.replication.for_7_0);
+        let is_several = unit.structure.len() + unit.keys.len() + unit.requests.len() > 1;
+        if is_several {
+            writer.request(&[b"MULTI"]);
+        }
+        unit.structure.iter().for_each(|structure| writer.structure(*structure));
+        for (db, key) in &unit.keys {
+            let tx = self.keyspace.tx(*db, self.time.now);
+            let value = tx.peek(key).map(|value| (value, tx.deadline(key)));
+            writer.key((*db, key), value);
+        }
+        unit.requests.iter().for_each(|request| writer.written(request));
+        if is_several {
+            writer.request(&[b"EXEC"]);
+        }
+        let (bytes, selected) = writer.finish();
+        self.replication.selected = selected;
+        self.send_stream(&bytes);
+        self.replication.note_written(&unit.by);
+    }
+
+    /// The stream goes on with these bytes.
+    pub(super) fn send_stream(&mut self, bytes: &[u8]) {
+        self.replication.append(bytes);
+        let ids: Vec<u64> = self.replication.replicas.keys().copied().collect();
+        for id in ids {
+            self.send_to_replica(id, bytes);
+        }
+    }
+
+    fn send_to_replica(&mut self, id: u64, bytes: &[u8]) {
+        let Some(slot) = self.sessions.find(id) else { return };
+        let session = self.sessions.get_mut(slot);
+        if session.closing == Some(Closing::Now) {
+            return;
+        }
+        session.delivery.push_bytes(bytes);
+        self.check_output_limit(slot);
+        self.wake(slot);
+    }
+
+    /// Replicas run a request as it is when what runs now has ended: a message, a change of libraries.
+    pub(crate) fn replicate_request(&mut self, words: &[&[u8]], session: u64) {
+        if !self.feeds_replicas() {
+            return;
+        }
+        let mut request = Vec::new();
+        write_request(words, &mut request);
+        let Some(feed) = self.keyspace.subscriber_itself::<Feed>() else { return };
+        if feed.add_request(request, session) {
+            self.keyspace.push_effect(Effect::ReplicationDue);
+        }
+    }
+
+    /// Whether changes made here go to replicas.
+    pub(crate) fn feeds_replicas(&self) -> bool {
+        self.following.is_none() && self.replication.has_stream()
+    }
+
+    /// Whether there is a stream, or who writes it, has changed.
+    pub(super) fn stream_changed(&mut self) {
+        let is_on = self.feeds_replicas();
+        match self.keyspace.subscriber_itself::<Feed>() {
+            Some(feed) => feed.turn(is_on),
+            None if is_on => {
+                let mut feed = Feed::default();
+                feed.turn(true);
+                self.keyspace.subscribe(Box::new(feed));
+            }
+            None => return,
+        }
+        self.keyspace.interests_changed();
+    }
+
+    /// A client becomes a replica: it gets what it lacks, and then the stream.
+    pub(crate) fn attach_replica(&mut self, slot: Slot, wanted: Wanted<'_>) {
+        self.replicate();
+        let id = self.session(slot).id;
+        let announced = self.replication.announced.get(&id).cloned().unwrap_or_default();
+        let resync = wanted.from.map_or(Resync::Full, |(history, at)| self.replication.resync(history, at));
+        let is_full = resync == Resync::Full;
+        self.replication.for_7_0 |= !announced.reads_newer_forms && self.replication.has_stream();
+        let answer = match resync {
+            Resync::Partial(rest) => self.answer_partial(&announced, rest),
+            Resync::Full => self.answer_full(&announced, wanted),
+        };
+        let ip = match announced.ip.as_str() {
+            "" => address_of(&self.session(slot).peer.addr),
+            ip => ip.to_owned(),
+        };
+        let waits = is_full && wanted.from.is_some();
+        let replica = Replica {
+            acknowledged: if is_full { 0 } else { wanted.from.map_or(0, |(_, at)| at - 1) },
+            on_disk: -1,
+            announced,
+            ip,
+            state: if waits { ReplicaState::SendBulk } else { ReplicaState::Online },
+            answers: wanted.from.is_some(),
+            heard_ms: self.time.system.monotonic_ms(),
+            unsent: 0,
+        };
+        self.replication.replicas.insert(id, replica);
+        self.replication.alone_since_ms = None;
+        let session = self.sessions.get_mut(slot);
+        session.is_replica = true;
+        session.delivery.push_bytes(&answer);
+        self.watch_idle(slot);
+        self.set_replication_timer();
+        if is_full {
+            self.request_acknowledgements();
+        }
+    }
+
+    fn answer_partial(&mut self, announced: &Announced, rest: Vec<u8>) -> Vec<u8> {
+        self.replication.partial_syncs += 1;
+        let head = match announced.follows_renamed {
+            true => format!("+CONTINUE {}\r\n", self.replication.id),
+            false => "+CONTINUE\r\n".to_owned(),
+        };
+        tracing::info!(
+            "Partial resynchronization request accepted. Sending {} bytes of backlog.",
+            rest.len()
+        );
+        [head.into_bytes(), rest].concat()
+    }
+
+    fn answer_full(&mut self, announced: &Announced, wanted: Wanted<'_>) -> Vec<u8> {
+        self.replication.full_syncs += 1;
+        let knew = wanted.from.is_some_and(|(history, _)| history != b"?");
+        self.replication.refused_partial_syncs += u64::from(knew);
+        if !self.replication.has_stream() {
+            // What has changed without a stream belongs to no history that anybody knows.
+            let (id, offset) = (ReplicationId::random(self.keyspace.rng()), self.replication.offset);
+            self.replication.begin_history(id, offset);
+            self.replication.begin_stream(self.backlog_size());
+            self.stream_changed();
+        }
+        let for_7_0 = !announced.reads_newer_forms;
+        let selected = match &self.following {
+            // The stream is passed on as it comes: its replicas must know where it is.
+            Some(following) => self.session(following.slot).db,
+            None => {
+                self.replication.selected = None;
+                self.replication.for_7_0 |= for_7_0;
+                0
+            }
+        };
+        let file = self.file_for_replica(for_7_0, &[("repl-stream-db", selected.to_string().as_bytes())]);
+        let head = match wanted.from {
+            Some(_) => format!("+FULLRESYNC {} {}\r\n", self.replication.id, self.replication.offset),
+            None => String::new(),
+        };
+        tracing::info!("Full resync of a replica: {} bytes", file.len());
+        [head.as_bytes(), format!("${}\r\n", file.len()).as_bytes(), &file].concat()
+    }
+
+    /// What a client has told of itself as a replica.
+    pub(crate) fn announced(&mut self, call: Call<'_>) -> &mut Announced {
+        self.replication.announced.entry(call.session).or_default()
+    }
+
+    /// How many bytes of the stream are kept.
+    pub(super) fn backlog_size(&self) -> usize {
+        usize::try_from(self.config.replication.backlog_size).unwrap_or(usize::MAX)
+    }
+
+    /// Asks replicas how far they are, unless they have been asked since the stream last went on.
+    pub(crate) fn request_acknowledgements(&mut self) {
+        let asks = self.feeds_replicas() && !self.replication.replicas.is_empty();
+        if asks && self.replication.asked_at != self.replication.offset {
+            let mut request = Vec::new();
+            write_request(GETACK, &mut request);
+            self.send_stream(&request);
+            self.replication.asked_at = self.replication.offset;
+        }
+    }
+
+    /// A replica says how far it is.
+    pub(crate) fn replica_acknowledges(&mut self, session: u64, offset: i64, on_disk: Option<i64>) {
+        let now_ms = self.time.system.monotonic_ms();
+        if self.replication.acknowledge(session, offset, on_disk, now_ms)
+            && let Some(replica) = self.replication.replicas.get(&session)
+        {
+            tracing::info!(
+                "Synchronization with replica {}:{} succeeded",
+                replica.ip,
+                replica.announced.port
+            );
+        }
+    }
+
+    /// A client is gone that may have been a replica.
+    pub(in crate::core) fn leave_replication(&mut self, slot: Slot) {
+        let session = self.sessions.get_mut(slot);
+        let (id, was_replica) = (session.id, std::mem::take(&mut session.is_replica));
+        if self.replication.leave(id) | was_replica && self.replication.replicas.is_empty() {
+            self.replication.alone_since_ms = Some(self.time.system.monotonic_ms());
+        }
+    }
+
+    /// Cuts all replicas: they come back, and learn what has become of the history.
+    pub(super) fn cut_replicas(&mut self) {
+        let ids: Vec<u64> = self.replication.replicas.keys().copied().collect();
+        for slot in ids.into_iter().filter_map(|id| self.sessions.find(id)).collect::<Vec<_>>() {
+            self.cut_off(slot);
+        }
+    }
+}
+
+/// The address without its port.
+fn address_of(addr: &str) -> String {
+    addr.rsplit_once(':').map_or(addr, |(ip, _)| ip).trim_matches(['[', ']']).to_owned()
+}

@@ -1,0 +1,12 @@
+//! Replication joined to the engine: replicas come and are told what changes; or a master tells what has.
+
+mod cron;
+mod following;
+mod master;
+mod replica;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use following::Following;
+pub(crate) use master::Wanted;

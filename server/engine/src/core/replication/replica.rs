@@ -1,0 +1,272 @@
+//! The replica's side: the link to the master, the snapshot, the stream.
+
+use super::super::engine::Engine;
+use super::super::outbound::OutboundEvent;
+use super::following::Following;
+use crate::clients::{Closing, Peer, Slot};
+use crate::outbound::{Endpoint, OutboundId, Purpose};
+use crate::replication::{Link, LinkEvent, LinkParameters, ReplicationId};
+use crate::spec::{Args, CommandError, Flags};
+
+/// Who waited as a client of a master is not served by a replica.
+const UNBLOCKED: &str =
+    "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)";
+
+impl Engine {
+    /// Becomes the replica that the configuration says, if any.
+    pub(in crate::core) fn begin_replication(&mut self) {
+        if let [host, port] = &self.config.replication.master[..] {
+            let (host, port) = (host.clone(), port.parse().unwrap_or(0));
+            self.follow_master(host, port);
+        }
+        self.replication_rules_changed();
+    }
+
+    /// Becomes the replica of a master, or of another one than before.
+    pub(crate) fn follow_master(&mut self, host: String, port: u16) {
+        self.replicate();
+        self.unblock_for_replica();
+        let slot = self.end_link().unwrap_or_else(|| self.new_stream_session(&host, port));
+        self.sessions.get_mut(slot).peer = Peer { addr: format!("{host}:{port}"), ..Peer::default() };
+        self.config.replication.master = vec![host.clone(), port.to_string()];
+        self.following = Some(Following::new(host, port, slot, self.time.system.monotonic_ms()));
+        self.replication.begin_stream(self.backlog_size());
+        self.stream_changed();
+        self.replication_rules_changed();
+        self.set_replication_timer_in(0);
+    }
+
+    /// Is nobody's replica any more. Its replicas come back, and go on where they are.
+    pub(crate) fn unfollow_master(&mut self) {
+        let Some(slot) = self.end_link() else { return };
+        self.following = None;
+        self.disconnect(slot);
+        self.config.replication.master.clear();
+        let id = ReplicationId::random(self.keyspace.rng());
+        self.replication.rename(id);
+        self.cut_replicas();
+        self.replication.selected = None;
+        self.replication.alone_since_ms = Some(self.time.system.monotonic_ms());
+        self.stream_changed();
+        self.replication_rules_changed();
+    }
+
+    /// Everything begins anew: there is no master and no replica.
+    pub(in crate::core) fn end_replication(&mut self) {
+        if let Some(slot) = self.end_link() {
+            self.following = None;
+            self.disconnect(slot);
+        }
+        self.cut_replicas();
+        self.cancel_replication_timer();
+    }
+
+    /// A session that runs what the master sends.
+    fn new_stream_session(&mut self, host: &str, port: u16) -> Slot {
+        let slot = self.connect(Peer { addr: format!("{host}:{port}"), ..Peer::default() });
+        self.trust(slot);
+        let session = self.sessions.get_mut(slot);
+        session.is_master = true;
+        session.delivery.mode.turn_off();
+        self.watch_idle(slot);
+        slot
+    }
+
+    /// Whoever waits to change keys waits no longer.
+    fn unblock_for_replica(&mut self) {
+        let error = CommandError::text(UNBLOCKED);
+        for id in self.waiting_clients() {
+            self.cancel_wait(id, &error);
+            if let Some(slot) = self.sessions.find(id) {
+                self.sessions.get_mut(slot).close(Closing::AfterOutput);
+            }
+        }
+    }
+
+    /// Ends the link to the master, if there is one; the session of the stream stays.
+    fn end_link(&mut self) -> Option<Slot> {
+        let following = self.following.as_mut()?;
+        let slot = following.slot;
+        if let Some((id, _)) = following.link.take() {
+            self.outbound.close(id);
+        }
+        self.forget_part(slot);
+        Some(slot)
+    }
+
+    /// What has come of a transaction that has not ended comes again.
+    fn forget_part(&mut self, slot: Slot) {
+        self.sessions.get_mut(slot).multi = None;
+        if let Some(following) = &mut self.following {
+            following.unapplied.clear();
+            following.expected = None;
+        }
+    }
+
+    /// Begins to connect to the master.
+    pub(super) fn connect_to_master(&mut self) {
+        let Some(following) = &self.following else { return };
+        let endpoint = Endpoint { host: following.host.as_str().into(), port: following.port };
+        let parameters = &self.config.replication;
+        let port = match parameters.announce_port {
+            0 => self.environment.identity.process.port,
+            port => port,
+        };
+        let parameters = LinkParameters {
+            user: parameters.masteruser.clone(),
+            password: parameters.masterauth.clone(),
+            port,
+            ip: parameters.announce_ip.clone(),
+            knows: Some((self.replication.id, self.replication.offset + 1)),
+        };
+        tracing::info!("Connecting to MASTER {}:{}", endpoint.host, endpoint.port);
+        let id = self.connect_to(endpoint, Purpose::Master);
+        let now_ms = self.time.system.monotonic_ms();
+        if let Some(following) = &mut self.following {
+            following.link = Some((id, Link::new(parameters)));
+            following.heard_ms = now_ms;
+        }
+    }
+
+    /// What comes from the master.
+    pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
+        let now_ms = self.time.system.monotonic_ms();
+        let Some(following) = self.following.as_mut() else { return };
+        let Some((_, link)) = following.link.as_mut().filter(|(its, _)| *its == id) else { return };
+        following.heard_ms = now_ms;
+        match event {
+            OutboundEvent::Opened => link.opened(),
+            OutboundEvent::Received(bytes) => link.received(bytes),
+            OutboundEvent::Closed { reason } => {
+                let reason = if reason.is_empty() { "it has closed the connection" } else { reason };
+                let reason = reason.to_owned();
+                return self.link_down(&reason);
+            }
+        }
+        self.follow_events();
+        self.flush_link();
+        self.commit();
+    }
+
+    fn flush_link(&mut self) {
+        let Some(following) = self.following.as_mut() else { return };
+        let Some((id, link)) = following.link.as_mut() else { return };
+        if std::mem::take(&mut following.owes_answer) {
+            link.acknowledge(self.replication.offset);
+        }
+        let output = link.take_output();
+        if !output.is_empty() {
+            self.outbound.send(*id, &output);
+        }
+    }
+
+    fn follow_events(&mut self) {
+        loop {
+            let Some(following) = self.following.as_mut() else { return };
+            let Some((_, link)) = following.link.as_mut() else { return };
+            let Some(event) = link.next_event() else { return };
+            match event {
+                LinkEvent::FullResync(id, offset) => {
+                    tracing::info!("Full resync from master: {id}:{offset}");
+                    following.expected = Some((id, offset));
+                }
+                LinkEvent::Continue(id) => self.go_on_with_stream(id),
+                LinkEvent::Snapshot(file) => self.take_snapshot(&file),
+                LinkEvent::Request { words, raw } => self.run_streamed(&words, &raw),
+                LinkEvent::Failed(why) => return self.link_down(&why),
+            }
+        }
+    }
+
+    /// The link is of no use any more; the next one begins soon.
+    pub(in crate::core) fn link_down(&mut self, why: &str) {
+        let now_ms = self.time.system.monotonic_ms();
+        let Some(following) = self.following.as_mut() else { return };
+        tracing::warn!("Connection with master lost: {why}");
+        if following.is_connected() || following.down_since_ms.is_none() {
+            following.down_since_ms = Some(now_ms);
+        }
+        self.end_link();
+        self.set_replication_timer();
+    }
+
+    /// The stream goes on where it was left, perhaps under another name.
+    fn go_on_with_stream(&mut self, id: Option<ReplicationId>) {
+        tracing::info!("Successful partial resynchronization with master.");
+        if let Some(id) = id.filter(|id| *id != self.replication.id) {
+            self.replication.rename(id);
+            self.cut_replicas();
+        }
+        self.link_up();
+    }
+
+    fn link_up(&mut self) {
+        if let Some(following) = &mut self.following {
+            following.down_since_ms = None;
+            following.owes_answer = true;
+        }
+    }
+
+    /// The snapshot is complete: all of it becomes the data, or nothing of it.
+    fn take_snapshot(&mut self, file: &[u8]) {
+        let Some(following) = self.following.as_mut() else { return };
+        let Some((id, offset)) = following.expected.take() else { return };
+        let slot = following.slot;
+        let selected = match self.replace_data(file) {
+            Ok(selected) => selected,
+            Err(why) => return self.link_down(&format!("the snapshot cannot be read: {why}")),
+        };
+        let databases = self.keyspace.databases();
+        self.sessions.get_mut(slot).db = selected.filter(|db| *db < databases).unwrap_or(0);
+        self.cut_replicas();
+        self.replication.begin_history(id, offset);
+        self.replication.begin_stream(self.backlog_size());
+        tracing::info!("MASTER <-> REPLICA sync: Finished with success");
+        self.link_up();
+    }
+
+    /// Whether a request may come from a master: it changes something, or says which database or transaction the next
+    /// ones belong to. What would wait or steer the server is left out.
+    fn is_streamed(&self, args: Args<'_>) -> bool {
+        const AROUND: &[&str] = &["select", "multi", "exec", "discard", "ping"];
+        self.commands.resolve(args).is_some_and(|command| {
+            let changes = command.spec.flags.intersects(Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]));
+            let steers = Flags::of(&[Flags::CONTROL, Flags::BLOCKING]);
+            AROUND.contains(&&*command.name) || (changes && !command.spec.flags.intersects(steers))
+        })
+    }
+
+    /// Runs a request of the master. What is over is for the master to say.
+    fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
+        let hidden = self.keyspace.set_expiry_backlog(None);
+        self.execute_request(slot, argv);
+        self.keyspace.set_expiry_backlog(hidden);
+    }
+
+    /// Runs a request of the stream, and passes it on as it came.
+    fn run_streamed(&mut self, words: &[Vec<u8>], raw: &[u8]) {
+        let Some(following) = self.following.as_mut() else { return };
+        let slot = following.slot;
+        following.unapplied.extend_from_slice(raw);
+        match words {
+            [] => {}
+            [name, what, ..] if name.eq_ignore_ascii_case(b"replconf") => {
+                following.owes_answer |= what.eq_ignore_ascii_case(b"getack");
+            }
+            words => {
+                let argv: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+                if self.is_streamed(Args::new(&argv)) {
+                    self.run_as_master(slot, &argv);
+                } else {
+                    tracing::warn!("The master has sent what is no change: {}", words[0].escape_ascii());
+                }
+            }
+        }
+        if self.sessions.get(slot).multi.is_some() {
+            return;
+        }
+        let Some(following) = self.following.as_mut() else { return };
+        let applied = std::mem::take(&mut following.unapplied);
+        self.send_stream(&applied);
+    }
+}

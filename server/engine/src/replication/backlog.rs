@@ -1,0 +1,111 @@
+//! The end of the stream, kept for replicas that come back.
+
+use std::collections::VecDeque;
+
+/// The last bytes of the stream, no more than a limit. Offsets count the bytes of the stream from 1 on.
+#[derive(Debug)]
+pub(crate) struct Backlog {
+    bytes: VecDeque<u8>,
+    limit: usize,
+    /// The offset of the last byte of the stream, whether it is kept or not.
+    end: i64,
+}
+
+impl Backlog {
+    /// One that begins behind this offset, and keeps so many bytes.
+    pub(super) fn new(end: i64, limit: usize) -> Self {
+        Backlog { bytes: VecDeque::new(), limit, end }
+    }
+
+    /// The stream goes on. O(bytes).
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.end += bytes.len() as i64;
+        let kept = &bytes[bytes.len().saturating_sub(self.limit)..];
+        let excess = (self.bytes.len() + kept.len()).saturating_sub(self.limit);
+        self.bytes.drain(..excess.min(self.bytes.len()));
+        self.bytes.extend(kept);
+    }
+
+    /// Keeps so many bytes from now on. O(bytes).
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+        let excess = self.bytes.len().saturating_sub(limit);
+        self.bytes.drain(..excess);
+        self.bytes.shrink_to(limit);
+    }
+
+    /// The offset of the first byte that is kept, or of the next to come.
+    pub(crate) fn first_offset(&self) -> i64 {
+        self.end + 1 - self.bytes.len() as i64
+    }
+
+    /// How many bytes are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// The stream from the byte at this offset on, in two parts; `None` when some of it is not kept, or it is not there
+    /// yet.
+    pub(super) fn since(&self, offset: i64) -> Option<(&[u8], &[u8])> {
+        let skipped = usize::try_from(offset.checked_sub(self.first_offset())?).ok()?;
+        let (one, other) = self.bytes.as_slices();
+        match skipped {
+            skipped if skipped <= one.len() => Some((&one[skipped..], other)),
+            skipped => other.get(skipped - one.len()..).map(|rest| (rest, &[][..])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn since(backlog: &Backlog, offset: i64) -> Option<Vec<u8>> {
+        backlog.since(offset).map(|(one, other)| [one, other].concat())
+    }
+
+    #[test]
+    fn it_gives_what_follows_an_offset_or_nothing() {
+        let mut backlog = Backlog::new(100, 4);
+        assert_eq!(
+            (since(&backlog, 101), since(&backlog, 100), since(&backlog, 102)),
+            (Some(vec![]), None, None)
+        );
+        backlog.append(b"abcdef");
+        assert_eq!((backlog.first_offset(), backlog.len()), (103, 4));
+        assert_eq!(since(&backlog, 102), None);
+        assert_eq!(since(&backlog, 103).as_deref(), Some(&b"cdef"[..]));
+        assert_eq!(since(&backlog, 107).as_deref(), Some(&b""[..]));
+        assert_eq!(since(&backlog, 108), None);
+        for far in [i64::MIN, -1, 0, i64::MAX] {
+            assert_eq!(since(&backlog, far), None);
+        }
+        backlog.set_limit(2);
+        assert_eq!((since(&backlog, 105).as_deref(), since(&backlog, 104)), (Some(&b"ef"[..]), None));
+    }
+
+    proptest! {
+        #[test]
+        fn it_keeps_the_end_of_the_stream(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..30),
+            limit in 1_usize..100,
+        ) {
+            let (mut backlog, mut stream) = (Backlog::new(0, limit), Vec::new());
+            for piece in pieces {
+                backlog.append(&piece);
+                stream.extend(piece);
+                let first = stream.len().saturating_sub(limit);
+                prop_assert_eq!(backlog.first_offset(), first as i64 + 1);
+                for at in first..=stream.len() {
+                    prop_assert_eq!(since(&backlog, at as i64 + 1), Some(stream[at..].to_vec()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! What a replica says to its master, and what it hears: bytes in, events and bytes out.
+
+use super::replid::ReplicationId;
+use super::transfer::{Arrived, Transfer};
+use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
+use std::collections::VecDeque;
+
+/// With what a replica comes to its master.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkParameters {
+    /// As whom; none: as the default user.
+    pub(crate) user: String,
+    /// Its password; empty: it needs none.
+    pub(crate) password: Vec<u8>,
+    /// The port that the replica listens on.
+    pub(crate) port: u16,
+    /// The address that it announces; empty: that of its connection.
+    pub(crate) ip: String,
+    /// The history that it knows, and the first offset that it lacks.
+    pub(crate) knows: Option<(ReplicationId, i64)>,
+}
+
+/// How far a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkState {
+    /// There is no connection yet.
+    Connecting,
+    /// It introduces itself.
+    Handshake,
+    /// The snapshot is on its way.
+    Sync,
+    /// It follows the stream.
+    Connected,
+}
+
+impl LinkState {
+    /// As ROLE names it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LinkState::Connecting => "connecting",
+            LinkState::Handshake => "handshake",
+            LinkState::Sync => "sync",
+            LinkState::Connected => "connected",
+        }
+    }
+}
+
+/// What has come from the master.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LinkEvent {
+    /// A snapshot will come: of this history at this offset.
+    FullResync(ReplicationId, i64),
+    /// The stream goes on where the replica has left it; by this name if it has another now.
+    Continue(Option<ReplicationId>),
+    /// The snapshot.
+    Snapshot(Vec<u8>),
+    /// A request of the stream; no words: only something that keeps the connection alive.
+    Request {
+        /// Its words.
+        words: Vec<Vec<u8>>,
+        /// Its bytes in the stream.
+        raw: Vec<u8>,
+    },
+    /// The link is of no use any more: why.
+    Failed(String),
+}
+
+/// The reply that is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaited {
+    Ping,
+    Auth,
+    Port,
+    Address,
+    Capabilities,
+    Psync,
+}
+
+/// The longest line of a reply.
+const MAX_LINE: usize = 4096;
+
+/// A link to a master, from the connection on.
+#[derive(Debug)]
+pub(crate) struct Link {
+    parameters: LinkParameters,
+    state: LinkState,
+    awaited: VecDeque<Awaited>,
+    /// What has come and was not read yet: lines of replies, then the stream.
+    input: Vec<u8>,
+    output: Vec<u8>,
+    transfer: Transfer,
+    parser: RequestParser,
+    events: VecDeque<LinkEvent>,
+    has_failed: bool,
+}
+
+impl Link {
+    /// One that waits for its connection.
+    pub(crate) fn new(parameters: LinkParameters) -> Self {
+        Link {
+            parameters,
+            state: LinkState::Connecting,
+            awaited: VecDeque::new(),
+            input: Vec::new(),
+            output: Vec::new(),
+            transfer: Transfer::default(),
+            parser: RequestParser::new(),
+            events: VecDeque::new(),
+            has_failed: false,
+        }
+    }
+
+    /// How far it is.
+    pub(crate) fn state(&self) -> LinkState {
+        self.state
+    }
+
+    /// Bytes of the snapshot that have arrived, and how many there will be if that is known.
+    pub(crate) fn progress(&self) -> (usize, Option<usize>) {
+        self.transfer.progress()
+    }
+
+    /// There is a connection.
+    pub(crate) fn opened(&mut self) {
+        self.state = LinkState::Handshake;
+        self.ask(Awaited::Ping, &[b"PING"]);
+    }
+
+    /// Bytes from the master.
+    pub(crate) fn received(&mut self, bytes: &[u8]) {
+        if self.has_failed {
+            return;
+        }
+        match self.state {
+            LinkState::Connecting => {}
+            LinkState::Sync => self.receive_snapshot(bytes),
+            LinkState::Handshake => {
+                self.input.extend_from_slice(bytes);
+                self.read_replies();
+            }
+            LinkState::Connected => {
+                self.input.extend_from_slice(bytes);
+                self.read_stream();
+            }
+        }
+    }
+
+    /// What has happened next.
+    pub(crate) fn next_event(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+
+    /// What is to be sent.
+    pub(crate) fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Says up to which offset the replica has the stream.
+    pub(crate) fn acknowledge(&mut self, offset: i64) {
+        if self.state == LinkState::Connected {
+            write_request(&[b"REPLCONF", b"ACK", offset.to_string().as_bytes()], &mut self.output);
+        }
+    }
+
+    fn fail(&mut self, why: impl Into<String>) {
+        self.has_failed = true;
+        self.events.push_back(LinkEvent::Failed(why.into()));
+    }
+
+    fn ask(&mut self, awaited: Awaited, words: &[&[u8]]) {
+        self.awaited.push_back(awaited);
+        write_request(words, &mut self.output);
+    }
+
+    fn read_replies(&mut self) {
+        while self.state == LinkState::Handshake && !self.has_failed {
+            let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
+                if self.input.len() > MAX_LINE {
+                    self.fail("the master's answer is too long");
+                }
+                return;
+            };
+            let line: Vec<u8> = self.input.drain(..=end).collect();
+            let line = line.trim_ascii();
+            // Line ends keep the connection alive while the master prepares its answer.
+            if !line.is_empty() {
+                self.read_reply(line);
+            }
+        }
+        let rest = std::mem::take(&mut self.input);
+        match self.state {
+            LinkState::Sync => self.receive_snapshot(&rest),
+            LinkState::Connected => {
+                self.input = rest;
+                self.read_stream();
+            }
+            _ => {}
+        }
+    }
+
+    fn read_reply(&mut self, line: &[u8]) {
+        let shown = String::from_utf8_lossy(line).into_owned();
+        let is_error = line.starts_with(b"-");
+        match self.awaited.pop_front() {
+            Some(Awaited::Ping) => {
+                let may_go_on = [&b"-NOAUTH"[..], b"-NOPERM", b"-ERR operation not permitted"];
+                if is_error && !may_go_on.iter().any(|start| line.starts_with(start)) {
+                    return self.fail(format!("Error reply to PING from master: '{shown}'"));
+                }
+                self.introduce();
+            }
+            Some(Awaited::Auth) if is_error => self.fail(format!("Unable to AUTH to MASTER: {shown}")),
+            // What a master does not know of a replica, it does without.
+            Some(Awaited::Port | Awaited::Address | Awaited::Auth) => {}
+            Some(Awaited::Capabilities) => self.ask_for_stream(),
+            Some(Awaited::Psync) => self.read_resync(line, shown),
+            None => self.fail(format!("Unexpected reply from master: '{shown}'")),
+        }
+    }
+
+    fn introduce(&mut self) {
+        let LinkParameters { user, password, port, ip, .. } = self.parameters.clone();
+        if !password.is_empty() {
+            match user.as_bytes() {
+                b"" => self.ask(Awaited::Auth, &[b"AUTH", &password]),
+                user => self.ask(Awaited::Auth, &[b"AUTH", user, &password]),
+            }
+        }
+        self.ask(Awaited::Port, &[b"REPLCONF", b"listening-port", port.to_string().as_bytes()]);
+        if !ip.is_empty() {
+            self.ask(Awaited::Address, &[b"REPLCONF", b"ip-address", ip.as_bytes()]);
+        }
+        let capabilities: [&[u8]; 7] = [b"REPLCONF", b"capa", b"eof", b"capa", b"psync2", b"capa", b"rdb-12"];
+        self.ask(Awaited::Capabilities, &capabilities);
+    }
+
+    fn ask_for_stream(&mut self) {
+        match self.parameters.knows {
+            Some((id, offset)) => {
+                self.ask(Awaited::Psync, &[b"PSYNC", id.as_bytes(), offset.to_string().as_bytes()]);
+            }
+            None => self.ask(Awaited::Psync, &[b"PSYNC", b"?", b"-1"]),
+        }
+    }
+
+    fn read_resync(&mut self, line: &[u8], shown: String) {
+        let mut words = line.split(|byte| *byte == b' ');
+        let (word, id, offset) = (words.next().unwrap_or_default(), words.next(), words.next());
+        let id = id.and_then(ReplicationId::read);
+        if word == b"+FULLRESYNC" {
+            let offset = offset.and_then(|text| std::str::from_utf8(text).ok()?.parse::<i64>().ok());
+            let (Some(id), Some(offset)) = (id, offset.filter(|offset| *offset >= 0)) else {
+                return self.fail(format!("Master replied with wrong +FULLRESYNC syntax: {shown}"));
+            };
+            self.state = LinkState::Sync;
+            self.events.push_back(LinkEvent::FullResync(id, offset));
+        } else if word == b"+CONTINUE" && self.parameters.knows.is_some() {
+            self.state = LinkState::Connected;
+            self.events.push_back(LinkEvent::Continue(id));
+        } else {
+            self.fail(format!("Unexpected reply to PSYNC from master: {shown}"));
+        }
+    }
+
+    fn receive_snapshot(&mut self, bytes: &[u8]) {
+        match self.transfer.receive(bytes) {
+            Arrived::Part => {}
+            Arrived::Failed(why) => self.fail(why),
+            Arrived::All(snapshot, rest) => {
+                self.transfer = Transfer::default();
+                self.events.push_back(LinkEvent::Snapshot(snapshot));
+                self.state = LinkState::Connected;
+                self.input = rest;
+                self.read_stream();
+            }
+        }
+    }
+
+    fn read_stream(&mut self) {
+        let limits = RequestLimits { max_bulk: usize::MAX >> 2, unauthenticated: false };
+        let mut batch = Batch::new();
+        loop {
+            let parsed = self.parser.parse(&self.input, &limits, &mut batch);
+            let mut begin = 0;
+            for at in 0..batch.len() {
+                let words = batch.arguments(at, &self.input).map(<[u8]>::to_vec).collect();
+                let end = batch.consumed_by(at);
+                self.events.push_back(LinkEvent::Request { words, raw: self.input[begin..end].to_vec() });
+                begin = end;
+            }
+            let end = batch.consumed();
+            if end > begin {
+                let raw = self.input[begin..end].to_vec();
+                self.events.push_back(LinkEvent::Request { words: Vec::new(), raw });
+            }
+            self.input.drain(..end);
+            if let Err(error) = parsed {
+                return self.fail(format!("the stream cannot be read: {error}"));
+            }
+            if !batch.has_more() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

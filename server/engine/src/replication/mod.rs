@@ -1,0 +1,18 @@
+//! A master and its replicas: what a server knows of those that follow it, the stream that it sends them, and what it
+//! says to a master whose replica it is. Pure state: it knows no sessions and no sockets.
+
+mod backlog;
+mod feed;
+mod link;
+mod replica;
+mod replid;
+mod state;
+mod stream;
+mod transfer;
+
+pub(crate) use feed::Feed;
+pub(crate) use link::{Link, LinkEvent, LinkParameters, LinkState};
+pub(crate) use replica::{Announced, Replica, ReplicaState};
+pub(crate) use replid::ReplicationId;
+pub(crate) use state::{Replication, Resync};
+pub(crate) use stream::StreamWriter;

@@ -1,0 +1,62 @@
+//! What a master knows of one of its replicas.
+
+/// What a client has told of itself by REPLCONF before it asked for the stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Announced {
+    /// The port that it listens on; 0: it has not said.
+    pub(crate) port: u16,
+    /// Its address, if that is another than its connection's.
+    pub(crate) ip: String,
+    /// It reads a snapshot whose end a mark tells (`capa eof`).
+    pub(crate) reads_marked: bool,
+    /// It follows when the history gets another name (`capa psync2`).
+    pub(crate) follows_renamed: bool,
+    /// It reads what Redis 7.0 does not have, deadlines of fields among it (`capa rdb-12`): no Redis says so.
+    pub(crate) reads_newer_forms: bool,
+}
+
+/// How far a replica is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReplicaState {
+    /// It is being sent the snapshot.
+    SendBulk,
+    /// It follows the stream.
+    Online,
+}
+
+impl ReplicaState {
+    /// As INFO and ROLE name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ReplicaState::SendBulk => "send_bulk",
+            ReplicaState::Online => "online",
+        }
+    }
+}
+
+/// A replica.
+#[derive(Clone, Debug)]
+pub(crate) struct Replica {
+    /// What it has told of itself.
+    pub(crate) announced: Announced,
+    /// Where it is: what it has told, or the address of its connection.
+    pub(crate) ip: String,
+    /// How far it is.
+    pub(crate) state: ReplicaState,
+    /// It says how far it is: one that has asked by SYNC does not.
+    pub(crate) answers: bool,
+    /// Up to which offset it has the stream, and has it on disk, by what it says.
+    pub(crate) acknowledged: i64,
+    pub(crate) on_disk: i64,
+    /// When it said that last, in real monotonic milliseconds.
+    pub(crate) heard_ms: i64,
+    /// How much it had not been sent when that was last looked at.
+    pub(crate) unsent: usize,
+}
+
+impl Replica {
+    /// For how many seconds it has said nothing.
+    pub(crate) fn lag_seconds(&self, now_ms: i64) -> i64 {
+        (now_ms - self.heard_ms).max(0) / 1000
+    }
+}

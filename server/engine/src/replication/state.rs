@@ -1,0 +1,248 @@
+//! The state of replication: the history, the stream, the replicas.
+
+use super::backlog::Backlog;
+use super::replica::{Announced, Replica, ReplicaState};
+use super::replid::ReplicationId;
+use crate::keyspace::Rng;
+use std::collections::BTreeMap;
+
+/// How a replica that comes gets what it lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resync {
+    /// These bytes of the stream.
+    Partial(Vec<u8>),
+    /// A snapshot.
+    Full,
+}
+
+/// What a server knows of the history of its data, and of who follows it.
+#[derive(Debug)]
+pub(crate) struct Replication {
+    /// The name of the history.
+    pub(crate) id: ReplicationId,
+    /// The name that it had up to an offset: replicas that know it by that name may go on.
+    pub(crate) id2: ReplicationId,
+    /// The first offset that belongs to the new name alone; -1: there is no old one.
+    pub(crate) second_offset: i64,
+    /// How many bytes the stream has had.
+    pub(crate) offset: i64,
+    backlog: Option<Backlog>,
+    /// What clients have told of themselves as replicas.
+    pub(crate) announced: BTreeMap<u64, Announced>,
+    /// The replicas, by their sessions.
+    pub(crate) replicas: BTreeMap<u64, Replica>,
+    /// The database that replicas have selected; none: the stream must say it.
+    pub(crate) selected: Option<usize>,
+    /// A replica has come that may be as old as Redis 7.0: the stream is for such ones until it begins anew.
+    pub(crate) for_7_0: bool,
+    /// Up to which offset the stream has the writes of a session.
+    written: BTreeMap<u64, i64>,
+    /// The offset behind which replicas have last been asked how far they are.
+    pub(crate) asked_at: i64,
+    /// Since when there is no replica, in real monotonic milliseconds.
+    pub(crate) alone_since_ms: Option<i64>,
+    /// When the stream last had something to keep the connections alive, in the same.
+    pub(crate) pinged_ms: i64,
+    /// How many replicas have come: for a snapshot, for the stream alone, and for that in vain.
+    pub(crate) full_syncs: u64,
+    pub(crate) partial_syncs: u64,
+    pub(crate) refused_partial_syncs: u64,
+}
+
+impl Replication {
+    /// The beginning of a history.
+    pub(crate) fn new(rng: &mut Rng) -> Self {
+        Replication {
+            id: ReplicationId::random(rng),
+            id2: ReplicationId::NONE,
+            second_offset: -1,
+            offset: 0,
+            backlog: None,
+            announced: BTreeMap::new(),
+            replicas: BTreeMap::new(),
+            selected: None,
+            for_7_0: false,
+            written: BTreeMap::new(),
+            asked_at: -1,
+            alone_since_ms: None,
+            pinged_ms: 0,
+            full_syncs: 0,
+            partial_syncs: 0,
+            refused_partial_syncs: 0,
+        }
+    }
+
+    /// Whether there is a stream.
+    pub(crate) fn has_stream(&self) -> bool {
+        self.backlog.is_some()
+    }
+
+    /// What is kept of the stream.
+    pub(crate) fn backlog(&self) -> Option<&Backlog> {
+        self.backlog.as_ref()
+    }
+
+    /// Bytes of memory that the backlog takes.
+    pub(crate) fn backlog_memory(&self) -> usize {
+        self.backlog.as_ref().map_or(0, Backlog::memory)
+    }
+
+    /// A stream begins where the history is now, if there is none; so many bytes of it are kept. Whether it does.
+    pub(crate) fn begin_stream(&mut self, kept: usize) -> bool {
+        let begins = self.backlog.is_none();
+        if begins {
+            self.backlog = Some(Backlog::new(self.offset, kept));
+            self.selected = None;
+        }
+        begins
+    }
+
+    /// There is no stream any more.
+    pub(crate) fn end_stream(&mut self) {
+        self.backlog = None;
+        self.for_7_0 = false;
+        self.written.clear();
+        self.asked_at = -1;
+    }
+
+    /// So many bytes of the stream are kept.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        if let Some(backlog) = &mut self.backlog {
+            backlog.set_limit(bytes);
+        }
+    }
+
+    /// The stream goes on.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        if let Some(backlog) = &mut self.backlog {
+            self.offset += bytes.len() as i64;
+            backlog.append(bytes);
+        }
+    }
+
+    /// The stream has all that these sessions have written.
+    pub(crate) fn note_written(&mut self, by: &[u64]) {
+        by.iter().for_each(|session| _ = self.written.insert(*session, self.offset));
+    }
+
+    /// Up to which offset the stream has the writes of a session.
+    pub(crate) fn written_by(&self, session: u64) -> i64 {
+        self.written.get(&session).copied().unwrap_or(0)
+    }
+
+    /// A session is gone; whether it was a replica's.
+    pub(crate) fn leave(&mut self, session: u64) -> bool {
+        self.written.remove(&session);
+        self.announced.remove(&session);
+        self.replicas.remove(&session).is_some()
+    }
+
+    /// The history gets another name; by the old one it is known up to now.
+    pub(crate) fn rename(&mut self, id: ReplicationId) {
+        self.id2 = self.id;
+        self.second_offset = self.offset + 1;
+        self.id = id;
+    }
+
+    /// Another history begins, at this offset.
+    pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
+        (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
+        self.end_stream();
+    }
+
+    /// How a replica goes on that knows the history by this name, and wants it from this offset on.
+    pub(crate) fn resync(&self, id: &[u8], offset: i64) -> Resync {
+        let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);
+        let rest = self.backlog.as_ref().filter(|_| knows).and_then(|backlog| backlog.since(offset));
+        rest.map_or(Resync::Full, |(one, other)| Resync::Partial([one, other].concat()))
+    }
+
+    /// The replicas that follow the stream.
+    pub(crate) fn online(&self) -> impl Iterator<Item = &Replica> {
+        self.replicas.values().filter(|replica| replica.state == ReplicaState::Online)
+    }
+
+    /// How many replicas have the stream up to an offset.
+    pub(crate) fn acknowledged(&self, offset: i64) -> usize {
+        self.online().filter(|replica| replica.acknowledged >= offset).count()
+    }
+
+    /// How many have it on disk.
+    pub(crate) fn on_disk(&self, offset: i64) -> usize {
+        self.online().filter(|replica| replica.on_disk >= offset).count()
+    }
+
+    /// How many have said within so many seconds that they are there.
+    pub(crate) fn good(&self, max_lag: i64, now_ms: i64) -> usize {
+        self.online().filter(|replica| replica.lag_seconds(now_ms) <= max_lag).count()
+    }
+
+    /// A replica has the stream up to an offset, and on disk; whether it is new that it follows it.
+    pub(crate) fn acknowledge(
+        &mut self,
+        session: u64,
+        offset: i64,
+        on_disk: Option<i64>,
+        now_ms: i64,
+    ) -> bool {
+        let Some(replica) = self.replicas.get_mut(&session) else { return false };
+        // Nobody has what has not been sent.
+        replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
+        replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));
+        replica.heard_ms = now_ms;
+        std::mem::replace(&mut replica.state, ReplicaState::Online) != ReplicaState::Online
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replica(acknowledged: i64) -> Replica {
+        Replica {
+            announced: Announced::default(),
+            ip: String::new(),
+            state: ReplicaState::Online,
+            answers: true,
+            acknowledged,
+            on_disk: -1,
+            heard_ms: 0,
+            unsent: 0,
+        }
+    }
+
+    #[test]
+    fn who_knows_the_history_by_either_name_goes_on() {
+        let mut replication = Replication::new(&mut Rng::new(7));
+        assert_eq!(replication.resync(replication.id.as_bytes(), 1), Resync::Full);
+        assert!(replication.begin_stream(100) && !replication.begin_stream(100));
+        replication.append(b"abc");
+        let old = replication.id;
+        assert_eq!(replication.resync(old.as_bytes(), 2), Resync::Partial(b"bc".to_vec()));
+        assert_eq!(replication.resync(old.as_bytes(), 5), Resync::Full);
+        replication.rename(ReplicationId::random(&mut Rng::new(8)));
+        replication.append(b"de");
+        assert_eq!(replication.resync(old.as_bytes(), 4), Resync::Partial(b"de".to_vec()));
+        assert_eq!(replication.resync(old.as_bytes(), 5), Resync::Full, "by then it had another name");
+        assert_eq!(replication.resync(replication.id.as_bytes(), 5), Resync::Partial(b"e".to_vec()));
+        assert_eq!(replication.resync(b"?", -1), Resync::Full);
+        assert_eq!((replication.second_offset, replication.offset), (4, 5));
+    }
+
+    #[test]
+    fn only_those_count_that_have_said_that_they_have_it() {
+        let mut replication = Replication::new(&mut Rng::new(7));
+        replication.offset = 100;
+        replication.replicas.insert(1, replica(10));
+        replication.replicas.insert(2, Replica { state: ReplicaState::SendBulk, ..replica(0) });
+        assert_eq!((replication.acknowledged(10), replication.acknowledged(11)), (1, 0));
+        assert!(replication.acknowledge(2, 20, None, 5000));
+        assert!(!replication.acknowledge(2, 15, Some(7), 5000), "an old answer takes nothing back");
+        assert_eq!((replication.acknowledged(11), replication.acknowledged(20)), (1, 1));
+        assert_eq!((replication.on_disk(7), replication.on_disk(8)), (1, 0));
+        replication.acknowledge(2, 101, None, 5000);
+        assert_eq!(replication.acknowledged(101), 0, "that is not there yet");
+        assert_eq!((replication.good(4, 5000), replication.good(5, 5000)), (1, 2));
+        assert!(replication.leave(2) && !replication.leave(2));
+    }
+}

@@ -1,0 +1,75 @@
+//! Changes as the requests that a replica runs.
+
+use super::feed::Structure;
+use crate::rdb;
+use crate::values::Value;
+use lockwheel_resp::{number, write_request};
+
+/// Writes a part of the stream, from the beginning of a command's effects to their end.
+#[derive(Debug, Default)]
+pub(crate) struct StreamWriter {
+    bytes: Vec<u8>,
+    /// The database that the replica has selected.
+    db: Option<usize>,
+    /// Whether values are written without what Redis 7.0 does not have.
+    for_7_0: bool,
+}
+
+impl StreamWriter {
+    /// One that goes on where the replica has selected this database, if it is known. `for_7_0`: one that may be
+    /// as old as Redis 7.0.
+    pub(crate) fn new(db: Option<usize>, for_7_0: bool) -> Self {
+        StreamWriter { bytes: Vec::new(), db, for_7_0 }
+    }
+
+    /// A request.
+    pub(crate) fn request(&mut self, words: &[&[u8]]) {
+        write_request(words, &mut self.bytes);
+    }
+
+    /// A request that is written already.
+    pub(crate) fn written(&mut self, request: &[u8]) {
+        self.bytes.extend_from_slice(request);
+    }
+
+    /// Something has happened to whole databases.
+    pub(crate) fn structure(&mut self, structure: Structure) {
+        match structure {
+            Structure::AllFlushed => self.request(&[b"FLUSHALL"]),
+            Structure::Flushed(db) => {
+                self.select(db);
+                self.request(&[b"FLUSHDB"]);
+            }
+            Structure::Swapped(one, other) => {
+                let [one, other] = [one, other].map(|db| db.to_string());
+                self.request(&[b"SWAPDB", one.as_bytes(), other.as_bytes()]);
+            }
+        }
+    }
+
+    /// What a key holds now, if anything, and its deadline in wall milliseconds. O(value).
+    pub(crate) fn key(&mut self, (db, key): (usize, &[u8]), value: Option<(&Value, Option<i64>)>) {
+        self.select(db);
+        let Some((value, deadline_ms)) = value else { return self.request(&[b"DEL", key]) };
+        let payload = match self.for_7_0 {
+            true => rdb::dump_for_7_0(value),
+            false => rdb::dump_for_any(value),
+        };
+        let mut at = Vec::new();
+        // A deadline of 0 would mean that there is none.
+        number::write_i64(deadline_ms.map_or(0, |at_ms| at_ms.max(1)), &mut at);
+        self.request(&[b"RESTORE", key, &at, &payload, b"REPLACE", b"ABSTTL"]);
+    }
+
+    fn select(&mut self, db: usize) {
+        if self.db != Some(db) {
+            self.db = Some(db);
+            self.request(&[b"SELECT", db.to_string().as_bytes()]);
+        }
+    }
+
+    /// What has been written, and the database that the replica will have selected.
+    pub(crate) fn finish(self) -> (Vec<u8>, Option<usize>) {
+        (self.bytes, self.db)
+    }
+}

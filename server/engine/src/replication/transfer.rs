@@ -1,0 +1,151 @@
+//! A snapshot on its way from a master: `$` and its length, or a mark that ends it.
+
+/// How a snapshot ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// After so many bytes.
+    Length(usize),
+    /// With these bytes.
+    Mark([u8; 40]),
+}
+
+/// The snapshot that arrives.
+#[derive(Debug, Default)]
+pub(super) struct Transfer {
+    end: Option<End>,
+    bytes: Vec<u8>,
+    /// Bytes in which the mark was looked for.
+    searched: usize,
+}
+
+/// What has come of more bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Arrived {
+    /// The snapshot is not complete.
+    Part,
+    /// The snapshot, and what follows it.
+    All(Vec<u8>, Vec<u8>),
+    /// The master says that it has none, or what it says is none.
+    Failed(String),
+}
+
+/// The longest line that announces a snapshot.
+const MAX_LINE: usize = 256;
+const EOF: &[u8] = b"EOF:";
+
+impl Transfer {
+    /// More bytes. Memory grows with what has arrived, never with what was announced.
+    pub(super) fn receive(&mut self, bytes: &[u8]) -> Arrived {
+        self.bytes.extend_from_slice(bytes);
+        if self.end.is_none() {
+            match self.read_line() {
+                Ok(false) => return Arrived::Part,
+                Ok(true) => {}
+                Err(why) => return Arrived::Failed(why),
+            }
+        }
+        let (len, behind) = match self.end {
+            Some(End::Length(length)) if self.bytes.len() >= length => (length, length),
+            Some(End::Mark(mark)) => match self.find(&mark) {
+                Some(at) => (at, at + mark.len()),
+                None => return Arrived::Part,
+            },
+            _ => return Arrived::Part,
+        };
+        let rest = self.bytes.split_off(behind);
+        self.bytes.truncate(len);
+        Arrived::All(std::mem::take(&mut self.bytes), rest)
+    }
+
+    /// Bytes that have arrived, and how many there will be if that is known.
+    pub(super) fn progress(&self) -> (usize, Option<usize>) {
+        let total = match self.end {
+            Some(End::Length(length)) => Some(length),
+            _ => None,
+        };
+        (if self.end.is_some() { self.bytes.len() } else { 0 }, total)
+    }
+
+    /// Reads the line that announces the snapshot, if it has come; before it, line ends keep the connection alive.
+    fn read_line(&mut self) -> Result<bool, String> {
+        let start = self.bytes.iter().position(|byte| *byte != b'\n').unwrap_or(self.bytes.len());
+        self.bytes.drain(..start);
+        let Some(end) = self.bytes.iter().take(MAX_LINE).position(|byte| *byte == b'\n') else {
+            let is_long = self.bytes.len() >= MAX_LINE;
+            return if is_long { Err("the line before the snapshot is too long".into()) } else { Ok(false) };
+        };
+        let line: Vec<u8> = self.bytes.drain(..=end).collect();
+        let line = line.trim_ascii_end();
+        let shown = || String::from_utf8_lossy(line).into_owned();
+        let Some(announced) = line.strip_prefix(b"$") else {
+            return Err(match line.strip_prefix(b"-") {
+                Some(_) => format!("MASTER aborted replication with an error: {}", shown()),
+                None => {
+                    format!("Bad protocol from MASTER, the first byte is not '$' (we received '{}')", shown())
+                }
+            });
+        };
+        let mark = announced.strip_prefix(EOF).and_then(|mark| mark.try_into().ok()).map(End::Mark);
+        let length = || std::str::from_utf8(announced).ok()?.parse().ok().map(End::Length);
+        self.end =
+            Some(mark.or_else(length).ok_or_else(|| format!("Bad protocol from MASTER: '{}'", shown()))?);
+        Ok(true)
+    }
+
+    fn find(&mut self, mark: &[u8; 40]) -> Option<usize> {
+        let from = self.searched.saturating_sub(mark.len() - 1);
+        self.searched = self.bytes.len();
+        self.bytes[from..].windows(mark.len()).position(|window| window == mark).map(|at| from + at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: &[u8] = b"0123456789012345678901234567890123456789";
+
+    fn arrive(input: &[u8], piece: usize) -> Arrived {
+        let mut transfer = Transfer::default();
+        let mut rest = Vec::new();
+        let mut pieces = input.chunks(piece);
+        for bytes in pieces.by_ref() {
+            match transfer.receive(bytes) {
+                Arrived::Part => {}
+                Arrived::All(snapshot, behind) => {
+                    rest.extend(behind);
+                    pieces.for_each(|bytes| rest.extend(bytes));
+                    return Arrived::All(snapshot, rest);
+                }
+                failed => return failed,
+            }
+        }
+        Arrived::Part
+    }
+
+    #[test]
+    fn a_snapshot_arrives_in_pieces_of_any_size() {
+        let marked = [b"\n\n$EOF:", MARK, b"\r\nsnap 0123456789", MARK, b"*1"].concat();
+        for piece in 1..marked.len() + 1 {
+            let all = Arrived::All(b"snap 0123456789".to_vec(), b"*1".to_vec());
+            assert_eq!(arrive(&marked, piece), all, "{piece}");
+            assert_eq!(arrive(&marked[..marked.len() - 3], piece), Arrived::Part);
+            let sized = b"\n$4\r\nsnap*1";
+            assert_eq!(arrive(sized, piece), Arrived::All(b"snap".to_vec(), b"*1".to_vec()), "{piece}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_snapshot_is_refused() {
+        for (input, why) in [
+            (&b"-ERR no\r\n"[..], "MASTER aborted replication with an error: -ERR no"),
+            (b"+OK\r\n", "Bad protocol from MASTER, the first byte is not '$' (we received '+OK')"),
+            (b"$x\r\n", "Bad protocol from MASTER: '$x'"),
+            (b"$-1\r\n", "Bad protocol from MASTER: '$-1'"),
+            (b"$EOF:short\r\n", "Bad protocol from MASTER: '$EOF:short'"),
+        ] {
+            assert_eq!(arrive(input, 100), Arrived::Failed(why.to_owned()));
+        }
+        assert!(matches!(arrive(&[b'x'; 300], 7), Arrived::Failed(_)));
+    }
+}

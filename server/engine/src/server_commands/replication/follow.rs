@@ -1,0 +1,69 @@
+//! ROLE and REPLICAOF: whose replica the server is.
+
+use crate::core::{Call, Engine};
+use crate::replication::{LinkState, ReplicaState};
+use crate::spec::{Args, CommandError, Outcome};
+use lockwheel_resp::Reply;
+
+pub(super) const INVALID_PORT: &str = "ERR Invalid master port";
+pub(super) const BY_A_REPLICA: &str = "ERR Command is not valid when client is a replica.";
+
+pub(super) fn role(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match &engine.following {
+        None => {
+            reply.array(3);
+            reply.bulk(b"master");
+            reply.integer(engine.replication.offset);
+            let online = engine.replication.online().filter(|replica| replica.state == ReplicaState::Online);
+            let online: Vec<_> = online.filter(|replica| !replica.ip.is_empty()).collect();
+            reply.array(online.len());
+            for replica in online {
+                reply.array(3);
+                reply.bulk(replica.ip.as_bytes());
+                reply.bulk(replica.announced.port.to_string().as_bytes());
+                reply.bulk(replica.acknowledged.to_string().as_bytes());
+            }
+        }
+        Some(following) => {
+            reply.array(5);
+            reply.bulk(b"slave");
+            reply.bulk(following.host.as_bytes());
+            reply.integer(following.port.into());
+            reply.bulk(following.state().map_or("connect", LinkState::name).as_bytes());
+            reply.integer(if following.is_connected() { engine.replication.offset } else { -1 });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn replicaof(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Outcome {
+    if args.is(1, "no") && args.is(2, "one") {
+        if engine.following.is_some() {
+            engine.unfollow_master();
+            tracing::info!("MASTER MODE enabled (user request)");
+        }
+        reply.ok();
+        return Ok(());
+    }
+    if engine.session(call.slot).is_replica {
+        return Err(CommandError::text(BY_A_REPLICA));
+    }
+    let port = args.int_in(2, 0, 65535, CommandError::text(INVALID_PORT));
+    let port = port.map_err(|_| CommandError::text(INVALID_PORT))? as u16;
+    let host = String::from_utf8_lossy(&args[1]).into_owned();
+    let is_same =
+        |host: &str| engine.following.as_ref().is_some_and(|now| now.host == host && now.port == port);
+    if is_same(&host) {
+        reply.status(b"OK Already connected to specified master");
+        return Ok(());
+    }
+    tracing::info!("REPLICAOF {host}:{port} enabled (user request)");
+    engine.follow_master(host, port);
+    reply.ok();
+    Ok(())
+}

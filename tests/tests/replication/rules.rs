@@ -1,0 +1,186 @@
+//! What replicas refuse and hide, what masters refuse without replicas, and what both tell of themselves.
+
+use crate::servers::{Makes, Pair, info};
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+
+/// A replica of ours and a real one, of masters of the other make.
+fn both_replicas() -> Option<[Pair; 2]> {
+    let mut both = [Makes::RealMaster.start()?, Makes::RealReplica.start()?];
+    both.iter_mut().for_each(|pair| _ = pair.follow());
+    Some(both)
+}
+
+#[test]
+fn a_replica_refuses_what_a_real_one_refuses() {
+    let Some([mut ours, mut real]) = both_replicas() else { return };
+    for line in [
+        "SET k v",
+        "GET settled",
+        "EVAL \"return redis.call('set', 'k', 'v')\" 0",
+        "EVAL \"return redis.pcall('set', 'k', 'v').err\" 0",
+        "EVAL \"return redis.call('get', 'settled')\" 0",
+        "EVAL \"#!lua\\nreturn 1\" 0",
+        "EVAL \"#!lua flags=no-writes\\nreturn 1\" 0",
+        "EVAL_RO \"#!lua\\nreturn 1\" 0",
+        "FUNCTION FLUSH",
+        "PUBLISH c m",
+        "BLPOP list 1",
+        "MULTI",
+        "SET k v",
+        "EXEC",
+        "MULTI",
+        "GET settled",
+        "EXEC",
+        "EXPIRE settled 10",
+        "REPLICAOF x y",
+        "REPLICAOF 127.0.0.1 70000",
+    ] {
+        assert_eq!(ours.ask_replica(line), real.ask_replica(line), "{line}");
+    }
+    for pair in [&mut ours, &mut real] {
+        pair.ask_replica("CONFIG SET replica-read-only no");
+        assert_eq!(pair.ask_replica("SET local 1"), "+OK");
+        let port = pair.servers.0.addr().port();
+        let again = format!("REPLICAOF 127.0.0.1 {port}");
+        assert_eq!(pair.ask_replica(&again), "+OK Already connected to specified master");
+    }
+}
+
+#[test]
+fn a_replica_without_its_master_answers_or_not_as_a_real_one_does() {
+    let Some(real) = RealServer::start(Kind::Redis, &["--replica-serve-stale-data", "no"]) else { return };
+    let own = ours::server();
+    let [mut own, mut real] = [own.addr(), real.addr()].map(Client::connect).map(|mut client| {
+        client.line("CONFIG SET replica-serve-stale-data no");
+        client.line("REPLICAOF 127.0.0.1 1");
+        client
+    });
+    for line in [
+        "GET k",
+        "SET k v",
+        "PING",
+        "INFO nothing",
+        "CONFIG GET masterauth",
+        "EVAL \"return 1\" 0",
+        "EVAL \"#!lua\\nreturn 1\" 0",
+        "EVAL \"#!lua flags=allow-stale,no-writes\\nreturn redis.call('get','k')\" 0",
+        "EVAL \"#!lua flags=allow-stale,no-writes\\nreturn redis.call('echo','k')\" 0",
+        "MULTI",
+        "PING",
+        "GET k",
+        "EXEC",
+        "SYNC",
+        "PSYNC ? -1",
+        "REPLICAOF NO ONE",
+        "GET k",
+    ] {
+        assert_eq!(own.line(line).to_string(), real.line(line).to_string(), "{line}");
+    }
+}
+
+#[test]
+fn without_enough_replicas_nothing_is_written() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let own = ours::server();
+    let [mut one, mut other] = [own.addr(), real.addr()].map(Client::connect);
+    for line in [
+        "CONFIG SET min-replicas-to-write 1",
+        "SET k v",
+        "GET k",
+        "MULTI",
+        "SET k v",
+        "EXEC",
+        "EVAL \"return redis.call('set', 'k', 'v')\" 0",
+        "EVAL \"#!lua\\nreturn 1\" 0",
+        "PUBLISH c m",
+        "CONFIG SET min-replicas-to-write 0",
+        "SET k v",
+    ] {
+        assert_eq!(one.line(line).to_string(), other.line(line).to_string(), "{line}");
+    }
+    let mut pair = Makes::RealReplica.start().expect("it is there");
+    pair.follow();
+    pair.ask_master("CONFIG SET min-replicas-to-write 1");
+    assert_eq!(pair.ask_master("SET k v"), "+OK");
+    assert_eq!(info(&mut pair.master, "replication", "min_slaves_good_slaves"), "1");
+}
+
+#[test]
+fn keys_of_a_replica_expire_when_its_master_says_so() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        pair.ask_master("SET k v PX 30");
+        pair.ask_master("HSET h f v");
+        pair.ask_master("PEXPIRE h 30");
+        pair.settle();
+        // Hidden as soon as it is over, and gone when the master has told.
+        while pair.ask_replica("EXISTS k h") != ":0" {}
+        while pair.ask_master("DBSIZE") != ":1" {}
+        pair.check_same();
+        assert_eq!(pair.ask_replica("DBSIZE"), ":1", "{makes:?}");
+    }
+}
+
+#[test]
+fn both_sides_tell_of_each_other() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        let port = pair.servers.1.addr().port();
+        let told = info(&mut pair.master, "replication", "slave0");
+        assert!(
+            told.starts_with(&format!("ip=127.0.0.1,port={port},state=online,offset=")),
+            "{makes:?}: {told}"
+        );
+        assert_eq!(info(&mut pair.replica, "replication", "role"), "slave");
+        assert_eq!(info(&mut pair.replica, "replication", "master_link_status"), "up");
+        let role = pair.ask_replica("ROLE");
+        let master = pair.servers.0.addr().port();
+        assert!(
+            role.starts_with(&format!("[\"slave\", \"127.0.0.1\", :{master}, \"connected\", :")),
+            "{role}"
+        );
+        let role = pair.ask_master("ROLE");
+        assert!(role.contains(&format!("[\"127.0.0.1\", \"{port}\", \"")), "{role}");
+        assert!(pair.ask_master("CLIENT LIST TYPE replica").contains("flags=S"), "{makes:?}");
+        assert!(pair.ask_replica("CLIENT LIST TYPE master").contains("flags=M"), "{makes:?}");
+    }
+}
+
+#[test]
+fn a_master_with_a_password_is_followed_by_who_knows_it() {
+    for user in ["", "follower"] {
+        let mut pair = Makes::Ours.start().expect("ours are always there");
+        pair.ask_master("ACL SETUSER follower on >word +psync +replconf +ping");
+        pair.ask_master("CONFIG SET requirepass secret");
+        pair.ask_replica(&format!("CONFIG SET masteruser '{user}'"));
+        pair.ask_replica(&format!(
+            "CONFIG SET masterauth {}",
+            if user.is_empty() { "secret" } else { "word" }
+        ));
+        pair.follow().check_same();
+    }
+}
+
+#[test]
+fn messages_and_libraries_reach_replicas() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        let mut listener = Client::connect(pair.servers.1.addr());
+        listener.line("SUBSCRIBE news");
+        pair.ask_master("PUBLISH news hello");
+        assert_eq!(listener.read_frame().to_string(), "[\"message\", \"news\", \"hello\"]");
+        let code = "#!lua name=lib\\nredis.register_function('f', function() return 'called' end)";
+        assert_eq!(pair.ask_master(&format!("FUNCTION LOAD \"{code}\"")), "\"lib\"");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), pair.ask_master("FUNCTION LIST"), "{makes:?}");
+        pair.ask_master("FUNCTION DELETE lib");
+        pair.settle();
+        assert_eq!(pair.ask_replica("FUNCTION LIST"), "[]");
+    }
+}

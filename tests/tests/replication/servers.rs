@@ -1,0 +1,105 @@
+//! Pairs of servers of which one follows the other.
+
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::state::Snapshot;
+
+/// A server of either make.
+pub(crate) type AnyServer = Box<dyn Endpoint>;
+
+/// Who is the master, and who the replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Makes {
+    /// Both are ours.
+    Ours,
+    /// A real one follows ours.
+    RealReplica,
+    /// Ours follows a real one.
+    RealMaster,
+}
+
+impl Makes {
+    pub(crate) const ALL: [Makes; 3] = [Makes::Ours, Makes::RealReplica, Makes::RealMaster];
+
+    /// A master and a server that is to follow it; nothing when there is no real one on this machine.
+    pub(crate) fn start(self) -> Option<Pair> {
+        let real = || RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]);
+        let our = || Box::new(ours::server()) as AnyServer;
+        let (master, replica) = match self {
+            Makes::Ours => (our(), our()),
+            Makes::RealReplica => (our(), Box::new(real()?) as AnyServer),
+            Makes::RealMaster => (Box::new(real()?) as AnyServer, our()),
+        };
+        Some(Pair::new(master, replica))
+    }
+}
+
+/// A master and a replica, with a client of each.
+pub(crate) struct Pair {
+    pub(crate) master: Client,
+    pub(crate) replica: Client,
+    pub(crate) servers: (AnyServer, AnyServer),
+}
+
+impl Pair {
+    fn new(master: AnyServer, replica: AnyServer) -> Pair {
+        let (one, other) = (Client::connect(master.addr()), Client::connect(replica.addr()));
+        Pair { master: one, replica: other, servers: (master, replica) }
+    }
+
+    /// The replica begins to follow the master, and has all of it when this returns.
+    #[track_caller]
+    pub(crate) fn follow(&mut self) -> &mut Self {
+        let port = self.servers.0.addr().port();
+        assert_eq!(self.replica.line(&format!("REPLICAOF 127.0.0.1 {port}")).to_string(), "+OK");
+        self.settle()
+    }
+
+    /// Returns when the replica has all that the master has sent.
+    #[track_caller]
+    pub(crate) fn settle(&mut self) -> &mut Self {
+        // What this client has written is what it waits for.
+        self.ask_master("SET settled 1");
+        assert_eq!(self.master.line("WAIT 1 0").to_string(), ":1");
+        self
+    }
+
+    pub(crate) fn ask_master(&mut self, line: &str) -> String {
+        self.master.line(line).to_string()
+    }
+
+    pub(crate) fn ask_replica(&mut self, line: &str) -> String {
+        self.replica.line(line).to_string()
+    }
+
+    /// Both have the same.
+    #[track_caller]
+    pub(crate) fn check_same(&mut self) -> &mut Self {
+        self.settle();
+        let digest = self.ask_master("DEBUG DIGEST");
+        if self.ask_replica("DEBUG DIGEST") != digest {
+            let mut differences = Vec::new();
+            for db in 0..16 {
+                let both = [&mut self.master, &mut self.replica];
+                let [one, other] = both.map(|client| {
+                    client.line(&format!("SELECT {db}"));
+                    Snapshot::read(client)
+                });
+                differences.extend(one.differences(&other).iter().map(|line| format!("{db}: {line}")));
+            }
+            panic!("{}", differences.join("\n"));
+        }
+        self
+    }
+}
+
+/// A field of INFO.
+#[track_caller]
+pub(crate) fn info(client: &mut Client, section: &str, field: &str) -> String {
+    let text = client.cmd(&["INFO", section]);
+    let text = String::from_utf8_lossy(text.as_bytes().expect("INFO is a text")).into_owned();
+    let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    found.unwrap_or_else(|| panic!("no {field} in {text}")).to_owned()
+}

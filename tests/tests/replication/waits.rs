@@ -1,0 +1,73 @@
+//! WAIT: by what replicas have said, and never before.
+
+use crate::servers::Makes;
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+
+#[test]
+fn wait_counts_those_that_have_a_clients_writes() {
+    for makes in Makes::ALL {
+        let Some(mut pair) = makes.start() else { continue };
+        pair.follow();
+        for n in 0..50 {
+            pair.ask_master(&format!("SET k {n}"));
+            assert_eq!(pair.ask_master("WAIT 1 0"), ":1", "{makes:?}");
+            assert_eq!(pair.ask_replica("GET k"), format!("\"{n}\""), "{makes:?}");
+        }
+        assert_eq!(pair.ask_master("WAIT 2 1"), ":1");
+        assert_eq!(pair.ask_master("WAIT 0 0"), ":1");
+    }
+}
+
+/// What a replica is sent and says is in the hands of the test.
+#[test]
+fn who_has_said_nothing_is_not_counted() {
+    let server = ours::server();
+    let mut replica = Client::connect(Endpoint::addr(&server));
+    replica.line("REPLCONF listening-port 7 capa eof capa psync2");
+    replica.send_line("PSYNC ? -1");
+    let mut client = Client::connect(server.addr());
+    // What it has acknowledged is nothing yet: it does not even count as there.
+    assert_eq!(client.line("WAIT 0 0").to_string(), ":0");
+    client.line("SET k v");
+    assert_eq!(client.line("WAIT 1 1").to_string(), ":0");
+    replica.send_line("REPLCONF ACK 1");
+    assert_eq!(client.line("WAIT 1 1").to_string(), ":0", "an old offset");
+    let offset = crate::servers::info(&mut client, "replication", "master_repl_offset");
+    replica.send_line(&format!("REPLCONF ACK {offset}"));
+    assert_eq!(client.line("WAIT 1 0").to_string(), ":1");
+    client.line("SET k w");
+    client.send_line("WAIT 1 0");
+    let offset =
+        crate::servers::info(&mut Client::connect(server.addr()), "replication", "master_repl_offset");
+    replica.send_line(&format!("REPLCONF ACK {offset}"));
+    assert_eq!(client.read_reply().to_string(), ":1");
+    drop(replica);
+    client.line("SET k x");
+    assert_eq!(client.line("WAIT 1 1").to_string(), ":0");
+}
+
+#[test]
+fn wait_ends_on_the_clock_of_the_server() {
+    let server = ours::manual_server();
+    let [mut client, mut other] = [0; 2].map(|_| Client::connect(server.addr()));
+    client.send_line("WAIT 1 1000");
+    assert_eq!(other.line("AWAIT.BLOCKED 1").to_string(), ":1");
+    other.line("CLOCK.ADVANCE 999");
+    assert_eq!(other.line("AWAIT.BLOCKED 1").to_string(), ":1");
+    other.line("CLOCK.ADVANCE 1");
+    assert_eq!(client.read_reply().to_string(), ":0");
+}
+
+#[test]
+fn no_replica_waits() {
+    let Some(mut pair) = Makes::RealMaster.start() else { return };
+    pair.follow();
+    let Some(mut real) = Makes::RealReplica.start() else { return };
+    real.follow();
+    assert_eq!(pair.ask_replica("WAIT 0 0"), real.ask_replica("WAIT 0 0"));
+    assert!(
+        pair.ask_replica("WAITAOF 0 0 0").starts_with("-ERR WAITAOF cannot be used with replica instances.")
+    );
+}
