@@ -98,6 +98,44 @@ fn locks_that_are_texts_are_seen_too() {
     );
 }
 
+/// The commands that compare without a script: SET with IFEQ, DELIFEQ, and MSETEX.
+#[test]
+fn texts_that_are_compared_by_commands_are_seen_too() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.send(one, "SET l t1 NX PX 1000");
+    server.send(one, "SET l t1 IFEQ t1 PX 2000");
+    server.send(two, "DELIFEQ l t2");
+    server.send(one, "DELIFEQ l t1");
+    server.send(one, "SET l t1 NX PX 100");
+    server.advance(100);
+    server.send(two, "SET l t2 NX PX 1000");
+    server.send(one, "DELIFEQ l t1");
+    server.send(one, "SET l t1 IFEQ t1 PX 3000");
+    server.send(two, "MSETEX 2 l t1 m t1 NX PX 1000");
+    server.send(one, "MSETEX 2 m t1 n t1 NX PX 1000");
+    server.send(two, "MSETEX 2 m t2 o t2 NX PX 1000");
+    server.send(one, "DELIFEQ m t1");
+    assert_eq!(
+        server.told(&["key", "owner", "grant", "ttl", "cause", "client"]),
+        [
+            "acquired l t1 1 1000 null 2",
+            "renewed l t1 1 2000 null 2",
+            "released l t1 1 null released 2",
+            "acquired l t1 2 100 null 2",
+            "lost l t1 2 null expired null",
+            "acquired l t2 3 1000 null 3",
+            "release-refused l t1 2 null null 2",
+            "renewal-refused l t1 2 null null 2",
+            "refused l t1 2 null null 3",
+            "acquired m t1 4 1000 null 2",
+            "acquired n t1 5 1000 null 2",
+            "refused m t2 null null null 3",
+            "released m t1 4 null released 2",
+        ]
+    );
+}
+
 #[test]
 fn a_lease_that_comes_later_and_what_is_observed() {
     let mut server = Server::new();

@@ -51,7 +51,17 @@ pub(crate) fn call_ended(tx: &mut Tx<'_>, command: &str, args: Args<'_>, answer:
         {
             refused(tx, &args[1], &args[2]);
         }
+        "set"
+            if answer == Answer::Null
+                && args.all().iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"ifeq")) =>
+        {
+            compared(tx, Event::RenewalRefused, &args[1], &args[2]);
+        }
         "setnx" if answer == Answer::Integer(0) => refused(tx, &args[1], &args[2]),
+        "delifeq" if answer == Answer::Integer(0) => {
+            compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
+        }
+        "msetex" if answer == Answer::Integer(0) => several_texts(tx, args),
         "keys" => {
             let what = Happening { cause: Cause::Keys, ..Happening::new(Event::Habit, &args[1], b"") };
             ledger::record(tx, what);
@@ -181,6 +191,26 @@ fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[
     }
     let is_owner = |word: &&&[u8]| redisson::is_owner(word) || ledger::last_loss(tx, key, word).is_some();
     arguments.iter().find(is_owner).map(|owner| (**owner).into())
+}
+
+/// A text was compared with that of a key, and is another: the owner has lost the lock.
+fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
+    let is_lock = tx.marked(key).is_some() || tx.peek(key).is_none();
+    if is_lock && ledger::last_loss(tx, key, owner).is_some() {
+        note(tx, event, key, owner);
+    }
+}
+
+/// All or none of several keys were to be set to texts: those are refused that others hold.
+fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
+    let Ok(count) = args.count(1) else { return };
+    let Some(words) = count.checked_mul(2).and_then(|words| args.all().get(2..)?.get(..words)) else {
+        return;
+    };
+    let is_nx = args.all()[2 + words.len()..].iter().any(|word| word.eq_ignore_ascii_case(b"nx"));
+    for [key, owner] in words.as_chunks::<2>().0.iter().filter(|_| is_nx) {
+        refused(tx, key, owner);
+    }
 }
 
 /// Somebody asked for a lock that is held.
