@@ -256,7 +256,8 @@ fn give_deadline(
     reply: &mut dyn Reply,
 ) -> Outcome {
     let key = &args[1];
-    let conditions = Conditions::parse(args, 3..args.len())?;
+    let conditions =
+        if args.len() == 3 { Conditions::default() } else { Conditions::parse(args, 3..args.len())? };
     let deadline = form.deadline_ms(args.int(2)?, tx, command)?;
     // Without conditions the key is looked up once, when it is changed.
     let wanted = conditions == Conditions::default()

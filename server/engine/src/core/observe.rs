@@ -88,9 +88,14 @@ impl Engine {
     /// Shows monitors a script or a function that is about to run.
     #[inline]
     pub(crate) fn show_script(&mut self, call: Call<'_>, args: Args<'_>) {
-        if !self.observers.monitors().is_empty()
-            && let Some(command) = self.commands.resolve(args)
-        {
+        if !self.observers.monitors().is_empty() {
+            self.show_request(call, args);
+        }
+    }
+
+    #[cold]
+    fn show_request(&mut self, call: Call<'_>, args: Args<'_>) {
+        if let Some(command) = self.commands.resolve(args) {
             self.show_monitors(call, command.spec, args);
         }
     }

@@ -172,8 +172,11 @@ struct Script<'a> {
 impl Caller for Script<'_> {
     const ORIGIN: Origin = Origin::Script;
 
+    #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        self.engine.denied(self.engine.session(self.slot), command, args)
+        // Mostly nobody is restricted, and whose script it is does not matter.
+        let session = self.engine.users.are_restricted().then(|| self.engine.session(self.slot))?;
+        self.engine.denied(session, command, args)
     }
 
     fn is_read_only(&self) -> bool {

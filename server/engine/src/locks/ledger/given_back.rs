@@ -22,6 +22,7 @@ impl GivenBack {
         GivenBack { hasher: FixedState::with_seed(seed), places: None }
     }
 
+    #[inline]
     fn hash(&self, db: usize, key: &[u8]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(key);
@@ -30,6 +31,7 @@ impl GivenBack {
     }
 
     /// The last hold of a key was given back. O(its length).
+    #[inline]
     pub(super) fn remember(&mut self, db: usize, key: &[u8]) {
         let hash = self.hash(db, key);
         let places = self.places.get_or_insert_with(|| Box::new([0; PLACES]));

@@ -62,7 +62,9 @@ impl LockLedger {
     }
 
     /// A field has been added to a hash: perhaps an owner's. O(1) for all others.
-    #[inline(never)]
+    ///
+    /// Inlined, as is the end of a key: that is what scripts do with locks most.
+    #[inline(always)]
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
         let is_new = match before {
@@ -143,7 +145,7 @@ impl LockLedger {
         self.end_all(change, removal, context.is_waited_for(change.key));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn removed(&mut self, change: &Change<'_>, removal: &Removal<'_>, context: &mut Context<'_>) {
         if let Some(Marked::ReadLease(number)) = removal.mark.map(Marked::read)
             && let Some(lease) = self.read_leases.take(number)
