@@ -93,6 +93,7 @@ fn serve(
     parent: Option<Parent>,
 ) -> Result<(), String> {
     let unix_socket = config.unixsocket.clone();
+    let mode = if config.cluster.enabled { "cluster" } else { "standalone" };
     let (id, has_log, has_logo) = (process::id(), !config.logfile.is_empty(), config.always_show_logo);
     tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
     tracing::info!(
@@ -101,34 +102,33 @@ fn serve(
     );
     tracing::info!("Configuration loaded");
     let mut published = None;
-    let served = Server::builder()
-        .config(config)
-        .begins_with_saved(true)
-        .allocator(allocator::jemalloc())
-        .serve(|stage| {
-            match stage {
-                Stage::Ready(server) => {
-                    watch(parent, server)?;
-                    let port = ready::port_of(server);
-                    if has_logo {
-                        // Harnesses read the process id here.
-                        tracing::info!(
-                            "Lockwheel {VERSION}\n\n Running in standalone mode\n Port: {port}\n PID: {id}\n"
-                        );
-                    } else {
-                        tracing::info!("Running mode=standalone, port={port}.");
+    let served =
+        Server::builder().config(config).begins_with_saved(true).allocator(allocator::jemalloc()).serve(
+            |stage| {
+                match stage {
+                    Stage::Ready(server) => {
+                        watch(parent, server)?;
+                        let port = ready::port_of(server);
+                        if has_logo {
+                            // Harnesses read the process id here.
+                            tracing::info!(
+                                "Lockwheel {VERSION}\n\n Running in {mode} mode\n Port: {port}\n PID: {id}\n"
+                            );
+                        } else {
+                            tracing::info!("Running mode={mode}, port={port}.");
+                        }
+                        published = announcement.publish(server)?;
+                        ready::print(server, &unix_socket, has_log);
+                        supervisor.into_iter().for_each(Supervisor::ready);
                     }
-                    published = announcement.publish(server)?;
-                    ready::print(server, &unix_socket, has_log);
-                    supervisor.into_iter().for_each(Supervisor::ready);
+                    Stage::Stopping => {
+                        tracing::info!("User requested shutdown...");
+                        supervisor.into_iter().for_each(Supervisor::stopping);
+                    }
                 }
-                Stage::Stopping => {
-                    tracing::info!("User requested shutdown...");
-                    supervisor.into_iter().for_each(Supervisor::stopping);
-                }
-            }
-            Ok(())
-        });
+                Ok(())
+            },
+        );
     served.map_err(|failure| match failure {
         Failure::Start(error) => cannot_start(&error, true),
         Failure::Announcement(sentence) => sentence,

@@ -12,6 +12,8 @@ pub enum StartError {
     Users(String),
     /// The file that it is to begin with cannot be read, or is wrong.
     Load(String),
+    /// The file of its view of the cluster cannot be read, or is wrong.
+    Cluster(String),
     /// The system refuses threads, sockets or signals.
     System(io::Error),
 }
@@ -20,7 +22,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::Bind(error) => error.fmt(f),
-            StartError::Users(why) | StartError::Load(why) => f.write_str(why),
+            StartError::Users(why) | StartError::Load(why) | StartError::Cluster(why) => f.write_str(why),
             StartError::System(error) => write!(f, "Could not start: {error}"),
         }
     }

@@ -170,6 +170,7 @@ impl Server {
         if begins_with_saved || file.is_some() {
             shared.with_engine(|engine| engine.begin_with_file(file.as_deref())).map_err(StartError::Load)?;
         }
+        shared.with_engine(Engine::begin_as_node).map_err(StartError::Cluster)?;
         threads.start(accepting, idle_exit)?;
         Ok(Server {
             handle: Handle::new(shared),

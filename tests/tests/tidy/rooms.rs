@@ -64,6 +64,7 @@ const HOUSES: &[House] = &[
             ("faults", These(&["keyspace", "spec"])),
             ("clients", These(&["memory", "time", "spec", "acl", "timers"])),
             ("scripts", These(&["spec", "config"])),
+            ("cluster", These(&["memory", "keyspace", "spec"])),
             ("core", AllBelowBut(&["commands", "pages"])),
             ("server_commands", AllBelowBut(&["commands", "pages"])),
         ],

@@ -74,6 +74,9 @@ fn flushall(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn swapdb(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if tx.in_cluster() {
+        return Err(CommandError::text("ERR SWAPDB is not allowed in cluster mode"));
+    }
     let index = |at, error| match args.int(at) {
         Ok(number) if i32::try_from(number).is_ok() => Ok(number),
         _ => Err(CommandError::text(error)),

@@ -220,6 +220,9 @@ fn parse_database(tx: &Tx<'_>, args: Args<'_>, at: usize) -> Result<usize, Comma
 }
 
 fn move_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if tx.in_cluster() {
+        return Err(CommandError::text("ERR MOVE is not allowed in cluster mode"));
+    }
     let (home, db) = (tx.db(), parse_database(tx, args, 2)?);
     if db == home {
         return Err(errors::SAME_OBJECT);
@@ -255,6 +258,9 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (from, to) = (&args[1], &args[2]);
     let (db, replace) = copy_options(tx, args)?;
     let home = tx.db();
+    if tx.in_cluster() && db != 0 {
+        return Err(CommandError::text("ERR Copying to another database is not allowed in cluster mode"));
+    }
     if from == to && db == home {
         return Err(errors::SAME_OBJECT);
     }

@@ -1,6 +1,6 @@
 //! Typed fields of the configuration, each convertible to and from a [`Value`].
 
-use super::{AuthClients, OutputLimits, TimeMode, Value};
+use super::{AuthClients, EndpointType, OutputLimits, TimeMode, Value};
 use crate::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
 use crate::spec::Version;
 
@@ -276,4 +276,13 @@ macro_rules! choices {
     };
 }
 
-choices!(AuthClients, ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision, Version);
+choices!(
+    AuthClients,
+    ChannelDefault,
+    EndpointType,
+    LogLevel,
+    MaxmemoryPolicy,
+    Permission,
+    Supervision,
+    Version
+);

@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod cluster;
 mod fields;
 mod file;
 mod instant;
@@ -22,6 +23,7 @@ mod values;
 
 pub use access::{HostChanges, HostRefusal, Pair, SetError};
 pub use arguments::Invocation;
+pub use cluster::{ClusterParameters, EndpointType};
 pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision};
 pub use file::{CommandNames, LoadError, system_reason};
 pub use limits::{OutputLimit, OutputLimits};
@@ -168,6 +170,8 @@ pub struct Config {
     pub saves: SaveParameters,
     /// Replication.
     pub replication: ReplicationParameters,
+    /// Being a node of a cluster.
+    pub cluster: ClusterParameters,
     /// The file that the process id is written to; empty: none.
     pub pidfile: String,
     /// Which clients may use DEBUG.
@@ -193,7 +197,8 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Redis' defaults, except for `bind`, which is the loopback interface.
+    /// Redis' defaults, except for `bind`, which is the loopback interface, and for DEBUG, which clients on this
+    /// machine may use: it is a server for tests.
     fn default() -> Self {
         Config {
             bind: vec!["127.0.0.1".to_owned(), "-::1".to_owned()],
@@ -250,8 +255,8 @@ impl Default for Config {
             dir: ".".to_owned(),
             saves: SaveParameters::default(),
             replication: ReplicationParameters::default(),
+            cluster: ClusterParameters::default(),
             pidfile: String::new(),
-            // A server for tests: clients on this machine may make it sleep. In Redis the default is no.
             enable_debug_command: Permission::Local,
             enable_module_command: Permission::No,
             enable_protected_configs: Permission::No,
@@ -320,6 +325,7 @@ impl Config {
         keyspace.encodings = Encodings { seed: keyspace.encodings.seed, ..self.encodings.clone() };
         keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
+        keyspace.in_cluster = self.cluster.enabled;
         keyspace.set_access_rules(AccessRules {
             measure: self.maxmemory_policy.measure(),
             log_factor: self.lfu_log_factor,

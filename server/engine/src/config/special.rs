@@ -268,8 +268,3 @@ pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
     };
     ensure(valid, "template format is invalid or contains unknown variables")
 }
-
-/// A rule for `cluster-enabled`.
-pub(super) fn no_cluster(value: &Value) -> Result<(), Reason> {
-    ensure(*value == Value::Flag(false), "Cluster mode is not supported")
-}

@@ -5,7 +5,8 @@
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
 use super::{
-    AuthClients, ChannelDefault, Config, LogLevel, MaxmemoryPolicy, Permission, Supervision, special,
+    AuthClients, ChannelDefault, Config, EndpointType, LogLevel, MaxmemoryPolicy, Permission, Supervision,
+    special,
 };
 use crate::spec::Version;
 
@@ -102,25 +103,26 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     special("client-output-buffer-limit", SEVERAL, special::output_limits, LIMITS)
         .field(field!(client_output_buffer_limit)),
     size("client-query-buffer-limit", 1 << 20, LONG, "1073741824").field(field!(client_query_buffer_limit)),
-    flag("cluster-allow-pubsubshard-when-down", "yes"),
-    flag("cluster-allow-reads-when-down", "no"),
-    flag("cluster-allow-replica-migration", "yes"),
-    integer("cluster-announce-bus-port", 0, PORT, "0"),
-    text("cluster-announce-hostname", "").check(special::hostname),
+    flag("cluster-allow-pubsubshard-when-down", "yes").field(field!(cluster.allow_pubsubshard_when_down)),
+    flag("cluster-allow-reads-when-down", "no").field(field!(cluster.allow_reads_when_down)),
+    flag("cluster-allow-replica-migration", "yes").field(field!(cluster.allow_replica_migration)),
+    integer("cluster-announce-bus-port", 0, PORT, "0").field(field!(cluster.announce_bus_port)),
+    text("cluster-announce-hostname", "").check(special::hostname).field(field!(cluster.announce_hostname)),
     text("cluster-announce-human-nodename", "").check(special::nodename),
-    text("cluster-announce-ip", ""),
-    integer("cluster-announce-port", 0, PORT, "0"),
-    integer("cluster-announce-tls-port", 0, PORT, "0"),
-    text("cluster-config-file", "nodes.conf").at_start(),
-    flag("cluster-enabled", "no").check(special::no_cluster).at_start(),
+    text("cluster-announce-ip", "").field(field!(cluster.announce_ip)),
+    integer("cluster-announce-port", 0, PORT, "0").field(field!(cluster.announce_port)),
+    integer("cluster-announce-tls-port", 0, PORT, "0").field(field!(cluster.announce_tls_port)),
+    text("cluster-config-file", "nodes.conf").at_start().field(field!(cluster.config_file)),
+    flag("cluster-enabled", "no").at_start().field(field!(cluster.enabled)),
     size("cluster-link-sendbuf-limit", 0, u64::MAX, "0"),
     integer("cluster-migration-barrier", 0, INT, "1"),
-    integer("cluster-node-timeout", 0, i64::MAX, "15000"),
-    integer("cluster-port", 0, PORT, "0").at_start(),
-    choice("cluster-preferred-endpoint-type", &["ip", "hostname", "unknown-endpoint"], "ip"),
+    integer("cluster-node-timeout", 0, i64::MAX, "15000").field(field!(cluster.node_timeout)),
+    integer("cluster-port", 0, PORT, "0").at_start().field(field!(cluster.port)),
+    choice("cluster-preferred-endpoint-type", EndpointType::NAMES, "ip")
+        .field(field!(cluster.preferred_endpoint_type)),
     flag("cluster-replica-no-failover", "no").alias("cluster-slave-no-failover"),
     integer("cluster-replica-validity-factor", 0, INT, "10").alias("cluster-slave-validity-factor"),
-    flag("cluster-require-full-coverage", "yes"),
+    flag("cluster-require-full-coverage", "yes").field(field!(cluster.require_full_coverage)),
     choice("compat", Version::NAMES, "newest").fixed().field(field!(compat)),
     flag("control", "yes").fixed().field(field!(control)),
     flag("crash-log-enabled", "yes"),

@@ -40,7 +40,7 @@ impl Engine {
              cmd={command} user=",
             seconds(session.connected),
             seconds(session.last_active),
-            client_flags(session, tracked),
+            self.client_flags(session, tracked),
             session.db,
             session.channels.len(),
             session.patterns.len(),
@@ -56,26 +56,27 @@ impl Engine {
         parts.iter().for_each(|part| into.extend_from_slice(part));
         into.push(b'\n');
     }
-}
 
-/// The letters of a client's state, in Redis' order; `N` when there is none.
-fn client_flags(session: &Session, tracked: Option<&TrackedClient>) -> String {
-    let letters = [
-        (session.is_monitor, 'O'),
-        (session.is_replica, 'S'),
-        (session.is_master, 'M'),
-        (session.is_subscribed(), 'P'),
-        (session.multi.is_some(), 'x'),
-        (session.blocked, 'b'),
-        (tracked.is_some(), 't'),
-        (tracked.is_some_and(|client| client.is_broken), 'R'),
-        (tracked.is_some_and(|client| client.mode.contains(TrackingMode::BCAST)), 'B'),
-        (session.watch_broken, 'd'),
-        (session.closing == Some(Closing::AfterOutput), 'c'),
-        (session.peer.unix, 'U'),
-        (session.no_evict, 'e'),
-        (session.no_touch, 'T'),
-    ];
-    let flags: String = letters.into_iter().filter_map(|(is, letter)| is.then_some(letter)).collect();
-    if flags.is_empty() { "N".to_owned() } else { flags }
+    /// The letters of a client's state, in Redis' order; `N` when there is none.
+    fn client_flags(&self, session: &Session, tracked: Option<&TrackedClient>) -> String {
+        let letters = [
+            (session.is_monitor, 'O'),
+            (session.is_replica, 'S'),
+            (session.is_master, 'M'),
+            (session.is_subscribed(), 'P'),
+            (session.multi.is_some(), 'x'),
+            (session.blocked, 'b'),
+            (tracked.is_some(), 't'),
+            (tracked.is_some_and(|client| client.is_broken), 'R'),
+            (tracked.is_some_and(|client| client.mode.contains(TrackingMode::BCAST)), 'B'),
+            (session.watch_broken, 'd'),
+            (session.closing == Some(Closing::AfterOutput), 'c'),
+            (session.peer.unix, 'U'),
+            (self.reads_from_replica(session), 'r'),
+            (session.no_evict, 'e'),
+            (session.no_touch, 'T'),
+        ];
+        let flags: String = letters.into_iter().filter_map(|(is, letter)| is.then_some(letter)).collect();
+        if flags.is_empty() { "N".to_owned() } else { flags }
+    }
 }

@@ -3,7 +3,7 @@
 use super::call::{Call, Origin};
 use super::engine::{Engine, Handler, Retry};
 use super::hooks::Hook;
-use super::permit::{Caller, Denied, Reason, Refusal, decide};
+use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, help};
@@ -44,6 +44,11 @@ impl Caller for Client<'_> {
     #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
         self.engine.denied(self.session, command, args)
+    }
+
+    #[inline(always)]
+    fn redirect(&self, command: &Command, args: Args<'_>) -> Option<Redirect> {
+        if self.limited { self.engine.redirect(self.session, command, args) } else { None }
     }
 
     fn is_in_transaction(&self) -> bool {
@@ -126,6 +131,9 @@ impl Engine {
             false => self.execute_request(slot, argv),
         };
         self.end_caching(slot, Args::new(argv));
+        if self.hooks.has(Hook::Cluster) {
+            self.end_asking(slot, Args::new(argv));
+        }
         progress
     }
 
@@ -256,9 +264,15 @@ impl Engine {
         if refusal.command.is_none() && is_cross_protocol(&args[0]) {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
-        let error = refusal.error(&self.commands, args);
+        let error = match refusal.reason {
+            Reason::Redirected(redirect) => self.redirect_error(redirect),
+            _ => refusal.error(&self.commands, args),
+        };
         self.log_refusal(slot, refusal, args);
-        if args.is(0, "exec") {
+        if args.is(0, "exec") && matches!(refusal.reason, Reason::Redirected(_)) {
+            self.sessions.get_mut(slot).multi = None;
+            self.unwatch(slot);
+        } else if args.is(0, "exec") {
             self.sessions.get_mut(slot).multi = None;
             self.unwatch(slot);
             let reason = error.as_bytes();

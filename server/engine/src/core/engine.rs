@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::clock_turn::ClockTurn;
+use super::cluster_state::Cluster;
 use super::engine_time::EngineTime;
 use super::faults::{Faults, Held};
 use super::hooks::Hooks;
@@ -182,6 +183,8 @@ pub struct Engine {
     pub(crate) environment: Environment,
     /// What it was made with.
     pub(super) start: Box<EngineStart>,
+    /// Its cluster, if it is a node of one.
+    pub(super) cluster: Option<Box<Cluster>>,
     /// What a command has asked for that stops the whole server, until [`Engine::poll_output`] hands it out.
     pub(crate) stop: Option<Stop>,
 }
@@ -226,6 +229,7 @@ impl Engine {
             pausing: Pausing::default(),
             outbound: Outbound::default(),
             persistence: Persistence::default(),
+            cluster: None,
             stop: None,
             start,
             config,

@@ -24,6 +24,8 @@ pub(crate) enum Hook {
     Replication = 1 << 8,
     /// Replicas are to be told what has changed, when what runs now has ended.
     Replicate = 1 << 9,
+    /// The server is a node of a cluster: requests are sent where they belong.
+    Cluster = 1 << 10,
 }
 
 /// Which hooks there are at present.

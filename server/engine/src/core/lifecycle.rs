@@ -54,6 +54,7 @@ impl Engine {
         if self.config.maxmemory != before.maxmemory {
             self.maxmemory_changed();
         }
+        self.cluster_parameters_changed(&before.cluster);
     }
 
     /// A client was turned away, because there are too many.
@@ -196,6 +197,7 @@ impl Engine {
         self.unblock(slot);
         self.give_up_tickets(self.sessions.get(slot).id);
         self.leave_leases(slot);
+        self.leave_cluster(self.sessions.get(slot).id);
         self.unwatch(slot);
         self.end_monitor(slot);
         self.leave_tracking(slot);

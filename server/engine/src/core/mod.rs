@@ -4,6 +4,8 @@ mod blocking;
 mod call;
 mod client_line;
 mod clock_turn;
+mod cluster;
+mod cluster_state;
 mod commit;
 mod deadlines;
 mod delivery;

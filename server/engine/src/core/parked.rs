@@ -63,6 +63,11 @@ impl<R> Parked<R> {
         self.requests.get_mut(&client)
     }
 
+    /// All of them, the oldest client first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Blocked<R>)> {
+        self.requests.iter().map(|(client, blocked)| (*client, blocked))
+    }
+
     /// What all wait for, the oldest client first.
     pub(super) fn retries(&self) -> impl Iterator<Item = &R> {
         self.requests.values().map(|blocked| &blocked.retry)

@@ -7,6 +7,7 @@
 
 use super::call::Origin;
 pub use crate::acl::Denied;
+pub use crate::cluster::Redirect;
 use crate::scripts::busy_error;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
 use crate::spec::{unknown_command, unknown_subcommand};
@@ -25,6 +26,11 @@ pub trait Caller {
 
     /// Why its user may not make this request.
     fn denied(&self, _: &Command, _: Args<'_>) -> Option<Denied> {
+        None
+    }
+
+    /// Why it is not this node of a cluster that runs the request.
+    fn redirect(&self, _: &Command, _: Args<'_>) -> Option<Redirect> {
         None
     }
 
@@ -118,6 +124,9 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     if let Some(denied) = caller.denied(command, args) {
         return refused(Reason::Denied(denied));
     }
+    if let Some(redirect) = caller.redirect(command, args) {
+        return refused(Reason::Redirected(redirect));
+    }
     if caller.is_read_only() && command.spec.flags.intersects(EFFECTS) {
         return refused(Reason::ReadOnlyScript);
     }
@@ -208,6 +217,8 @@ pub enum Reason {
     NoControl,
     /// Its user may not.
     Denied(Denied),
+    /// Another node of the cluster runs it, or none.
+    Redirected(Redirect),
     /// There are more bytes than `maxmemory`.
     OutOfMemory,
     /// The server is a replica that only its master may change.
@@ -266,6 +277,8 @@ impl Refusal {
             }
             (Reason::Monitor, _) => "ERR Replica can't interact with the keyspace",
             (Reason::Busy(kind), _) => return busy_error(kind),
+            // The engine tells of addresses, which it alone knows.
+            (Reason::Redirected(redirect), _) => return CommandError::new(redirect.text(|_| String::new())),
             (Reason::Denied(denied), origin) => return denied_error(denied, origin, name),
         };
         CommandError::text(text)

@@ -47,6 +47,7 @@ impl Engine {
         self.time.planned = PlannedTurns::default();
         self.reset_config();
         self.begin_replication();
+        self.reset_cluster();
         let clients = self.sessions.live().count() as u64;
         self.observers.reset(&self.config, clients);
         self.put_tracker(tracker);

@@ -83,6 +83,8 @@ pub struct Keyspace {
     pub server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
+    /// Whether it is that of a node of a cluster: then all keys are in one database.
+    pub in_cluster: bool,
     /// Counters for INFO.
     pub counters: Counters,
     pub(super) effects: VecDeque<Effect>,
@@ -131,6 +133,7 @@ impl Keyspace {
             audience: false,
             server_audience: false,
             max_string: 512 << 20,
+            in_cluster: false,
             counters,
             effects: VecDeque::new(),
             last_order: Order::default(),
@@ -151,6 +154,7 @@ impl Keyspace {
     /// later. O(databases), and what subscribers know.
     pub fn reset(&mut self, seed: u64) {
         let mut fresh = Keyspace::new(self.databases(), seed);
+        fresh.in_cluster = self.in_cluster;
         let mut garbage = self.replace_garbage();
         self.databases.iter_mut().for_each(|database| garbage.add_database(database.take()));
         fresh.garbage = garbage;
@@ -160,6 +164,12 @@ impl Keyspace {
     /// The number of databases.
     pub fn databases(&self) -> usize {
         self.databases.len()
+    }
+
+    /// Whether a key of database `db` is there, without accessing it. O(1).
+    pub fn has_key(&self, db: usize, key: &[u8]) -> bool {
+        let hash = hash_of(&self.hasher, key);
+        self.databases[db].find_live(hash, key, self.expiry_backlog).is_some()
     }
 
     /// Keys in database `db`, and how many of them have a deadline.

@@ -93,6 +93,11 @@ impl Tx<'_> {
         self.keyspace.max_string
     }
 
+    /// Whether all keys are in one database, as in a cluster.
+    pub fn in_cluster(&self) -> bool {
+        self.keyspace.in_cluster
+    }
+
     /// How accesses of keys are measured.
     pub fn accesses(&self) -> &Accesses {
         &self.keyspace.accesses

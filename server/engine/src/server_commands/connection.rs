@@ -156,6 +156,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         ));
     }
     let release = engine.config.compat.release();
+    let mode = if engine.config.cluster.enabled { "cluster" } else { "standalone" };
     let session = engine.sessions.get_mut(call.slot);
     if let Some(name) = options.name {
         session.name = name.into();
@@ -170,7 +171,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     reply.integer(version);
     reply.bulk(b"id");
     reply.integer(id as i64);
-    field(reply, "mode", "standalone");
+    field(reply, "mode", mode);
     field(reply, "role", "master");
     reply.bulk(b"modules");
     reply.array(0);
@@ -249,6 +250,7 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
     engine.untrack(call.slot);
     engine.unsubscribe_all(call.slot);
     engine.give_up_tickets(engine.sessions.get(call.slot).id);
+    engine.leave_cluster(engine.sessions.get(call.slot).id);
     let login = engine.first_login();
     let session = engine.sessions.get_mut(call.slot);
     session.multi = None;
@@ -267,6 +269,9 @@ fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply
 
 fn select(session: &mut Session, config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
+    if config.cluster.enabled && index != 0 {
+        return Err(CommandError::text("ERR SELECT is not allowed in cluster mode"));
+    }
     let db =
         usize::try_from(index).ok().filter(|&db| db < config.databases).ok_or(errors::DB_OUT_OF_RANGE)?;
     session.db = db;

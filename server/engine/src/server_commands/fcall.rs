@@ -44,16 +44,13 @@ fn run(
     let function = engine.scripts.libraries().find(&args[1]).ok_or(CommandError::text(NOT_FOUND))?;
     let keys = args.int(2).map_err(|_| CommandError::text(BAD_COUNT))?;
     let inputs = script_run::inputs(args, keys)?;
+    script_run::check_cluster(engine, function.flags)?;
     let no_writes = function.flags.no_writes;
     if read_only && !no_writes {
         return Err(CommandError::text(WRITES));
     }
     // A function always says what it does.
-    let rules = ScriptRules {
-        declared: true,
-        takes_any_memory: function.flags.allow_oom,
-        read_only: no_writes,
-        reads_stale: function.flags.allow_stale,
-    };
+    let flags = lockwheel_scripting::Flags { shebang: true, ..function.flags };
+    let rules = ScriptRules::of(flags, no_writes);
     script_run::run(engine, call, args, function.id.into(), inputs, rules, reply)
 }

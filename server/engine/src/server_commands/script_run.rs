@@ -5,7 +5,7 @@ use crate::clients::Slot;
 use crate::core::permit::{Caller, Denied, Reason, decide};
 use crate::core::{Call, Engine, Origin};
 use crate::keyspace::ScriptInputs;
-use crate::spec::{self, Args, Command, CommandError, Outcome};
+use crate::spec::{self, Args, Command, CommandError, CommandId, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_scripting::{EntryId, EntryKind, Flags, Host, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,6 +16,7 @@ const NEEDS_ALLOW_OOM: &str = "OOM allow-oom flag is not set on the script, can 
 const STALE: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
 const STALE_AND_NOT_ALLOWED: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no' \
                                      and 'allow-stale' flag is not set on the script.";
+const NO_CLUSTER: &str = "ERR Can not run script on cluster, 'no-cluster' flag is set.";
 
 /// The keys and arguments behind their number.
 ///
@@ -30,6 +31,15 @@ pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, Comm
     Ok(ScriptInputs::new(keys, arguments))
 }
 
+/// Whether a server runs what has these flags: a node of a cluster may not.
+///
+/// # Errors
+/// It does not.
+pub(super) fn check_cluster(engine: &Engine, flags: Flags) -> Outcome {
+    let is_refused = flags.no_cluster && engine.config.cluster.enabled;
+    if is_refused { Err(CommandError::text(NO_CLUSTER)) } else { Ok(()) }
+}
+
 /// What a script or a function may do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScriptRules {
@@ -41,17 +51,20 @@ pub(super) struct ScriptRules {
     pub(super) takes_any_memory: bool,
     /// It may read what may be old.
     pub(super) reads_stale: bool,
+    /// It may name keys of several slots.
+    pub(super) crosses_slots: bool,
 }
 
 impl ScriptRules {
     /// Those of one with these flags, called by a command that only reads or not.
     pub(super) fn of(flags: Flags, read_only: bool) -> Self {
-        let read_only = read_only || flags.no_writes;
+        let declared = flags.shebang;
         ScriptRules {
-            read_only,
-            declared: flags.shebang,
-            takes_any_memory: flags.shebang && flags.allow_oom,
-            reads_stale: flags.shebang && flags.allow_stale,
+            read_only: read_only || flags.no_writes,
+            declared,
+            takes_any_memory: declared && flags.allow_oom,
+            reads_stale: declared && flags.allow_stale,
+            crosses_slots: !declared || flags.allow_cross_slot_keys,
         }
     }
 }
@@ -211,6 +224,8 @@ struct ScriptHost<'a> {
     rules: ScriptRules,
     /// It has called a command that writes: it cannot be stopped in the middle for want of memory.
     has_written: bool,
+    /// The slot of its keys, in a cluster.
+    slot: Option<u16>,
     /// The script's answer includes errors that no command has given; and how many others.
     new_errors: bool,
     old_errors: u64,
@@ -225,7 +240,19 @@ impl<'a> ScriptHost<'a> {
         rules: ScriptRules,
     ) -> Self {
         let (new_errors, old_errors) = (false, 0);
-        ScriptHost { engine, call, request, kind, rules, has_written: false, new_errors, old_errors }
+        let is_bound = engine.config.cluster.enabled && !rules.crosses_slots;
+        let slot = if is_bound { engine.slot_of_request(call.slot, request) } else { None };
+        ScriptHost { engine, call, request, kind, rules, has_written: false, slot, new_errors, old_errors }
+    }
+}
+
+impl ScriptHost<'_> {
+    /// Why a node of a cluster does not run a command that the script calls.
+    #[cold]
+    fn refused_in_cluster(&mut self, id: CommandId, args: Args<'_>) -> Option<&'static str> {
+        let command = self.engine.commands.get(id).clone();
+        let slot = (!self.rules.crosses_slots).then_some(&mut self.slot);
+        self.engine.deny_script_in_cluster(self.call.slot, &command, args, slot)
     }
 }
 
@@ -242,6 +269,11 @@ impl Host for ScriptHost<'_> {
             Ok(command) => (command.id, command.has(spec::Flags::WRITE)),
             Err(refusal) => return self.engine.refuse_call(self.call.slot, refusal, args, reply),
         };
+        if self.engine.config.cluster.enabled
+            && let Some(error) = self.refused_in_cluster(id, args)
+        {
+            return self.engine.refuse_script_in_cluster(id, error, reply);
+        }
         if writes && !self.engine.scripts.control().mark_write() {
             // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.
             return reply.null();

@@ -148,6 +148,7 @@ fn run(
     let runtime = engine.scripts.idle()?;
     let id = lookup(runtime, &args[1])?;
     let flags = runtime.flags(id);
+    script_run::check_cluster(engine, flags)?;
     if flags.shebang && read_only && !flags.no_writes {
         return Err(CommandError::text(WRITES));
     }

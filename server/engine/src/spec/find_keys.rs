@@ -25,6 +25,47 @@ impl Spec {
         })
     }
 
+    /// Whether its requests may name what decides which node of a cluster they belong to: keys, or channels of shards.
+    pub(crate) fn is_routed(&self) -> bool {
+        !self.keys.is_empty() || self.key_finder.is_some()
+    }
+
+    /// The positions of what decides which node of a cluster a request belongs to. O(arguments).
+    pub(crate) fn find_routed(&self, request: Args<'_>) -> Vec<usize> {
+        if let Some(find) = self.key_finder {
+            return find(request).into_iter().map(|(position, _)| position).collect();
+        }
+        match self.range_of_all() {
+            Some((first, last)) => {
+                let len = request.len() as i64;
+                let last = if last < 0 { len + i64::from(last) } else { last.into() };
+                let step = if self.keys.len() == 1 { self.keys[0].step() } else { 1 };
+                let is_whole = last < len && last >= first as i64;
+                if is_whole { (first..=last as usize).step_by(step).collect() } else { Vec::new() }
+            }
+            None => self.find_keys(request).into_iter().map(|(position, _)| position).collect(),
+        }
+    }
+
+    /// The first and the last of all keys, where they are one range, as COMMAND tells it; negative: from the end.
+    fn range_of_all(&self) -> Option<(usize, i32)> {
+        let mut all: Option<(usize, i32)> = None;
+        for spec in self.keys {
+            let (Begin::Index(begin), Find::Range { last, step, .. }) = (spec.begin, spec.find) else {
+                return None;
+            };
+            let last = if last < 0 { last } else { last + begin as i32 };
+            all = match all {
+                _ if step != 1 && self.keys.len() > 1 => return None,
+                None => Some((begin, last)),
+                Some((_, before)) if before != begin as i32 - 1 => return None,
+                // A last key that is counted from the end is behind all others.
+                Some((first, before)) => Some((first.min(begin), (before as u32).max(last as u32) as i32)),
+            };
+        }
+        all
+    }
+
     /// The positions of the channels in a request. O(1).
     pub fn channel_positions(&self, request: Args<'_>) -> Range<usize> {
         let Some(channels) = self.channels else { return 0..0 };

@@ -101,6 +101,14 @@ impl KeySpec {
         }
     }
 
+    /// How far keys are from each other.
+    pub(super) fn step(&self) -> usize {
+        match self.find {
+            Find::Range { step, .. } | Find::Count { step, .. } => step.max(1),
+            Find::Unknown => 1,
+        }
+    }
+
     /// Where the first key is, in requests that have one; none when that is not the same in all of them.
     pub fn first(&self) -> Option<usize> {
         match (self.begin, self.find) {

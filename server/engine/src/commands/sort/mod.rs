@@ -13,7 +13,7 @@ use crate::spec::{
 use crate::values::{End, List, Value, ZSet};
 use elements::{Elements, Source};
 use lockwheel_resp::Reply;
-use options::Options;
+use options::{Options, OtherKeys};
 use order::Order;
 use std::ops::Range;
 
@@ -88,11 +88,19 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
 }
 
 fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, true, reads_all)?, reply)
+    run(tx, args, &Options::parse(args, true, other_keys(tx, reads_all))?, reply)
 }
 
 fn sort_ro(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, false, reads_all)?, reply)
+    run(tx, args, &Options::parse(args, false, other_keys(tx, reads_all))?, reply)
+}
+
+fn other_keys(tx: &Tx<'_>, reads_all: bool) -> OtherKeys {
+    match reads_all {
+        _ if tx.in_cluster() => OtherKeys::InCluster,
+        true => OtherKeys::Readable,
+        false => OtherKeys::Denied,
+    }
 }
 
 fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn Reply) -> Outcome {

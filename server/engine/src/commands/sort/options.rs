@@ -10,6 +10,20 @@ const BY_DENIED: CommandError =
 const GET_DENIED: CommandError =
     CommandError::text("ERR GET option of SORT denied due to insufficient ACL permissions.");
 
+const BY_IN_CLUSTER: CommandError = CommandError::text("ERR BY option of SORT denied in Cluster mode.");
+const GET_IN_CLUSTER: CommandError = CommandError::text("ERR GET option of SORT denied in Cluster mode.");
+
+/// Whether the elements may name keys that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherKeys {
+    /// They may.
+    Readable,
+    /// The user may not read all of them.
+    Denied,
+    /// They may be at other nodes.
+    InCluster,
+}
+
 /// What SORT was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Options<'a> {
@@ -28,9 +42,8 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// The options of a request, STORE among them if it `may_store`. The last of several counts, but for GET. Without
-    /// `reads_all`, the elements name no keys that are read.
-    pub(super) fn parse(args: Args<'a>, may_store: bool, reads_all: bool) -> Result<Self, CommandError> {
+    /// The options of a request, STORE among them if it `may_store`. The last of several counts, but for GET.
+    pub(super) fn parse(args: Args<'a>, may_store: bool, others: OtherKeys) -> Result<Self, CommandError> {
         let (mut options, mut at) = (Options::default(), 2);
         while at < args.len() {
             let following = args.from(at + 1);
@@ -45,14 +58,14 @@ impl<'a> Options<'a> {
                 at += 2;
             } else if let Some(&word) = following.first() {
                 if args.is(at, "by") {
-                    if !reads_all && By::parse(word) != By::Nothing {
-                        return Err(BY_DENIED);
+                    if others != OtherKeys::Readable && By::parse(word) != By::Nothing {
+                        return Err(if others == OtherKeys::Denied { BY_DENIED } else { BY_IN_CLUSTER });
                     }
                     // Once there is no order, there is none.
                     options.by = if options.by == By::Nothing { By::Nothing } else { By::parse(word) };
                 } else if args.is(at, "get") {
-                    if !reads_all {
-                        return Err(GET_DENIED);
+                    if others != OtherKeys::Readable {
+                        return Err(if others == OtherKeys::Denied { GET_DENIED } else { GET_IN_CLUSTER });
                     }
                     options.get.push(Pattern::parse(word));
                 } else if may_store && args.is(at, "store") {

@@ -262,10 +262,7 @@ fn wrong_users_are_reported_with_their_line() {
 
 #[test]
 fn what_the_server_cannot_do_is_refused() {
-    for (arguments, reason) in [
-        (&["--cluster-enabled", "yes"][..], "Cluster mode is not supported"),
-        (&["--loadmodule", "x.so"], "Modules are not supported"),
-    ] {
+    for (arguments, reason) in [(&["--loadmodule", "x.so"][..], "Modules are not supported")] {
         assert_eq!(failure(arguments, &[]).2, reason, "{arguments:?}");
     }
     for arguments in [&["--test-memory", "10"][..], &["--check-system"], &["a.conf", "--sentinel"]] {

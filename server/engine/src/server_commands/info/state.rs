@@ -12,7 +12,7 @@ pub(super) fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("redis_git_sha1", "00000000");
     lines.field("redis_git_dirty", 0);
     lines.field("redis_build_id", format_args!("lockwheel-{}", env!("CARGO_PKG_VERSION")));
-    lines.field("redis_mode", "standalone");
+    lines.field("redis_mode", if engine.config.cluster.enabled { "cluster" } else { "standalone" });
     lines.field("lockwheel_version", env!("CARGO_PKG_VERSION"));
     lines.field("os", &process.os);
     lines.field("arch_bits", usize::BITS);
@@ -125,9 +125,9 @@ pub(super) fn cpu(engine: &Engine, lines: &mut Lines) {
     lines.field("used_cpu_user_main_thread", seconds(usage.main_user_us));
 }
 
-/// The cluster that there is not.
-pub(super) fn cluster(_: &Engine, lines: &mut Lines) {
-    lines.field("cluster_enabled", 0);
+/// Whether it is a node of a cluster.
+pub(super) fn cluster(engine: &Engine, lines: &mut Lines) {
+    lines.field("cluster_enabled", u8::from(engine.config.cluster.enabled));
 }
 
 /// The databases that have keys.

@@ -48,7 +48,8 @@ fn write_restore(tx: &Tx<'_>, key: &[u8], replace: bool, out: &mut Vec<u8>) {
     // No time left would be none at all.
     let left_ms = tx.deadline(key).map_or(0, |deadline| deadline.saturating_sub(tx.now().wall_ms()).max(1));
     let ttl = integer(left_ms);
-    let words: [&[u8]; 5] = [b"RESTORE", key, &ttl, &payload, b"REPLACE"];
+    let restore: &[u8] = if tx.in_cluster() { b"RESTORE-ASKING" } else { b"RESTORE" };
+    let words: [&[u8]; 5] = [restore, key, &ttl, &payload, b"REPLACE"];
     write_request(&words[..if replace { 5 } else { 4 }], out);
 }
 

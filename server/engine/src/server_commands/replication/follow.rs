@@ -42,6 +42,9 @@ pub(super) fn replicaof(
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
+    if engine.config.cluster.enabled {
+        return Err(CommandError::text("ERR REPLICAOF not allowed in cluster mode."));
+    }
     if args.is(1, "no") && args.is(2, "one") {
         if engine.following.is_some() {
             engine.unfollow_master();

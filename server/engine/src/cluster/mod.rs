@@ -1,0 +1,25 @@
+//! What a node of a cluster knows of it: the nodes, which slots are whose, and where a request belongs.
+//!
+//! All of it is a state and questions to it. [`ClusterView`] is one node's view, changed by what an administrator or
+//! another node tells; `nodes_conf` is the file that it is kept in; [`route`] says where the keys of a request are.
+//! Texts are those of redis-server 7.0.15.
+
+mod claims;
+mod describe;
+mod node;
+mod node_flags;
+mod nodes_conf;
+mod route;
+mod slot;
+mod slot_keys;
+mod view;
+
+pub(crate) use describe::{Reader, ranges};
+pub(crate) use node::{Node, NodeId, NodeNumber};
+pub(crate) use node_flags::NodeFlags;
+pub(crate) use nodes_conf::{Broken, read, write};
+pub use route::Redirect;
+pub(crate) use route::{Asker, Asks, route, route_waiting};
+pub(crate) use slot::{SLOTS, slot_of};
+pub(crate) use slot_keys::SlotKeys;
+pub(crate) use view::{BUS_PORT_DISTANCE, ClusterState, ClusterView, Rules, default_bus_port};

@@ -1,0 +1,355 @@
+//! One node's view of its cluster.
+
+use super::node::{Node, NodeId, NodeNumber};
+use super::node_flags::NodeFlags;
+use super::slot::SLOTS;
+use std::collections::BTreeMap;
+
+/// How long a node that was forgotten is not added again, in milliseconds.
+const FORGOTTEN_MS: i64 = 60_000;
+
+/// How far the port for nodes is from the one for clients.
+pub(crate) const BUS_PORT_DISTANCE: u16 = 10_000;
+
+/// Whether the cluster serves requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterState {
+    /// It does.
+    Ok,
+    /// It does not.
+    Fail,
+}
+
+/// How much of it may be missing while a cluster serves requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Every slot must have a node (`cluster-require-full-coverage`).
+    pub(crate) full_coverage: bool,
+    /// Reads are served even so (`cluster-allow-reads-when-down`).
+    pub(crate) reads_when_down: bool,
+    /// So are channels of shards (`cluster-allow-pubsubshard-when-down`).
+    pub(crate) channels_when_down: bool,
+}
+
+/// How many slots have a node, and in which state these are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Health {
+    pub(crate) assigned: usize,
+    pub(crate) ok: usize,
+    pub(crate) may_have_failed: usize,
+    pub(crate) failed: usize,
+    /// How many masters have slots.
+    pub(crate) size: usize,
+}
+
+/// One node's view of its cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ClusterView {
+    nodes: BTreeMap<NodeNumber, Node>,
+    last: NodeNumber,
+    me: NodeNumber,
+    owners: Vec<Option<NodeNumber>>,
+    /// Slots of this node that are on their way to others.
+    migrating: BTreeMap<u16, NodeNumber>,
+    /// Slots of others that are on their way to this node.
+    importing: BTreeMap<u16, NodeNumber>,
+    /// The latest epoch that this node knows of.
+    pub(crate) current_epoch: u64,
+    /// The latest epoch in which it has voted.
+    pub(crate) last_vote_epoch: u64,
+    /// What may be missing.
+    pub(crate) rules: Rules,
+    state: ClusterState,
+    /// Nodes that are not added again, and until when, in wall milliseconds.
+    forgotten: BTreeMap<NodeId, i64>,
+    /// Slots whose channels end, because they have changed hands.
+    abandoned: Vec<u16>,
+}
+
+impl ClusterView {
+    /// The view of a node that knows no other one.
+    pub(crate) fn alone(mut me: Node) -> Self {
+        me.flags |= NodeFlags::MYSELF;
+        ClusterView {
+            nodes: BTreeMap::from([(NodeNumber::FIRST, me)]),
+            last: NodeNumber::FIRST,
+            me: NodeNumber::FIRST,
+            owners: vec![None; usize::from(SLOTS)],
+            migrating: BTreeMap::new(),
+            importing: BTreeMap::new(),
+            current_epoch: 0,
+            last_vote_epoch: 0,
+            rules: Rules { full_coverage: true, ..Rules::default() },
+            state: ClusterState::Fail,
+            forgotten: BTreeMap::new(),
+            abandoned: Vec::new(),
+        }
+    }
+
+    /// This node.
+    pub(crate) fn me(&self) -> &Node {
+        &self.nodes[&self.me]
+    }
+
+    /// Its number.
+    pub(crate) fn my_number(&self) -> NodeNumber {
+        self.me
+    }
+
+    /// This node, to be changed.
+    pub(crate) fn me_mut(&mut self) -> &mut Node {
+        self.nodes.get_mut(&self.me).expect("a view has its own node")
+    }
+
+    /// The node of a number, if it is known still.
+    pub(crate) fn node(&self, number: NodeNumber) -> Option<&Node> {
+        self.nodes.get(&number)
+    }
+
+    /// The same, to be changed; [`ClusterView::refresh`] follows.
+    pub(crate) fn node_mut(&mut self, number: NodeNumber) -> Option<&mut Node> {
+        self.nodes.get_mut(&number)
+    }
+
+    /// The number of the node with this name. O(nodes).
+    pub(crate) fn find(&self, id: &[u8]) -> Option<NodeNumber> {
+        self.nodes.iter().find(|(_, node)| node.id.as_bytes() == id).map(|(number, _)| *number)
+    }
+
+    /// All nodes, in the order in which they became known.
+    pub(crate) fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeNumber, &Node)> {
+        self.nodes.iter().map(|(number, node)| (*number, node))
+    }
+
+    /// The replicas of a node.
+    pub(crate) fn replicas_of(&self, master: NodeNumber) -> impl Iterator<Item = (NodeNumber, &Node)> {
+        self.nodes().filter(move |(_, node)| node.is_replica() && node.master == Some(master))
+    }
+
+    /// Whose slot it is.
+    pub(crate) fn owner(&self, slot: u16) -> Option<NodeNumber> {
+        self.owners[usize::from(slot)]
+    }
+
+    /// Whose slots they are, in order.
+    pub(crate) fn owners(&self) -> &[Option<NodeNumber>] {
+        &self.owners
+    }
+
+    /// To whom a slot of this node is on its way.
+    pub(crate) fn migrating_to(&self, slot: u16) -> Option<NodeNumber> {
+        self.migrating.get(&slot).copied()
+    }
+
+    /// From whom a slot is on its way to this node.
+    pub(crate) fn importing_from(&self, slot: u16) -> Option<NodeNumber> {
+        self.importing.get(&slot).copied()
+    }
+
+    /// The slots that leave this node, and those that arrive, each with the other node.
+    pub(crate) fn open_slots(&self) -> (&BTreeMap<u16, NodeNumber>, &BTreeMap<u16, NodeNumber>) {
+        (&self.migrating, &self.importing)
+    }
+
+    /// Whether the cluster serves requests, as of the last [`ClusterView::refresh`].
+    pub(crate) fn state(&self) -> ClusterState {
+        self.state
+    }
+
+    /// The slots whose channels end since this was last asked.
+    pub(crate) fn take_abandoned(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.abandoned)
+    }
+
+    /// Counts slots by the state of their nodes. O(slots).
+    pub(crate) fn health(&self) -> Health {
+        let masters = self.nodes.values().filter(|node| node.is_master() && node.slots > 0);
+        let mut health = Health { size: masters.count(), ..Health::default() };
+        for node in self.owners.iter().flatten().filter_map(|owner| self.nodes.get(owner)) {
+            health.assigned += 1;
+            *if node.has_failed() {
+                &mut health.failed
+            } else if node.flags.contains(NodeFlags::MAY_HAVE_FAILED) {
+                &mut health.may_have_failed
+            } else {
+                &mut health.ok
+            } += 1;
+        }
+        health
+    }
+
+    /// Finds out whether the cluster serves requests: every slot has a node, if it must, and most masters can be
+    /// reached. To be called after changes. O(slots).
+    pub(crate) fn refresh(&mut self) {
+        let health = self.health();
+        let covered = health.ok + health.may_have_failed == usize::from(SLOTS);
+        let unreachable = NodeFlags::FAILED | NodeFlags::MAY_HAVE_FAILED;
+        let reachable =
+            |node: &&Node| node.is_master() && node.slots > 0 && !node.flags.intersects(unreachable);
+        let has_majority = self.nodes.values().filter(reachable).count() > health.size / 2;
+        let serves = has_majority && (covered || !self.rules.full_coverage);
+        self.state = if serves { ClusterState::Ok } else { ClusterState::Fail };
+    }
+
+    /// Adds a node, whose name is new.
+    pub(crate) fn add_node(&mut self, node: Node) -> NodeNumber {
+        self.last = self.last.next();
+        self.nodes.insert(self.last, node);
+        self.last
+    }
+
+    /// Makes another of its nodes this one. For reading a file.
+    pub(super) fn become_node(&mut self, me: NodeNumber) {
+        self.me = me;
+    }
+
+    /// Gives a slot to a node, or to nobody. Channels of a slot that this node served end.
+    pub(crate) fn assign(&mut self, slot: u16, to: Option<NodeNumber>) {
+        let before = std::mem::replace(&mut self.owners[usize::from(slot)], to);
+        if let Some(before) = before {
+            if before == self.me || self.me().master == Some(before) {
+                self.abandoned.push(slot);
+            }
+            if let Some(node) = self.nodes.get_mut(&before) {
+                node.slots -= 1;
+            }
+        }
+        if let Some(node) = to.and_then(|to| self.nodes.get_mut(&to)) {
+            node.slots += 1;
+        }
+    }
+
+    /// A slot begins to leave this node; `None`: it does not any more.
+    pub(crate) fn set_migrating(&mut self, slot: u16, to: Option<NodeNumber>) {
+        match to {
+            Some(to) => self.migrating.insert(slot, to),
+            None => self.migrating.remove(&slot),
+        };
+    }
+
+    /// A slot begins to arrive at this node; `None`: it does not any more.
+    pub(crate) fn set_importing(&mut self, slot: u16, from: Option<NodeNumber>) {
+        match from {
+            Some(from) => self.importing.insert(slot, from),
+            None => self.importing.remove(&slot),
+        };
+    }
+
+    /// No slot is on its way any more.
+    fn close_all_slots(&mut self) {
+        self.migrating.clear();
+        self.importing.clear();
+    }
+
+    /// Takes all slots off a node. O(slots).
+    pub(crate) fn take_slots_of(&mut self, node: NodeNumber) {
+        for slot in 0..SLOTS {
+            if self.owner(slot) == Some(node) {
+                self.assign(slot, None);
+            }
+        }
+    }
+
+    /// Removes another node: its slots are nobody's, its replicas have no master. O(slots).
+    pub(crate) fn remove_node(&mut self, number: NodeNumber) {
+        debug_assert_ne!(number, self.me, "a view has its own node");
+        self.take_slots_of(number);
+        self.migrating.retain(|_, to| *to != number);
+        self.importing.retain(|_, from| *from != number);
+        self.nodes.remove(&number);
+        for node in self.nodes.values_mut().filter(|node| node.master == Some(number)) {
+            node.master = None;
+        }
+    }
+
+    /// Removes another node, and does not let it be added again for a minute.
+    pub(crate) fn forget(&mut self, number: NodeNumber, now_ms: i64) {
+        self.forgotten.retain(|_, until_ms| *until_ms > now_ms);
+        if let Some(node) = self.nodes.get(&number) {
+            self.forgotten.insert(node.id, now_ms.saturating_add(FORGOTTEN_MS));
+        }
+        self.remove_node(number);
+    }
+
+    /// Whether the node of this name was forgotten within the last minute.
+    pub(crate) fn is_forgotten(&self, id: &[u8], now_ms: i64) -> bool {
+        self.forgotten.iter().any(|(known, until_ms)| known.as_bytes() == id && *until_ms > now_ms)
+    }
+
+    /// The highest epoch of all nodes.
+    pub(crate) fn max_epoch(&self) -> u64 {
+        let of_nodes = self.nodes.values().map(|node| node.config_epoch).max();
+        of_nodes.unwrap_or(0).max(self.current_epoch)
+    }
+
+    /// Gives this node an epoch above all others, unless it has the highest; whether it has got another.
+    pub(crate) fn bump_epoch(&mut self) -> bool {
+        let epoch = self.me().config_epoch;
+        if epoch != 0 && epoch == self.max_epoch() {
+            return false;
+        }
+        self.current_epoch = self.current_epoch.saturating_add(1);
+        self.me_mut().config_epoch = self.current_epoch;
+        true
+    }
+
+    /// This node, which has no slots, becomes a replica.
+    pub(crate) fn replicate(&mut self, master: NodeNumber) {
+        if self.me().is_master() {
+            self.close_all_slots();
+        }
+        let me = self.me_mut();
+        me.flags = me.flags.difference(NodeFlags::MASTER).union(NodeFlags::REPLICA);
+        me.master = Some(master);
+    }
+
+    /// A replica becomes a master.
+    pub(crate) fn promote(&mut self, number: NodeNumber) {
+        if let Some(node) = self.nodes.get_mut(&number) {
+            node.flags = node.flags.difference(NodeFlags::REPLICA).union(NodeFlags::MASTER);
+            node.master = None;
+        }
+    }
+
+    /// This node, a replica, becomes a master with its master's slots. O(slots).
+    pub(crate) fn take_over(&mut self) {
+        let Some(old) = self.me().master.filter(|_| self.me().is_replica()) else { return };
+        self.promote(self.me);
+        for slot in 0..SLOTS {
+            if self.owner(slot) == Some(old) {
+                self.assign(slot, Some(self.me));
+            }
+        }
+    }
+
+    /// This node forgets the others and has no slots; with another name it forgets the epochs too. O(slots).
+    pub(crate) fn reset(&mut self, name: Option<NodeId>) {
+        self.promote(self.me);
+        self.close_all_slots();
+        for slot in 0..SLOTS {
+            self.assign(slot, None);
+        }
+        let me = self.me;
+        self.nodes.retain(|number, _| *number == me);
+        if let Some(name) = name {
+            (self.current_epoch, self.last_vote_epoch) = (0, 0);
+            let me = self.me_mut();
+            (me.id, me.config_epoch) = (name, 0);
+        }
+    }
+
+    /// Where this node says that it is.
+    pub(crate) fn announce(&mut self, ip: &str, ports: [u16; 3], hostname: &str) {
+        let me = self.me_mut();
+        if !ip.is_empty() {
+            me.ip = ip.to_owned();
+        }
+        [me.port, me.tls_port, me.bus_port] = ports;
+        me.hostname = hostname.to_owned();
+    }
+}
+
+/// The port for nodes of one whose clients use this one, if nothing else is said.
+pub(crate) fn default_bus_port(port: u16) -> u16 {
+    port.saturating_add(BUS_PORT_DISTANCE)
+}

@@ -1,0 +1,154 @@
+//! How a node begins: with the view that its file has, or as a new one that knows nobody.
+
+use super::super::cluster_state::Cluster;
+use super::super::engine::Engine;
+use super::super::hooks::Hook;
+use crate::cluster::{
+    Broken, ClusterView, Node, NodeFlags, NodeId, SLOTS, SlotKeys, default_bus_port, read, write,
+};
+use crate::config::system_reason;
+use std::collections::BTreeSet;
+use std::io;
+
+/// How many keys are looked at in one step.
+const PIECE: usize = 1000;
+
+impl Engine {
+    /// Becomes a node of a cluster, if the configuration says so: after the keys of the start have been read.
+    /// O(keys + slots).
+    ///
+    /// # Errors
+    /// Why the file of the view is refused, in lines as Redis logs them, with the line that is wrong.
+    pub fn begin_as_node(&mut self) -> Result<(), String> {
+        if !self.config.cluster.enabled {
+            return Ok(());
+        }
+        let view = match self.read_view()? {
+            Some(view) => {
+                tracing::info!("Node configuration loaded, I'm {}", view.me().id);
+                view
+            }
+            None => {
+                let me = self.new_node_id();
+                tracing::info!("No cluster configuration found, I'm {me}");
+                ClusterView::alone(Node { flags: NodeFlags::MASTER, ..Node::new(me) })
+            }
+        };
+        let (asking, read_only) = (BTreeSet::new(), BTreeSet::new());
+        self.cluster = Some(Box::new(Cluster { start: view.clone(), view, asking, read_only }));
+        self.hooks.set(Hook::Cluster, true);
+        self.index_slots();
+        self.take_slots_of_keys()?;
+        self.announce_node();
+        if let Some(cluster) = &mut self.cluster {
+            cluster.start = cluster.view.clone();
+        }
+        self.cluster_changed();
+        Ok(())
+    }
+
+    fn read_view(&self) -> Result<Option<ClusterView>, String> {
+        let file = &self.config.cluster.config_file;
+        let text = match self.read_file(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let why = system_reason(&error);
+                return Err(format!("Loading the cluster node config from {file}: {why}"));
+            }
+        };
+        read(&text, self.time.now.wall_ms()).map_err(|Broken { line, text }| {
+            let line =
+                if line > 0 { format!(" Line {line} of {file}: {text}") } else { format!(" {file}: {text}") };
+            format!("Unrecoverable error: corrupted cluster config file.{line}")
+        })
+    }
+
+    /// A name for a node, chosen at random.
+    pub(crate) fn new_node_id(&mut self) -> NodeId {
+        let digits: Vec<u8> =
+            (0..NodeId::LEN).map(|_| b"0123456789abcdef"[self.keyspace.rng().below(16) as usize]).collect();
+        NodeId::parse(&digits).expect("these are letters and digits")
+    }
+
+    /// Knows from now on which keys are in which slot. O(keys).
+    fn index_slots(&mut self) {
+        let mut keys = SlotKeys::new();
+        let tx = self.keyspace.tx(0, self.time.now);
+        let mut cursor = 0;
+        loop {
+            cursor = tx.scan(cursor, PIECE, &mut |key, _| keys.add(key));
+            if cursor == 0 {
+                break;
+            }
+        }
+        self.keyspace.subscribe(Box::new(keys));
+    }
+
+    /// A master that has keys of slots that are nobody's takes these slots; it imports those that are another's.
+    fn take_slots_of_keys(&mut self) -> Result<(), String> {
+        if (1..self.keyspace.databases()).any(|db| self.keyspace.sizes(db).0 > 0) {
+            return Err(
+                "You can't have keys in a DB different than DB 0 when in Cluster mode. Exiting.".to_owned()
+            );
+        }
+        let filled: Vec<u16> = (0..SLOTS).filter(|slot| self.keys_in_slot(*slot) > 0).collect();
+        let Some(cluster) = self.cluster.as_deref_mut().filter(|cluster| cluster.view.me().is_master())
+        else {
+            return Ok(());
+        };
+        let view = &mut cluster.view;
+        let me = view.my_number();
+        for slot in filled {
+            match view.owner(slot) {
+                None => {
+                    tracing::info!("I have keys for unassigned slot {slot}. Taking responsibility for it.");
+                    view.assign(slot, Some(me));
+                }
+                Some(owner) if owner != me && view.importing_from(slot).is_none() => {
+                    tracing::info!(
+                        "I have keys for slot {slot}, but the slot is assigned to another node. Setting it to \
+                         importing state."
+                    );
+                    view.set_importing(slot, Some(owner));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts into the view what the configuration says of this node's address.
+    pub(super) fn announce_node(&mut self) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let config = &self.config;
+        let parameters = &config.cluster;
+        let first_set = |ports: &[u16]| ports.iter().copied().find(|port| *port != 0).unwrap_or(0);
+        let base = first_set(&[config.port, config.tls.port.unwrap_or(0)]);
+        let port = if config.port == 0 { 0 } else { first_set(&[parameters.announce_port, config.port]) };
+        let tls_port = config.tls.port.map_or(0, |port| first_set(&[parameters.announce_tls_port, port]));
+        let bus_port = first_set(&[parameters.announce_bus_port, parameters.port, default_bus_port(base)]);
+        let ports = [port, tls_port, bus_port];
+        cluster.view.announce(&parameters.announce_ip, ports, &parameters.announce_hostname);
+        cluster.view.rules = config.cluster_rules();
+    }
+
+    /// Writes the view into its file.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn save_cluster(&self) -> io::Result<()> {
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        self.write_file(&self.config.cluster.config_file, &write(&cluster.view))
+    }
+
+    /// The view is as at the start, and nobody has said anything of its requests.
+    pub(in super::super) fn reset_cluster(&mut self) {
+        let Some(cluster) = &mut self.cluster else { return };
+        cluster.view = cluster.start.clone();
+        cluster.asking.clear();
+        cluster.read_only.clear();
+        self.index_slots();
+        self.cluster_changed();
+    }
+}

@@ -1,0 +1,62 @@
+//! The file that a node begins with, and writes.
+
+use crate::nodes::{OurCluster, file, fresh_directory, names, node_config, start_node};
+use lockwheel::Server;
+use lockwheel_tests::client::Client;
+
+#[test]
+fn a_node_begins_with_the_file_that_redissons_tests_write() {
+    let ids = names();
+    let directory = fresh_directory();
+    let mut config = node_config(0, &directory);
+    config.cluster.config_file = "own.conf".to_owned();
+    let text = format!(
+        "{a} 127.0.0.1:7001 myself,master - 0 0 1 connected 0-5460\n{b} 127.0.0.1:7002 master - 0 1 2 connected \
+         5461-10922\n{c} 127.0.0.1:7003 master - 0 1 3 connected 10923-16383\n\
+         {d} 127.0.0.1:7004 slave {a} 0 1 1 connected\nvars currentEpoch 0 lastVoteEpoch 0\n",
+        a = ids[0],
+        b = ids[1],
+        c = ids[2],
+        d = "d".repeat(40)
+    );
+    std::fs::write(directory.join("own.conf"), text).unwrap();
+    let server = start_node(config, "").expect("any port will do");
+    let mut client = Client::connect(server.addr());
+    let line = |client: &mut Client, line: &str| format!("{:?}", client.line(line));
+    assert_eq!(line(&mut client, "GET foo"), "-MOVED 12182 127.0.0.1:7003");
+    assert_eq!(line(&mut client, "GET {bar}"), "(nil)");
+    let nodes = line(&mut client, "CLUSTER NODES");
+    assert!(
+        nodes.contains(&format!("{} 127.0.0.1:7004@17004 slave {} 0 ", "d".repeat(40), ids[0])),
+        "{nodes}"
+    );
+    let written = std::fs::read_to_string(directory.join("own.conf")).unwrap();
+    assert!(written.contains("vars currentEpoch 3 lastVoteEpoch 0\n"), "{written}");
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+#[test]
+fn what_is_changed_is_there_after_a_restart() {
+    let cluster = OurCluster::start(&names());
+    let ids = names();
+    let mut client = Client::connect(cluster.addresses()[0]);
+    assert!(!client.line(&format!("CLUSTER SETSLOT 7 MIGRATING {}", ids[1])).is_error());
+    assert!(!client.line("CLUSTER BUMPEPOCH").is_error());
+    let written = std::fs::read_to_string(cluster.directories[0].join("nodes.conf")).unwrap();
+    let again = fresh_directory();
+    let server = start_node(node_config(0, &again), &written).expect("any port will do");
+    let nodes = format!("{:?}", Client::connect(server.addr()).line("CLUSTER NODES"));
+    assert!(nodes.contains(&format!("myself,master - 0 0 4 connected 0-5460 [7->-{}]", ids[1])), "{nodes}");
+    let _ = std::fs::remove_dir_all(again);
+}
+
+#[test]
+fn a_broken_file_is_refused_with_its_line() {
+    let directory = fresh_directory();
+    let text = file(&names(), &[1, 2, 3], 0) + "nonsense\n";
+    std::fs::write(directory.join("nodes.conf"), text).unwrap();
+    let refused = Server::builder().config(node_config(0, &directory)).start();
+    let why = refused.err().expect("it is refused").to_string();
+    assert_eq!(why, "Unrecoverable error: corrupted cluster config file. Line 5 of nodes.conf: nonsense");
+    let _ = std::fs::remove_dir_all(directory);
+}

@@ -1,0 +1,12 @@
+//! Nodes of clusters: beside those of redis-server with the same shape, and used by clients and redis-cli.
+
+mod alone;
+mod at_start;
+mod clients;
+mod moving;
+mod nodes;
+mod redirects;
+mod replies;
+mod routing;
+mod scripts;
+mod shards;
