@@ -25,5 +25,5 @@ pub use net::{BindError, TlsError};
 pub use server::{
     Action, Allocator, AllocatorUsage, Builder, Clients, Direction, Entries, Entry, Faults, Filter, Finding,
     GrantNumbers, Handle, History, Level, Match, NotInTime, OtherClients, Refused, Reply, Rule, Server,
-    Settle, Stage, StartError, Time, Turned, Until, Verdict,
+    Settle, Stage, StartError, Time, Topology, TopologyBuilder, Turned, Until, Verdict,
 };

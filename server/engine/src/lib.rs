@@ -30,6 +30,7 @@ pub mod spec;
 pub mod statistics;
 pub mod time;
 mod timers;
+pub mod topology;
 mod tracking;
 pub mod values;
 

@@ -49,6 +49,7 @@ mod tls;
 #[cfg(feature = "tls")]
 mod tls;
 mod tls_error;
+mod topology;
 mod traffic;
 mod turn;
 mod watchdog;
@@ -60,9 +61,11 @@ mod tests;
 pub(crate) use acceptors::Acceptors;
 pub use listener::BindError;
 pub(crate) use listener::Listeners;
+pub(crate) use os_clock::OsClock;
 pub(crate) use process::this_process;
 pub(crate) use shared::Shared;
 #[cfg(unix)]
 pub(crate) use socket_file::SocketFile;
 pub(crate) use threads::{AcceptRuntime, Threads};
 pub use tls_error::TlsError;
+pub(crate) use topology::Topology;

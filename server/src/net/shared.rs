@@ -14,10 +14,11 @@ use super::os_clock::OsClock;
 use super::outbound::OutboundInbox;
 use super::shutdown::Shutdown;
 use super::socket::Socket;
+use super::topology::Membership;
 use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::Output;
+use lockwheel_engine::core::{ClockTurn, Output, TurnProgress};
 use lockwheel_engine::keyspace::Garbage;
 use lockwheel_engine::memory::BufferBytes;
 use lockwheel_engine::outbound::OutboundId;
@@ -26,7 +27,7 @@ use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// No deadline.
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(super) callers: Callers,
     /// The connections to other servers.
     pub(super) outbound: OutboundInbox,
+    /// The other servers of this process, if it has such.
+    pub(super) membership: OnceLock<Membership>,
     pub(super) client_limit: Arc<ClientLimit>,
     pub(super) admission: Admission,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
@@ -115,6 +118,7 @@ impl Shared {
             clients: DashMap::new(),
             callers: Callers::default(),
             outbound: OutboundInbox::new(this),
+            membership: OnceLock::new(),
             timer_at: AtomicU64::new(NEVER),
             timer_wakes: AtomicU64::new(0),
             batches: Batches::default(),
@@ -218,6 +222,24 @@ impl Shared {
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut engine)));
         let mut notices = Notices::default();
         self.unlock(engine, &mut notices);
+        notices.earlier_deadline &= index != Some(0);
+        self.deliver(notices);
+        if let Some(membership) = self.membership.get() {
+            membership.exchange();
+        }
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Continues a turn of the clock, which is also that of the other servers of this process.
+    pub(crate) fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
+        match self.membership.get() {
+            Some(membership) => membership.continue_turning(turn),
+            None => self.with_engine(|engine| engine.continue_turning(turn)),
+        }
+    }
+
+    /// Delivers the notices of a batch, once the engine is unlocked.
+    pub(super) fn deliver(&self, notices: Notices) {
         for id in notices.sessions {
             match self.address(id) {
                 Some(address) => self.notify(address),
@@ -225,13 +247,12 @@ impl Shared {
             }
         }
         self.outbound.post(notices.outbound);
-        if notices.earlier_deadline && index != Some(0) {
+        if notices.earlier_deadline {
             self.wake_timekeeper();
         }
         if notices.shutdown {
             self.end();
         }
-        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Runs `work` on the engine, or returns it when a slow script holds the engine.
@@ -292,6 +313,9 @@ impl Shared {
         if self.engine.is_asked() {
             self.serve_asked(engine, notices);
         }
+        if let Some(membership) = self.membership.get() {
+            membership.note(self, engine, notices);
+        }
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);
         self.client_buffers_limit.store(engine.client_buffers_limit(), Ordering::Relaxed);
@@ -316,7 +340,7 @@ impl Shared {
     }
 
     /// Handles the engine's output, as far as that needs the lock.
-    fn drain(&self, engine: &mut Engine, notices: &mut Notices) {
+    pub(super) fn drain(&self, engine: &mut Engine, notices: &mut Notices) {
         loop {
             match engine.poll_output() {
                 // The whole server stops: the lock stays held.

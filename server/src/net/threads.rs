@@ -58,13 +58,13 @@ impl Threads {
     pub(crate) fn new(
         loops: usize,
         listeners: Listeners,
+        clock: OsClock,
         make: impl FnOnce(Now) -> Engine,
     ) -> io::Result<Self> {
         let polls = (0..loops.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
         let inbox = |poll: &Poll| Waker::new(poll.registry(), event_loop::MESSAGES).map(Inbox::new);
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
         let (acceptors, rebinds) = Acceptors::new(&listeners);
-        let clock = OsClock::new();
         let mut engine = make(clock.now());
         let shared = Arc::new_cyclic(|shared| {
             engine.set_host(Arc::new(NetHost {

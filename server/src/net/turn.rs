@@ -57,5 +57,8 @@ impl Turn<'_> {
         if std::mem::take(&mut notices.shutdown) {
             self.shared.end();
         }
+        if let Some(membership) = self.shared.membership.get().filter(|_| !self.is_lent()) {
+            membership.exchange();
+        }
     }
 }

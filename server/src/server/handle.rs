@@ -2,7 +2,7 @@
 
 use crate::net::Shared;
 use lockwheel_engine::Engine;
-use lockwheel_engine::core::{ClockTurn, OtherClients, RedissonWaiters, Settle, TurnProgress};
+use lockwheel_engine::core::{ClockTurn, OtherClients, Settle, TurnProgress};
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::time::ClockError;
 use std::fmt;
@@ -91,7 +91,9 @@ impl Handle {
     /// When a hand would leave its range, some 146,000 years; then nothing has moved.
     pub fn advance(&self, by: Duration) -> Result<u64, ClockError> {
         let ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
-        self.with(|engine| engine.advance(ms, RedissonWaiters::Woken))
+        let mut turn = self.with(|engine| engine.turn_by(ms))?;
+        self.turn(&mut turn);
+        Ok(turn.fired())
     }
 
     /// Moves both hands to the next deadline and fires all that is due there. How many fired; `None` when none is
@@ -150,7 +152,7 @@ impl Handle {
 
     /// Takes a turn of the clock to its end.
     fn turn(&self, turn: &mut ClockTurn) -> Turned {
-        while let TurnProgress::WaitUs(us) = self.with(|engine| engine.continue_turning(turn)) {
+        while let TurnProgress::WaitUs(us) = self.shared.continue_turning(turn) {
             thread::sleep(Duration::from_micros(us));
         }
         Turned { fired: turn.fired(), settled: turn.is_settled() }

@@ -3,7 +3,7 @@
 use super::error::StartError;
 use super::handle::{Handle, Turned};
 use super::steering::{Faults, History, Level, Refused, Reply, Until, Verdict};
-use crate::net::{self, AcceptRuntime, Acceptors, Listeners, Threads};
+use crate::net::{self, AcceptRuntime, Acceptors, Listeners, OsClock, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, TimeMode, TlsParameters};
 use lockwheel_engine::core::{OtherClients, Settle};
@@ -121,7 +121,7 @@ impl Builder {
 
     /// Starts it; it accepts connections when this returns.
     pub fn start(self) -> Result<Server, StartError> {
-        Server::start(self)
+        Server::start(self, OsClock::new())
     }
 }
 
@@ -146,7 +146,8 @@ impl Server {
         Builder::default()
     }
 
-    fn start(builder: Builder) -> Result<Self, StartError> {
+    /// With a clock that other servers of this process may have too.
+    pub(super) fn start(builder: Builder, clock: OsClock) -> Result<Self, StartError> {
         let Builder { mut config, signals, allocator, verify, begins_with_saved } = builder;
         let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
         let accepting = AcceptRuntime::new(signals)?;
@@ -160,7 +161,7 @@ impl Server {
         let shown_port = config.shown_port();
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let seed = config.seed.unwrap_or_else(random_seed);
-        let threads = Threads::new(config.thread_count(cores), listeners, |now| {
+        let threads = Threads::new(config.thread_count(cores), listeners, clock, |now| {
             let mut engine = Engine::new(config, seed, now);
             engine.set_process(net::this_process(shown_port, allocator));
             engine

@@ -5,6 +5,7 @@ mod handle;
 mod instance;
 mod serve;
 mod steering;
+mod topology;
 
 pub use error::StartError;
 pub use handle::{Handle, Turned};
@@ -17,3 +18,4 @@ pub use steering::{
     Action, Clients, Direction, Entries, Entry, Faults, Filter, Finding, GrantNumbers, History, Level, Match,
     NotInTime, Refused, Reply, Rule, Until, Verdict,
 };
+pub use topology::{Topology, TopologyBuilder};

@@ -1,6 +1,7 @@
 //! The instant at which the engine is.
 
 use super::planned_turns::PlannedTurns;
+use super::shared_clock::SharedClock;
 use crate::time::{Clock, Now};
 use crate::timers::Timers;
 
@@ -20,6 +21,8 @@ pub(crate) struct EngineTime {
     pub(crate) started: Now,
     /// The engine's own timers.
     pub(crate) timers: Timers,
+    /// What is asked of a clock that other engines share.
+    pub(crate) shared: SharedClock,
     /// The turns of the clock that the running script or transaction has asked for.
     pub(crate) planned: PlannedTurns,
     /// What the host's stopwatch showed at this instant, and when it was read last, in nanoseconds.
@@ -48,6 +51,7 @@ impl EngineTime {
             system,
             started: system,
             timers: Timers::default(),
+            shared: SharedClock::default(),
             planned: PlannedTurns::default(),
             instant_ns: 0,
             reading_ns: 0,

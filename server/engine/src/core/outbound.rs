@@ -23,6 +23,11 @@ impl Engine {
         self.outbound.connect(endpoint, purpose)
     }
 
+    /// Where a connection is wanted to, before [`Engine::take_outgoing`] says so.
+    pub(crate) fn wanted_endpoint(&self, id: OutboundId) -> Option<&Endpoint> {
+        self.outbound.wanted(id)
+    }
+
     /// What is to be done next for a connection that [`super::Output::Outbound`] has named; to be asked until there is
     /// nothing.
     pub fn take_outgoing(&mut self, id: OutboundId) -> Option<Outgoing> {

@@ -4,12 +4,13 @@ use super::clock_turn::{ClockTurn, Left, RedissonWaiters};
 use super::deadlines::Due;
 use super::engine::{Engine, Retry};
 use super::planned_turns::PlannedTurn;
+use super::shared_clock::{ClockRequest, turn_together};
 use crate::clients::Slot;
 use crate::keyspace::{KeyTimer, Order};
 use crate::spec::CommandError;
 use crate::time::{Clock, ClockError, Deadlines, Now, Over};
 use crate::timers::{Timer, TimerKind};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[cfg(test)]
 mod tests;
@@ -36,69 +37,17 @@ impl Engine {
     /// Turns both clocks, stopping at each deadline on the way, so that each fires at its own instant; as far as the
     /// turn goes before clients are to react.
     pub fn continue_turning(&mut self, turn: &mut ClockTurn) -> TurnProgress {
-        turn.begin(self.time.system.monotonic_us);
-        if let Some(wait_us) = turn.wait_us(self.time.system.monotonic_us, self.time.quiet_since_us()) {
-            return TurnProgress::WaitUs(wait_us);
-        }
-        self.keyspace.turn_quietly(turn.waiters == RedissonWaiters::LeftAsleep);
-        let turned = catch_unwind(AssertUnwindSafe(|| self.turn_by_instants(turn)));
-        if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
-            self.turn(us);
-        }
-        self.set_expiry_backlog(None);
-        self.keyspace.turn_quietly(false);
-        turned.unwrap_or_else(|panic| resume_unwind(panic))
+        turn_together(&mut [self], turn, &mut |_| ())
     }
 
-    fn turn_by_instants(&mut self, turn: &mut ClockTurn) -> TurnProgress {
-        let mut next = self.earliest_in_us();
-        while let Some((due, in_us)) = next
-            && turn.left.reaches(in_us)
-        {
-            turn.left.spend(in_us);
-            let wakes = self.sessions.wakes();
-            next = self.fire_instant(turn, due, in_us);
-            if turn.leaps() {
-                match turn.left {
-                    Left::Us(us) => self.renew_leases_for(us / 1000),
-                    Left::Instants(_) => return TurnProgress::Done,
-                }
-                next = self.earliest_in_us();
-            }
-            if turn.settles() && self.sessions.wakes() != wakes {
-                // Firing may have taken long.
-                let now_us = self.system_now().monotonic_us;
-                turn.tell(now_us);
-                if let Some(wait_us) = turn.wait_us(now_us, 0) {
-                    return TurnProgress::WaitUs(wait_us);
-                }
-            }
-        }
-        TurnProgress::Done
-    }
-
-    /// Goes to an instant and fires all that is due there, `due` first. What is due after that, and in how many
-    /// microseconds.
-    fn fire_instant(&mut self, turn: &mut ClockTurn, mut due: Due, in_us: u64) -> Option<(Due, u64)> {
-        self.turn(in_us);
-        // Also where the instant is the present one.
-        self.keyspace.go_on_at(self.time.now, Over::Reached);
-        loop {
-            let served = self.observers.stats.unblocked_clients;
-            self.fire(due, Over::Reached, |fired| turn.see(fired));
-            if let Some((db, key)) = turn.put_off(self.observers.stats.unblocked_clients != served) {
-                self.retry_after(turn.left, db, &key);
-            }
-            match self.earliest_in_us() {
-                Some((next, 0)) => due = next,
-                later => return later,
-            }
-        }
+    /// What recurs for ever goes on as if so many milliseconds had passed.
+    pub(super) fn leap_over(&mut self, ms: u64) {
+        self.renew_leases_for(ms);
     }
 
     /// The waiters of a key are retried when a turn that goes so far has ended, and not on its way.
     #[cold]
-    fn retry_after(&mut self, left: Left, db: usize, key: &[u8]) {
+    pub(super) fn retry_after(&mut self, left: Left, db: usize, key: &[u8]) {
         let Left::Us(us) = left else { return };
         let mut tx = self.keyspace.tx(db, self.time.now);
         let end_ms = tx.now().wall_ms().saturating_add_unsigned(us / 1000);
@@ -110,6 +59,10 @@ impl Engine {
 
     /// The timeout of a client's wait has come; whether that was a turn of the clock, which has been continued.
     pub(super) fn continue_turn(&mut self, slot: Slot) -> bool {
+        if self.shares_clock() && self.waits_for_turn(slot) {
+            self.ask_clock(ClockRequest::Turn(self.sessions.get(slot).id));
+            return true;
+        }
         let Some(mut turn) = self.take_turn(slot) else { return false };
         // A panic on the way disconnects who turns the clock; he would wait for ever.
         let turned = catch_unwind(AssertUnwindSafe(|| self.continue_turning(&mut turn)));
@@ -117,10 +70,16 @@ impl Engine {
             self.cut_off(slot);
             return true;
         };
+        self.go_on_waiting(slot, turn, progress);
+        true
+    }
+
+    /// A turn that a client waits for has been continued: it waits on, or is answered.
+    pub(super) fn go_on_waiting(&mut self, slot: Slot, turn: Box<ClockTurn>, progress: TurnProgress) {
         // The turn may have disconnected the client itself.
         let id = self.sessions.get(slot).id;
         let order = self.keyspace.next_order();
-        let Some(blocked) = self.parked.get_mut(id) else { return true };
+        let Some(blocked) = self.parked.get_mut(id) else { return };
         if let TurnProgress::WaitUs(us) = progress {
             let timer = Timer { kind: TimerKind::RealWait, client: id, order };
             let wait_ms = us.div_ceil(1000);
@@ -131,7 +90,6 @@ impl Engine {
             let now = self.time.now;
             self.answer(slot, |reply| turn.write(now, reply));
         }
-        true
     }
 
     /// Takes a client's turn of the clock to its end at once. Whether the client waits for one.
@@ -145,8 +103,13 @@ impl Engine {
         self.continue_turn(slot)
     }
 
+    fn waits_for_turn(&self, slot: Slot) -> bool {
+        let blocked = self.parked.get(self.sessions.get(slot).id);
+        blocked.is_some_and(|blocked| matches!(blocked.retry, Retry::Turn(_)))
+    }
+
     /// The turn of the clock that a client waits for, which continues without it meanwhile.
-    fn take_turn(&mut self, slot: Slot) -> Option<Box<ClockTurn>> {
+    pub(super) fn take_turn(&mut self, slot: Slot) -> Option<Box<ClockTurn>> {
         let id = self.sessions.get(slot).id;
         match &mut self.parked.get_mut(id)?.retry {
             Retry::Turn(turn) => Some(std::mem::take(turn)),
@@ -185,6 +148,10 @@ impl Engine {
     fn turn_all_planned(&mut self, slot: Slot) {
         self.commit();
         for turn in self.time.planned.take() {
+            if self.shares_clock() {
+                self.ask_clock(ClockRequest::Planned(turn));
+                continue;
+            }
             // The range was checked when they were planned.
             let _in_range = self.keep_active(slot, |engine| match turn {
                 PlannedTurn::Advance { ms, waiters } => engine.advance(ms, waiters).map(drop),
@@ -194,7 +161,7 @@ impl Engine {
     }
 
     /// What is due first, and how far it is from now in microseconds; `None` when a clock cannot be turned so far.
-    fn earliest_in_us(&mut self) -> Option<(Due, u64)> {
+    pub(super) fn earliest_in_us(&mut self) -> Option<(Due, u64)> {
         let (due, _) = self.earliest(i64::MAX)?;
         let deadlines = match due {
             Due::Key => Deadlines { wall_ms: self.keyspace.next_deadline(), monotonic_ms: None },
@@ -212,7 +179,7 @@ impl Engine {
         self.time.clock.reaches_us(self.time.system, in_us).then_some((due, in_us))
     }
 
-    fn turn(&mut self, us: u64) {
+    pub(super) fn turn(&mut self, us: u64) {
         // The target was within the range, and so is everything on the way to it.
         let before = self.time.now;
         if us > 0 && self.time.clock.advance_us(self.time.system, us).is_ok() {
@@ -234,6 +201,7 @@ impl Engine {
             self.keyspace.note_turn();
         }
         self.fire_due(usize::MAX, over);
+        self.ask_clock(ClockRequest::Changed);
         result
     }
 

@@ -49,6 +49,10 @@ impl Connection {
         Connection { purpose, state: State::Wanted(endpoint), output: Vec::new() }
     }
 
+    pub(super) fn wanted(&self) -> Option<&Endpoint> {
+        if let State::Wanted(endpoint) = &self.state { Some(endpoint) } else { None }
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.state == State::Ended
     }

@@ -61,6 +61,11 @@ impl Outbound {
         self.connections.get(&id).filter(|connection| !connection.has_ended()).map(|one| one.purpose)
     }
 
+    /// Where a connection is wanted to, before the driver knows of it.
+    pub(crate) fn wanted(&self, id: OutboundId) -> Option<&Endpoint> {
+        self.connections.get(&id)?.wanted()
+    }
+
     /// It is open: what was to be sent goes out.
     pub(crate) fn opened(&mut self, id: OutboundId) {
         let Some(connection) = self.connections.get_mut(&id) else { return };

@@ -1,8 +1,8 @@
 //! `CLOCK.*`: a test turns the two hands.
 
 use crate::core::{
-    BlockingEngineHandler, Call, ClockTurn, Engine, EngineHandler, Handler, Origin, PlannedTurn,
-    RedissonWaiters, Retry, Settle, TurnProgress,
+    BlockingEngineHandler, Call, ClockRequest, ClockTurn, Engine, EngineHandler, Handler, Origin,
+    PlannedTurn, RedissonWaiters, Retry, Settle, TurnProgress,
 };
 use crate::spec::{Args, CommandError, Flags, Flow, Null, Outcome, Row, Wait, errors};
 use crate::time::{Clock, ClockError, Mode, Over};
@@ -226,6 +226,11 @@ fn next(
 
 /// Turns the clock. The client waits while others react to that.
 fn begin(engine: &mut Engine, call: Call<'_>, mut turn: ClockTurn, reply: &mut dyn Reply) -> Flow<Retry> {
+    if engine.shares_clock() {
+        engine.ask_clock(ClockRequest::Turn(call.session));
+        let retry = Retry::Turn(Box::new(turn));
+        return Wait { real_time: true, ..Wait::new(retry, None, Null::Bulk) }.into();
+    }
     match engine.keep_active(call.slot, |engine| engine.continue_turning(&mut turn)) {
         TurnProgress::Done => {
             turn.write(engine.now(), reply);

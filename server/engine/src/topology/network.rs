@@ -1,0 +1,206 @@
+//! What the servers of one process send one another.
+
+use super::link::Link;
+use crate::clients::Peer;
+use crate::core::{ClockRequest, ClockTurn, Engine, TurnProgress, turn_together};
+use crate::outbound::{Endpoint, OutboundId, Outgoing};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The connections between the servers of one process. Servers are known by their places, from 0.
+#[derive(Debug, Default)]
+pub struct Network {
+    /// The ports that they listen on.
+    ports: Vec<u16>,
+    links: BTreeMap<(usize, OutboundId), Link>,
+    /// Connections that a server wants something of.
+    pending: VecDeque<(usize, OutboundId)>,
+}
+
+/// What a network asks of its driver.
+pub trait Outside {
+    /// A number for a session of this server, which no other session of it has had.
+    fn session_id(&mut self, node: usize) -> u64;
+
+    /// A server wants something of a connection that leads out of this process: the driver does it.
+    fn post(&mut self, node: usize, id: OutboundId);
+
+    /// A batch of a server has ended: its output is handled. What it wants of connections is given to
+    /// [`Network::post`], here or later.
+    fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine);
+}
+
+/// What the other end of a connection calls it: a port above those of servers, as a system would choose one.
+fn address_of((node, id): (usize, OutboundId)) -> String {
+    const FIRST: usize = 32_768;
+    let port = FIRST + (node * 1024 + id.0 as usize % 1024) % FIRST;
+    format!("127.0.0.1:{port}")
+}
+
+impl Network {
+    /// Servers that listen on these ports of one machine.
+    pub fn new(ports: Vec<u16>) -> Self {
+        Network { ports, ..Network::default() }
+    }
+
+    /// A server wants something of one of its connections; [`Network::exchange`] looks at it.
+    pub fn post(&mut self, node: usize, id: OutboundId) {
+        self.pending.push_back((node, id));
+    }
+
+    /// The servers share their clock from now on, which is that of the first.
+    pub fn join(&mut self, nodes: &mut [&mut Engine]) {
+        nodes.iter_mut().for_each(|node| node.share_clock());
+        let clock = nodes[0].shared_clock().clone();
+        nodes.iter_mut().skip(1).for_each(|node| node.follow_clock(&clock));
+    }
+
+    /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked of
+    /// the clock that they share. All of them are at one instant of the system's clocks.
+    pub fn serve(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
+        loop {
+            self.exchange(nodes, outside);
+            let mut all = nodes.iter_mut().enumerate();
+            let Some((node, request)) =
+                all.find_map(|(index, node)| Some((index, node.next_clock_request()?)))
+            else {
+                return;
+            };
+            self.serve_clock(nodes, node, request, outside);
+        }
+    }
+
+    fn serve_clock(
+        &mut self,
+        nodes: &mut [&mut Engine],
+        node: usize,
+        request: ClockRequest,
+        outside: &mut dyn Outside,
+    ) {
+        match request {
+            ClockRequest::Changed => {
+                let clock = nodes[node].shared_clock().clone();
+                let others = nodes.iter_mut().enumerate().filter(|(index, _)| *index != node);
+                others.for_each(|(_, other)| other.follow_clock(&clock));
+            }
+            ClockRequest::Turn(client) => {
+                let Some((slot, mut turn)) = nodes[node].begin_shared_turn(client) else { return };
+                let progress = self.turn(nodes, &mut turn, outside);
+                nodes[node].end_shared_turn(slot, turn, progress);
+            }
+            ClockRequest::Planned(planned) => {
+                if let Some(mut turn) = nodes[node].planned_turn(planned) {
+                    self.turn(nodes, &mut turn, outside);
+                }
+            }
+        }
+        for (index, node) in nodes.iter_mut().enumerate() {
+            outside.drain(self, index, node);
+        }
+    }
+
+    /// Turns the clock of all servers, as far as the turn goes before clients are to react.
+    pub fn turn(
+        &mut self,
+        nodes: &mut [&mut Engine],
+        turn: &mut ClockTurn,
+        outside: &mut dyn Outside,
+    ) -> TurnProgress {
+        turn_together(nodes, turn, &mut |nodes| {
+            for (index, node) in nodes.iter_mut().enumerate() {
+                outside.drain(self, index, node);
+            }
+            self.exchange(nodes, outside);
+        })
+    }
+
+    /// Lets what the servers have sent one another arrive, until there is nothing more.
+    fn exchange(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
+        loop {
+            let mut has_moved = !self.pending.is_empty();
+            while let Some((node, id)) = self.pending.pop_front() {
+                if self.leads_out(nodes[node], (node, id)) {
+                    outside.post(node, id);
+                    continue;
+                }
+                while let Some(outgoing) = nodes[node].take_outgoing(id) {
+                    self.act(nodes, (node, id), outgoing, outside);
+                }
+            }
+            for key in self.links.keys().copied().collect::<Vec<_>>() {
+                has_moved |= self.carry(nodes, key);
+            }
+            if !has_moved {
+                return;
+            }
+            for (index, node) in nodes.iter_mut().enumerate() {
+                outside.drain(self, index, node);
+            }
+        }
+    }
+
+    /// Does what a server wants done for one of its connections.
+    fn act(
+        &mut self,
+        nodes: &mut [&mut Engine],
+        key: (usize, OutboundId),
+        outgoing: Outgoing,
+        outside: &mut dyn Outside,
+    ) {
+        let (node, id) = key;
+        match outgoing {
+            Outgoing::Connect(endpoint) => {
+                let Some(to) = self.node_at(&endpoint) else { return };
+                let session = outside.session_id(to);
+                let peer = Peer { addr: address_of(key), ..Peer::default() };
+                let slot = nodes[to].connect_as(session, peer);
+                self.links.insert(key, Link::new(to, slot));
+                nodes[node].outbound_opened(id);
+            }
+            Outgoing::Send(bytes) => {
+                if let Some(link) = self.links.get_mut(&key) {
+                    link.append(&bytes);
+                    let to = link.to;
+                    if !link.run(nodes[to]) {
+                        self.carry(nodes, key);
+                    }
+                }
+            }
+            Outgoing::Close => {
+                if let Some(link) = self.links.remove(&key) {
+                    nodes[link.to].disconnect(link.slot);
+                }
+            }
+        }
+    }
+
+    /// Takes what the other server answers back to who has connected; whether there was something.
+    fn carry(&mut self, nodes: &mut [&mut Engine], key: (usize, OutboundId)) -> bool {
+        let Some(link) = self.links.get_mut(&key) else { return false };
+        let (node, id) = key;
+        let goes_on = link.run(nodes[link.to]);
+        let bytes = link.take_output(nodes[link.to]);
+        if !bytes.is_empty() {
+            nodes[node].outbound_received(id, &bytes);
+        }
+        if !goes_on && let Some(link) = self.links.remove(&key) {
+            nodes[link.to].disconnect(link.slot);
+            nodes[node].outbound_closed(id, "");
+        }
+        !bytes.is_empty() || !goes_on
+    }
+
+    /// Whether a connection leads to a server that is not of this process.
+    fn leads_out(&self, engine: &Engine, key: (usize, OutboundId)) -> bool {
+        let is_inside = match engine.wanted_endpoint(key.1) {
+            Some(endpoint) => self.node_at(endpoint).is_some(),
+            None => self.links.contains_key(&key),
+        };
+        !is_inside
+    }
+
+    /// The server that listens there.
+    fn node_at(&self, endpoint: &Endpoint) -> Option<usize> {
+        let is_here = matches!(&*endpoint.host, "127.0.0.1" | "localhost" | "::1");
+        self.ports.iter().position(|port| is_here && *port == endpoint.port)
+    }
+}

@@ -1,0 +1,169 @@
+//! The servers of one process: what they send one another arrives while all of their engines are held.
+//!
+//! A batch that has an effect on another server is followed by an exchange, on the same thread and before its own
+//! replies are written: who reads a reply finds its effects everywhere. While a script of one of them is slow the others
+//! go on by themselves, and the end of the script is followed by the exchange.
+
+use super::shared::{Notices, Shared};
+use lockwheel_engine::Engine;
+use lockwheel_engine::core::{ClockTurn, TurnProgress};
+use lockwheel_engine::outbound::OutboundId;
+use lockwheel_engine::topology::{Network, Outside};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// The servers of one process.
+pub(crate) struct Topology {
+    nodes: Vec<Weak<Shared>>,
+    network: Mutex<Network>,
+    /// An exchange could not be made, because a script was slow.
+    is_due: AtomicBool,
+}
+
+/// A server's place among those of its process.
+pub(crate) struct Membership {
+    topology: Arc<Topology>,
+    /// Its connections that are to be looked at.
+    pending: Mutex<Vec<OutboundId>>,
+}
+
+/// The driver of a network, while all engines are held.
+struct Drivers<'a> {
+    nodes: &'a [Arc<Shared>],
+    notices: Vec<Notices>,
+    /// For each server its connections that lead out of the process.
+    outside: Vec<Vec<OutboundId>>,
+}
+
+impl Outside for Drivers<'_> {
+    fn session_id(&mut self, node: usize) -> u64 {
+        self.nodes[node].client_limit.next_id()
+    }
+
+    fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine) {
+        self.nodes[node].drain(engine, &mut self.notices[node]);
+        self.notices[node].outbound.drain(..).for_each(|id| network.post(node, id));
+    }
+
+    fn post(&mut self, node: usize, id: OutboundId) {
+        self.outside[node].push(id);
+    }
+}
+
+impl Topology {
+    /// The servers that listen on these ports, which share their clock from now on: that of the first.
+    pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) {
+        let topology = Arc::new(Topology {
+            nodes: nodes.iter().map(Arc::downgrade).collect(),
+            network: Mutex::new(Network::new(ports)),
+            is_due: AtomicBool::new(false),
+        });
+        for shared in nodes {
+            let membership = Membership { topology: topology.clone(), pending: Mutex::default() };
+            let _joined_once = shared.membership.set(membership);
+        }
+        topology.with_all(|network, engines, _| network.join(engines));
+    }
+
+    /// Lets what the servers have sent one another arrive. While a script of one of them runs it is left to the end of
+    /// that script, which looks for it.
+    fn exchange(&self) {
+        self.is_due.store(true, Ordering::SeqCst);
+        while self.is_due.load(Ordering::SeqCst) && self.with_all(|_, _, _| ()).is_some() {}
+    }
+
+    /// Runs `work` with all engines held, at one instant; then lets what they have sent one another arrive. `None`
+    /// when a server has ended, or runs a script.
+    fn with_all<T>(
+        &self,
+        work: impl FnOnce(&mut Network, &mut [&mut Engine], &mut Drivers<'_>) -> T,
+    ) -> Option<T> {
+        let nodes = self.nodes.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
+        let mut network = self.network.lock();
+        let mut held = hold(&nodes)?;
+        self.is_due.store(false, Ordering::SeqCst);
+        let mut drivers = Drivers::of(&nodes);
+        let result = {
+            let mut engines: Vec<&mut Engine> = held.iter_mut().map(|engine| &mut **engine).collect();
+            let now = nodes[0].clock.now();
+            engines.iter_mut().for_each(|engine| engine.begin(now));
+            for (node, shared) in nodes.iter().enumerate() {
+                shared.take_pending().into_iter().for_each(|id| network.post(node, id));
+            }
+            let result = work(&mut network, &mut engines, &mut drivers);
+            network.serve(&mut engines, &mut drivers);
+            result
+        };
+        for ((shared, engine), notices) in nodes.iter().zip(held).zip(&mut drivers.notices) {
+            shared.unlock(engine, notices);
+        }
+        drop(network);
+        let Drivers { notices, outside, .. } = drivers;
+        for ((shared, notices), outside) in nodes.iter().zip(notices).zip(outside) {
+            shared.outbound.post(outside);
+            shared.deliver(notices);
+        }
+        Some(result)
+    }
+}
+
+/// Holds all engines, always in the same order; `None` while one of them runs a script.
+fn hold(nodes: &[Arc<Shared>]) -> Option<Vec<MutexGuard<'_, Engine>>> {
+    /// How long a batch may take before it is looked at again whether it is a script.
+    const PATIENCE: Duration = Duration::from_millis(2);
+    while !nodes.iter().any(|node| node.script.running().is_some()) {
+        let held: Option<Vec<_>> = nodes.iter().map(|node| node.lock().try_lock_for(PATIENCE)).collect();
+        if held.is_some() {
+            return held;
+        }
+    }
+    None
+}
+
+impl<'a> Drivers<'a> {
+    fn of(nodes: &'a [Arc<Shared>]) -> Self {
+        let notices = nodes.iter().map(|_| Notices::default()).collect();
+        Drivers { nodes, notices, outside: vec![Vec::new(); nodes.len()] }
+    }
+}
+
+impl Membership {
+    /// Keeps what a batch of this server leaves for the exchange, and notes whether there must be one.
+    pub(super) fn note(&self, shared: &Shared, engine: &Engine, notices: &mut Notices) {
+        let is_link = |id: &u64| shared.address(*id).is_none() && !shared.callers.is_waiting(*id);
+        let is_wanted =
+            !notices.outbound.is_empty() || engine.asks_clock() || notices.sessions.iter().any(is_link);
+        if is_wanted {
+            self.pending.lock().append(&mut notices.outbound);
+            self.topology.is_due.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Lets what the servers have sent one another arrive, if there is something.
+    #[inline]
+    pub(super) fn exchange(&self) {
+        if self.topology.is_due.load(Ordering::SeqCst) {
+            self.topology.exchange();
+        }
+    }
+
+    /// The connections that are to be looked at.
+    fn take_pending(&self) -> Vec<OutboundId> {
+        std::mem::take(&mut *self.pending.lock())
+    }
+
+    /// Continues a turn of the clock of all servers.
+    pub(super) fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
+        let turned = self.topology.with_all(|network, engines, drivers| network.turn(engines, turn, drivers));
+        // A script runs, whose end comes.
+        turned.unwrap_or(TurnProgress::WaitUs(1000))
+    }
+}
+
+impl Shared {
+    fn take_pending(&self) -> Vec<OutboundId> {
+        self.membership.get().map_or_else(Vec::new, Membership::take_pending)
+    }
+}
