@@ -38,10 +38,6 @@ struct Drivers<'a> {
 }
 
 impl Outside for Drivers<'_> {
-    fn session_id(&mut self, node: usize) -> u64 {
-        self.nodes[node].client_limit.next_id()
-    }
-
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine) {
         self.nodes[node].drain(engine, &mut self.notices[node]);
         self.notices[node].outbound.drain(..).for_each(|id| network.post(node, id));

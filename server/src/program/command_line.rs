@@ -49,7 +49,7 @@ fn more_help(started_as: &OsStr) -> String {
 /// The program with its subcommands.
 pub(crate) fn program() -> Command {
     server(NAME)
-        .subcommands([run(), entrypoint(), health_check(), completions(), man()])
+        .subcommands([run(), topology(), entrypoint(), health_check(), completions(), man()])
         .disable_help_subcommand(true)
 }
 
@@ -95,6 +95,19 @@ fn run() -> Command {
         )
         .args(OPTIONS.iter().map(described))
         .arg(Arg::new("COMMAND").num_args(1..).last(true).value_hint(ValueHint::CommandWithArguments))
+}
+
+fn topology() -> Command {
+    let usage = format!("{NAME} topology replicas N [options of the server]");
+    command(Subcommand::Topology.name(), usage)
+        .about("Start a master with N replicas in one process, on one clock; its addresses are printed")
+        .args(OPTIONS.iter().map(described))
+        .arg(Arg::new("SHAPE").num_args(2))
+}
+
+/// The help of `topology`.
+pub(crate) fn help_of_topology() -> String {
+    topology().render_help().to_string()
 }
 
 fn entrypoint() -> Command {
@@ -162,6 +175,7 @@ fn man() -> Command {
 pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Result<ArgMatches, ExitCode> {
     let command = match subcommand {
         Subcommand::Run => run(),
+        Subcommand::Topology => topology(),
         Subcommand::Entrypoint => entrypoint(),
         Subcommand::HealthCheck => health_check(),
         Subcommand::Completions => completions(),

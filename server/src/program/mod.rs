@@ -20,6 +20,7 @@ mod run;
 mod serve;
 mod signals;
 mod supervisor;
+mod topology;
 
 use lockwheel_engine::config::Config;
 use role::{Role, Subcommand};
@@ -36,6 +37,7 @@ pub(crate) fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Role::Server => serve::main(&started_as, Config::default(), arguments),
         Role::RedisCli => redis_cli::main(&arguments),
         Role::Subcommand(Subcommand::Run) => run::main(rest()),
+        Role::Subcommand(Subcommand::Topology) => topology::main(rest()),
         Role::Subcommand(Subcommand::Entrypoint) => entrypoint::main(rest()),
         Role::Subcommand(Subcommand::HealthCheck) => healthcheck::main(rest()),
         Role::Subcommand(Subcommand::Completions) => command_line::print_completions(rest()),

@@ -18,6 +18,7 @@ pub(crate) enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subcommand {
     Run,
+    Topology,
     Entrypoint,
     HealthCheck,
     Completions,
@@ -28,6 +29,7 @@ impl Subcommand {
     /// All of them, by name.
     const NAMES: &[(&str, Subcommand)] = &[
         ("run", Subcommand::Run),
+        ("topology", Subcommand::Topology),
         ("entrypoint", Subcommand::Entrypoint),
         ("healthcheck", Subcommand::HealthCheck),
         ("completions", Subcommand::Completions),

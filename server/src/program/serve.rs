@@ -142,7 +142,7 @@ fn serve(
 }
 
 /// Ends the server when its parent process has ended.
-fn watch(parent: Option<Parent>, server: &Server) -> Result<(), StartError> {
+pub(crate) fn watch(parent: Option<Parent>, server: &Server) -> Result<(), StartError> {
     let Some(parent) = parent else { return Ok(()) };
     let handle = server.handle();
     let gone = move || {

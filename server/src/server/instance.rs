@@ -119,6 +119,14 @@ impl Builder {
         self
     }
 
+    /// The same on a free port, for a server in one process with another that keeps the rest to itself.
+    pub(super) fn beside_another(mut self) -> Self {
+        self.config.unixsocket.clear();
+        self.config.tls.port = self.config.tls.port.map(|_| 0);
+        self.signals = false;
+        self.port(0)
+    }
+
     /// Starts it; it accepts connections when this returns.
     pub fn start(self) -> Result<Server, StartError> {
         Server::start(self, OsClock::new())

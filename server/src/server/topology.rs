@@ -4,6 +4,7 @@ use super::error::StartError;
 use super::handle::Handle;
 use super::instance::{Builder, Server};
 use crate::net::{self, OsClock};
+use std::time::Duration;
 
 /// Servers to be started together.
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ impl TopologyBuilder {
         let first = Server::start(self.each.clone(), clock)?;
         let mut servers = vec![first];
         for _ in 0..replicas {
-            servers.push(Server::start(self.each.clone().port(0), clock)?);
+            servers.push(Server::start(self.each.clone().beside_another(), clock)?);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         net::Topology::join(&shared, servers.iter().map(Server::port).collect());
@@ -71,6 +72,11 @@ impl Topology {
     /// The servers; the first master first.
     pub fn servers(&self) -> &[Server] {
         &self.servers
+    }
+
+    /// Ends all of them, as [`Server::stop`] does.
+    pub fn stop(self, patience: Duration) {
+        self.servers.into_iter().for_each(|server| server.stop(patience));
     }
 
     /// The clock of all, and the locks of the first.

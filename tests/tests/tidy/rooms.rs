@@ -66,6 +66,7 @@ const HOUSES: &[House] = &[
             ("scripts", These(&["spec", "config"])),
             ("cluster", These(&["memory", "keyspace", "spec"])),
             ("core", AllBelowBut(&["commands", "pages"])),
+            ("topology", These(&["clients", "outbound", "core"])),
             ("server_commands", AllBelowBut(&["commands", "pages"])),
         ],
         roofs: &["lib", "families"],

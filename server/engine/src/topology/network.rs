@@ -18,9 +18,6 @@ pub struct Network {
 
 /// What a network asks of its driver.
 pub trait Outside {
-    /// A number for a session of this server, which no other session of it has had.
-    fn session_id(&mut self, node: usize) -> u64;
-
     /// A server wants something of a connection that leads out of this process: the driver does it.
     fn post(&mut self, node: usize, id: OutboundId);
 
@@ -123,7 +120,7 @@ impl Network {
                     continue;
                 }
                 while let Some(outgoing) = nodes[node].take_outgoing(id) {
-                    self.act(nodes, (node, id), outgoing, outside);
+                    self.act(nodes, (node, id), outgoing);
                 }
             }
             for key in self.links.keys().copied().collect::<Vec<_>>() {
@@ -139,20 +136,13 @@ impl Network {
     }
 
     /// Does what a server wants done for one of its connections.
-    fn act(
-        &mut self,
-        nodes: &mut [&mut Engine],
-        key: (usize, OutboundId),
-        outgoing: Outgoing,
-        outside: &mut dyn Outside,
-    ) {
+    fn act(&mut self, nodes: &mut [&mut Engine], key: (usize, OutboundId), outgoing: Outgoing) {
         let (node, id) = key;
         match outgoing {
             Outgoing::Connect(endpoint) => {
                 let Some(to) = self.node_at(&endpoint) else { return };
-                let session = outside.session_id(to);
                 let peer = Peer { addr: address_of(key), ..Peer::default() };
-                let slot = nodes[to].connect_as(session, peer);
+                let slot = nodes[to].connect(peer);
                 self.links.insert(key, Link::new(to, slot));
                 nodes[node].outbound_opened(id);
             }

@@ -1,0 +1,107 @@
+//! `topology`: several servers in this process, on one clock.
+
+use super::files::{PublishedFile, SystemFiles};
+use super::output::say;
+use super::parent::Parent;
+use super::{allocator, command_line, log, serve};
+use lockwheel::{Server, Topology, TopologyBuilder};
+use lockwheel_engine::COMMAND_NAMES;
+use lockwheel_engine::config::{Config, Invocation, system_reason};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a shutdown waits for running commands.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The most servers that a topology has.
+const SERVERS_MAX: usize = 64;
+
+/// What the servers are to one another, as the first words say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// A master and so many replicas.
+    Replicas(usize),
+}
+
+impl Shape {
+    /// The shape that the first words name; the rest are options. A sentence when they name none.
+    fn parse(words: &[OsString]) -> Result<(Self, &[OsString]), String> {
+        let text = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+        match (text(0), text(1)) {
+            ("replicas", count) => {
+                let counted = count.parse().ok().filter(|count| (1..SERVERS_MAX).contains(count));
+                let count = counted.ok_or_else(|| {
+                    format!("A topology has 1 to {} replicas, not '{count}'", SERVERS_MAX - 1)
+                })?;
+                Ok((Shape::Replicas(count), &words[2..]))
+            }
+            _ => Err(format!("There is no such topology\n\n{}", command_line::help_of_topology().trim_end())),
+        }
+    }
+
+    fn of(self, config: Config) -> TopologyBuilder {
+        let first = Server::builder().config(config).allocator(allocator::jemalloc()).signals(true);
+        match self {
+            Shape::Replicas(count) => first.replicas(count),
+        }
+    }
+}
+
+/// Starts the servers, tells where they are, and waits until the first ends.
+pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+    let parent = Parent::now();
+    let started_in = std::env::current_dir().unwrap_or_default();
+    if arguments.iter().any(|option| option == "--help" || option == "-h") {
+        return say(command_line::help_of_topology().as_bytes());
+    }
+    let (shape, options) = Shape::parse(arguments)?;
+    let options = options.iter().map(|option| option.clone().into_encoded_bytes()).collect::<Vec<_>>();
+    let mut config = match Invocation::from_arguments(options, &mut SystemFiles::default(), COMMAND_NAMES) {
+        Invocation::Run(config) => *config,
+        Invocation::Help => return say(command_line::help_of_topology().as_bytes()),
+        Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),
+        Invocation::Fail(message) => return Err(message),
+    };
+    if config.daemonize {
+        return Err("A topology cannot go into the background".to_owned());
+    }
+    serve::prepare(&mut config, &started_in)?;
+    log::start(&config, log::Stream::Error);
+    let (port_file, has_log) = (config.port_file.clone(), !config.logfile.is_empty());
+    let exits = config.exit_with_parent;
+    let topology = shape.of(config).start().map_err(|error| serve::cannot_start(&error, has_log))?;
+    serve::watch(parent.filter(|_| exits), &topology.servers()[0]).map_err(|error| error.to_string())?;
+    announce(&topology, &port_file)?;
+    topology.servers()[0].wait();
+    topology.stop(PATIENCE);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the addresses where they are waited for, a line each.
+fn announce(topology: &Topology, port_file: &str) -> Result<(), String> {
+    let addresses: Vec<String> = topology.servers().iter().map(|server| server.addr().to_string()).collect();
+    PublishedFile::write(port_file, addresses.join("\n"))
+        .map_err(|error| format!("Can't write the file '{port_file}': {}", system_reason(&error)))?;
+    let names = std::iter::once("master").chain(std::iter::repeat("replica"));
+    let lines = names.zip(&addresses).map(|(name, address)| format!("{name} {address}\n"));
+    say(lines.collect::<String>().as_bytes()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<(Shape, usize), String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        Shape::parse(&words).map(|(shape, rest)| (shape, rest.len()))
+    }
+
+    #[test]
+    fn the_first_words_name_the_shape() {
+        assert_eq!(parse("replicas 2 --port 0"), Ok((Shape::Replicas(2), 2)));
+        for wrong in ["replicas", "replicas 0", "replicas 64", "replicas x", "ring 3", ""] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
