@@ -1,0 +1,118 @@
+//! A master and its replicas in one process: what a client is answered for, the replicas have.
+
+use crate::manual;
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::rng::Rng;
+
+fn text(client: &mut Client, line: &str) -> String {
+    client.line(line).to_string()
+}
+
+fn info(client: &mut Client, field: &str) -> String {
+    let reply = client.line("INFO replication");
+    let text = String::from_utf8_lossy(reply.as_bytes().expect("a text")).into_owned();
+    let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    found.unwrap_or_else(|| panic!("no {field}:\n{text}")).to_owned()
+}
+
+#[test]
+fn replicas_have_each_write_when_it_is_answered() {
+    let (_topology, mut clients) = manual();
+    let mut rng = Rng::new(7);
+    for step in 0..300 {
+        let (key, value) = (rng.below(20), rng.below(1000));
+        let line = match rng.below(8) {
+            0 => format!("SET k{key} {value}"),
+            1 => format!("DEL k{key} h{key}"),
+            2 => format!("HSET h{key} f{value} {step}"),
+            3 => format!("RPUSH l{key} {value}"),
+            4 => format!("ZADD z{key} {value} m{step}"),
+            5 => format!("SET k{key} v PX {}", value + 1),
+            6 => format!(
+                "EVAL \"redis.call('incr', KEYS[1]) redis.call('sadd', KEYS[2], ARGV[1])\" 2 n{key} s{key} {value}"
+            ),
+            _ => format!("CLOCK.ADVANCE {value}"),
+        };
+        clients[0].line(&line);
+        let digests: Vec<String> = clients.iter_mut().map(|client| text(client, "DEBUG DIGEST")).collect();
+        assert!(digests.iter().all(|digest| *digest == digests[0]), "{line}: {digests:?}");
+    }
+}
+
+#[test]
+fn a_master_knows_its_replicas_and_they_their_master() {
+    let (topology, mut clients) = manual();
+    assert_eq!(info(&mut clients[0], "connected_slaves"), "2");
+    let port = topology.servers()[0].port().to_string();
+    for replica in 1..3 {
+        assert_eq!(info(&mut clients[replica], "master_link_status"), "up");
+        assert_eq!(info(&mut clients[replica], "master_port"), port);
+        let line = info(&mut clients[0], &format!("slave{}", replica - 1));
+        let own = format!("port={},state=online,", topology.servers()[replica].port());
+        assert!(line.contains(&own), "{line}");
+        let refused = text(&mut clients[replica], "SET k v");
+        assert_eq!(refused, "-READONLY You can't write against a read only replica.");
+    }
+    assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
+    clients[0].line("SET k v");
+    assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
+}
+
+#[test]
+fn a_replica_is_promoted_and_the_others_follow_it() {
+    let (topology, mut clients) = manual();
+    clients[0].line("SET k before");
+    assert_eq!(text(&mut clients[1], "REPLICAOF NO ONE"), "+OK");
+    let port = topology.servers()[1].port();
+    clients[2].line(&format!("REPLICAOF 127.0.0.1 {port}"));
+    clients[1].line("SET k after");
+    assert_eq!(text(&mut clients[2], "GET k"), "\"after\"");
+    assert_eq!(text(&mut clients[0], "GET k"), "\"before\"");
+    assert_eq!(info(&mut clients[1], "connected_slaves"), "1");
+    assert_eq!(info(&mut clients[0], "connected_slaves"), "0");
+}
+
+#[test]
+fn messages_reach_subscribers_of_replicas() {
+    let (_topology, mut clients) = manual();
+    clients[2].line("SUBSCRIBE news");
+    clients[0].line("PUBLISH news hello");
+    assert_eq!(clients[2].read_frame().to_string(), "[\"message\", \"news\", \"hello\"]");
+}
+
+#[test]
+fn a_lease_ends_everywhere_at_its_instant() {
+    let (_topology, mut clients) = manual();
+    clients[0].line("LOCK.ACQUIRE l owner LEASE 1000");
+    clients[2].line("CLOCK.ADVANCE 999");
+    let exists = |clients: &mut Vec<Client>| -> Vec<String> {
+        clients.iter_mut().map(|client| text(client, "EXISTS l")).collect()
+    };
+    assert_eq!(exists(&mut clients), [":1", ":1", ":1"]);
+    clients[2].line("CLOCK.ADVANCE 1");
+    assert_eq!(exists(&mut clients), [":0", ":0", ":0"]);
+}
+
+#[test]
+fn a_replica_that_was_cut_comes_back() {
+    let topology = ours::builder().replicas(1).start().expect("they start");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    assert_eq!(text(&mut clients[0], "CLIENT KILL TYPE replica"), ":1");
+    clients[0].line("SET k v");
+    while info(&mut clients[1], "master_link_status") != "up" {}
+    assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
+    let ids = |client: &mut Client| {
+        let list = client.line("CLIENT LIST");
+        let text = String::from_utf8_lossy(list.as_bytes().expect("a text")).into_owned();
+        text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for client in &mut clients {
+        let mut all = ids(client);
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count, "{all:?}");
+    }
+}
