@@ -50,7 +50,7 @@ impl Outside for Drivers<'_> {
 
 impl Topology {
     /// The servers that listen on these ports, which share their clock from now on: that of the first.
-    pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) {
+    pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) -> Arc<Self> {
         let topology = Arc::new(Topology {
             nodes: nodes.iter().map(Arc::downgrade).collect(),
             network: Mutex::new(Network::new(ports)),
@@ -61,6 +61,12 @@ impl Topology {
             let _joined_once = shared.membership.set(membership);
         }
         topology.with_all(|network, engines, _| network.join(engines));
+        topology
+    }
+
+    /// From now on a replica is told everything so many milliseconds later.
+    pub(crate) fn set_lag(&self, lag_ms: i64) {
+        self.network.lock().set_lag(lag_ms);
     }
 
     /// Lets what the servers have sent one another arrive. While a script of one of them runs it is left to the end of

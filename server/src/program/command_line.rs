@@ -98,7 +98,7 @@ fn run() -> Command {
 }
 
 fn topology() -> Command {
-    let usage = format!("{NAME} topology replicas N [options of the server]");
+    let usage = format!("{NAME} topology replicas N [--lag MS] [options of the server]");
     command(Subcommand::Topology.name(), usage)
         .about("Start a master with N replicas in one process, on one clock; its addresses are printed")
         .args(OPTIONS.iter().map(described))

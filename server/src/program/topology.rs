@@ -40,12 +40,24 @@ impl Shape {
         }
     }
 
-    fn of(self, config: Config) -> TopologyBuilder {
+    fn of(self, config: Config, lag: Duration) -> TopologyBuilder {
         let first = Server::builder().config(config).allocator(allocator::jemalloc()).signals(true);
         match self {
-            Shape::Replicas(count) => first.replicas(count),
+            Shape::Replicas(count) => first.replicas(count).lag(lag),
         }
     }
+}
+
+/// How much later replicas are told everything, if the first option says so; and the other options.
+fn lag_of(options: &[OsString]) -> Result<(Duration, &[OsString]), String> {
+    let [name, lag, rest @ ..] = options else { return Ok((Duration::ZERO, options)) };
+    if name != "--lag" {
+        return Ok((Duration::ZERO, options));
+    }
+    let ms = lag.to_str().and_then(|text| text.parse::<u32>().ok());
+    let ms =
+        ms.ok_or_else(|| format!("--lag is a number of milliseconds, not '{}'", lag.to_string_lossy()))?;
+    Ok((Duration::from_millis(ms.into()), rest))
 }
 
 /// Starts the servers, tells where they are, and waits until the first ends.
@@ -56,6 +68,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         return say(command_line::help_of_topology().as_bytes());
     }
     let (shape, options) = Shape::parse(arguments)?;
+    let (lag, options) = lag_of(options)?;
     let options = options.iter().map(|option| option.clone().into_encoded_bytes()).collect::<Vec<_>>();
     let mut config = match Invocation::from_arguments(options, &mut SystemFiles::default(), COMMAND_NAMES) {
         Invocation::Run(config) => *config,
@@ -70,7 +83,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     log::start(&config, log::Stream::Error);
     let (port_file, has_log) = (config.port_file.clone(), !config.logfile.is_empty());
     let exits = config.exit_with_parent;
-    let topology = shape.of(config).start().map_err(|error| serve::cannot_start(&error, has_log))?;
+    let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
     serve::watch(parent.filter(|_| exits), &topology.servers()[0]).map_err(|error| error.to_string())?;
     announce(&topology, &port_file)?;
     topology.servers()[0].wait();

@@ -12,6 +12,7 @@ pub struct TopologyBuilder {
     /// What all of them are like; the port is that of the first.
     each: Builder,
     shape: Shape,
+    lag: Duration,
 }
 
 /// What the servers are to one another.
@@ -43,11 +44,18 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn replicas(self, count: usize) -> TopologyBuilder {
-        TopologyBuilder { each: self, shape: Shape::Replicas(count) }
+        TopologyBuilder { each: self, shape: Shape::Replicas(count), lag: Duration::ZERO }
     }
 }
 
 impl TopologyBuilder {
+    /// A replica is told everything so much later, in whole milliseconds of the clock that all share: what it had not been
+    /// told when it is promoted is lost. By default it is told before who has changed something is answered.
+    pub fn lag(mut self, lag: Duration) -> Self {
+        self.lag = lag;
+        self
+    }
+
     /// Starts all of them; they are what they are to one another when this returns.
     ///
     /// # Errors
@@ -61,9 +69,10 @@ impl TopologyBuilder {
             servers.push(Server::start(self.each.clone().beside_another(), clock)?);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
-        net::Topology::join(&shared, servers.iter().map(Server::port).collect());
+        let network = net::Topology::join(&shared, servers.iter().map(Server::port).collect());
         let topology = Topology { servers };
         topology.replicate();
+        network.set_lag(i64::try_from(self.lag.as_millis()).unwrap_or(i64::MAX));
         Ok(topology)
     }
 }

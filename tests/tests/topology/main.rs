@@ -1,6 +1,7 @@
 //! Several servers of one process: one clock, one order of events.
 
 mod clock;
+mod lag;
 mod replicas;
 
 use lockwheel::{Config, Time, Topology};

@@ -7,6 +7,7 @@ use super::planned_turns::PlannedTurn;
 use super::turning::TurnProgress;
 use crate::clients::Slot;
 use crate::time::{Clock, Over};
+use crate::timers::{Timer, TimerKey, TimerKind};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -15,6 +16,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(crate) enum ClockRequest {
     /// It has changed it: the others follow.
     Changed,
+    /// Something arrives from another engine.
+    Arrival,
     /// This client of it waits for a turn.
     Turn(u64),
     /// A script or a transaction of it has asked for a turn.
@@ -26,6 +29,8 @@ pub(crate) enum ClockRequest {
 pub(crate) struct SharedClock {
     pub(super) is_shared: bool,
     pub(super) requests: VecDeque<ClockRequest>,
+    /// When something arrives from another engine, and its timer.
+    arrival: Option<(i64, TimerKey)>,
 }
 
 /// Lets what the engines have sent one another arrive; whether there was something.
@@ -40,6 +45,24 @@ impl Engine {
     /// Whether turns of its clock are left to who drives all engines.
     pub(crate) fn shares_clock(&self) -> bool {
         self.time.shared.is_shared
+    }
+
+    /// Something from another engine arrives at this instant of the monotonic clock, in milliseconds.
+    pub(crate) fn look_again_at(&mut self, at_ms: i64) {
+        if let Some((earlier_ms, timer)) = self.time.shared.arrival {
+            if earlier_ms <= at_ms {
+                return;
+            }
+            self.time.timers.cancel(timer);
+        }
+        let timer = Timer { kind: TimerKind::Arrival, client: 0, order: self.keyspace.next_order() };
+        self.time.shared.arrival = Some((at_ms, self.time.timers.insert(timer, at_ms)));
+    }
+
+    /// That instant has come.
+    pub(super) fn arrival_due(&mut self) {
+        self.time.shared.arrival = None;
+        self.ask_clock(ClockRequest::Arrival);
     }
 
     /// Whether it asks something of the clock.

@@ -28,6 +28,8 @@ pub(crate) enum TimerKind {
     Cut,
     /// Clients are no longer paused, on the monotonic clock.
     Pause,
+    /// Something arrives from another server of this process, on the monotonic clock.
+    Arrival,
     /// A save in the background begins, or goes on, in real time.
     Save,
     /// Replication is looked at, in real time.

@@ -3,6 +3,7 @@
 use crate::clients::{Outbox, Slot};
 use crate::core::{Engine, Progress};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
+use std::collections::VecDeque;
 
 /// A connection, seen from the server that has accepted it.
 #[derive(Debug)]
@@ -14,12 +15,14 @@ pub(super) struct Link {
     input: Vec<u8>,
     parser: RequestParser,
     batch: Batch,
+    /// What the other server has answered and has not arrived, with when it does, in milliseconds of the monotonic clock.
+    on_its_way: VecDeque<(i64, Vec<u8>)>,
 }
 
 impl Link {
     pub(super) fn new(to: usize, slot: Slot) -> Self {
         let (parser, batch) = (RequestParser::new(), Batch::new());
-        Link { to, slot, input: Vec::new(), parser, batch }
+        Link { to, slot, input: Vec::new(), parser, batch, on_its_way: VecDeque::new() }
     }
 
     /// Bytes arrive.
@@ -60,11 +63,32 @@ impl Link {
         !session.is_blocked() && session.closing().is_none()
     }
 
-    /// What the session has to say.
-    pub(super) fn take_output(&self, engine: &mut Engine) -> Vec<u8> {
+    /// What the session has to say is on its way; what a replica is told takes so many milliseconds.
+    pub(super) fn send_output(&mut self, engine: &mut Engine, lag_ms: i64) {
         let mut output = Outbox::default();
         engine.take_output(self.slot, &mut output);
         engine.buffers(self.slot).set_unwritten(0);
-        output.bytes().to_vec()
+        if output.is_empty() {
+            return;
+        }
+        let lag_ms = if engine.session(self.slot).is_replica { lag_ms } else { 0 };
+        // Nothing overtakes what was sent before it.
+        let last_ms = self.on_its_way.back().map_or(i64::MIN, |(at_ms, _)| *at_ms);
+        let at_ms = engine.now().monotonic_ms().saturating_add(lag_ms).max(last_ms);
+        self.on_its_way.push_back((at_ms, output.bytes().to_vec()));
+    }
+
+    /// What arrives at this instant, of the monotonic clock in milliseconds.
+    pub(super) fn arrived(&mut self, now_ms: i64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while let Some((_, first)) = self.on_its_way.pop_front_if(|(at_ms, _)| *at_ms <= now_ms) {
+            bytes.extend_from_slice(&first);
+        }
+        bytes
+    }
+
+    /// When the next of it arrives.
+    pub(super) fn next_arrival(&self) -> Option<i64> {
+        self.on_its_way.front().map(|(at_ms, _)| *at_ms)
     }
 }

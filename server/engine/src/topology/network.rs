@@ -12,6 +12,8 @@ pub struct Network {
     /// The ports that they listen on.
     ports: Vec<u16>,
     links: BTreeMap<(usize, OutboundId), Link>,
+    /// How long it takes until a replica is told something, in milliseconds of the clock that all share.
+    lag_ms: i64,
     /// Connections that a server wants something of.
     pending: VecDeque<(usize, OutboundId)>,
 }
@@ -84,6 +86,7 @@ impl Network {
                 let progress = self.turn(nodes, &mut turn, outside);
                 nodes[node].end_shared_turn(slot, turn, progress);
             }
+            ClockRequest::Arrival => {}
             ClockRequest::Planned(planned) => {
                 if let Some(mut turn) = nodes[node].planned_turn(planned) {
                     self.turn(nodes, &mut turn, outside);
@@ -168,7 +171,11 @@ impl Network {
         let Some(link) = self.links.get_mut(&key) else { return false };
         let (node, id) = key;
         let goes_on = link.run(nodes[link.to]);
-        let bytes = link.take_output(nodes[link.to]);
+        link.send_output(nodes[link.to], self.lag_ms);
+        let bytes = link.arrived(nodes[node].now().monotonic_ms());
+        if let Some(at_ms) = link.next_arrival() {
+            nodes[node].look_again_at(at_ms);
+        }
         if !bytes.is_empty() {
             nodes[node].outbound_received(id, &bytes);
         }
@@ -177,6 +184,11 @@ impl Network {
             nodes[node].outbound_closed(id, "");
         }
         !bytes.is_empty() || !goes_on
+    }
+
+    /// From now on a replica is told everything so many milliseconds later, of the clock that all share.
+    pub fn set_lag(&mut self, lag_ms: i64) {
+        self.lag_ms = lag_ms;
     }
 
     /// Whether a connection leads to a server that is not of this process.
