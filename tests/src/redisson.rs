@@ -77,6 +77,8 @@ pub struct Run<'a> {
     /// The ports of the servers on 127.0.0.1: the scenarios of MultiLock and RedLock want three, the others use the
     /// first.
     pub ports: &'a [u16],
+    /// The ports of the replicas of the first server, to which clients then read and listen.
+    pub replicas: &'a [u16],
     /// The names of the scenarios; empty for all.
     pub only: &'a [&'a str],
     /// Milliseconds to wait for what has to happen; `None` for the default, which no sound server needs. Shorter
@@ -142,9 +144,9 @@ impl Redisson {
     /// # Panics
     /// When the JVM does not start or ends before it has said how all scenarios went.
     pub fn run(&self, run: &Run<'_>) -> Report {
-        let ports: Vec<String> = run.ports.iter().map(u16::to_string).collect();
         let mut arguments =
-            vec![format!("ports={}", ports.join(",")), format!("only={}", run.only.join(","))];
+            vec![format!("ports={}", joined(run.ports)), format!("replicas={}", joined(run.replicas))];
+        arguments.push(format!("only={}", run.only.join(",")));
         arguments.push(format!("resp3={}", run.resp3));
         arguments.push(format!("native={}", run.native));
         arguments.push(format!("clock={}", run.clock));
@@ -195,6 +197,10 @@ impl Redisson {
         command.args(JVM_FLAGS).arg("-cp").arg(&self.classpath).arg(class).args(arguments);
         command
     }
+}
+
+fn joined(ports: &[u16]) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
 }
 
 impl Report {

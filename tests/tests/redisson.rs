@@ -123,6 +123,38 @@ fn redisson_4_7_in_resp3_on_lockwheel() {
     passes_on_lockwheel(V4_7, true);
 }
 
+/// A master with two replicas in one process: every scenario passes there too, with its reads from the replicas.
+#[track_caller]
+fn passes_beside_replicas(version: Version) {
+    let topology = ours::builder().replicas(2).start().expect("they start");
+    let others: Vec<Server> = (1..SERVERS).map(|_| ours::server()).collect();
+    let (master, replicas) = topology.servers().split_first().expect("there is a master");
+    let ports: Vec<u16> = [master].into_iter().chain(&others).map(Server::port).collect();
+    let replicas: Vec<u16> = replicas.iter().map(Server::port).collect();
+    let run = Run { ports: &ports, replicas: &replicas, native: true, ..Run::default() };
+    all_pass(version, "a master with replicas", &run);
+}
+
+#[test]
+fn redisson_3_6_beside_replicas() {
+    passes_beside_replicas(V3_6);
+}
+
+#[test]
+fn redisson_3_17_beside_replicas() {
+    passes_beside_replicas(V3_17);
+}
+
+#[test]
+fn redisson_3_24_beside_replicas() {
+    passes_beside_replicas(V3_24);
+}
+
+#[test]
+fn redisson_4_7_beside_replicas() {
+    passes_beside_replicas(V4_7);
+}
+
 /// Those who wait for a lease that a turn of the clock ends are woken, and get the lock.
 #[track_caller]
 fn is_woken_by_a_turned_clock(version: Version) {

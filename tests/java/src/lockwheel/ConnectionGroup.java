@@ -16,7 +16,7 @@ final class ConnectionGroup implements Groups.Group {
         String clientName = "comes-and-goes";
         String marker = " name=" + clientName + " ";
         RedissonClient client =
-                Clients.connect(scene.options().ports().get(0), clientName, Clients.DEFAULT_WATCHDOG, scene.options().resp3());
+                Clients.connect(scene.options().ports().get(0), clientName, Clients.DEFAULT_WATCHDOG, scene.options());
         String protocol = scene.options().resp3() ? " resp=3" : " resp=2";
         List<String> own = raw.text("CLIENT", "LIST").lines().filter(line -> line.contains(marker)).toList();
         Check.that(!own.isEmpty(), "the client has set its name");

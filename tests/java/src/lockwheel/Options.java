@@ -12,7 +12,7 @@ import java.util.TreeSet;
  * The command line of a JVM: {@code key=value} words.
  *
  * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
- * only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
+ * replicas} lists those that follow it; {@code only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
  * has to happen before it fails; {@code resp3=true} lets the clients speak that; {@code
  * native=true} adds the scenarios that only Lockwheel can pass; {@code clock=true} runs, instead of all others, those
  * that turn its clock.
@@ -32,11 +32,20 @@ final class Options {
 
     /** The ports of the servers, at least one. */
     List<Integer> ports() {
-        List<Integer> ports = new ArrayList<>();
-        for (String port : required("ports").split(",")) {
-            ports.add(Integer.parseInt(port));
+        return numbers(required("ports"));
+    }
+
+    /** The ports of the first server's replicas, to which clients read and listen; none unless told. */
+    List<Integer> replicas() {
+        return numbers(words.getOrDefault("replicas", ""));
+    }
+
+    private static List<Integer> numbers(String list) {
+        List<Integer> numbers = new ArrayList<>();
+        for (String number : list.isEmpty() ? new String[0] : list.split(",")) {
+            numbers.add(Integer.parseInt(number));
         }
-        return ports;
+        return numbers;
     }
 
     /** The names of the scenarios to run; empty for all. */

@@ -35,7 +35,7 @@ final class World implements AutoCloseable {
         List<RedissonClient> clients = which.equals("a") ? first : second;
         if (clients.get(server) == null) {
             int port = options.ports().get(server);
-            clients.set(server, Clients.connect(port, "client-" + which, Clients.DEFAULT_WATCHDOG, options.resp3()));
+            clients.set(server, Clients.connect(port, "client-" + which, Clients.DEFAULT_WATCHDOG, options));
         }
         return clients.get(server);
     }
@@ -43,7 +43,7 @@ final class World implements AutoCloseable {
     /** The client with the short watchdog. */
     synchronized RedissonClient watched() {
         if (watched == null) {
-            watched = Clients.connect(options.ports().get(0), "client-w", SHORT_WATCHDOG, options.resp3());
+            watched = Clients.connect(options.ports().get(0), "client-w", SHORT_WATCHDOG, options);
         }
         return watched;
     }
