@@ -11,7 +11,8 @@ use lockwheel_tests::ours;
 
 /// A master and two replicas whose clock is turned, and a client of each.
 fn manual() -> (Topology, Vec<Client>) {
-    let config = Config { enable_debug_command: Permission::Yes, time: Time::Manual, ..Config::default() };
+    let mut config = Config::default();
+    (config.enable_debug_command, config.time) = (Permission::Yes, Time::Manual);
     let topology = ours::configured(config).replicas(2).start().expect("they start");
     let clients = topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
     (topology, clients)

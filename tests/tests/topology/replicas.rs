@@ -84,7 +84,7 @@ fn messages_reach_subscribers_of_replicas() {
 #[test]
 fn a_lease_ends_everywhere_at_its_instant() {
     let (_topology, mut clients) = manual();
-    clients[0].line("LOCK.ACQUIRE l owner LEASE 1000");
+    clients[0].line("LOCK.ACQUIRE l owner PX 1000");
     clients[2].line("CLOCK.ADVANCE 999");
     let exists = |clients: &mut Vec<Client>| -> Vec<String> {
         clients.iter_mut().map(|client| text(client, "EXISTS l")).collect()

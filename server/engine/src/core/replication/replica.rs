@@ -33,7 +33,8 @@ impl Engine {
         self.replication.begin_stream(self.backlog_size());
         self.stream_changed();
         self.replication_rules_changed();
-        self.set_replication_timer_in(0);
+        self.connect_to_master();
+        self.set_replication_timer();
     }
 
     /// Is nobody's replica any more. Its replicas come back, and go on where they are.
