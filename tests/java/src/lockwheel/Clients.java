@@ -19,18 +19,30 @@ final class Clients {
      * values are sent as plain text, so that scenarios can read them over their own connection.
      */
     static RedissonClient connect(int port, String clientName, long watchdogTimeout, Options options) {
+        boolean isFirst = port == options.ports().get(0);
+        List<Integer> replicas = isFirst ? options.replicas() : List.of();
+        return connect(port, replicas, clientName, watchdogTimeout, options.resp3());
+    }
+
+    /** The same, to one server. */
+    static RedissonClient connect(int port, String clientName, long watchdogTimeout, boolean resp3) {
+        return connect(port, List.of(), clientName, watchdogTimeout, resp3);
+    }
+
+    private static RedissonClient connect(
+            int port, List<Integer> replicas, String clientName, long watchdogTimeout, boolean resp3) {
         Config config = new Config();
-        if (options.resp3()) {
+        if (resp3) {
             speakResp3(config);
         }
         config.setCodec(new StringCodec());
         config.setThreads(4);
         config.setNettyThreads(2);
         config.setLockWatchdogTimeout(watchdogTimeout);
-        if (options.replicas().isEmpty() || port != options.ports().get(0)) {
+        if (replicas.isEmpty()) {
             useOne(config, port, clientName);
         } else {
-            useReplicas(config, port, options.replicas(), clientName);
+            useReplicas(config, port, replicas, clientName);
         }
         return Redisson.create(config);
     }

@@ -23,7 +23,7 @@ public final class Contention {
         List<Thread> members = new ArrayList<>();
         for (int i = 0; i < MEMBERS; i++) {
             RedissonClient client =
-                    Clients.connect(port, "client-" + i, Clients.DEFAULT_WATCHDOG, options);
+                    Clients.connect(port, "client-" + i, Clients.DEFAULT_WATCHDOG, options.resp3());
             for (String object : options.required("objects").split(",")) {
                 members.add(started(object, client, desk, i));
             }

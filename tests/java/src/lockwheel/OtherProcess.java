@@ -14,7 +14,7 @@ public final class OtherProcess {
     public static void main(String[] args) throws Exception {
         Options options = new Options(args);
         int port = Integer.parseInt(options.required("port"));
-        RedissonClient client = Clients.connect(port, "other-process", Clients.DEFAULT_WATCHDOG, options);
+        RedissonClient client = Clients.connect(port, "other-process", Clients.DEFAULT_WATCHDOG, options.resp3());
         try (Raw raw = new Raw(port, TIMEOUT_MILLIS)) {
             count(client.getLock(options.required("lock")), raw, Integer.parseInt(options.required("rounds")));
         } finally {

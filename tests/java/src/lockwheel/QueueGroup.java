@@ -1,5 +1,6 @@
 package lockwheel;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RBlockingQueue;
@@ -31,11 +32,16 @@ final class QueueGroup implements Groups.Group {
         Check.that(queue.isEmpty(), "nothing is left");
     }
 
-    /** Waits until the server says that a client of this name is blocked in such a command. */
+    /** Waits until the server, or a replica, says that a client of this name is blocked in such a command. */
     static void untilBlocked(Scene scene, Raw raw, String client, String command, long count) throws Throwable {
+        List<Raw> servers = new ArrayList<>(scene.rawReplicas());
+        servers.add(raw);
         scene.until(client + " is blocked in " + command, () -> {
-            String list = raw.text("CLIENT", "LIST");
-            long blocked = list.lines()
+            StringBuilder lists = new StringBuilder();
+            for (Raw server : servers) {
+                lists.append(server.text("CLIENT", "LIST"));
+            }
+            long blocked = lists.toString().lines()
                     .filter(line -> line.contains(" name=" + client + " ") && line.contains(" cmd=" + command + " "))
                     .filter(line -> line.matches(".* flags=[A-Z]*b[a-zA-Z]* .*"))
                     .count();

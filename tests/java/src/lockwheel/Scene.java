@@ -74,7 +74,20 @@ final class Scene implements AutoCloseable {
     }
 
     Raw raw(int server) throws IOException {
-        Raw raw = new Raw(options().ports().get(server), (int) patience());
+        return rawAt(options().ports().get(server));
+    }
+
+    /** A connection of its own to each replica of the first server. */
+    List<Raw> rawReplicas() throws IOException {
+        List<Raw> replicas = new ArrayList<>();
+        for (int port : options().replicas()) {
+            replicas.add(rawAt(port));
+        }
+        return replicas;
+    }
+
+    private Raw rawAt(int port) throws IOException {
+        Raw raw = new Raw(port, (int) patience());
         connections.add(raw);
         return raw;
     }

@@ -36,7 +36,7 @@ public final class Shop {
         port = Integer.parseInt(options.required("port"));
         process = options.required("process");
         all = Long.parseLong(options.required("all"));
-        client = Clients.connect(port, process, Clients.DEFAULT_WATCHDOG, options);
+        client = Clients.connect(port, process, Clients.DEFAULT_WATCHDOG, options.resp3());
     }
 
     /** A way to be alone. */
