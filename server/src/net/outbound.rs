@@ -3,79 +3,32 @@
 //! The engine says what is to be done ([`Outgoing`]); what comes is given to it as a batch of its own.
 
 use super::contain::contained;
+use super::outbound_inbox::MESSAGES;
 use super::shared::Shared;
 use lockwheel_engine::outbound::{Endpoint, OutboundId, Outgoing};
 use mio::event::Event;
 use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Token, Waker};
-use parking_lot::Mutex;
+use mio::{Events, Interest, Poll, Token};
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::ToSocketAddrs;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 
-/// The token of the waker.
-const MESSAGES: Token = Token(usize::MAX);
 /// Bytes read at a time.
 const READ: usize = 64 * 1024;
 /// Events taken from the system at a time.
 const EVENTS: usize = 64;
 
-/// What the threads that hold the engine leave for the one that connects.
-#[derive(Debug)]
-pub(super) struct OutboundInbox {
-    pending: Mutex<Vec<OutboundId>>,
-    /// Wakes the thread; nothing before there is one.
-    waker: OnceLock<Waker>,
-    shared: Weak<Shared>,
-}
-
-impl OutboundInbox {
-    /// Without a thread yet.
-    pub(super) fn new(shared: Weak<Shared>) -> Self {
-        OutboundInbox { pending: Mutex::default(), waker: OnceLock::new(), shared }
-    }
-
-    /// Connections that are to be looked at.
-    pub(super) fn post(&self, ids: Vec<OutboundId>) {
-        if ids.is_empty() {
-            return;
-        }
-        self.pending.lock().extend(ids);
-        if let Err(error) = self.start() {
-            tracing::error!(%error, "connections to other servers cannot be made");
-        }
-        self.wake();
-    }
-
-    /// Starts the thread, if there is none yet.
-    #[cold]
-    fn start(&self) -> io::Result<()> {
-        let mut result = Ok(());
-        if self.waker.get().is_none()
-            && let Some(shared) = self.shared.upgrade()
-        {
-            let poll = Poll::new()?;
-            // Another thread may be as far: then this poll is dropped.
-            if self.waker.set(Waker::new(poll.registry(), MESSAGES)?).is_ok() {
-                let guard = shared.shutdown.thread();
-                let serve = move || {
-                    let _guard = guard;
-                    serve(&shared, poll);
-                };
-                result = thread::Builder::new().name("lockwheel-link".to_owned()).spawn(serve).map(drop);
-            }
-        }
-        result
-    }
-
-    /// Makes the thread look at what there is, and whether the server ends.
-    pub(super) fn wake(&self) {
-        if let Some(waker) = self.waker.get() {
-            let _it_runs = waker.wake();
-        }
-    }
+/// Starts the thread that serves them, unless the server has ended.
+pub(super) fn start(shared: &Weak<Shared>, poll: Poll) -> io::Result<()> {
+    let Some(shared) = shared.upgrade() else { return Ok(()) };
+    let guard = shared.shutdown.thread();
+    let serve = move || {
+        let _guard = guard;
+        serve(&shared, poll);
+    };
+    thread::Builder::new().name("lockwheel-link".to_owned()).spawn(serve).map(drop)
 }
 
 /// A connection to another server.
@@ -113,8 +66,7 @@ struct Links<'a> {
 impl Links<'_> {
     fn handle(&mut self, event: &Event) {
         if event.token() == MESSAGES {
-            let pending = std::mem::take(&mut *self.shared.outbound.pending.lock());
-            return pending.into_iter().for_each(|id| self.look_at(id));
+            return self.shared.outbound.take().into_iter().for_each(|id| self.look_at(id));
         }
         let id = OutboundId(event.token().0 as u64);
         if let Err(reason) = self.ready(id) {

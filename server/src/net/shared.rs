@@ -9,12 +9,12 @@ use super::contain::contained;
 use super::deferred::Deferred;
 use super::hooks::{Hooks, Point};
 use super::inbox::Inbox;
+use super::membership::Membership;
 use super::messages::{Address, LoopMessage};
 use super::os_clock::OsClock;
-use super::outbound::OutboundInbox;
+use super::outbound_inbox::OutboundInbox;
 use super::shutdown::Shutdown;
 use super::socket::Socket;
-use super::topology::Membership;
 use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
@@ -27,7 +27,7 @@ use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// No deadline.
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     /// The connections to other servers.
     pub(super) outbound: OutboundInbox,
     /// The other servers of this process, if it has such.
-    pub(super) membership: OnceLock<Membership>,
+    pub(super) membership: OnceLock<Box<dyn Membership>>,
     pub(super) client_limit: Arc<ClientLimit>,
     pub(super) admission: Admission,
     /// When the first loop has to wake, in microseconds of the system's monotonic clock.
@@ -97,7 +97,12 @@ pub(super) struct Notices {
 
 impl Shared {
     /// What loops with these inboxes share, around an engine.
-    pub(super) fn new(this: Weak<Shared>, mut engine: Engine, clock: OsClock, inboxes: Box<[Inbox]>) -> Self {
+    pub(super) fn new(
+        mut engine: Engine,
+        clock: OsClock,
+        inboxes: Box<[Inbox]>,
+        outbound: OutboundInbox,
+    ) -> Self {
         let traffic: AllTraffic = inboxes.iter().map(|_| Arc::new(LoopTraffic::default())).collect();
         let counted = traffic.clone();
         engine.set_traffic(Box::new(move || traffic::sum(&counted)));
@@ -117,7 +122,7 @@ impl Shared {
             inboxes,
             clients: DashMap::new(),
             callers: Callers::default(),
-            outbound: OutboundInbox::new(this),
+            outbound,
             membership: OnceLock::new(),
             timer_at: AtomicU64::new(NEVER),
             timer_wakes: AtomicU64::new(0),
@@ -314,7 +319,9 @@ impl Shared {
             self.serve_asked(engine, notices);
         }
         if let Some(membership) = self.membership.get() {
-            membership.note(self, engine, notices);
+            let is_woken = |id: &u64| self.address(*id).is_none() && !self.callers.is_waiting(*id);
+            let woken = notices.sessions.iter().any(is_woken);
+            membership.note(engine, &mut notices.outbound, woken);
         }
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);

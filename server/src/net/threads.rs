@@ -8,6 +8,8 @@ use super::idle;
 use super::inbox::Inbox;
 use super::listener::Listeners;
 use super::os_clock::OsClock;
+use super::outbound;
+use super::outbound_inbox::OutboundInbox;
 use super::shared::Shared;
 use super::signals::{self, Signals};
 use super::stopwatch::Stopwatch;
@@ -73,7 +75,9 @@ impl Threads {
                 acceptors: acceptors.clone(),
                 shared: shared.clone(),
             }));
-            Shared::new(shared.clone(), engine, clock, inboxes)
+            let weak = shared.clone();
+            let outbound = OutboundInbox::new(Box::new(move |poll| outbound::start(&weak, poll)));
+            Shared::new(engine, clock, inboxes, outbound)
         });
         Ok(Threads { polls, shared, listeners, acceptors, rebinds })
     }

@@ -4,6 +4,7 @@
 //! replies are written: who reads a reply finds its effects everywhere. While a script of one of them is slow the others
 //! go on by themselves, and the end of the script is followed by the exchange.
 
+use super::membership::Membership;
 use super::shared::{Notices, Shared};
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::{ClockTurn, TurnProgress};
@@ -18,15 +19,16 @@ use std::time::Duration;
 pub(crate) struct Topology {
     nodes: Vec<Weak<Shared>>,
     network: Mutex<Network>,
+    /// For each server its connections that are to be looked at.
+    pending: Vec<Mutex<Vec<OutboundId>>>,
     /// An exchange could not be made, because a script was slow.
     is_due: AtomicBool,
 }
 
-/// A server's place among those of its process.
-pub(crate) struct Membership {
+/// A server's place in it.
+struct Member {
     topology: Arc<Topology>,
-    /// Its connections that are to be looked at.
-    pending: Mutex<Vec<OutboundId>>,
+    node: usize,
 }
 
 /// The driver of a network, while all engines are held.
@@ -54,11 +56,11 @@ impl Topology {
         let topology = Arc::new(Topology {
             nodes: nodes.iter().map(Arc::downgrade).collect(),
             network: Mutex::new(Network::new(ports)),
+            pending: nodes.iter().map(|_| Mutex::default()).collect(),
             is_due: AtomicBool::new(false),
         });
-        for shared in nodes {
-            let membership = Membership { topology: topology.clone(), pending: Mutex::default() };
-            let _joined_once = shared.membership.set(membership);
+        for (node, shared) in nodes.iter().enumerate() {
+            let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), node }));
         }
         topology.with_all(|network, engines, _| network.join(engines));
         topology
@@ -91,8 +93,8 @@ impl Topology {
             let mut engines: Vec<&mut Engine> = held.iter_mut().map(|engine| &mut **engine).collect();
             let now = nodes[0].clock.now();
             engines.iter_mut().for_each(|engine| engine.begin(now));
-            for (node, shared) in nodes.iter().enumerate() {
-                shared.take_pending().into_iter().for_each(|id| network.post(node, id));
+            for (node, pending) in self.pending.iter().enumerate() {
+                std::mem::take(&mut *pending.lock()).into_iter().for_each(|id| network.post(node, id));
             }
             let result = work(&mut network, &mut engines, &mut drivers);
             network.serve(&mut engines, &mut drivers);
@@ -131,41 +133,23 @@ impl<'a> Drivers<'a> {
     }
 }
 
-impl Membership {
-    /// Keeps what a batch of this server leaves for the exchange, and notes whether there must be one.
-    pub(super) fn note(&self, shared: &Shared, engine: &Engine, notices: &mut Notices) {
-        let is_link = |id: &u64| shared.address(*id).is_none() && !shared.callers.is_waiting(*id);
-        let is_wanted =
-            !notices.outbound.is_empty() || engine.asks_clock() || notices.sessions.iter().any(is_link);
-        if is_wanted {
-            self.pending.lock().append(&mut notices.outbound);
+impl Membership for Member {
+    fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool) {
+        if woken || !outbound.is_empty() || engine.asks_clock() {
+            self.topology.pending[self.node].lock().append(outbound);
             self.topology.is_due.store(true, Ordering::SeqCst);
         }
     }
 
-    /// Lets what the servers have sent one another arrive, if there is something.
-    #[inline]
-    pub(super) fn exchange(&self) {
+    fn exchange(&self) {
         if self.topology.is_due.load(Ordering::SeqCst) {
             self.topology.exchange();
         }
     }
 
-    /// The connections that are to be looked at.
-    fn take_pending(&self) -> Vec<OutboundId> {
-        std::mem::take(&mut *self.pending.lock())
-    }
-
-    /// Continues a turn of the clock of all servers.
-    pub(super) fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
+    fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
         let turned = self.topology.with_all(|network, engines, drivers| network.turn(engines, turn, drivers));
         // A script runs, whose end comes.
         turned.unwrap_or(TurnProgress::WaitUs(1000))
-    }
-}
-
-impl Shared {
-    fn take_pending(&self) -> Vec<OutboundId> {
-        self.membership.get().map_or_else(Vec::new, Membership::take_pending)
     }
 }

@@ -317,8 +317,8 @@ pub trait Host: Send + Sync {
     /// before something is given to a waiting client, never on a request's path.
     fn is_gone(&self, session: u64) -> bool;
 
-    /// The number of a session that the engine makes by itself, if the driver gives numbers to sessions: one that no other
-    /// session has had.
+    /// The number of a session that the engine makes by itself, if the driver gives numbers to sessions: one that no
+    /// other session has had.
     fn session_id(&self) -> Option<u64> {
         None
     }

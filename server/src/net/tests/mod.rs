@@ -6,6 +6,7 @@ mod panics;
 mod slow;
 
 use super::hooks::Point;
+use super::os_clock::OsClock;
 use super::{AcceptRuntime, Listeners, Shared, Threads};
 use client::Client;
 use lockwheel_engine::Engine;
@@ -42,7 +43,7 @@ fn server(threads: usize) -> Server {
     let mut listeners = Listeners::bind(&config).expect("loopback has a free port");
     listeners.take_file();
     let port = listeners.port();
-    let threads = Threads::new(threads, listeners, |now| Engine::new(config, 7, now));
+    let threads = Threads::new(threads, listeners, OsClock::new(), |now| Engine::new(config, 7, now));
     let threads = threads.expect("the system has threads and sockets");
     let shared = threads.shared().clone();
     threads

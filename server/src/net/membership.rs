@@ -1,0 +1,18 @@
+//! What a server of several in one process does for the others, as its loops see it.
+
+use lockwheel_engine::Engine;
+use lockwheel_engine::core::{ClockTurn, TurnProgress};
+use lockwheel_engine::outbound::OutboundId;
+
+/// A server's place among those of its process.
+pub(crate) trait Membership: Send + Sync {
+    /// Keeps what a batch of this server leaves for the others, and notes whether there is something; `woken`: sessions
+    /// with output that have no connection and are no callers.
+    fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool);
+
+    /// Lets what the servers have sent one another arrive, if there is something. Called while no engine is held.
+    fn exchange(&self);
+
+    /// Continues a turn of the clock of all servers.
+    fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress;
+}

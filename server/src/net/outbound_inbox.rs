@@ -1,0 +1,69 @@
+//! What the threads that hold the engine leave for the one that connects to other servers.
+
+use lockwheel_engine::outbound::OutboundId;
+use mio::{Poll, Token, Waker};
+use parking_lot::Mutex;
+use std::io;
+use std::sync::OnceLock;
+
+/// The token of the waker: there are connections to look at.
+pub(super) const MESSAGES: Token = Token(usize::MAX);
+
+/// Starts the thread that serves connections with this poll.
+type Start = dyn Fn(Poll) -> io::Result<()> + Send + Sync;
+
+/// Connections to look at, and how the thread is started that does.
+pub(super) struct OutboundInbox {
+    pending: Mutex<Vec<OutboundId>>,
+    /// Wakes the thread; nothing before there is one.
+    waker: OnceLock<Waker>,
+    start: Box<Start>,
+}
+
+impl OutboundInbox {
+    /// Without a thread yet.
+    pub(super) fn new(start: Box<Start>) -> Self {
+        OutboundInbox { pending: Mutex::default(), waker: OnceLock::new(), start }
+    }
+
+    /// Connections that are to be looked at.
+    #[inline]
+    pub(super) fn post(&self, ids: Vec<OutboundId>) {
+        if !ids.is_empty() {
+            self.post_some(ids);
+        }
+    }
+
+    #[cold]
+    fn post_some(&self, ids: Vec<OutboundId>) {
+        self.pending.lock().extend(ids);
+        if let Err(error) = self.start_once() {
+            tracing::error!(%error, "connections to other servers cannot be made");
+        }
+        self.wake();
+    }
+
+    /// Takes what is to be looked at.
+    pub(super) fn take(&self) -> Vec<OutboundId> {
+        std::mem::take(&mut *self.pending.lock())
+    }
+
+    fn start_once(&self) -> io::Result<()> {
+        if self.waker.get().is_some() {
+            return Ok(());
+        }
+        let poll = Poll::new()?;
+        // Another thread may be as far: then this poll is dropped.
+        match self.waker.set(Waker::new(poll.registry(), MESSAGES)?) {
+            Ok(()) => (self.start)(poll),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Makes the thread look at what there is, and whether the server ends.
+    pub(super) fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            let _it_runs = waker.wake();
+        }
+    }
+}
