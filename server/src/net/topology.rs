@@ -1,8 +1,8 @@
 //! The servers of one process: what they send one another arrives while all of their engines are held.
 //!
 //! A batch that has an effect on another server is followed by an exchange, on the same thread and before its own
-//! replies are written: who reads a reply finds its effects everywhere. While a script of one of them is slow the others
-//! go on by themselves, and the end of the script is followed by the exchange.
+//! replies are written: who reads a reply finds its effects everywhere. While a script of one of them is slow the
+//! others go on by themselves, and the end of the script is followed by the exchange.
 
 use super::membership::Membership;
 use super::shared::{Notices, Shared};

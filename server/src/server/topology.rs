@@ -22,8 +22,8 @@ enum Shape {
     Replicas(usize),
 }
 
-/// Servers that run in this process on one clock. What one sends another arrives before the client that has caused it is
-/// answered. Dropping it ends all of them.
+/// Servers that run in this process on one clock. What one sends another arrives before the client that has caused it
+/// is answered. Dropping it ends all of them.
 #[derive(Debug)]
 pub struct Topology {
     servers: Vec<Server>,
@@ -49,8 +49,8 @@ impl Builder {
 }
 
 impl TopologyBuilder {
-    /// A replica is told everything so much later, in whole milliseconds of the clock that all share: what it had not been
-    /// told when it is promoted is lost. By default it is told before who has changed something is answered.
+    /// A replica is told everything so much later, in whole milliseconds of the clock that all share: what it had not
+    /// been told when it is promoted is lost. By default it is told before who has changed something is answered.
     pub fn lag(mut self, lag: Duration) -> Self {
         self.lag = lag;
         self

@@ -121,8 +121,8 @@ impl Engine {
     }
 }
 
-/// Turns the clock of all these engines, stopping at each deadline of any of them; as far as the turn goes before clients
-/// are to react. Of deadlines at one instant those of the first engine fire first.
+/// Turns the clock of all these engines, stopping at each deadline of any of them; as far as the turn goes before
+/// clients are to react. Of deadlines at one instant those of the first engine fire first.
 pub(crate) fn turn_together(
     nodes: &mut [&mut Engine],
     turn: &mut ClockTurn,

@@ -15,7 +15,8 @@ pub(super) struct Link {
     input: Vec<u8>,
     parser: RequestParser,
     batch: Batch,
-    /// What the other server has answered and has not arrived, with when it does, in milliseconds of the monotonic clock.
+    /// What the other server has answered and has not arrived, with when it does, in milliseconds of the monotonic
+    /// clock.
     on_its_way: VecDeque<(i64, Vec<u8>)>,
 }
 

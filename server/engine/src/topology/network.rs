@@ -53,8 +53,8 @@ impl Network {
         nodes.iter_mut().skip(1).for_each(|node| node.follow_clock(&clock));
     }
 
-    /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked of
-    /// the clock that they share. All of them are at one instant of the system's clocks.
+    /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked
+    /// of the clock that they share. All of them are at one instant of the system's clocks.
     pub fn serve(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
         loop {
             self.exchange(nodes, outside);
