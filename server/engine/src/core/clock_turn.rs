@@ -59,6 +59,8 @@ pub(super) enum Fired<'a> {
     Fault(u64),
     /// Clients were no longer paused.
     PauseEnd,
+    /// A sentinel has looked at what it watches.
+    Sentinel,
 }
 
 impl Fired<'_> {
@@ -70,6 +72,7 @@ impl Fired<'_> {
             TimerKind::Lease => Fired::Renewal(timer.client),
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Pause => Fired::PauseEnd,
+            TimerKind::Sentinel => Fired::Sentinel,
             // What runs in real time is not among them.
             TimerKind::Wait
             | TimerKind::RealWait
@@ -92,6 +95,7 @@ impl Fired<'_> {
             Fired::Renewal(client) => OwnedFired::Client("renewal", client),
             Fired::Fault(client) => OwnedFired::Client("fault", client),
             Fired::PauseEnd => OwnedFired::Client("pause", 0),
+            Fired::Sentinel => OwnedFired::Client("sentinel", 0),
         }
     }
 }

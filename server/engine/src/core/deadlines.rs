@@ -149,6 +149,7 @@ impl Engine {
             TimerKind::Thaw => self.thaw(timer.client),
             TimerKind::Cut => self.cut_lost(timer.client),
             TimerKind::Pause => self.pause_over(),
+            TimerKind::Sentinel => self.sentinel_tick(),
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
         }

@@ -35,6 +35,7 @@ mod publish;
 mod replication;
 mod reset;
 mod saving;
+mod sentinel;
 mod simulation;
 mod snapshots;
 mod switches;
@@ -43,6 +44,7 @@ mod tickets;
 mod tracking;
 mod turning;
 mod users;
+mod watching;
 
 pub use call::{Call, Origin};
 pub use clock_turn::{ClockTurn, RedissonWaiters, Settle};

@@ -163,15 +163,20 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     session.protocol = protocol.unwrap_or(session.protocol);
     reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
-    reply.map(7);
+    let is_sentinel = engine.sentinel.is_some();
+    reply.map(if is_sentinel { 6 } else { 7 });
     field(reply, "server", "redis");
     field(reply, "version", release);
     reply.bulk(b"proto");
     reply.integer(version);
     reply.bulk(b"id");
     reply.integer(id as i64);
-    field(reply, "mode", "standalone");
-    field(reply, "role", "master");
+    if is_sentinel {
+        field(reply, "mode", "sentinel");
+    } else {
+        field(reply, "mode", "standalone");
+        field(reply, "role", "master");
+    }
     reply.bulk(b"modules");
     reply.array(0);
     Ok(())

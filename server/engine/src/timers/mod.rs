@@ -28,6 +28,8 @@ pub(crate) enum TimerKind {
     Cut,
     /// Clients are no longer paused, on the monotonic clock.
     Pause,
+    /// A sentinel looks at what it watches, on the monotonic clock.
+    Sentinel,
     /// A save in the background begins, or goes on, in real time.
     Save,
     /// Replication is looked at, in real time.
