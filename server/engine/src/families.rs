@@ -22,6 +22,17 @@ fn all(version: Version) -> Registration<Handler> {
     all
 }
 
+/// The commands of a sentinel: those of its own, and few that other servers have.
+fn of_sentinel(version: Version) -> Registration<Handler> {
+    let mut rows = Registration::of(version);
+    rows.add_only(server_commands::ROWS, server_commands::is_of_sentinel, |handler| handler);
+    rows.add(&[server_commands::SENTINEL_ROWS], |handler| handler);
+    for (name, handler) in server_commands::SENTINEL_HANDLERS {
+        rows.set_handler(name, *handler);
+    }
+    rows
+}
+
 /// Every command by its own name.
 pub fn command_table() -> CommandTable {
     all(Version::Newest).finish(&[]).expect("without new names there are no wrong ones").0
@@ -39,7 +50,8 @@ pub const COMMAND_NAMES: CommandNames = CommandNames {
 impl Engine {
     /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
-        Engine::with_commands(all(config.compat), config, seed, system)
+        let commands = if config.is_sentinel() { of_sentinel } else { all };
+        Engine::with_commands(commands(config.compat), config, seed, system)
     }
 }
 

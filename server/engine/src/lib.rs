@@ -24,6 +24,7 @@ mod pubsub;
 pub mod rdb;
 mod replication;
 mod scripts;
+mod sentinel;
 mod server_commands;
 mod slow_log;
 pub mod spec;

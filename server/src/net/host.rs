@@ -13,6 +13,7 @@ use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
 use lockwheel_engine::core::{Host, NotConnected, Output, Target, TargetAddress};
 use lockwheel_engine::time::Now;
 use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Arc, Weak};
 use std::thread;
 
@@ -88,6 +89,10 @@ impl Host for NetHost {
 
     fn session_id(&self) -> Option<u64> {
         self.shared.upgrade().map(|shared| shared.client_limit.next_id())
+    }
+
+    fn resolve(&self, name: &str) -> Option<IpAddr> {
+        (name, 0).to_socket_addrs().ok()?.next().map(|address| address.ip())
     }
 
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {

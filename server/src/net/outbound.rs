@@ -127,7 +127,11 @@ impl Links<'_> {
             if !link.has_opened().map_err(|error| error.to_string())? {
                 return Ok(());
             }
-            self.shared.with_engine(|engine| engine.outbound_opened(id));
+            let local = link.stream.local_addr().map(|address| address.ip().to_string());
+            self.shared.with_engine(|engine| {
+                local.iter().for_each(|ip| engine.outbound_local_ip(id, ip));
+                engine.outbound_opened(id);
+            });
         }
         link.flush().map_err(|error| error.to_string())?;
         if link.ends && link.unsent.is_empty() {

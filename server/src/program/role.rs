@@ -44,6 +44,8 @@ impl Subcommand {
 
 /// The name that Redis' server has.
 pub(crate) const REDIS_SERVER: &str = "redis-server";
+/// The name that Redis' sentinel has: a server that is started by it is one.
+pub(crate) const REDIS_SENTINEL: &str = "redis-sentinel";
 
 impl Role {
     /// The role of a program that was started by this name, with this first argument.
@@ -53,10 +55,15 @@ impl Role {
         }
         let subcommand = Subcommand::NAMES.iter().find(|(name, _)| first == Some(OsStr::new(name)));
         match subcommand {
-            Some((_, subcommand)) if !is_called(started_as, REDIS_SERVER) => Role::Subcommand(*subcommand),
+            Some((_, subcommand)) if !is_redis(started_as) => Role::Subcommand(*subcommand),
             _ => Role::Server,
         }
     }
+}
+
+/// Whether a program was started by a name of Redis' own, and knows nothing but what that does.
+fn is_redis(started_as: &OsStr) -> bool {
+    [REDIS_SERVER, REDIS_SENTINEL].iter().any(|name| is_called(started_as, name))
 }
 
 /// Whether the file that a program was started from has this name.
@@ -87,6 +94,7 @@ mod tests {
             ("lockwheel", "RUN", Role::Server),
             ("lockwheel", "--port", Role::Server),
             ("/opt/redis-server", "run", Role::Server),
+            ("redis-sentinel", "run", Role::Server),
             ("redis-server-7", "run", run),
             ("redis-cli", "run", Role::RedisCli),
             ("./redis-cli", "ping", Role::RedisCli),

@@ -4,6 +4,7 @@ use super::files::SystemFiles;
 use super::output::say;
 use super::parent::Parent;
 use super::ready::{Announcement, Failure};
+use super::role::{REDIS_SENTINEL, is_called};
 use super::supervisor::Supervisor;
 use super::{allocator, background, command_line, log, ready};
 use lockwheel::{BindError, Server, Stage, StartError};
@@ -11,6 +12,7 @@ use lockwheel_engine::COMMAND_NAMES;
 use lockwheel_engine::config::{Config, Invocation, system_reason};
 use lockwheel_engine::spec::REDIS_VERSION;
 use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, process};
@@ -25,7 +27,8 @@ pub(crate) fn main(
     let parent = Parent::now();
     let started_in = env::current_dir().unwrap_or_default();
     let mut files = SystemFiles::default();
-    let arguments = arguments.into_iter().map(OsString::into_encoded_bytes);
+    let sentinel = is_called(started_as, REDIS_SENTINEL).then(|| b"--sentinel".to_vec());
+    let arguments = arguments.into_iter().map(OsString::into_encoded_bytes).chain(sentinel);
     match Invocation::with_defaults(defaults, arguments, &mut files, COMMAND_NAMES) {
         Invocation::Run(config) => start(*config, started_in, &files, parent).map(|()| ExitCode::SUCCESS),
         Invocation::Help => say(command_line::help(started_as).as_bytes()),
@@ -56,6 +59,15 @@ pub(crate) fn prepare(config: &mut Config, started_in: &Path) -> Result<(), Stri
     })
 }
 
+/// A sentinel keeps what it knows in its configuration file.
+fn check_state_file(path: &str) -> Result<(), String> {
+    let opened = OpenOptions::new().append(true).open(path);
+    opened.map(drop).map_err(|error| {
+        let reason = system_reason(&error);
+        format!("Sentinel config file {path} is not writable: {reason}. Exiting...")
+    })
+}
+
 /// Serves until a signal or SHUTDOWN ends it, or starts a background process that does so.
 fn start(
     mut config: Config,
@@ -64,6 +76,9 @@ fn start(
     parent: Option<Parent>,
 ) -> Result<(), String> {
     prepare(&mut config, &started_in)?;
+    if config.is_sentinel() {
+        check_state_file(&config.file)?;
+    }
     let (supervisor, complaint) = Supervisor::find(config.supervised);
     let background = config.daemonize && supervisor.is_none();
     if background && config.exit_with_parent {
@@ -93,7 +108,7 @@ fn serve(
     parent: Option<Parent>,
 ) -> Result<(), String> {
     let unix_socket = config.unixsocket.clone();
-    let mode = if config.cluster.enabled { "cluster" } else { "standalone" };
+    let mode = config.mode();
     let (id, has_log, has_logo) = (process::id(), !config.logfile.is_empty(), config.always_show_logo);
     tracing::info!("oO0OoO0OoO0Oo Lockwheel is starting oO0OoO0OoO0Oo");
     tracing::info!(
@@ -102,33 +117,30 @@ fn serve(
     );
     tracing::info!("Configuration loaded");
     let mut published = None;
-    let served =
-        Server::builder().config(config).begins_with_saved(true).allocator(allocator::jemalloc()).serve(
-            |stage| {
-                match stage {
-                    Stage::Ready(server) => {
-                        watch(parent, server)?;
-                        let port = ready::port_of(server);
-                        if has_logo {
-                            // Harnesses read the process id here.
-                            tracing::info!(
-                                "Lockwheel {VERSION}\n\n Running in {mode} mode\n Port: {port}\n PID: {id}\n"
-                            );
-                        } else {
-                            tracing::info!("Running mode={mode}, port={port}.");
-                        }
-                        published = announcement.publish(server)?;
-                        ready::print(server, &unix_socket, has_log);
-                        supervisor.into_iter().for_each(Supervisor::ready);
-                    }
-                    Stage::Stopping => {
-                        tracing::info!("User requested shutdown...");
-                        supervisor.into_iter().for_each(Supervisor::stopping);
-                    }
+    let builder = Server::builder().config(config).begins_with_saved(true).allocator(allocator::jemalloc());
+    let served = builder.serve(|stage| {
+        match stage {
+            Stage::Ready(server) => {
+                watch(parent, server)?;
+                let port = ready::port_of(server);
+                if has_logo {
+                    // Harnesses read the process id here.
+                    let about = format!(" Running in {mode} mode\n Port: {port}\n PID: {id}\n");
+                    tracing::info!("Lockwheel {VERSION}\n\n{about}");
+                } else {
+                    tracing::info!("Running mode={mode}, port={port}.");
                 }
-                Ok(())
-            },
-        );
+                published = announcement.publish(server)?;
+                ready::print(server, &unix_socket, has_log);
+                supervisor.into_iter().for_each(Supervisor::ready);
+            }
+            Stage::Stopping => {
+                tracing::info!("User requested shutdown...");
+                supervisor.into_iter().for_each(Supervisor::stopping);
+            }
+        }
+        Ok(())
+    });
     served.map_err(|failure| match failure {
         Failure::Start(error) => cannot_start(&error, true),
         Failure::Announcement(sentence) => sentence,

@@ -176,10 +176,12 @@ impl Server {
         })?;
         let (shared, acceptors) = (threads.shared().clone(), threads.acceptors().clone());
         shared.with_engine(Engine::begin_with_users_file).map_err(StartError::Users)?;
-        if begins_with_saved || file.is_some() {
+        let is_sentinel = shared.with_engine(|engine| engine.config.is_sentinel());
+        if (begins_with_saved && !is_sentinel) || file.is_some() {
             shared.with_engine(|engine| engine.begin_with_file(file.as_deref())).map_err(StartError::Load)?;
         }
         shared.with_engine(Engine::begin_as_node).map_err(StartError::Cluster)?;
+        shared.with_engine(Engine::begin_as_sentinel);
         threads.start(accepting, idle_exit)?;
         Ok(Server {
             handle: Handle::new(shared),

@@ -48,14 +48,25 @@ impl Invocation {
             }
             _ => {}
         }
-        if arguments.iter().any(|argument| argument == b"--sentinel") {
-            return Invocation::Fail("Sentinel mode is not supported".to_owned());
-        }
+        let (sentinel, arguments): (Vec<_>, Vec<_>) =
+            arguments.into_iter().partition(|argument| argument == b"--sentinel");
+        let defaults = if sentinel.is_empty() { defaults } else { of_sentinel(defaults) };
         match load(defaults, &arguments, files, names) {
+            Ok(config) if config.sentinel.is_some() && config.file.is_empty() => {
+                Invocation::Fail("Sentinel needs config file on disk to save state. Exiting...".to_owned())
+            }
             Ok(config) => Invocation::Run(Box::new(config)),
             Err(error) => Invocation::Fail(error.to_string()),
         }
     }
+}
+
+/// The port of a sentinel, if nothing else is said.
+const SENTINEL_PORT: u16 = 26379;
+
+/// The parameters of a sentinel that are not set.
+fn of_sentinel(defaults: Config) -> Config {
+    Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..defaults }
 }
 
 /// The version in Redis' form, which clients' test suites search for the first version number.
@@ -90,7 +101,7 @@ fn load(
     text.push(b'\n');
     text.extend(line.options);
     loader.load(&text)?;
-    Ok(loader.config)
+    loader.finish()
 }
 
 /// The value that an option has when none is given.

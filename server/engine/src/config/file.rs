@@ -5,6 +5,8 @@ use super::access::{find, split_value};
 use super::parameter::Reason;
 use super::source::{Files, Source};
 use crate::acl::UserLine;
+use crate::keyspace::Rng;
+use crate::sentinel::{Sentinel, SentinelLine};
 use crate::spec::REDIS_VERSION;
 use lockwheel_resp::split_words;
 use std::collections::BTreeSet;
@@ -96,11 +98,13 @@ pub(super) struct Loader<'a> {
     /// The parameters that were set, so that some of them can be added to.
     seen: BTreeSet<&'static str>,
     depth: usize,
+    /// The number of the line.
+    number: usize,
 }
 
 impl<'a> Loader<'a> {
     pub(super) fn new(config: Config, files: &'a mut dyn Files, names: CommandNames) -> Self {
-        Loader { config, files, names, seen: BTreeSet::new(), depth: 0 }
+        Loader { config, files, names, seen: BTreeSet::new(), depth: 0, number: 0 }
     }
 
     /// This is the file that CONFIG REWRITE writes.
@@ -112,6 +116,21 @@ impl<'a> Loader<'a> {
         self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }
 
+    /// The configuration, if what a sentinel is to know makes sense too.
+    ///
+    /// # Errors
+    /// The first of its lines that is wrong.
+    pub(super) fn finish(self) -> Result<Config, LoadError> {
+        if let Some(lines) = &self.config.sentinel {
+            Sentinel::new(Rng::new(0), 0).configure(lines).map_err(|(line, reason)| LoadError::Line {
+                number: line.number,
+                line: line.text.clone(),
+                reason,
+            })?;
+        }
+        Ok(self.config)
+    }
+
     /// Applies each line in order.
     ///
     /// # Errors
@@ -119,6 +138,7 @@ impl<'a> Loader<'a> {
     pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
         for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
             let line = line.trim_ascii();
+            self.number = index + 1;
             let wrong = |reason: Reason| LoadError::Line {
                 number: index + 1,
                 line: String::from_utf8_lossy(line).into_owned(),
@@ -161,6 +181,13 @@ impl<'a> Loader<'a> {
             (b"rename-command", [old, new]) => self.rename(old, new).map(|()| Outcome::Done),
             (b"user", words @ [_, ..]) => {
                 self.config.users.push((self.names.read_user)(words, &self.config)?);
+                Ok(Outcome::Done)
+            }
+            (b"sentinel", [_, ..]) if self.config.sentinel.is_some() => {
+                let words = words.get(1..).unwrap_or_default().to_vec();
+                let text = String::from_utf8_lossy(line).into_owned();
+                let line = SentinelLine { number: self.number, text, words };
+                self.config.sentinel.iter_mut().for_each(|lines| lines.push(line.clone()));
                 Ok(Outcome::Done)
             }
             (name, values) => directive(name, values),

@@ -36,6 +36,7 @@ pub(crate) use values::size;
 
 use crate::acl::UserLine;
 use crate::keyspace::{AccessRules, EventClasses, Keyspace};
+use crate::sentinel::SentinelLine;
 use crate::spec::Version;
 use crate::time::{Clock, Mode, Now};
 use crate::values::Encodings;
@@ -192,6 +193,8 @@ pub struct Config {
     pub always_show_logo: bool,
     /// The users of `user` lines.
     pub(crate) users: Vec<UserLine>,
+    /// The `sentinel` lines, if the server is a sentinel.
+    pub(crate) sentinel: Option<Vec<SentinelLine>>,
     /// Parameters without a field that were set, by name.
     kept: BTreeMap<&'static str, Value>,
 }
@@ -266,6 +269,7 @@ impl Default for Config {
             renames: Vec::new(),
             always_show_logo: false,
             users: Vec::new(),
+            sentinel: None,
             kept: BTreeMap::new(),
         }
     }
@@ -306,6 +310,20 @@ pub fn is_secret(name: &[u8]) -> bool {
 }
 
 impl Config {
+    /// Whether the server is a sentinel.
+    pub fn is_sentinel(&self) -> bool {
+        self.sentinel.is_some()
+    }
+
+    /// What the server is, as INFO and HELLO tell it.
+    pub fn mode(&self) -> &'static str {
+        match self.is_sentinel() {
+            true => "sentinel",
+            false if self.cluster.enabled => "cluster",
+            false => "standalone",
+        }
+    }
+
     /// The clock that `time` asks for, started at the system's time.
     pub(crate) fn clock(&self, system: Now) -> Clock {
         match self.time {

@@ -7,6 +7,7 @@ use super::file::quote;
 use super::parameter::{Kind, Parameter, Value};
 use super::table::PARAMETERS;
 use super::{Config, OutputLimit, OutputLimits};
+use crate::sentinel::{self, WrittenLine};
 use lockwheel_resp::split_words;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,9 +22,17 @@ const MAY_BE_EMPTY: &[&str] = &["ignore-warnings", "locale-collate", "logfile"];
 
 impl Config {
     /// The text of the configuration file in force, made of the one that it had. `users`: what stands behind `user`, of
-    /// each; none when they are in a file of their own. `all`: also what is at its default is added.
-    pub(crate) fn rewrite(&self, old: &[u8], users: Option<&[Vec<u8>]>, all: bool) -> Vec<u8> {
-        let mut file = Rewriting { all, ..Rewriting::of(old) };
+    /// each; none when they are in a file of their own. `sentinel`: the lines of a sentinel. `all`: also what is at its
+    /// default is added.
+    pub(crate) fn rewrite(
+        &self,
+        old: &[u8],
+        users: Option<&[Vec<u8>]>,
+        sentinel: &[WrittenLine],
+        all: bool,
+    ) -> Vec<u8> {
+        let mut file = Rewriting { all, is_sentinel: self.sentinel.is_some(), ..Rewriting::default() };
+        file.read_all(old);
         let defaults = Config::default();
         for parameter in PARAMETERS {
             file.parameter(parameter, &self.typed(parameter), &defaults.typed(parameter));
@@ -32,6 +41,7 @@ impl Config {
         for user in users.unwrap_or_default() {
             file.line("user", user.clone(), true);
         }
+        file.sentinel(sentinel);
         file.finish()
     }
 
@@ -58,15 +68,15 @@ struct Rewriting {
     has_signature: bool,
     /// Whether parameters are added that are at their defaults.
     all: bool,
+    /// Whether the server is a sentinel.
+    is_sentinel: bool,
 }
 
 impl Rewriting {
-    fn of(old: &[u8]) -> Self {
-        let mut file = Rewriting::default();
+    fn read_all(&mut self, old: &[u8]) {
         if !old.is_empty() {
-            old.split(|byte| *byte == b'\n').for_each(|line| file.read(trimmed(line)));
+            old.split(|byte| *byte == b'\n').for_each(|line| self.read(trimmed(line)));
         }
-        file
     }
 
     fn read(&mut self, line: &[u8]) {
@@ -74,9 +84,12 @@ impl Rewriting {
             self.has_signature |= line == SIGNATURE;
             return self.lines.push(line.to_vec());
         }
-        let name = split_words(line).and_then(|words| words.first().map(|word| word.to_ascii_lowercase()));
-        let name = name.and_then(|name| match find(&name) {
+        let words = split_words(line).unwrap_or_default();
+        let word = |at: usize| words.get(at).map(|word: &Vec<u8>| word.to_ascii_lowercase());
+        let name = word(0).and_then(|name| match find(&name) {
             Some(parameter) => Some(parameter.name.as_bytes().to_vec()),
+            // What a sentinel knows has a line for each kind of thing.
+            None if self.is_sentinel && name == b"sentinel" => Some([name, word(1)?].join(&b' ')),
             None => DIRECTIVES.contains(&&*name).then_some(name),
         });
         match name {
@@ -93,6 +106,8 @@ impl Rewriting {
         self.done(parameter.name);
         let is_set = parameter.text(value) != parameter.text(default);
         match (parameter.name, value) {
+            // A sentinel saves nothing.
+            ("save", _) if self.is_sentinel => {}
             ("save", Value::Words(points)) => self.save(points),
             (name, Value::OutputLimits(limits)) => self.output_limits(name, limits),
             ("replicaof", Value::Words(master)) if master.is_empty() => {}
@@ -124,6 +139,18 @@ impl Rewriting {
         }
     }
 
+    /// Writes what a sentinel knows: what it does not know any more goes.
+    fn sentinel(&mut self, lines: &[WrittenLine]) {
+        for (key, words, must) in lines {
+            let words: Vec<Vec<u8>> = words.iter().map(|word| plain_or_quoted(word)).collect();
+            self.keyed_line(format!("sentinel {key}").as_bytes(), words.join(&b' '), *must);
+        }
+        for key in sentinel::WRITTEN.iter().filter(|_| self.is_sentinel) {
+            let left = self.lines_of.remove(format!("sentinel {key}").as_bytes()).unwrap_or_default();
+            left.into_iter().for_each(|at| self.lines[at].clear());
+        }
+    }
+
     /// What is written now of this name is all there is of it.
     fn done(&mut self, name: &'static str) {
         self.done.insert(name);
@@ -131,8 +158,12 @@ impl Rewriting {
 
     /// Writes a line: into the next of its name, or, if it `must` be there, behind all others.
     fn line(&mut self, name: &'static str, words: Vec<u8>, must: bool) {
-        let line = [name.as_bytes(), b" ", &words].concat();
-        if let Some(at) = self.lines_of.get_mut(name.as_bytes()).and_then(VecDeque::pop_front) {
+        self.keyed_line(name.as_bytes(), words, must);
+    }
+
+    fn keyed_line(&mut self, name: &[u8], words: Vec<u8>, must: bool) {
+        let line = [name, b" ", &words].concat();
+        if let Some(at) = self.lines_of.get_mut(name).and_then(VecDeque::pop_front) {
             self.lines[at] = line;
         } else if must || self.all {
             if !std::mem::replace(&mut self.has_signature, true) {
@@ -151,6 +182,12 @@ impl Rewriting {
         self.lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
         self.lines.iter().flat_map(|line| [&**line, b"\n"].concat()).collect()
     }
+}
+
+/// A word as a line has it: in quotes only where it needs them.
+fn plain_or_quoted(word: &[u8]) -> Vec<u8> {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"\"'\\".contains(byte);
+    if !word.is_empty() && word.iter().all(is_plain) { word.to_vec() } else { quoted(word) }
 }
 
 /// A line without the white space around it.
@@ -197,7 +234,7 @@ mod tests {
         let pairs: Vec<(&[u8], &[u8])> =
             set.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
         config.set(&pairs, true).expect("they can be set");
-        String::from_utf8(config.rewrite(old.as_bytes(), None, false)).expect("it is text")
+        String::from_utf8(config.rewrite(old.as_bytes(), None, &[], false)).expect("it is text")
     }
 
     #[test]

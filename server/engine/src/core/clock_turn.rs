@@ -61,6 +61,8 @@ pub(super) enum Fired<'a> {
     PauseEnd,
     /// Something has arrived from another server of this process.
     Arrival,
+    /// A sentinel has looked at what it watches.
+    Sentinel,
 }
 
 impl Fired<'_> {
@@ -73,6 +75,7 @@ impl Fired<'_> {
             TimerKind::Delay | TimerKind::Thaw | TimerKind::Cut => Fired::Fault(timer.client),
             TimerKind::Pause => Fired::PauseEnd,
             TimerKind::Arrival => Fired::Arrival,
+            TimerKind::Sentinel => Fired::Sentinel,
             // What runs in real time is not among them.
             TimerKind::Wait
             | TimerKind::RealWait
@@ -96,6 +99,7 @@ impl Fired<'_> {
             Fired::Fault(client) => OwnedFired::Client("fault", client),
             Fired::PauseEnd => OwnedFired::Client("pause", 0),
             Fired::Arrival => OwnedFired::Client("arrival", 0),
+            Fired::Sentinel => OwnedFired::Client("sentinel", 0),
         }
     }
 }
@@ -219,7 +223,7 @@ impl ClockTurn {
     pub(super) fn see(&mut self, fired: Fired<'_>) {
         self.fired += 1;
         match fired {
-            Fired::Renewal(_) => self.recurrences += 1,
+            Fired::Renewal(_) | Fired::Sentinel => self.recurrences += 1,
             Fired::KeyTimer(KeyTimer::Retry, db, key) => self.retried = Some((db, key.into())),
             _ => {}
         }

@@ -150,6 +150,7 @@ impl Engine {
             TimerKind::Cut => self.cut_lost(timer.client),
             TimerKind::Pause => self.pause_over(),
             TimerKind::Arrival => self.arrival_due(),
+            TimerKind::Sentinel => self.sentinel_tick(),
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
         }

@@ -14,6 +14,7 @@ use super::progress::Stop;
 use super::replication::Following;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
+use super::watching::Watching;
 use crate::acl::{Setting, Users, configured_users};
 use crate::clients::{Session, Sessions};
 use crate::config::{Config, HostChanges, HostRefusal};
@@ -36,6 +37,7 @@ use crate::timers::TimerKey;
 use lockwheel_resp::Reply;
 use std::fmt::Debug;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The handler of a command that reads one part of the engine.
@@ -177,6 +179,8 @@ pub struct Engine {
     pub(crate) following: Option<Following>,
     /// Looks at both: when it is due, in real monotonic milliseconds.
     pub(super) replication_timer: Option<(TimerKey, i64)>,
+    /// What it watches, if it is a sentinel.
+    pub(crate) sentinel: Option<Box<Watching>>,
     /// What was saved, and how.
     pub(crate) persistence: Persistence,
     /// What it runs in.
@@ -228,6 +232,7 @@ impl Engine {
             hooks: Hooks::default(),
             pausing: Pausing::default(),
             outbound: Outbound::default(),
+            sentinel: Watching::configured(&config, seed, system),
             persistence: Persistence::default(),
             cluster: None,
             stop: None,
@@ -320,6 +325,12 @@ pub trait Host: Send + Sync {
     /// The number of a session that the engine makes by itself, if the driver gives numbers to sessions: one that no
     /// other session has had.
     fn session_id(&self) -> Option<u64> {
+        None
+    }
+
+    /// The address of another machine's name; whoever asks waits for it. By itself a host knows none.
+    fn resolve(&self, name: &str) -> Option<IpAddr> {
+        let _unknown = name;
         None
     }
 

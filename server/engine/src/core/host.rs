@@ -49,7 +49,8 @@ impl Engine {
             let lines = acl::describe_all(&self.users, self.rule_setting());
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
-        self.write_file(path, &self.config.rewrite(&old, users.as_deref(), all))
+        let sentinel = self.sentinel_lines();
+        self.write_file(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
     }
 
     /// Reads the stopwatch at the end of a command, which is the beginning of the next: nanoseconds since `began_ns`,

@@ -37,6 +37,7 @@ mod publish;
 mod replication;
 mod reset;
 mod saving;
+mod sentinel;
 mod shared_clock;
 mod simulation;
 mod snapshots;
@@ -46,6 +47,7 @@ mod tickets;
 mod tracking;
 mod turning;
 mod users;
+mod watching;
 
 pub use call::{Call, Origin};
 pub use clock_turn::{ClockTurn, RedissonWaiters, Settle};

@@ -34,6 +34,11 @@ impl Engine {
         self.outbound.take(id)
     }
 
+    /// The address at this end of a connection, in text, for who tells others: before [`Engine::outbound_opened`].
+    pub fn outbound_local_ip(&mut self, id: OutboundId, ip: &str) {
+        self.outbound.set_local_ip(id, ip);
+    }
+
     /// The driver has connected.
     pub fn outbound_opened(&mut self, id: OutboundId) {
         self.outbound_event(id, OutboundEvent::Opened);
@@ -55,6 +60,7 @@ impl Engine {
     fn outbound_event(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         match self.outbound.purpose(id) {
             Some(Purpose::Master) => self.master_link(id, event),
+            Some(Purpose::Sentinel(link)) => self.sentinel_link(link, id, event),
             None => {}
         }
     }

@@ -42,11 +42,13 @@ pub(super) struct Connection {
     state: State,
     /// What is to be sent.
     output: Vec<u8>,
+    /// The address at this end, once it is open.
+    pub(super) local_ip: Option<Box<str>>,
 }
 
 impl Connection {
     pub(super) fn new(endpoint: Endpoint, purpose: Purpose) -> Self {
-        Connection { purpose, state: State::Wanted(endpoint), output: Vec::new() }
+        Connection { purpose, state: State::Wanted(endpoint), output: Vec::new(), local_ip: None }
     }
 
     pub(super) fn wanted(&self) -> Option<&Endpoint> {

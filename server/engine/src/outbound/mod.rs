@@ -19,6 +19,8 @@ pub struct OutboundId(pub u64);
 pub(crate) enum Purpose {
     /// This server is a replica, and it leads to its master.
     Master,
+    /// This server is a sentinel, and it leads to a server that it watches: its own name of it.
+    Sentinel(u64),
 }
 
 /// All of them.
@@ -64,6 +66,18 @@ impl Outbound {
     /// Where a connection is wanted to, before the driver knows of it.
     pub(crate) fn wanted(&self, id: OutboundId) -> Option<&Endpoint> {
         self.connections.get(&id)?.wanted()
+    }
+
+    /// The address at this end of it, when it has become open.
+    pub(crate) fn set_local_ip(&mut self, id: OutboundId, ip: &str) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.local_ip = Some(ip.into());
+        }
+    }
+
+    /// The address at this end of an open connection, if the driver has told it.
+    pub(crate) fn local_ip(&self, id: OutboundId) -> Option<&str> {
+        self.connections.get(&id)?.local_ip.as_deref()
     }
 
     /// It is open: what was to be sent goes out.

@@ -156,7 +156,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         ));
     }
     let release = engine.config.compat.release();
-    let mode = if engine.config.cluster.enabled { "cluster" } else { "standalone" };
+    let mode = engine.config.mode();
     let session = engine.sessions.get_mut(call.slot);
     if let Some(name) = options.name {
         session.name = name.into();
@@ -164,7 +164,8 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     session.protocol = protocol.unwrap_or(session.protocol);
     reply.speak(session.protocol);
     let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
-    reply.map(7);
+    let is_sentinel = engine.sentinel.is_some();
+    reply.map(if is_sentinel { 6 } else { 7 });
     field(reply, "server", "redis");
     field(reply, "version", release);
     reply.bulk(b"proto");
@@ -172,7 +173,9 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
     reply.bulk(b"id");
     reply.integer(id as i64);
     field(reply, "mode", mode);
-    field(reply, "role", "master");
+    if !is_sentinel {
+        field(reply, "role", "master");
+    }
     reply.bulk(b"modules");
     reply.array(0);
     Ok(())

@@ -36,11 +36,13 @@ mod replication;
 mod script_rows;
 mod script_run;
 mod scripting;
+mod sentinel;
 mod shutdown;
 mod slow_log;
 mod time;
 mod transactions;
 
+pub(crate) use sentinel::{HANDLERS as SENTINEL_HANDLERS, ROWS as SENTINEL_ROWS, is_of_sentinel};
 pub use shutdown::ends_unsaved;
 
 use crate::core::Handler;

@@ -57,6 +57,14 @@ pub fn ends_unsaved(args: Args<'_>) -> bool {
     ShutdownOptions::parse(args).is_ok_and(|options| options.nosave)
 }
 
+/// Refuses words that SHUTDOWN does not know, for a server that has nothing to save.
+pub(super) fn check(args: Args<'_>) -> Outcome {
+    match ShutdownOptions::parse(args)? {
+        options if options.abort => Err(CommandError::text("ERR No shutdown in progress.")),
+        _ => Ok(()),
+    }
+}
+
 /// Nothing is saved unless that is asked for, and there is no replica to wait for: every form but ABORT ends the server
 /// at once.
 fn shutdown(engine: &mut Engine, call: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {

@@ -139,8 +139,26 @@ impl<H> Registration<H> {
 
     /// Adds the rows of some families, after those before them.
     pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
+        self.add_only(families, |_| true, wrap);
+    }
+
+    /// Gives a command another handler.
+    pub(crate) fn set_handler(&mut self, name: &str, handler: H) {
+        if let Some(command) = self.commands.iter().find(|command| command.spec.name == name) {
+            self.handlers[command.id.index()] = Some(handler);
+        }
+    }
+
+    /// Adds those rows of some families that are wanted, after those before them.
+    pub(crate) fn add_only<F: Copy>(
+        &mut self,
+        families: &'static [&'static [Row<F>]],
+        wanted: fn(&Spec) -> bool,
+        wrap: fn(F) -> H,
+    ) {
         let version = self.version;
-        let rows = families.iter().copied().flatten().filter(|row| row.spec.is_in(version));
+        let rows = families.iter().copied().flatten();
+        let rows = rows.filter(|row| row.spec.is_in(version) && wanted(&row.spec));
         for row in rows.map(|row| row.in_version(version)) {
             let command = self.add_row(row, None, wrap);
             self.commands.push(command);

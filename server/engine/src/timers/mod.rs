@@ -30,6 +30,8 @@ pub(crate) enum TimerKind {
     Pause,
     /// Something arrives from another server of this process, on the monotonic clock.
     Arrival,
+    /// A sentinel looks at what it watches, on the monotonic clock.
+    Sentinel,
     /// A save in the background begins, or goes on, in real time.
     Save,
     /// Replication is looked at, in real time.

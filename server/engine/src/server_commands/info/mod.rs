@@ -61,6 +61,36 @@ impl Section {
     }
 }
 
+/// The sections of a sentinel beside its own.
+const OF_SENTINEL: [&str; 4] = ["server", "clients", "stats", "cpu"];
+
+/// INFO of a sentinel: few sections, and what it watches.
+pub(super) fn text_of_sentinel(engine: &mut Engine, words: &[&[u8]]) -> String {
+    let is_meant = |name: &str, section: Option<&Section>| {
+        words.is_empty()
+            || words.iter().any(|word| match section {
+                Some(section) => section.is_meant_by(word),
+                None => {
+                    let word = word.to_ascii_lowercase();
+                    [name.as_bytes(), b"default", b"all", b"everything"].contains(&&*word)
+                }
+            })
+    };
+    let mut lines = Lines::default();
+    let sections =
+        OF_SENTINEL.iter().filter_map(|name| SECTIONS.iter().find(|section| section.name == *name));
+    for section in sections.filter(|section| is_meant(section.name, Some(section))) {
+        lines.begin(section.heading);
+        (section.write)(engine, &mut lines);
+    }
+    if is_meant("sentinel", None) {
+        lines.begin("Sentinel");
+        let fields = engine.with_sentinel(|sentinel| sentinel.info_lines()).unwrap_or_default();
+        fields.iter().for_each(|(name, value)| lines.field(name, value));
+    }
+    lines.text().to_owned()
+}
+
 fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let words = args.from(1);
     let is_shown = |section: &&Section| match words {

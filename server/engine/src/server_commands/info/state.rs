@@ -12,7 +12,7 @@ pub(super) fn server(engine: &Engine, lines: &mut Lines) {
     lines.field("redis_git_sha1", "00000000");
     lines.field("redis_git_dirty", 0);
     lines.field("redis_build_id", format_args!("lockwheel-{}", env!("CARGO_PKG_VERSION")));
-    lines.field("redis_mode", if engine.config.cluster.enabled { "cluster" } else { "standalone" });
+    lines.field("redis_mode", engine.config.mode());
     lines.field("lockwheel_version", env!("CARGO_PKG_VERSION"));
     lines.field("os", &process.os);
     lines.field("arch_bits", usize::BITS);

@@ -1,0 +1,30 @@
+//! What a sentinel wants done outside of it.
+
+/// The name of a connection; never given twice.
+pub(crate) type LinkId = u64;
+
+/// How important an event is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Debug,
+    Verbose,
+    Notice,
+    Warning,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Connect to a server.
+    Connect { link: LinkId, ip: Box<str>, port: u16 },
+    /// Send bytes over a connection, once it is open.
+    Send { link: LinkId, bytes: Vec<u8> },
+    /// Close a connection.
+    Close { link: LinkId },
+    /// Log an event and publish it on the channel of its name.
+    Event { level: Level, name: &'static str, text: String },
+    /// Log a sentence.
+    Log { level: Level, text: String },
+    /// End the server, as a test of failures has asked for.
+    Crash,
+}

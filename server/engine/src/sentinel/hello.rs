@@ -1,0 +1,139 @@
+//! What another sentinel tells of itself and of a master, over a watched server or by PUBLISH here.
+
+use super::address::Address;
+use super::effect::Level;
+use super::state::Sentinel;
+use super::watched::{Peer, Who};
+
+/// A hello: `ip,port,run id,epoch,master,master's ip,master's port,master's epoch`.
+struct Hello<'a> {
+    ip: &'a str,
+    port: u16,
+    run_id: &'a str,
+    current_epoch: u64,
+    master: &'a str,
+    master_host: &'a str,
+    master_port: u16,
+    config_epoch: u64,
+}
+
+impl<'a> Hello<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let fields: Vec<&str> = text.split(',').collect();
+        let [ip, port, run_id, current_epoch, master, master_host, master_port, config_epoch] = *fields
+        else {
+            return None;
+        };
+        Some(Hello {
+            ip,
+            port: port.parse().ok()?,
+            run_id,
+            current_epoch: current_epoch.parse().ok()?,
+            master,
+            master_host,
+            master_port: master_port.parse().ok()?,
+            config_epoch: config_epoch.parse().ok()?,
+        })
+    }
+}
+
+impl Sentinel {
+    /// A hello has come; what is none changes nothing.
+    pub(crate) fn hear(&mut self, text: &[u8]) {
+        let Some(hello) = std::str::from_utf8(text).ok().and_then(Hello::parse) else { return };
+        let Some(master) = self.named(hello.master.as_bytes()) else { return };
+        let Some(address) = self.address(hello.ip, hello.port) else { return };
+        let found = self.find_peer(master, |peer| {
+            peer.at.run_id.as_deref() == Some(hello.run_id) && peer.at.address.is(&address)
+        });
+        let peer = match found {
+            Some(peer) => Some(peer),
+            None => self.meet(master, &hello, address),
+        };
+        self.adopt_epoch(hello.current_epoch);
+        let Some(peer) = peer else { return };
+        self.adopt_config(master, peer, &hello);
+        let now = self.now;
+        self.peer_mut(master, peer).into_iter().for_each(|peer| peer.last_hello = now);
+    }
+
+    fn find_peer(&self, master: u64, is_it: impl Fn(&Peer) -> bool) -> Option<u64> {
+        self.master(master)?.peers.iter().find(|(_, peer)| is_it(peer)).map(|(id, _)| *id)
+    }
+
+    /// A sentinel that is not known, or not there.
+    fn meet(&mut self, master: u64, hello: &Hello<'_>, address: Address) -> Option<u64> {
+        let same = self.find_peer(master, |peer| peer.at.run_id.as_deref() == Some(hello.run_id));
+        if let Some(id) = same {
+            self.remove_peer(master, id);
+            let more = format!(" ip {} port {} for {}", hello.ip, hello.port, hello.run_id);
+            self.event_with(Level::Notice, "+sentinel-address-switch", Who::Master(master), &more);
+        } else if let Some(other) = self.find_peer(master, |peer| peer.at.address.is(&address)) {
+            // There is another one now: the one that was known cannot be reached until it says where it is.
+            self.event(Level::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
+            self.invalidate(master, other);
+        }
+        let id = self.add_peer(master, hello.run_id, address.clone())?;
+        if same.is_none() {
+            self.event(Level::Notice, "+sentinel", Who::Peer(master, id));
+        } else {
+            self.moved(master, hello.run_id, &address);
+        }
+        self.unsaved = true;
+        Some(id)
+    }
+
+    /// The address of a sentinel is no one's, for each master.
+    fn invalidate(&mut self, master: u64, id: u64) {
+        let run_id = self.peer_mut(master, id).and_then(|peer| peer.at.run_id.clone());
+        for (other, peer) in self.known_as(run_id.as_deref()) {
+            self.peer_mut(other, peer).into_iter().for_each(|peer| peer.at.address.port = 0);
+            self.close_both(Who::Peer(other, peer));
+        }
+    }
+
+    /// A sentinel is elsewhere: so it is for the other masters that it watches.
+    fn moved(&mut self, master: u64, run_id: &str, address: &Address) {
+        for (other, peer) in self.known_as(Some(run_id)) {
+            if other != master {
+                self.peer_mut(other, peer).into_iter().for_each(|peer| peer.at.address = address.clone());
+                self.close_both(Who::Peer(other, peer));
+                self.event(Level::Notice, "+sentinel-address-update", Who::Peer(other, peer));
+            }
+        }
+    }
+
+    /// A sentinel, by its run id, as each master knows it.
+    fn known_as(&self, run_id: Option<&str>) -> Vec<(u64, u64)> {
+        let of =
+            self.masters.iter().flat_map(|(id, master)| master.peers.iter().map(move |peer| (*id, peer)));
+        of.filter(|(_, (_, peer))| run_id.is_some() && peer.at.run_id.as_deref() == run_id)
+            .map(|(master, (id, _))| (master, *id))
+            .collect()
+    }
+
+    /// A sentinel has a newer view of a master.
+    fn adopt_config(&mut self, master: u64, peer: u64, hello: &Hello<'_>) {
+        let Some(of) = self.master_mut(master) else { return };
+        if of.config_epoch >= hello.config_epoch {
+            return;
+        }
+        of.config_epoch = hello.config_epoch;
+        let old = of.at.address.clone();
+        if hello.master_port == old.port && self.is_host(&old, hello.master_host) {
+            return;
+        }
+        let Some(new) = self.address(hello.master_host, hello.master_port) else { return };
+        self.event(Level::Warning, "+config-update-from", Who::Peer(master, peer));
+        self.announce_switch(master, &old, &new);
+        self.move_master(master, new);
+    }
+
+    /// Tells clients that a master is elsewhere.
+    pub(super) fn announce_switch(&mut self, master: u64, old: &Address, new: &Address) {
+        let Some(of) = self.master(master) else { return };
+        let text =
+            format!("{} {} {} {} {}", of.at.name, self.shown(old), old.port, self.shown(new), new.port);
+        self.plain_event(Level::Warning, "+switch-master", text);
+    }
+}

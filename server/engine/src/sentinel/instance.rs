@@ -1,0 +1,128 @@
+//! What is known of a watched server, whatever it is: a master, a replica or another sentinel.
+
+use super::address::Address;
+use super::link::Link;
+
+/// What a server says that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Master,
+    Replica,
+}
+
+impl Role {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Role::Master => "master",
+            Role::Replica => "slave",
+        }
+    }
+}
+
+/// The states that SENTINEL MASTERS shows as flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flags(u16);
+
+impl Flags {
+    pub(super) const S_DOWN: Flags = Flags(1);
+    pub(super) const O_DOWN: Flags = Flags(1 << 1);
+    /// Another sentinel that says that the master is down.
+    pub(super) const MASTER_DOWN: Flags = Flags(1 << 2);
+    pub(super) const FAILOVER_IN_PROGRESS: Flags = Flags(1 << 3);
+    pub(super) const PROMOTED: Flags = Flags(1 << 4);
+    pub(super) const RECONF_SENT: Flags = Flags(1 << 5);
+    pub(super) const RECONF_INPROG: Flags = Flags(1 << 6);
+    pub(super) const RECONF_DONE: Flags = Flags(1 << 7);
+    pub(super) const FORCE_FAILOVER: Flags = Flags(1 << 8);
+    pub(super) const SCRIPT_KILL_SENT: Flags = Flags(1 << 9);
+    /// A master that has come back as another process.
+    pub(super) const MASTER_REBOOT: Flags = Flags(1 << 10);
+
+    /// The names of those that are shown, in their order.
+    const NAMES: [(Flags, &'static str); 8] = [
+        (Flags::MASTER_DOWN, "master_down"),
+        (Flags::FAILOVER_IN_PROGRESS, "failover_in_progress"),
+        (Flags::PROMOTED, "promoted"),
+        (Flags::RECONF_SENT, "reconf_sent"),
+        (Flags::RECONF_INPROG, "reconf_inprog"),
+        (Flags::RECONF_DONE, "reconf_done"),
+        (Flags::FORCE_FAILOVER, "force_failover"),
+        (Flags::SCRIPT_KILL_SENT, "script_kill_sent"),
+    ];
+
+    /// Whether one of them is set.
+    pub(super) fn has(self, any: Flags) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    pub(super) fn set(&mut self, flags: Flags) {
+        self.0 |= flags.0;
+    }
+
+    pub(super) fn clear(&mut self, flags: Flags) {
+        self.0 &= !flags.0;
+    }
+
+    /// The names of those that stand behind the kind of server and its being connected.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        Flags::NAMES.into_iter().filter(move |(flag, _)| self.has(*flag)).map(|(_, name)| name)
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Flags;
+
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// What is known of a watched server. Instants are milliseconds; 0: it has not been.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) name: String,
+    pub(super) run_id: Option<String>,
+    pub(super) address: Address,
+    pub(super) flags: Flags,
+    pub(super) link: Link,
+    pub(super) last_publish: i64,
+    pub(super) s_down_since: i64,
+    pub(super) o_down_since: i64,
+    /// The last INFO.
+    pub(super) info: Option<Vec<u8>>,
+    pub(super) info_refresh: i64,
+    pub(super) role_reported: Role,
+    pub(super) role_reported_at: i64,
+    /// When it was first seen to have become another process.
+    pub(super) rebooted_at: i64,
+}
+
+impl Instance {
+    pub(super) fn new(name: String, address: Address, role: Role, now: i64) -> Self {
+        Instance {
+            name,
+            run_id: None,
+            address,
+            flags: Flags::default(),
+            link: Link::new(now),
+            last_publish: now,
+            s_down_since: 0,
+            o_down_since: 0,
+            info: None,
+            info_refresh: 0,
+            role_reported: role,
+            role_reported_at: now,
+            rebooted_at: 0,
+        }
+    }
+
+    /// Whether it has been up for so long.
+    pub(super) fn no_down_for(&self, ms: i64, now: i64) -> bool {
+        let last = self.s_down_since.max(self.o_down_since);
+        last == 0 || now - last > ms
+    }
+
+    pub(super) fn is_down(&self) -> bool {
+        self.flags.has(Flags::S_DOWN | Flags::O_DOWN)
+    }
+}

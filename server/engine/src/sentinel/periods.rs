@@ -1,0 +1,62 @@
+//! The periods of a sentinel, which SENTINEL DEBUG shows and changes.
+
+/// A period, by its place in [`Periods`]; those of scripts, which there are none of, are only shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Period {
+    Info,
+    Ping,
+    Ask,
+    Publish,
+    DefaultDownAfter,
+    DefaultFailoverTimeout,
+    TiltTrigger,
+    Tilt,
+    SlaveReconfTimeout,
+    MinLinkReconnect,
+    Election,
+}
+
+/// Their names in SENTINEL DEBUG, in its order.
+const NAMES: [(&str, i64); 13] = [
+    ("INFO-PERIOD", 10_000),
+    ("PING-PERIOD", 1000),
+    ("ASK-PERIOD", 1000),
+    ("PUBLISH-PERIOD", 2000),
+    ("DEFAULT-DOWN-AFTER", 30_000),
+    ("DEFAULT-FAILOVER-TIMEOUT", 180_000),
+    ("TILT-TRIGGER", 2000),
+    ("TILT-PERIOD", 30_000),
+    ("SLAVE-RECONF-TIMEOUT", 10_000),
+    ("MIN-LINK-RECONNECT-PERIOD", 15_000),
+    ("ELECTION-TIMEOUT", 10_000),
+    ("SCRIPT-MAX-RUNTIME", 60_000),
+    ("SCRIPT-RETRY-DELAY", 30_000),
+];
+
+/// The values of all periods, in milliseconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Periods([i64; NAMES.len()]);
+
+impl Default for Periods {
+    fn default() -> Self {
+        Periods(NAMES.map(|(_, ms)| ms))
+    }
+}
+
+impl Periods {
+    /// One of them.
+    pub(super) fn get(&self, period: Period) -> i64 {
+        self.0[period as usize]
+    }
+
+    /// All of them by name.
+    pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = (&'static str, i64)> {
+        NAMES.iter().zip(self.0).map(|((name, _), ms)| (*name, ms))
+    }
+
+    /// The one with this name, in any case.
+    pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut i64> {
+        let at = NAMES.iter().position(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))?;
+        Some(&mut self.0[at])
+    }
+}

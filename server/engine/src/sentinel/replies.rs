@@ -1,0 +1,103 @@
+//! What comes over the connections.
+
+use super::effect::LinkId;
+use super::instance::Flags;
+use super::link::{Answer, Channel, Expected};
+use super::links::HELLO;
+use super::state::Sentinel;
+use super::watched::Who;
+
+impl Sentinel {
+    /// Bytes have come over a connection, in pieces of any length.
+    pub(crate) fn received(&mut self, link: LinkId, bytes: &[u8]) {
+        let Some((who, channel)) = self.links.get(&link).copied() else { return };
+        let Some(at) = self.instance_mut(who) else { return };
+        let Some(connection) = at.link.connection(channel) else { return };
+        let (answers, readable) = connection.incoming.receive(bytes);
+        for answer in answers {
+            match channel {
+                Channel::Commands => self.command_answered(who, link, answer),
+                Channel::Messages => self.message(who, answer),
+            }
+            // What it says may have ended the connection.
+            if !self.links.contains_key(&link) {
+                return;
+            }
+        }
+        if !readable {
+            self.close(who, channel);
+        }
+    }
+
+    fn command_answered(&mut self, who: Who, link: LinkId, answer: Answer) {
+        let Some(at) = self.instance_mut(who) else { return };
+        let Some(connection) = at.link.commands.as_mut().filter(|one| one.id == link) else { return };
+        match connection.expected.pop_front() {
+            Some(Expected::Ping) => self.ponged(who, &answer),
+            Some(Expected::Info) => {
+                if let Answer::Bulk(text) = answer {
+                    self.refresh(who, text);
+                }
+            }
+            Some(Expected::Publish) => {
+                if !matches!(answer, Answer::Error(_)) {
+                    let now = self.now;
+                    self.instance_mut(who).into_iter().for_each(|at| at.last_publish = now);
+                }
+            }
+            Some(Expected::IsDown) => self.told_whether_down(who, answer),
+            Some(Expected::Nothing) | None => {}
+        }
+    }
+
+    fn ponged(&mut self, who: Who, answer: &Answer) {
+        let now = self.now;
+        let Some(at) = self.instance_mut(who) else { return };
+        let (Answer::Text(text) | Answer::Error(text)) = answer else { return };
+        let says = |word: &str| text.starts_with(word.as_bytes());
+        at.link.last_pong = now;
+        if says("PONG") || says("LOADING") || says("MASTERDOWN") {
+            at.link.last_available = now;
+            at.link.pending_ping = 0;
+            if says("PONG") {
+                at.flags.clear(Flags::MASTER_REBOOT);
+            }
+        } else if says("BUSY") && at.flags.has(Flags::S_DOWN) && !at.flags.has(Flags::SCRIPT_KILL_SENT) {
+            let script = self.called(who, "SCRIPT");
+            self.send(who, Channel::Commands, &[&script, b"KILL"], Expected::Nothing);
+            self.instance_mut(who).into_iter().for_each(|at| at.flags.set(Flags::SCRIPT_KILL_SENT));
+        }
+    }
+
+    /// Something has come over the connection for messages.
+    fn message(&mut self, who: Who, answer: Answer) {
+        let Answer::Array(words) = answer else { return };
+        let now = self.now;
+        if let Some(at) = self.instance_mut(who) {
+            at.link.last_message = now;
+        }
+        let [Answer::Bulk(kind), Answer::Bulk(channel), Answer::Bulk(text)] = &*words else { return };
+        let is_own = text.windows(self.own.id.len()).any(|part| part == self.own.id.as_bytes());
+        if kind == b"message" && channel == HELLO.as_bytes() && !is_own {
+            self.hear(text);
+        }
+    }
+
+    /// A sentinel says whether it sees a master down, and whom it has voted for.
+    fn told_whether_down(&mut self, who: Who, answer: Answer) {
+        let Answer::Array(words) = answer else { return };
+        let [Answer::Integer(down), Answer::Bulk(leader), Answer::Integer(epoch)] = &*words else { return };
+        let (Who::Peer(master, id), now) = (who, self.now) else { return };
+        let Some(peer) = self.peer_mut(master, id) else { return };
+        peer.last_reply = now;
+        if *down == 1 {
+            peer.at.flags.set(Flags::MASTER_DOWN);
+        } else {
+            peer.at.flags.clear(Flags::MASTER_DOWN);
+        }
+        if leader != b"*" {
+            peer.leader = Some(String::from_utf8_lossy(leader).into_owned());
+            peer.leader_epoch = epoch.unsigned_abs();
+        }
+    }
+}

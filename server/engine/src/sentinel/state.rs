@@ -1,0 +1,261 @@
+//! All that a sentinel knows, and how what is watched is found and told of.
+
+use super::address::{Address, Resolver};
+use super::effect::{Effect, Level, LinkId};
+use super::instance::Instance;
+use super::link::Channel;
+use super::periods::{Period, Periods};
+use super::watched::{Login, Master, Peer, Replica, Who};
+use crate::keyspace::Rng;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+/// The instant at which the monotonic clock began, so that 0 means never.
+const EPOCH_MS: i64 = 1 << 40;
+
+/// A failure that a test asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SimulatedFailures {
+    /// The server ends once it is elected.
+    pub(crate) after_election: bool,
+    /// The server ends once a replica is promoted.
+    pub(crate) after_promotion: bool,
+}
+
+/// What is told to others about this sentinel, and how it speaks with them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Own {
+    /// Its name: 40 hexadecimal digits.
+    pub(super) id: String,
+    pub(super) announce_ip: Option<Vec<u8>>,
+    pub(super) announce_port: u16,
+    /// The port that it listens on.
+    pub(super) port: u16,
+    /// How it logs in to other sentinels.
+    pub(super) login: Login,
+    /// The password that its own clients need, which other sentinels have too.
+    pub(super) requirepass: Vec<u8>,
+    pub(super) resolve_hostnames: bool,
+    pub(super) announce_hostnames: bool,
+    pub(super) deny_scripts_reconfig: bool,
+}
+
+/// A sentinel.
+#[derive(Debug)]
+pub(crate) struct Sentinel {
+    pub(super) own: Own,
+    pub(super) current_epoch: u64,
+    pub(super) masters: BTreeMap<u64, Master>,
+    pub(super) periods: Periods,
+    pub(super) failures: SimulatedFailures,
+    /// Since when the clock is not trusted, if it is not.
+    pub(super) tilt_since: Option<i64>,
+    /// The present instant.
+    pub(super) now: i64,
+    pub(super) last_tick: i64,
+    pub(super) links: BTreeMap<LinkId, (Who, Channel)>,
+    pub(super) rng: Rng,
+    pub(super) resolver: Resolver,
+    /// Whether the file does not have what is known.
+    pub(super) unsaved: bool,
+    effects: VecDeque<Effect>,
+    /// The last number of a link or of what is watched.
+    last_id: u64,
+}
+
+impl Sentinel {
+    /// A sentinel that watches nothing; `monotonic_ms` is the present instant.
+    pub(crate) fn new(mut rng: Rng, monotonic_ms: i64) -> Self {
+        let words = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
+        let mut id: String = words.iter().map(|word| format!("{word:016x}")).collect();
+        id.truncate(40);
+        let now = EPOCH_MS + monotonic_ms;
+        Sentinel {
+            own: Own { id, deny_scripts_reconfig: true, ..Own::default() },
+            current_epoch: 0,
+            masters: BTreeMap::new(),
+            periods: Periods::default(),
+            failures: SimulatedFailures::default(),
+            tilt_since: None,
+            now,
+            last_tick: now,
+            links: BTreeMap::new(),
+            rng,
+            resolver: Resolver(Box::new(|_| None)),
+            unsaved: false,
+            effects: VecDeque::new(),
+            last_id: 0,
+        }
+    }
+
+    /// Sets how names become addresses, where that is allowed.
+    pub(crate) fn set_resolver(&mut self, resolve: Box<dyn Fn(&str) -> Option<IpAddr> + Send>) {
+        self.resolver = Resolver(resolve);
+    }
+
+    /// Sets the port that others are told, and the password that clients need here.
+    pub(crate) fn set_server(&mut self, port: u16, requirepass: &[u8]) {
+        self.own.port = port;
+        self.own.requirepass = requirepass.to_vec();
+    }
+
+    /// Its name: 40 hexadecimal digits.
+    pub(crate) fn id(&self) -> &str {
+        &self.own.id
+    }
+
+    /// It is now this instant of the monotonic clock, in milliseconds.
+    pub(crate) fn set_time(&mut self, monotonic_ms: i64) {
+        self.now = EPOCH_MS + monotonic_ms;
+    }
+
+    /// What is to be done next.
+    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Whether the file is to be written, which is taken as done.
+    pub(crate) fn take_unsaved(&mut self) -> bool {
+        std::mem::take(&mut self.unsaved)
+    }
+
+    pub(super) fn effect(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
+    }
+
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(super) fn period(&self, period: Period) -> i64 {
+        self.periods.get(period)
+    }
+
+    /// The address of a host and a port; none when it is no IP, unless names are resolved: then one that is not known
+    /// may be so later.
+    pub(super) fn address(&self, host: &str, port: u16) -> Option<Address> {
+        let ip = match self.resolver.ip(host, self.own.resolve_hostnames) {
+            Some(ip) => ip,
+            None if self.own.resolve_hostnames => "".into(),
+            None => return None,
+        };
+        Some(Address { host: host.into(), ip, port })
+    }
+
+    /// What an address is called.
+    pub(super) fn shown<'a>(&self, address: &'a Address) -> &'a str {
+        if self.own.announce_hostnames { &address.host } else { &address.ip }
+    }
+
+    /// Whether a host is the one of an address.
+    pub(super) fn is_host(&self, address: &Address, host: &str) -> bool {
+        match self.resolver.ip(host, self.own.resolve_hostnames) {
+            Some(ip) => ip == address.ip,
+            None => host.eq_ignore_ascii_case(if self.own.resolve_hostnames {
+                &address.host
+            } else {
+                &address.ip
+            }),
+        }
+    }
+
+    pub(super) fn master(&self, id: u64) -> Option<&Master> {
+        self.masters.get(&id)
+    }
+
+    pub(super) fn master_mut(&mut self, id: u64) -> Option<&mut Master> {
+        self.masters.get_mut(&id)
+    }
+
+    /// The master of this name.
+    pub(super) fn named(&self, name: &[u8]) -> Option<u64> {
+        self.masters.iter().find(|(_, master)| master.at.name.as_bytes() == name).map(|(id, _)| *id)
+    }
+
+    pub(super) fn replica(&self, master: u64, id: u64) -> Option<&Replica> {
+        self.master(master)?.replicas.get(&id)
+    }
+
+    pub(super) fn replica_mut(&mut self, master: u64, id: u64) -> Option<&mut Replica> {
+        self.master_mut(master)?.replicas.get_mut(&id)
+    }
+
+    pub(super) fn peer_mut(&mut self, master: u64, id: u64) -> Option<&mut Peer> {
+        self.master_mut(master)?.peers.get_mut(&id)
+    }
+
+    pub(super) fn instance(&self, who: Who) -> Option<&Instance> {
+        let master = self.master(who.master())?;
+        match who {
+            Who::Master(_) => Some(&master.at),
+            Who::Replica(_, id) => master.replicas.get(&id).map(|replica| &replica.at),
+            Who::Peer(_, id) => master.peers.get(&id).map(|peer| &peer.at),
+        }
+    }
+
+    pub(super) fn instance_mut(&mut self, who: Who) -> Option<&mut Instance> {
+        let master = self.master_mut(who.master())?;
+        match who {
+            Who::Master(_) => Some(&mut master.at),
+            Who::Replica(_, id) => master.replicas.get_mut(&id).map(|replica| &mut replica.at),
+            Who::Peer(_, id) => master.peers.get_mut(&id).map(|peer| &mut peer.at),
+        }
+    }
+
+    /// The replicas of a master, by number.
+    pub(super) fn replica_ids(&self, master: u64) -> Vec<u64> {
+        self.master(master).map(|master| master.replicas.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// The other sentinels of a master, by number.
+    pub(super) fn peer_ids(&self, master: u64) -> Vec<u64> {
+        self.master(master).map(|master| master.peers.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// The words that an event begins with: what it is about, and of which master.
+    fn subject(&self, who: Who) -> String {
+        let (Some(at), Some(master)) = (self.instance(who), self.master(who.master())) else {
+            return String::new();
+        };
+        let words = |kind: &str, at: &Instance| {
+            format!("{kind} {} {} {}", at.name, self.shown(&at.address), at.address.port)
+        };
+        let of = &master.at;
+        let master = || format!("{} {} {}", of.name, self.shown(&of.address), of.address.port);
+        match who {
+            Who::Master(_) => words("master", at),
+            Who::Replica(..) => format!("{} @ {}", words("slave", at), master()),
+            Who::Peer(..) => format!("{} @ {}", words("sentinel", at), master()),
+        }
+    }
+
+    /// An event about a server.
+    pub(super) fn event(&mut self, level: Level, name: &'static str, who: Who) {
+        self.event_with(level, name, who, "");
+    }
+
+    /// An event about a server, with more words behind.
+    pub(super) fn event_with(&mut self, level: Level, name: &'static str, who: Who, more: &str) {
+        let text = format!("{}{more}", self.subject(who));
+        self.effect(Effect::Event { level, name, text });
+    }
+
+    /// An event with a text of its own.
+    pub(super) fn plain_event(&mut self, level: Level, name: &'static str, text: String) {
+        self.effect(Effect::Event { level, name, text });
+    }
+
+    pub(super) fn log(&mut self, level: Level, text: String) {
+        self.effect(Effect::Log { level, text });
+    }
+
+    /// Adopts a higher epoch.
+    pub(super) fn adopt_epoch(&mut self, epoch: u64) {
+        if epoch > self.current_epoch {
+            self.current_epoch = epoch;
+            self.unsaved = true;
+            self.plain_event(Level::Warning, "+new-epoch", epoch.to_string());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Votes for the sentinel that leads a failover.
+
+use super::effect::Level;
+use super::instance::Flags;
+use super::state::Sentinel;
+use super::watched::Who;
+use std::collections::BTreeMap;
+
+/// Milliseconds by which the beginning of a failover is put off at random, so that two sentinels do not begin at once.
+const DESYNC_MS: u64 = 1000;
+
+/// What another sentinel is told that has asked whether a master is down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(crate) is_down: bool,
+    /// Whom this sentinel has voted for; `*` when it was not asked.
+    pub(crate) leader: String,
+    pub(crate) leader_epoch: u64,
+}
+
+impl Sentinel {
+    pub(super) fn desync(&mut self) -> i64 {
+        self.rng.below(DESYNC_MS) as i64
+    }
+
+    /// Whether the master at an address is down, and this sentinel's vote, if a candidate is named.
+    pub(crate) fn is_master_down(&mut self, ip: &str, port: i64, epoch: u64, candidate: &str) -> Verdict {
+        let found = self.masters.iter().find(|(_, master)| {
+            let address = &master.at.address;
+            i64::from(address.port) == port && (&*address.ip == ip || self.is_host(address, ip))
+        });
+        let found = found.map(|(id, master)| (*id, master.at.flags.has(Flags::S_DOWN)));
+        let is_down = self.tilt_since.is_none() && found.is_some_and(|(_, is_down)| is_down);
+        let mut verdict = Verdict { is_down, leader: "*".to_owned(), leader_epoch: 0 };
+        if let Some((master, _)) = found
+            && candidate != "*"
+        {
+            let (leader, leader_epoch) = self.vote(master, epoch, candidate);
+            verdict.leader = leader.unwrap_or_else(|| "*".to_owned());
+            verdict.leader_epoch = leader_epoch;
+        }
+        verdict
+    }
+
+    /// Votes for a candidate, if there is no vote in this epoch yet: whom it has voted for, and in which epoch.
+    pub(super) fn vote(&mut self, master: u64, epoch: u64, candidate: &str) -> (Option<String>, u64) {
+        self.adopt_epoch(epoch);
+        let (now, current) = (self.now, self.current_epoch);
+        let Some(of) = self.master_mut(master) else { return (None, 0) };
+        if of.leader_epoch >= epoch || current > epoch {
+            return (of.leader.clone(), of.leader_epoch);
+        }
+        of.leader = Some(candidate.to_owned());
+        of.leader_epoch = current;
+        self.unsaved = true;
+        self.plain_event(Level::Warning, "+vote-for-leader", format!("{candidate} {current}"));
+        if !candidate.eq_ignore_ascii_case(&self.own.id) {
+            // Another one leads: this one does not begin a failover for a while.
+            let started = now + self.desync();
+            self.master_mut(master).into_iter().for_each(|of| of.failover.started = started);
+        }
+        (Some(candidate.to_owned()), current)
+    }
+
+    /// Who leads the failover of a master in an epoch: who has the votes of most sentinels, and not less than the
+    /// quorum. Counting votes is voting too.
+    pub(super) fn leader(&mut self, master: u64, epoch: u64) -> Option<String> {
+        let current = self.current_epoch;
+        let of = self.master(master)?;
+        let (voters, quorum) = (of.peers.len() + 1, of.quorum as usize);
+        let mut votes: BTreeMap<String, usize> = BTreeMap::new();
+        for peer in of.peers.values().filter(|peer| peer.leader_epoch == current) {
+            if let Some(leader) = &peer.leader {
+                *votes.entry(leader.clone()).or_default() += 1;
+            }
+        }
+        let ahead = most(&votes).map_or_else(|| self.own.id.clone(), |(leader, _)| leader);
+        if let (Some(vote), vote_epoch) = self.vote(master, epoch, &ahead)
+            && vote_epoch == epoch
+        {
+            *votes.entry(vote).or_default() += 1;
+        }
+        let (winner, count) = most(&votes)?;
+        (count > voters / 2 && count >= quorum).then_some(winner)
+    }
+
+    /// What SENTINEL FAILOVER and a failed master begin: a failover of a new epoch.
+    pub(super) fn begin_failover(&mut self, master: u64) {
+        self.current_epoch += 1;
+        let (now, epoch, desync) = (self.now, self.current_epoch, self.desync());
+        let Some(of) = self.master_mut(master) else { return };
+        of.failover.state = super::watched::FailoverState::WaitStart;
+        of.at.flags.set(Flags::FAILOVER_IN_PROGRESS);
+        of.failover.epoch = epoch;
+        of.failover.started = now + desync;
+        of.failover.since = now;
+        self.plain_event(Level::Warning, "+new-epoch", epoch.to_string());
+        self.event(Level::Warning, "+try-failover", Who::Master(master));
+    }
+}
+
+/// Who has most votes, and how many.
+fn most(votes: &BTreeMap<String, usize>) -> Option<(String, usize)> {
+    let mut first: Option<(&String, usize)> = None;
+    for (name, count) in votes {
+        if first.is_none_or(|(_, most)| *count > most) {
+            first = Some((name, *count));
+        }
+    }
+    first.map(|(name, count)| (name.clone(), count))
+}

@@ -1,0 +1,74 @@
+//! Which commands a sentinel has beside SENTINEL, and those that do something else there.
+
+use crate::core::{Call, Engine, Handler, Stop};
+use crate::server_commands::info;
+use crate::server_commands::shutdown;
+use crate::spec::{Args, CommandError, Outcome, Spec};
+use lockwheel_resp::Reply;
+
+/// The commands that a sentinel has as other servers do.
+const NAMES: &[&str] = &[
+    "acl",
+    "auth",
+    "client",
+    "command",
+    "hello",
+    "info",
+    "ping",
+    "psubscribe",
+    "publish",
+    "punsubscribe",
+    "role",
+    "shutdown",
+    "subscribe",
+    "unsubscribe",
+];
+
+/// What those do that do something else on a sentinel.
+pub(crate) const HANDLERS: &[(&str, Handler)] = &[
+    ("info", Handler::Engine(info)),
+    ("publish", Handler::Engine(publish)),
+    ("role", Handler::Engine(role)),
+    ("shutdown", Handler::Engine(shutdown)),
+];
+
+/// Whether a sentinel has a command: also those that turn its clock.
+pub(crate) fn is_of_sentinel(spec: &Spec) -> bool {
+    NAMES.contains(&spec.name) || spec.name.starts_with("clock.")
+}
+
+const ONLY_HELLO: &str = "ERR Only HELLO messages are accepted by Sentinel instances.";
+
+/// Other sentinels tell of themselves here; nobody is sent it.
+fn publish(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if &args[1] != b"__sentinel__:hello" {
+        return Err(CommandError::text(ONLY_HELLO));
+    }
+    engine.with_sentinel(|sentinel| sentinel.hear(&args[2]));
+    reply.integer(1);
+    Ok(())
+}
+
+fn role(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    engine.with_sentinel(|sentinel| {
+        let masters = sentinel.master_ids();
+        reply.array(2);
+        reply.bulk(b"sentinel");
+        reply.array(masters.len());
+        masters.into_iter().for_each(|master| reply.bulk(sentinel.name_of(master).as_bytes()));
+    });
+    Ok(())
+}
+
+fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let text = info::text_of_sentinel(engine, args.from(1));
+    reply.bulk(text.as_bytes());
+    Ok(())
+}
+
+/// A sentinel has nothing to save: its file is up to date.
+fn shutdown(engine: &mut Engine, _: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
+    shutdown::check(args)?;
+    engine.stop = Some(Stop::Shutdown);
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! Sentinels of ours beside Redis' own: the same answers, and they watch one another's servers and vote.
+
+mod failover;
+mod process;
+mod replies;
