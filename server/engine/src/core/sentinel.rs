@@ -47,7 +47,8 @@ impl Engine {
 
     /// A turn of the clock that goes so far does not look at what is watched before its end.
     pub(super) fn leap_over_sentinel_ticks(&mut self, ms: i64) {
-        if self.sentinel.is_some() {
+        if let Some(watching) = &mut self.sentinel {
+            watching.state.leap(ms);
             self.plan_sentinel_tick_after(ms);
         }
     }

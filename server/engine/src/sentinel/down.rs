@@ -93,8 +93,8 @@ impl Sentinel {
         }
     }
 
-    /// Asks the other sentinels whether they see a master down, and for their votes while there is a failover. `forced`:
-    /// whenever they were asked last.
+    /// Asks the other sentinels whether they see a master down, and for their votes while there is a failover;
+    /// `forced`: whenever they were asked last.
     pub(super) fn ask_others(&mut self, master: u64, forced: bool) {
         for id in self.peer_ids(master) {
             self.ask(master, id, forced);

@@ -343,6 +343,21 @@ fn a_clock_that_stood_still_is_not_trusted() {
 }
 
 #[test]
+fn a_clock_that_is_turned_is_trusted() {
+    let mut world = World::new(&watching(1));
+    world.pass(1000);
+    world.take_events();
+    world.dead.insert(MASTER);
+    world.pass(600);
+    world.sentinel.leap(60_000);
+    world.now_ms += 60_000;
+    world.pass(100);
+    let told = world.take_events();
+    assert_eq!(told[0], format!("+sdown master {M}"));
+    assert!(!told.iter().any(|event| event.starts_with("+tilt")), "{told:?}");
+}
+
+#[test]
 fn what_is_known_is_written_and_read_back() {
     let mut world = World::new(&watching(2));
     let hello = format!("127.0.0.1,{PEER},{PEER_ID},6,m,127.0.0.1,{MASTER},4");
