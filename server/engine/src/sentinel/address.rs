@@ -21,8 +21,11 @@ impl Address {
     }
 }
 
+/// The address of a name, if it has one.
+pub(crate) type Resolve = dyn Fn(&str) -> Option<IpAddr> + Send;
+
 /// How names become addresses.
-pub(super) struct Resolver(pub(super) Box<dyn Fn(&str) -> Option<IpAddr> + Send>);
+pub(super) struct Resolver(pub(super) Box<Resolve>);
 
 impl std::fmt::Debug for Resolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

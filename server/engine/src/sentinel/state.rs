@@ -1,6 +1,6 @@
 //! All that a sentinel knows, and how what is watched is found and told of.
 
-use super::address::{Address, Resolver};
+use super::address::{Address, Resolve, Resolver};
 use super::effect::{Effect, Level, LinkId};
 use super::instance::Instance;
 use super::link::Channel;
@@ -8,7 +8,6 @@ use super::periods::{Period, Periods};
 use super::watched::{Login, Master, Peer, Replica, Who};
 use crate::keyspace::Rng;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
 
 /// The instant at which the monotonic clock began, so that 0 means never.
 const EPOCH_MS: i64 = 1 << 40;
@@ -89,7 +88,7 @@ impl Sentinel {
     }
 
     /// Sets how names become addresses, where that is allowed.
-    pub(crate) fn set_resolver(&mut self, resolve: Box<dyn Fn(&str) -> Option<IpAddr> + Send>) {
+    pub(crate) fn set_resolver(&mut self, resolve: Box<Resolve>) {
         self.resolver = Resolver(resolve);
     }
 
