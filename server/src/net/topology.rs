@@ -75,7 +75,11 @@ impl Topology {
     /// that script, which looks for it.
     fn exchange(&self) {
         self.is_due.store(true, Ordering::SeqCst);
-        while self.is_due.load(Ordering::SeqCst) && self.with_all(|_, _, _| ()).is_some() {}
+        while self.is_due.load(Ordering::SeqCst) {
+            if self.with_all(|_, _, _| ()).is_none() {
+                return;
+            }
+        }
     }
 
     /// Runs `work` with all engines held, at one instant; then lets what they have sent one another arrive. `None`

@@ -1,7 +1,6 @@
 //! The clock that the servers share.
 
 use crate::manual;
-use lockwheel::Time;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;

@@ -50,7 +50,7 @@ fn what_has_not_arrived_is_lost_by_a_failover() {
 fn wait_is_answered_when_the_replica_has_it() {
     let (topology, mut clients) = lagging();
     clients[0].line("SET k v");
-    assert_eq!(text(&mut clients[1], "CLOCK.ADVANCE 0").is_empty(), false);
+    clients[1].line("CLOCK.ADVANCE 0");
     clients[0].send_line("WAIT 1 0");
     let mut beside = Client::connect(topology.servers()[0].addr());
     while beside.line("AWAIT.BLOCKED 1").to_string() != ":1" {}
