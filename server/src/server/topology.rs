@@ -34,12 +34,12 @@ impl Builder {
     /// choose free ones.
     ///
     /// ```
-    /// use lockwheel::Server;
+    /// use lockwheel::{Reply, Server};
     ///
     /// let topology = Server::builder().port(0).replicas(2).start()?;
     /// topology.servers()[0].command(&["SET", "k", "v"])?;
     /// for replica in &topology.servers()[1..] {
-    ///     assert_eq!(replica.command(&["GET", "k"])?.text().as_deref(), Some("v"));
+    ///     assert_eq!(replica.command(&["GET", "k"])?, Reply::Text(b"v".to_vec()));
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
