@@ -103,7 +103,7 @@ impl Transfer {
 mod tests {
     use super::*;
 
-    const MARK: &[u8] = b"0123456789012345678901234567890123456789";
+    const MARK: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCD";
 
     fn arrive(input: &[u8], piece: usize) -> Arrived {
         let mut transfer = Transfer::default();
