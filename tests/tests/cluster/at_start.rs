@@ -56,7 +56,10 @@ fn a_broken_file_is_refused_with_its_line() {
     let text = file(&names(), &[1, 2, 3], 0) + "nonsense\n";
     std::fs::write(directory.join("nodes.conf"), text).unwrap();
     let refused = Server::builder().config(node_config(0, &directory)).start();
-    let why = refused.err().expect("it is refused").to_string();
-    assert_eq!(why, "Unrecoverable error: corrupted cluster config file. Line 5 of nodes.conf: nonsense");
+    let Err(why) = refused else { panic!("it is refused") };
+    assert_eq!(
+        why.to_string(),
+        "Unrecoverable error: corrupted cluster config file. Line 5 of nodes.conf: nonsense"
+    );
     let _ = std::fs::remove_dir_all(directory);
 }

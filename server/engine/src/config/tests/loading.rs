@@ -262,9 +262,7 @@ fn wrong_users_are_reported_with_their_line() {
 
 #[test]
 fn what_the_server_cannot_do_is_refused() {
-    for (arguments, reason) in [(&["--loadmodule", "x.so"][..], "Modules are not supported")] {
-        assert_eq!(failure(arguments, &[]).2, reason, "{arguments:?}");
-    }
+    assert_eq!(failure(&["--loadmodule", "x.so"], &[]).2, "Modules are not supported");
     for arguments in [&["--test-memory", "10"][..], &["--check-system"], &["a.conf", "--sentinel"]] {
         let refused = invoke(arguments, &[("a.conf", "")]);
         assert!(
