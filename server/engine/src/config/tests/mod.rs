@@ -103,6 +103,7 @@ fn fields_take_the_values_of_their_parameters() {
         ("notify-keyspace-events", _) => "xE".to_owned(),
         ("client-output-buffer-limit", _) => "normal 1 2 3 slave 4 5 6 pubsub 7 8 9".to_owned(),
         ("dir", _) => "/srv".to_owned(),
+        ("cluster-announce-hostname", _) => "a.b-c".to_owned(),
         ("latency-tracking-info-percentiles", _) => "50 90".to_owned(),
         ("repl-backlog-size", _) => "65536".to_owned(),
         ("replicaof", _) => "127.0.0.1 7000".to_owned(),
