@@ -263,8 +263,8 @@ fn wrong_users_are_reported_with_their_line() {
 #[test]
 fn what_the_server_cannot_do_is_refused() {
     assert_eq!(failure(&["--loadmodule", "x.so"], &[]).2, "Modules are not supported");
-    for arguments in [&["--test-memory", "10"][..], &["--check-system"], &["a.conf", "--sentinel"]] {
-        let refused = invoke(arguments, &[("a.conf", "")]);
+    for arguments in [&["--test-memory", "10"][..], &["--check-system"]] {
+        let refused = invoke(arguments, &[]);
         assert!(
             matches!(&refused, Invocation::Fail(text) if text.ends_with("is not supported")),
             "{refused:?}"
