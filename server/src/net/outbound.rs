@@ -14,9 +14,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::ToSocketAddrs;
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::Duration;
 
 /// Bytes read at a time.
 const READ: usize = 64 * 1024;
+/// How often one connection is read before the others have their turn.
+const READS: usize = 16;
 /// Events taken from the system at a time.
 const EVENTS: usize = 64;
 
@@ -42,16 +45,20 @@ struct Link {
 
 /// Serves all connections until the server ends.
 fn serve(shared: &Arc<Shared>, poll: Poll) {
-    let mut links = Links { shared, poll, open: HashMap::new(), buffer: vec![0; READ] };
+    let mut links = Links { shared, poll, open: HashMap::new(), buffer: vec![0; READ], unread: Vec::new() };
     let mut events = Events::with_capacity(EVENTS);
     while !shared.shutdown.is_requested() {
-        match links.poll.poll(&mut events, None) {
+        match links.poll.poll(&mut events, links.timeout()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return tracing::error!(%error, "waiting for other servers failed"),
         }
+        let unread = std::mem::take(&mut links.unread);
         for event in &events {
             contained("a connection to another server", || links.handle(event));
+        }
+        for id in unread {
+            contained("a connection to another server", || links.go_on(id));
         }
     }
 }
@@ -61,6 +68,8 @@ struct Links<'a> {
     poll: Poll,
     open: HashMap<OutboundId, Link>,
     buffer: Vec<u8>,
+    /// Connections that may have more to read.
+    unread: Vec<OutboundId>,
 }
 
 impl Links<'_> {
@@ -68,10 +77,18 @@ impl Links<'_> {
         if event.token() == MESSAGES {
             return self.shared.outbound.take().into_iter().for_each(|id| self.look_at(id));
         }
-        let id = OutboundId(event.token().0 as u64);
+        self.go_on(OutboundId(event.token().0 as u64));
+    }
+
+    fn go_on(&mut self, id: OutboundId) {
         if let Err(reason) = self.ready(id) {
             self.closed(id, &reason);
         }
+    }
+
+    /// How long the thread may sleep.
+    fn timeout(&self) -> Option<Duration> {
+        (!self.unread.is_empty()).then_some(Duration::ZERO)
     }
 
     /// Does what the engine wants done for a connection.
@@ -138,19 +155,18 @@ impl Links<'_> {
             self.open.remove(&id);
             return Ok(());
         }
-        self.read_all(id)
+        self.read_some(id)
     }
 
-    /// Reads until there is nothing more for now.
-    fn read_all(&mut self, id: OutboundId) -> Result<(), String> {
-        while let Some(link) = self.open.get_mut(&id) {
+    /// Reads what there is, but no more than others can wait for: the rest is read in the next turn.
+    fn read_some(&mut self, id: OutboundId) -> Result<(), String> {
+        for _ in 0..READS {
+            let Some(link) = self.open.get_mut(&id).filter(|link| !link.ends) else { return Ok(()) };
             match link.stream.read(&mut self.buffer) {
                 Ok(0) => return Err(String::new()),
                 Ok(read) => {
                     let bytes = &self.buffer[..read];
-                    if !link.ends {
-                        self.shared.with_engine(|engine| engine.outbound_received(id, bytes));
-                    }
+                    self.shared.with_engine(|engine| engine.outbound_received(id, bytes));
                     if self.shared.shutdown.is_requested() {
                         return Ok(());
                     }
@@ -160,6 +176,7 @@ impl Links<'_> {
                 Err(error) => return Err(error.to_string()),
             }
         }
+        self.unread.push(id);
         Ok(())
     }
 }

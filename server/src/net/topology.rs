@@ -82,6 +82,11 @@ impl Topology {
         }
     }
 
+    /// Whether one of the servers is gone.
+    fn has_ended(&self) -> bool {
+        self.nodes.iter().any(|node| node.strong_count() == 0)
+    }
+
     /// Runs `work` with all engines held, at one instant; then lets what they have sent one another arrive. `None`
     /// when a server has ended, or runs a script.
     fn with_all<T>(
@@ -153,7 +158,10 @@ impl Membership for Member {
 
     fn continue_turning(&self, turn: &mut ClockTurn) -> TurnProgress {
         let turned = self.topology.with_all(|network, engines, drivers| network.turn(engines, turn, drivers));
-        // A script runs, whose end comes.
-        turned.unwrap_or(TurnProgress::WaitUs(1000))
+        turned.unwrap_or_else(|| match self.topology.has_ended() {
+            true => TurnProgress::Done,
+            // A script runs, whose end comes.
+            false => TurnProgress::WaitUs(1000),
+        })
     }
 }

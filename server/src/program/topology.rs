@@ -76,6 +76,9 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),
         Invocation::Fail(message) => return Err(message),
     };
+    if config.cluster.enabled || config.is_sentinel() {
+        return Err("The servers of a topology are neither nodes of a cluster nor sentinels".to_owned());
+    }
     if config.daemonize {
         return Err("A topology cannot go into the background".to_owned());
     }

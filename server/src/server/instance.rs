@@ -123,6 +123,9 @@ impl Builder {
     pub(super) fn beside_another(mut self) -> Self {
         self.config.unixsocket.clear();
         self.config.tls.port = self.config.tls.port.map(|_| 0);
+        if self.config.replication.masterauth.is_empty() {
+            self.config.replication.masterauth.clone_from(&self.config.requirepass);
+        }
         self.signals = false;
         self.port(0)
     }

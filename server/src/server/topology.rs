@@ -4,6 +4,7 @@ use super::error::StartError;
 use super::handle::Handle;
 use super::instance::{Builder, Server};
 use crate::net::{self, OsClock};
+use lockwheel_engine::Engine;
 use std::time::Duration;
 
 /// Servers to be started together.
@@ -98,6 +99,7 @@ impl Topology {
         let port = self.servers[0].port().to_string();
         for replica in &self.servers[1..] {
             let _answered = replica.command(&["REPLICAOF", "127.0.0.1", &port]);
+            replica.handle().shared.with_engine(Engine::stays_replica);
         }
     }
 }

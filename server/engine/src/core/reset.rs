@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::limit_state::Limits;
 use super::planned_turns::PlannedTurns;
+use super::shared_clock::ClockRequest;
 use super::switches::Switches;
 use crate::acl::Login;
 use crate::clients::{Closing, Slot};
@@ -42,6 +43,7 @@ impl Engine {
         self.replication = Replication::new(self.keyspace.rng());
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));
+        self.ask_clock(ClockRequest::Changed);
         self.keyspace.go_on_at(self.time.now, self.time.clock.over());
         self.switches = Switches::default();
         self.time.planned = PlannedTurns::default();

@@ -58,8 +58,9 @@ impl Engine {
         if let Some(watching) = &mut self.sentinel {
             watching.tick = None;
         }
-        self.with_sentinel(Sentinel::tick);
+        // The next look is planned whatever becomes of this one.
         self.plan_sentinel_tick();
+        self.with_sentinel(Sentinel::tick);
     }
 
     /// Something has happened to a connection of the sentinel.

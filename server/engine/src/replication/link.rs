@@ -173,21 +173,24 @@ impl Link {
     }
 
     fn read_replies(&mut self) {
+        let mut rest = std::mem::take(&mut self.input);
+        let mut read = 0;
         while self.state == LinkState::Handshake && !self.has_failed {
-            let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
-                if self.input.len() > MAX_LINE {
+            let Some(length) = rest[read..].iter().position(|byte| *byte == b'\n') else {
+                if rest.len() - read > MAX_LINE {
                     self.fail("the master's answer is too long");
                 }
+                self.input = rest.split_off(read);
                 return;
             };
-            let line: Vec<u8> = self.input.drain(..=end).collect();
-            let line = line.trim_ascii();
+            let line = rest[read..read + length].trim_ascii();
+            read += length + 1;
             // Line ends keep the connection alive while the master prepares its answer.
             if !line.is_empty() {
                 self.read_reply(line);
             }
         }
-        let rest = std::mem::take(&mut self.input);
+        let rest = rest.split_off(read);
         match self.state {
             LinkState::Sync => self.receive_snapshot(&rest),
             LinkState::Connected => {
@@ -249,7 +252,8 @@ impl Link {
         let id = id.and_then(ReplicationId::read);
         if word == b"+FULLRESYNC" {
             let offset = offset.and_then(|text| std::str::from_utf8(text).ok()?.parse::<i64>().ok());
-            let (Some(id), Some(offset)) = (id, offset.filter(|offset| *offset >= 0)) else {
+            let (Some(id), Some(offset)) = (id, offset.filter(|offset| (0..=i64::MAX / 2).contains(offset)))
+            else {
                 return self.fail(format!("Master replied with wrong +FULLRESYNC syntax: {shown}"));
             };
             self.state = LinkState::Sync;

@@ -86,7 +86,7 @@ impl Sentinel {
 
     /// What SENTINEL FAILOVER and a failed master begin: a failover of a new epoch.
     pub(super) fn begin_failover(&mut self, master: u64) {
-        self.current_epoch += 1;
+        self.current_epoch = self.current_epoch.saturating_add(1);
         let (now, epoch, desync) = (self.now, self.current_epoch, self.desync());
         let Some(of) = self.master_mut(master) else { return };
         of.failover.state = super::watched::FailoverState::WaitStart;

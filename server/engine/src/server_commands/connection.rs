@@ -248,6 +248,9 @@ fn quit(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn reset(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");
+    if engine.sessions.get(call.slot).is_replica {
+        return Err(CommandError::text("ERR can only reset normal client connections"));
+    }
     engine.unwatch(call.slot);
     engine.end_monitor(call.slot);
     engine.untrack(call.slot);

@@ -31,7 +31,7 @@ pub trait Outside {
 /// What the other end of a connection calls it: a port above those of servers, as a system would choose one.
 fn address_of((node, id): (usize, OutboundId)) -> String {
     const FIRST: usize = 32_768;
-    let port = FIRST + (node * 1024 + id.0 as usize % 1024) % FIRST;
+    let port = FIRST + (node * 512 + id.0 as usize % 512) % FIRST;
     format!("127.0.0.1:{port}")
 }
 

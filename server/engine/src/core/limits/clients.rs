@@ -77,8 +77,9 @@ impl Engine {
     }
 }
 
+/// Whether it counts: replicas and the master do not.
 fn is_live(session: &&crate::clients::Session) -> bool {
-    session.closing != Some(Closing::Now)
+    session.closing != Some(Closing::Now) && !session.is_replica && !session.is_master
 }
 
 /// What a client takes, as a power of two.

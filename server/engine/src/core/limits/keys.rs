@@ -22,9 +22,12 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
-    /// The bytes that count towards `maxmemory`. O(databases).
+    /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes adds
+    /// to it. O(databases, replicas).
     fn counted_bytes(&self) -> u64 {
-        self.memory_usage().total() as u64
+        let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
+        let unread: usize = replicas.map(|slot| self.sessions.get(slot).delivery.pending()).sum();
+        self.memory_usage().total().saturating_sub(unread) as u64
     }
 
     /// Whether there are more bytes than `maxmemory`. O(databases).

@@ -22,6 +22,11 @@ impl Engine {
         self.replication_rules_changed();
     }
 
+    /// Is the replica of its present master again after [`Engine::reset`].
+    pub fn stays_replica(&mut self) {
+        self.start.config.replication.master.clone_from(&self.config.replication.master);
+    }
+
     /// Becomes the replica of a master, or of another one than before.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
         self.replicate();
@@ -184,7 +189,7 @@ impl Engine {
         let now_ms = self.time.system.monotonic_ms();
         let Some(following) = self.following.as_mut() else { return };
         tracing::warn!("Connection with master lost: {why}");
-        if following.is_connected() || following.down_since_ms.is_none() {
+        if following.is_connected() {
             following.down_since_ms = Some(now_ms);
         }
         self.end_link();
@@ -211,7 +216,7 @@ impl Engine {
     /// The snapshot is complete: all of it becomes the data, or nothing of it.
     fn take_snapshot(&mut self, file: &[u8]) {
         let Some(following) = self.following.as_mut() else { return };
-        let Some((id, offset)) = following.expected.take() else { return };
+        let Some((id, offset)) = following.expected else { return };
         let slot = following.slot;
         let selected = match self.replace_data(file) {
             Ok(selected) => selected,
@@ -220,6 +225,9 @@ impl Engine {
         let databases = self.keyspace.databases();
         self.sessions.get_mut(slot).db = selected.filter(|db| *db < databases).unwrap_or(0);
         self.cut_replicas();
+        if let Some(following) = &mut self.following {
+            following.expected = None;
+        }
         self.replication.begin_history(id, offset);
         self.replication.begin_stream(self.backlog_size());
         tracing::info!("MASTER <-> REPLICA sync: Finished with success");

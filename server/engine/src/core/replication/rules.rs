@@ -63,6 +63,7 @@ impl Engine {
     pub(crate) fn has_good_replicas(&self) -> bool {
         let parameters = &self.config.replication;
         parameters.min_to_write <= 0
+            || parameters.min_max_lag <= 0
             || self.good_replicas() >= parameters.min_to_write.unsigned_abs() as usize
     }
 

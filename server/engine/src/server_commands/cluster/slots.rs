@@ -77,7 +77,7 @@ fn change_ranges(engine: &mut Engine, args: Args<'_>, adds: bool, name: &str) ->
     if args.len() % 2 == 1 {
         return Err(CommandError::arity(name));
     }
-    let mut ranges = Vec::new();
+    let (mut ranges, mut named) = (Vec::new(), BTreeSet::new());
     for at in (2..args.len()).step_by(2) {
         let (first, last) = (slot_at(args, at)?, slot_at(args, at + 1)?);
         if first > last {
@@ -85,16 +85,15 @@ fn change_ranges(engine: &mut Engine, args: Args<'_>, adds: bool, name: &str) ->
             return Err(CommandError::new(text));
         }
         ranges.push((first, last));
-        check(engine, &ranges, adds)?;
+        check(engine, (first, last), adds, &mut named)?;
     }
     change(engine, &ranges, adds)
 }
 
-/// Whether each of these slots is free, or is not, and is named once.
-fn check(engine: &Engine, ranges: &[(u16, u16)], adds: bool) -> Outcome {
+/// Whether each of these slots is free, or is not, and has not been named before.
+fn check(engine: &Engine, (first, last): (u16, u16), adds: bool, named: &mut BTreeSet<u16>) -> Outcome {
     let view = &engine.cluster()?.view;
-    let mut named = BTreeSet::new();
-    for slot in ranges.iter().flat_map(|(first, last)| *first..=*last) {
+    for slot in first..=last {
         let text = match view.owner(slot) {
             Some(_) if adds => format!("ERR Slot {slot} is already busy"),
             None if !adds => format!("ERR Slot {slot} is already unassigned"),
@@ -106,8 +105,8 @@ fn check(engine: &Engine, ranges: &[(u16, u16)], adds: bool) -> Outcome {
     Ok(())
 }
 
+/// Each of these slots is free, or is not, and is named once.
 fn change(engine: &mut Engine, ranges: &[(u16, u16)], adds: bool) -> Outcome {
-    check(engine, ranges, adds)?;
     let view = &mut engine.cluster_mut()?.view;
     let to = adds.then_some(view.my_number());
     for slot in ranges.iter().flat_map(|(first, last)| *first..=*last) {
