@@ -133,7 +133,7 @@ func showCalls(all context.Context, client *redis.Client, options *redis.Options
 			calls++
 		}
 	}
-	monitor.Stop()
+	// It ends with the program: go-redis' Stop waits for a lock that its reader holds until another call is shown.
 }
 
 // trackKeys has a connection told, in RESP2's way, of the keys that another one has read.

@@ -157,10 +157,8 @@ pub struct Config {
     pub maxmemory_policy: MaxmemoryPolicy,
     /// How many keys of a database are looked at for each that goes.
     pub maxmemory_samples: usize,
-    /// How much rarer each access that counts is than the one before; 0: each counts.
-    pub lfu_log_factor: u32,
-    /// Minutes without an access after which the count of a key's accesses goes down by one; 0: it stays.
-    pub lfu_decay_time: u32,
+    /// How accesses are counted under an LFU policy.
+    pub lfu: LfuParameters,
     /// How much is logged.
     pub loglevel: LogLevel,
     /// The file that logs go to; empty: standard output.
@@ -197,6 +195,21 @@ pub struct Config {
     pub(crate) sentinel: Option<Vec<SentinelLine>>,
     /// Parameters without a field that were set, by name.
     kept: BTreeMap<&'static str, Value>,
+}
+
+/// How accesses are counted under an LFU policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LfuParameters {
+    /// How much rarer each access that counts is than the one before; 0: each counts.
+    pub log_factor: u32,
+    /// Minutes without an access after which the count of a key's accesses goes down by one; 0: it stays.
+    pub decay_time: u32,
+}
+
+impl Default for LfuParameters {
+    fn default() -> Self {
+        LfuParameters { log_factor: 10, decay_time: 1 }
+    }
 }
 
 impl Default for Config {
@@ -251,8 +264,7 @@ impl Default for Config {
             maxmemory_eviction_tenacity: 10,
             maxmemory_policy: MaxmemoryPolicy::NoEviction,
             maxmemory_samples: 5,
-            lfu_log_factor: 10,
-            lfu_decay_time: 1,
+            lfu: LfuParameters::default(),
             loglevel: LogLevel::Notice,
             logfile: String::new(),
             dir: ".".to_owned(),
@@ -346,8 +358,8 @@ impl Config {
         keyspace.in_cluster = self.cluster.enabled;
         keyspace.set_access_rules(AccessRules {
             measure: self.maxmemory_policy.measure(),
-            log_factor: self.lfu_log_factor,
-            decay_minutes: self.lfu_decay_time,
+            log_factor: self.lfu.log_factor,
+            decay_minutes: self.lfu.decay_time,
         });
     }
 

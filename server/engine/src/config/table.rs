@@ -162,8 +162,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("lazyfree-lazy-server-del", "no"),
     flag("lazyfree-lazy-user-del", "no"),
     flag("lazyfree-lazy-user-flush", "no"),
-    integer("lfu-decay-time", 0, INT, "1").field(field!(lfu_decay_time)),
-    integer("lfu-log-factor", 0, INT, "10").field(field!(lfu_log_factor)),
+    integer("lfu-decay-time", 0, INT, "1").field(field!(lfu.decay_time)),
+    integer("lfu-log-factor", 0, INT, "10").field(field!(lfu.log_factor)),
     integer("list-compress-depth", 0, INT, "0"),
     integer("list-max-listpack-size", -INT - 1, INT, "-2")
         .alias("list-max-ziplist-size")

@@ -46,6 +46,7 @@ mod target;
 mod tickets;
 mod tracking;
 mod turning;
+mod turning_together;
 mod users;
 mod watching;
 
@@ -64,8 +65,9 @@ pub(crate) use progress::Stop;
 pub(crate) use replication::{Following, Wanted};
 pub use reset::OtherClients;
 pub(crate) use saving::NotSaved;
-pub(crate) use shared_clock::{ClockRequest, turn_together};
+pub(crate) use shared_clock::ClockRequest;
 pub use simulation::Simulation;
 pub use target::{Broken, NotConnected, Target, TargetAddress};
 pub(crate) use tracking::TrackingRequest;
 pub use turning::TurnProgress;
+pub(crate) use turning_together::turn_together;

@@ -22,8 +22,8 @@ fn most_at_once(tenacity: u32) -> u64 {
 }
 
 impl Engine {
-    /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes adds
-    /// to it. O(databases, replicas).
+    /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes
+    /// adds to it. O(databases, replicas).
     fn counted_bytes(&self) -> u64 {
         let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
         let unread: usize = replicas.map(|slot| self.sessions.get(slot).delivery.pending()).sum();

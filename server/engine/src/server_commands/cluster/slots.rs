@@ -42,12 +42,12 @@ fn slot_at(args: Args<'_>, at: usize) -> Result<u16, CommandError> {
 }
 
 pub(super) fn add(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    change(engine, &each(engine, args)?, true)?;
+    change_each(engine, args, true)?;
     ok(reply)
 }
 
 pub(super) fn delete(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    change(engine, &each(engine, args)?, false)?;
+    change_each(engine, args, false)?;
     ok(reply)
 }
 
@@ -66,10 +66,14 @@ pub(super) fn delete_ranges(
     ok(reply)
 }
 
-/// The slots of a request, each as a range of its own.
-fn each(engine: &Engine, args: Args<'_>) -> Result<Vec<(u16, u16)>, CommandError> {
+/// The slots of a request, each as a range of its own. That one is no slot is told before that another is taken.
+fn change_each(engine: &mut Engine, args: Args<'_>, adds: bool) -> Outcome {
     engine.cluster()?;
-    (2..args.len()).map(|at| slot_at(args, at).map(|slot| (slot, slot))).collect()
+    let slots = (2..args.len()).map(|at| slot_at(args, at).map(|slot| (slot, slot)));
+    let slots = slots.collect::<Result<Vec<_>, _>>()?;
+    let mut named = BTreeSet::new();
+    slots.iter().try_for_each(|slot| check(engine, *slot, adds, &mut named))?;
+    change(engine, &slots, adds)
 }
 
 fn change_ranges(engine: &mut Engine, args: Args<'_>, adds: bool, name: &str) -> Outcome {

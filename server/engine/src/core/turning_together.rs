@@ -1,0 +1,201 @@
+//! Engines of one process that share a clock: what each asks of it, and how all are turned together.
+
+use super::clock_turn::{ClockTurn, Left, RedissonWaiters};
+use super::deadlines::Due;
+use super::engine::Engine;
+use super::planned_turns::PlannedTurn;
+use super::shared_clock::ClockRequest;
+use super::turning::TurnProgress;
+use crate::clients::Slot;
+use crate::time::{Clock, Over};
+use crate::timers::{Timer, TimerKind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Lets what the engines have sent one another arrive; whether there was something.
+pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
+
+impl Engine {
+    /// From now on its clock is one that other engines have too: turns of it are left to who drives all of them.
+    pub(crate) fn share_clock(&mut self) {
+        self.time.shared.is_shared = true;
+    }
+
+    /// Whether turns of its clock are left to who drives all engines.
+    pub(crate) fn shares_clock(&self) -> bool {
+        self.time.shared.is_shared
+    }
+
+    /// Something from another engine arrives at this instant of the monotonic clock, in milliseconds.
+    pub(crate) fn look_again_at(&mut self, at_ms: i64) {
+        if let Some((earlier_ms, timer)) = self.time.shared.arrival {
+            if earlier_ms <= at_ms {
+                return;
+            }
+            self.time.timers.cancel(timer);
+        }
+        let timer = Timer { kind: TimerKind::Arrival, client: 0, order: self.keyspace.next_order() };
+        self.time.shared.arrival = Some((at_ms, self.time.timers.insert(timer, at_ms)));
+    }
+
+    /// That instant has come.
+    pub(super) fn arrival_due(&mut self) {
+        self.time.shared.arrival = None;
+        self.ask_clock(ClockRequest::Arrival);
+    }
+
+    /// Whether it asks something of the clock.
+    pub fn asks_clock(&self) -> bool {
+        !self.time.shared.requests.is_empty()
+    }
+
+    /// What it asks of the clock.
+    pub(crate) fn next_clock_request(&mut self) -> Option<ClockRequest> {
+        self.time.shared.requests.pop_front()
+    }
+
+    /// Asks for something, if the clock is shared.
+    pub(crate) fn ask_clock(&mut self, request: ClockRequest) {
+        if self.time.shared.is_shared {
+            self.time.shared.requests.push_back(request);
+        }
+    }
+
+    /// The clock, as it stands.
+    pub(crate) fn shared_clock(&self) -> &Clock {
+        &self.time.clock
+    }
+
+    /// The turn that a client waits for, which continues without it meanwhile.
+    pub(crate) fn begin_shared_turn(&mut self, client: u64) -> Option<(Slot, Box<ClockTurn>)> {
+        let slot = self.sessions.find(client)?;
+        Some((slot, self.take_turn(slot)?))
+    }
+
+    /// A turn that a client waits for has been continued: it waits on, or is answered.
+    pub(crate) fn end_shared_turn(&mut self, slot: Slot, turn: Box<ClockTurn>, progress: TurnProgress) {
+        if self.sessions.is_connected(slot) {
+            self.go_on_waiting(slot, turn, progress);
+            self.commit();
+        }
+    }
+
+    /// The turn that a script has planned; a step of the wall clock is done at once.
+    pub(crate) fn planned_turn(&mut self, planned: PlannedTurn) -> Option<ClockTurn> {
+        match planned {
+            // The range was checked when they were planned.
+            PlannedTurn::Advance { ms, waiters } => self.turn_by(ms).ok().map(|turn| turn.waking(waiters)),
+            PlannedTurn::Step(ms) => {
+                let _in_range = self.step_wall(ms);
+                None
+            }
+        }
+    }
+
+    /// Its clock shows and does what another engine's does; fires what is due by that.
+    pub(crate) fn follow_clock(&mut self, other: &Clock) {
+        self.turn_clock(other.over(), |clock, _| *clock = other.clone());
+        // It has followed; the others need not.
+        self.time.shared.requests.retain(|request| !matches!(request, ClockRequest::Changed));
+    }
+}
+
+/// Turns the clock of all these engines, stopping at each deadline of any of them; as far as the turn goes before
+/// clients are to react. Of deadlines at one instant those of the first engine fire first.
+pub(crate) fn turn_together(
+    nodes: &mut [&mut Engine],
+    turn: &mut ClockTurn,
+    exchange: &mut Exchange<'_>,
+) -> TurnProgress {
+    let system_us = nodes[0].time.system.monotonic_us;
+    turn.begin(system_us);
+    let quiet_since_us = nodes.iter().map(|node| node.time.quiet_since_us()).max().unwrap_or(0);
+    if let Some(wait_us) = turn.wait_us(system_us, quiet_since_us) {
+        return TurnProgress::WaitUs(wait_us);
+    }
+    let is_quiet = turn.waiters == RedissonWaiters::LeftAsleep;
+    nodes.iter_mut().for_each(|node| node.keyspace.turn_quietly(is_quiet));
+    let turned = catch_unwind(AssertUnwindSafe(|| turn_by_instants(nodes, turn, exchange)));
+    if let (Ok(TurnProgress::Done), Left::Us(us)) = (&turned, turn.left) {
+        nodes.iter_mut().for_each(|node| node.turn(us));
+    }
+    for node in nodes {
+        node.set_expiry_backlog(None);
+        node.keyspace.turn_quietly(false);
+    }
+    turned.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// A deadline of one of the engines, by its place among them, and in how many microseconds it is.
+type NodeDue = (usize, Due, u64);
+
+/// What is due first of all.
+fn earliest(nodes: &mut [&mut Engine]) -> Option<NodeDue> {
+    let of_each = nodes.iter_mut().enumerate().filter_map(|(index, node)| {
+        let (due, in_us) = node.earliest_in_us()?;
+        Some((index, due, in_us))
+    });
+    // Of equal ones the first.
+    of_each.min_by_key(|(_, _, in_us)| *in_us)
+}
+
+fn wakes(nodes: &[&mut Engine]) -> u64 {
+    nodes.iter().map(|node| node.sessions.wakes()).sum()
+}
+
+fn turn_by_instants(
+    nodes: &mut [&mut Engine],
+    turn: &mut ClockTurn,
+    exchange: &mut Exchange<'_>,
+) -> TurnProgress {
+    let mut next = earliest(nodes);
+    while let Some(due) = next
+        && turn.left.reaches(due.2)
+    {
+        turn.left.spend(due.2);
+        let wakes_before = wakes(nodes);
+        next = fire_instant(nodes, turn, due, exchange);
+        if turn.leaps() {
+            match turn.left {
+                Left::Us(us) => nodes.iter_mut().for_each(|node| node.leap_over(us / 1000)),
+                Left::Instants(_) => return TurnProgress::Done,
+            }
+            next = earliest(nodes);
+        }
+        if turn.settles() && wakes(nodes) != wakes_before {
+            // Firing may have taken long.
+            let now_us = nodes[0].system_now().monotonic_us;
+            turn.tell(now_us);
+            if let Some(wait_us) = turn.wait_us(now_us, 0) {
+                return TurnProgress::WaitUs(wait_us);
+            }
+        }
+    }
+    TurnProgress::Done
+}
+
+/// Goes to an instant and fires all that is due there. What is due after that.
+fn fire_instant(
+    nodes: &mut [&mut Engine],
+    turn: &mut ClockTurn,
+    (mut index, mut due, in_us): NodeDue,
+    exchange: &mut Exchange<'_>,
+) -> Option<NodeDue> {
+    for node in nodes.iter_mut() {
+        node.turn(in_us);
+        // Also where the instant is the present one.
+        node.keyspace.go_on_at(node.time.now, Over::Reached);
+    }
+    loop {
+        let node = &mut nodes[index];
+        let served = node.observers.stats.unblocked_clients;
+        node.fire(due, Over::Reached, |fired| turn.see(fired));
+        if let Some((db, key)) = turn.put_off(node.observers.stats.unblocked_clients != served) {
+            node.retry_after(turn.left, db, &key);
+        }
+        exchange(nodes);
+        match earliest(nodes) {
+            Some((next, next_due, 0)) => (index, due) = (next, next_due),
+            later => return later,
+        }
+    }
+}
