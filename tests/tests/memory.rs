@@ -241,6 +241,8 @@ fn clients_take_together_what_each_takes_in_its_line() {
     others[2].line("MULTI");
     others[2].line("SET key value");
     others[3].send_raw(&encode(&["BLPOP", "list", "other", "0"]));
+    // A client that has been answered is there.
+    others[5].line("PING");
     others[4].send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\nhalf of it");
     until(|| info(&mut client, "clients", "blocked_clients") == 1);
     // Both at one instant: no other request lies between them.

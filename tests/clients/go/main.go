@@ -119,7 +119,6 @@ func showCalls(all context.Context, client *redis.Client, options *redis.Options
 	two := *options
 	two.Protocol = 2
 	watching := redis.NewClient(&two)
-	defer watching.Close()
 	shown := make(chan string, 16)
 	monitor := watching.Monitor(all, shown)
 	monitor.Start()
@@ -133,7 +132,7 @@ func showCalls(all context.Context, client *redis.Client, options *redis.Options
 			calls++
 		}
 	}
-	// It ends with the program: go-redis' Stop waits for a lock that its reader holds until another call is shown.
+	// It ends with the program: what would stop or close it waits for its reader, which waits for another call.
 }
 
 // trackKeys has a connection told, in RESP2's way, of the keys that another one has read.
