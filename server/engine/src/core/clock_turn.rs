@@ -17,6 +17,15 @@ pub enum RedissonWaiters {
     LeftAsleep,
 }
 
+/// How long until a turn of the clock can be continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnProgress {
+    /// It has reached its end.
+    Done,
+    /// In so many microseconds of real time: clients may still react to what they were sent.
+    WaitUs(u64),
+}
+
 /// How a turn of the clock lets clients react: after each instant at which one was sent something, it continues only
 /// when no request has come for a while. In microseconds of real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -51,7 +51,7 @@ mod users;
 mod watching;
 
 pub use call::{Call, Origin};
-pub use clock_turn::{ClockTurn, RedissonWaiters, Settle};
+pub use clock_turn::{ClockTurn, RedissonWaiters, Settle, TurnProgress};
 pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
@@ -69,5 +69,4 @@ pub(crate) use shared_clock::ClockRequest;
 pub use simulation::Simulation;
 pub use target::{Broken, NotConnected, Target, TargetAddress};
 pub(crate) use tracking::TrackingRequest;
-pub use turning::TurnProgress;
 pub(crate) use turning_together::turn_together;

@@ -1,6 +1,6 @@
 //! The clock that a test turns: what is due on the way fires at its own instant.
 
-use super::clock_turn::{ClockTurn, Left, RedissonWaiters};
+use super::clock_turn::{ClockTurn, Left, RedissonWaiters, TurnProgress};
 use super::deadlines::Due;
 use super::engine::{Engine, Retry};
 use super::planned_turns::PlannedTurn;
@@ -15,15 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[cfg(test)]
 mod tests;
-
-/// How long until a turn of the clock can be continued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnProgress {
-    /// It has reached its end.
-    Done,
-    /// In so many microseconds of real time: clients may still react to what they were sent.
-    WaitUs(u64),
-}
 
 impl Engine {
     /// A turn of both clocks by `ms`, which has not begun.

@@ -1,11 +1,10 @@
 //! Engines of one process that share a clock: what each asks of it, and how all are turned together.
 
-use super::clock_turn::{ClockTurn, Left, RedissonWaiters};
+use super::clock_turn::{ClockTurn, Left, RedissonWaiters, TurnProgress};
 use super::deadlines::Due;
 use super::engine::Engine;
 use super::planned_turns::PlannedTurn;
 use super::shared_clock::ClockRequest;
-use super::turning::TurnProgress;
 use crate::clients::Slot;
 use crate::time::{Clock, Over};
 use crate::timers::{Timer, TimerKind};
