@@ -4,7 +4,6 @@
 //! another node tells; `nodes_conf` is the file that it is kept in; [`route`] says where the keys of a request are.
 //! Texts are those of redis-server 7.0.15.
 
-mod claims;
 mod describe;
 mod node;
 mod node_flags;

@@ -10,7 +10,7 @@ use crate::time::{Clock, Over};
 use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Lets what the engines have sent one another arrive; whether there was something.
+/// Lets what the engines have sent one another arrive.
 pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
 
 impl Engine {
