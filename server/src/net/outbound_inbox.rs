@@ -4,7 +4,6 @@ use lockwheel_engine::outbound::OutboundId;
 use mio::{Poll, Token, Waker};
 use parking_lot::Mutex;
 use std::io;
-use std::sync::OnceLock;
 
 /// The token of the waker: there are connections to look at.
 pub(super) const MESSAGES: Token = Token(usize::MAX);
@@ -16,14 +15,14 @@ type Start = dyn Fn(Poll) -> io::Result<()> + Send + Sync;
 pub(super) struct OutboundInbox {
     pending: Mutex<Vec<OutboundId>>,
     /// Wakes the thread; nothing before there is one.
-    waker: OnceLock<Waker>,
+    waker: Mutex<Option<Waker>>,
     start: Box<Start>,
 }
 
 impl OutboundInbox {
     /// Without a thread yet.
     pub(super) fn new(start: Box<Start>) -> Self {
-        OutboundInbox { pending: Mutex::default(), waker: OnceLock::new(), start }
+        OutboundInbox { pending: Mutex::default(), waker: Mutex::default(), start }
     }
 
     /// Connections that are to be looked at.
@@ -48,21 +47,21 @@ impl OutboundInbox {
         std::mem::take(&mut *self.pending.lock())
     }
 
+    /// Starts the thread, if there is none: the next connection tries again when that fails.
     fn start_once(&self) -> io::Result<()> {
-        if self.waker.get().is_some() {
-            return Ok(());
+        let mut waker = self.waker.lock();
+        if waker.is_none() {
+            let poll = Poll::new()?;
+            let new = Waker::new(poll.registry(), MESSAGES)?;
+            (self.start)(poll)?;
+            *waker = Some(new);
         }
-        let poll = Poll::new()?;
-        // Another thread may be as far: then this poll is dropped.
-        match self.waker.set(Waker::new(poll.registry(), MESSAGES)?) {
-            Ok(()) => (self.start)(poll),
-            Err(_) => Ok(()),
-        }
+        Ok(())
     }
 
     /// Makes the thread look at what there is, and whether the server ends.
     pub(super) fn wake(&self) {
-        if let Some(waker) = self.waker.get() {
+        if let Some(waker) = &*self.waker.lock() {
             let _it_runs = waker.wake();
         }
     }

@@ -27,6 +27,8 @@ pub enum LoadError {
         /// What is wrong.
         reason: String,
     },
+    /// Lines exclude each other.
+    Conflict(&'static str),
     /// A file cannot be read.
     File {
         /// Its path.
@@ -44,6 +46,9 @@ impl fmt::Display for LoadError {
                 "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\nReading the configuration file, at line \
                  {number}\n>>> '{line}'\n{reason}"
             ),
+            LoadError::Conflict(reason) => {
+                write!(f, "\n*** FATAL CONFIG FILE ERROR (Redis {REDIS_VERSION}) ***\n{reason}")
+            }
             LoadError::File { path, reason } => {
                 write!(f, "Fatal error, can't open config file '{path}': {reason}")
             }
@@ -116,11 +121,14 @@ impl<'a> Loader<'a> {
         self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }
 
-    /// The configuration, if what a sentinel is to know makes sense too.
+    /// The configuration, if its lines make sense together, and what a sentinel is to know too.
     ///
     /// # Errors
-    /// The first of its lines that is wrong.
+    /// The first of its lines that is wrong, or what excludes each other.
     pub(super) fn finish(self) -> Result<Config, LoadError> {
+        if self.config.cluster.enabled && !self.config.replication.master.is_empty() {
+            return Err(LoadError::Conflict("replicaof directive not allowed in cluster mode"));
+        }
         if let Some(lines) = &self.config.sentinel {
             Sentinel::new(Rng::new(0), 0).configure(lines).map_err(|(line, reason)| LoadError::Line {
                 number: line.number,

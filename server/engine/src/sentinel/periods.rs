@@ -33,6 +33,9 @@ const NAMES: [(&str, i64); 13] = [
     ("SCRIPT-RETRY-DELAY", 30_000),
 ];
 
+/// The longest that passes: thousands of millennia.
+const LONGEST: i64 = i64::MAX >> 8;
+
 /// The values of all periods, in milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Periods([i64; NAMES.len()]);
@@ -44,9 +47,9 @@ impl Default for Periods {
 }
 
 impl Periods {
-    /// One of them.
+    /// One of them: no longer than that instants and multiples of it can be reckoned with.
     pub(super) fn get(&self, period: Period) -> i64 {
-        self.0[period as usize]
+        self.0[period as usize].min(LONGEST)
     }
 
     /// All of them by name.
@@ -58,5 +61,18 @@ impl Periods {
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut i64> {
         let at = NAMES.iter().position(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))?;
         Some(&mut self.0[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_period_can_be_multiplied_and_is_shown_as_it_was_given() {
+        let mut periods = Periods::default();
+        *periods.named(b"ping-period").expect("it is one") = i64::MAX;
+        assert!(periods.get(Period::Ping).checked_mul(5).is_some());
+        assert!(periods.all().any(|period| period == ("PING-PERIOD", i64::MAX)));
     }
 }

@@ -261,6 +261,14 @@ fn wrong_users_are_reported_with_their_line() {
 }
 
 #[test]
+fn a_node_of_a_cluster_follows_no_master_by_its_configuration() {
+    let arguments = &["--replicaof", "127.0.0.1", "6379", "--cluster-enabled", "yes"];
+    let refused = invoke(arguments, &[]);
+    let reason = "replicaof directive not allowed in cluster mode";
+    assert!(matches!(&refused, Invocation::Fail(text) if text.ends_with(reason)), "{refused:?}");
+}
+
+#[test]
 fn what_the_server_cannot_do_is_refused() {
     assert_eq!(failure(&["--loadmodule", "x.so"], &[]).2, "Modules are not supported");
     for arguments in [&["--test-memory", "10"][..], &["--check-system"]] {
