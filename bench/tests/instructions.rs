@@ -19,9 +19,9 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "get", 1),
     ("lock-ledger", "set", 1),
     ("lock-ledger", "lock_pair_native", 1),
-    ("lock-ledger", "lock_pair_evalsha", 6),
-    ("lock-history", "lock_pair_native", 32),
-    ("lock-history", "lock_pair_evalsha", 32),
+    ("lock-ledger", "lock_pair_evalsha", 5),
+    ("lock-history", "lock_pair_native", 30),
+    ("lock-history", "lock_pair_evalsha", 30),
 ];
 
 /// Whether valgrind can be run. On the machine that decides it has to be.

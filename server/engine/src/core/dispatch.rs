@@ -48,7 +48,8 @@ impl Caller for Client<'_> {
 
     #[inline(always)]
     fn redirect(&self, command: &Command, args: Args<'_>) -> Option<Redirect> {
-        if self.limited { self.engine.redirect(self.session, command, args) } else { None }
+        let is_node = self.limited && self.engine.hooks.has(Hook::Cluster);
+        if is_node { self.engine.redirect(self.session, command, args) } else { None }
     }
 
     fn is_in_transaction(&self) -> bool {

@@ -119,7 +119,7 @@ impl Engine {
 
     /// Who tracks has changed: sees to what depends on there being any.
     fn tracking_changed(&mut self) {
-        self.keyspace.interests_changed();
+        self.keyspace.renew_interests();
         let is_used = self.tracker().is_some_and(|tracker| !tracker.is_unused());
         self.observers.remember_keys(is_used);
         self.caching_changed();
@@ -150,8 +150,16 @@ impl Engine {
 
     /// A request has ended: what CLIENT CACHING has said is over, but for a transaction that is still queued. Other
     /// subcommands of CLIENT leave it too, as in Redis.
+    #[inline]
     pub(super) fn end_caching(&mut self, slot: Slot, args: Args<'_>) {
-        if !self.hooks.has(Hook::Caching) || !self.sessions.is_connected(slot) {
+        if self.hooks.has(Hook::Caching) {
+            self.end_what_was_said(slot, args);
+        }
+    }
+
+    #[cold]
+    fn end_what_was_said(&mut self, slot: Slot, args: Args<'_>) {
+        if !self.sessions.is_connected(slot) {
             return;
         }
         let command = self.commands.resolve(args);

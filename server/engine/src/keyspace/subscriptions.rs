@@ -58,7 +58,7 @@ impl Keyspace {
     }
 
     /// Asks all subscribers what they want from now on. O(subscribers).
-    pub(super) fn renew_interests(&mut self) {
+    pub fn renew_interests(&mut self) {
         for one in &mut self.subscriptions {
             one.interests = one.subscriber.interests();
         }
@@ -130,14 +130,6 @@ impl Keyspace {
                 expiry_backlog,
             },
         )
-    }
-
-    /// Asks all subscribers again what they want.
-    pub fn interests_changed(&mut self) {
-        for one in &mut self.subscriptions {
-            one.interests = one.subscriber.interests();
-        }
-        self.note_interests();
     }
 
     /// The subscriber of this type.

@@ -190,11 +190,6 @@ impl Tx<'_> {
         self.keyspace.subscriber_mut(self.db)
     }
 
-    /// Asks all subscribers again what they want: one of them has been told to want something else.
-    pub fn interests_changed(&mut self) {
-        self.keyspace.interests_changed();
-    }
-
     /// The clients that wait for a key, in the order of their places.
     pub fn waiting(&self, key: &[u8]) -> impl Iterator<Item = &Waiter> {
         self.keyspace.waiters.queue(self.db, key).map(|(_, waiter)| waiter)
@@ -275,7 +270,7 @@ impl Tx<'_> {
         self.keyspace.over_until_ms(self.now)
     }
 
-    /// The wishes of subscribers have changed. O(subscribers).
+    /// Asks all subscribers again what they want: one of them has been told to want something else. O(subscribers).
     pub fn renew_interests(&mut self) {
         self.keyspace.renew_interests();
     }

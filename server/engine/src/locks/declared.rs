@@ -84,7 +84,7 @@ fn observe(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     } else {
         return Err(TOO_MANY_PATTERNS);
     }
-    tx.interests_changed();
+    tx.renew_interests();
     Ok(())
 }
 

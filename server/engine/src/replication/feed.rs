@@ -105,7 +105,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Whether there is a stream. [`Keyspace::interests_changed`](crate::keyspace::Keyspace) must be called then.
+    /// Whether there is a stream. [`Keyspace::renew_interests`](crate::keyspace::Keyspace) must be called then.
     pub(crate) fn turn(&mut self, on: bool) {
         self.is_on = on;
         self.unit = Unit::default();

@@ -40,8 +40,16 @@ impl Engine {
     }
 
     /// A client has been answered, and does not get it while its connection is not carried.
+    #[inline]
     pub(in crate::core) fn note_unsent(&mut self, slot: Slot) {
-        if self.faults.has_links && (self.link(slot).holds_output || self.is_lost(slot)) {
+        if self.faults.has_links {
+            self.note_unsent_by_link(slot);
+        }
+    }
+
+    #[cold]
+    fn note_unsent_by_link(&mut self, slot: Slot) {
+        if self.link(slot).holds_output || self.is_lost(slot) {
             let client = self.sessions.get(slot).id;
             locks::answer_kept(&mut self.keyspace, self.time.now, client, b"unsent");
         }

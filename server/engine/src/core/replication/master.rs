@@ -99,7 +99,7 @@ impl Engine {
             }
             None => return,
         }
-        self.keyspace.interests_changed();
+        self.keyspace.renew_interests();
     }
 
     /// A client becomes a replica: it gets what it lacks, and then the stream.

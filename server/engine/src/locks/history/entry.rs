@@ -2,17 +2,22 @@
 
 use super::names::Name;
 
-/// Names of constants, and how replies spell them.
+/// Names of constants, and how replies spell them; `listed`: with a list of all.
 macro_rules! words {
+    (listed $(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $name:ident = $text:literal,)* }) => {
+        words! { $(#[$about])* $kind { $($(#[$doc])* $name = $text,)* } }
+
+        impl $kind {
+            /// All of them.
+            pub(crate) const ALL: &[Self] = &[$($kind::$name,)*];
+        }
+    };
     ($(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $name:ident = $text:literal,)* }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum $kind { $($(#[$doc])* $name,)* }
 
         impl $kind {
-            /// All of them.
-            pub(crate) const ALL: &[Self] = &[$($kind::$name,)*];
-
             /// As replies spell it.
             pub(crate) fn name(self) -> &'static str {
                 match self { $($kind::$name => $text,)* }
@@ -21,7 +26,7 @@ macro_rules! words {
     };
 }
 
-words! {
+words! { listed
     /// What happened.
     Event {
         /// An owner has come to hold a lock.

@@ -68,7 +68,9 @@ fn await_zero(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blockin
     };
     let db = tx.db();
     let (ends, _) = tx.subscriber_mut::<LatchEnds>().expect(SUBSCRIBED);
-    ends.forget(db, &args[1]);
+    if ends.forget(db, &args[1]) {
+        tx.renew_interests();
+    }
     Ok(Wait::on_keys([1], &LATCH, wait, timeout_ms, Null::Bulk).into())
 }
 

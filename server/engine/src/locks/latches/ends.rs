@@ -41,11 +41,13 @@ pub(crate) struct LatchEnds {
     most: usize,
     /// Bytes of the names of keys.
     name_bytes: usize,
+    /// Whether anybody has ever waited for a latch: before that no end is of interest.
+    is_awaited: bool,
 }
 
 impl Default for LatchEnds {
     fn default() -> Self {
-        LatchEnds { ends: BTreeMap::new(), most: Self::FEW, name_bytes: 0 }
+        LatchEnds { ends: BTreeMap::new(), most: Self::FEW, name_bytes: 0, is_awaited: false }
     }
 }
 
@@ -61,11 +63,13 @@ impl LatchEnds {
         self.ends.get(&(db, key.into())).copied()
     }
 
-    /// A client begins to wait for a latch: those before it have been served. O(log n).
-    pub(super) fn forget(&mut self, db: usize, key: &[u8]) {
+    /// A client begins to wait for a latch: those before it have been served. Whether nobody has waited before, so that
+    /// the interests of this are others now. O(log n).
+    pub(super) fn forget(&mut self, db: usize, key: &[u8]) -> bool {
         if self.ends.remove(&(db, key.into())).is_some() {
             self.name_bytes -= key.len();
         }
+        !std::mem::replace(&mut self.is_awaited, true)
     }
 
     fn note(&mut self, db: usize, key: &[u8], end: LatchEnd, context: &Context<'_>) {
@@ -100,7 +104,7 @@ impl LatchEnds {
 
 impl Subscriber for LatchEnds {
     fn interests(&self) -> Interests {
-        Interests::VALUES
+        if self.is_awaited { Interests::VALUES } else { Interests::NONE }
     }
 
     fn memory(&self) -> usize {

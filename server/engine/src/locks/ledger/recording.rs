@@ -12,9 +12,19 @@ use crate::values::Value;
 use lockwheel_resp::number;
 use std::collections::VecDeque;
 
-/// A cause as the history has it: by its name.
+/// A cause as the history has it, by the same name.
 pub(super) fn recorded(cause: ReleaseCause) -> Cause {
-    Cause::ALL.iter().copied().find(|known| known.name() == cause.name()).unwrap_or(Cause::None)
+    match cause {
+        ReleaseCause::Released => Cause::Released,
+        ReleaseCause::Expired => Cause::Expired,
+        ReleaseCause::Forced => Cause::Forced,
+        ReleaseCause::Disconnected => Cause::Disconnected,
+        ReleaseCause::Transferred => Cause::Transferred,
+        ReleaseCause::Deleted => Cause::Deleted,
+        ReleaseCause::Overwritten => Cause::Overwritten,
+        ReleaseCause::Evicted => Cause::Evicted,
+        ReleaseCause::FailedOver => Cause::FailedOver,
+    }
 }
 
 /// How the owner of a field holds the lock that a value is.

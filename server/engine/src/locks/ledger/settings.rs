@@ -23,7 +23,7 @@ pub(crate) struct LedgerSettings {
 pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
     if let Some((ledger, _)) = keyspace.subscriber_mut::<LockLedger>(0) {
         ledger.configure(settings);
-        keyspace.interests_changed();
+        keyspace.renew_interests();
     }
 }
 
