@@ -21,7 +21,7 @@ pub(crate) struct Topology {
     network: Mutex<Network>,
     /// For each server its connections that are to be looked at.
     pending: Vec<Mutex<Vec<OutboundId>>>,
-    /// An exchange could not be made, because a script was slow.
+    /// There is something to exchange; while a script runs, it waits for that.
     is_due: AtomicBool,
 }
 

@@ -76,12 +76,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         Invocation::Print(text) => return say(format!("{text}\n").as_bytes()),
         Invocation::Fail(message) => return Err(message),
     };
-    if config.cluster.enabled || config.is_sentinel() {
-        return Err("The servers of a topology are neither nodes of a cluster nor sentinels".to_owned());
-    }
-    if config.daemonize {
-        return Err("A topology cannot go into the background".to_owned());
-    }
+    refuse(&config)?;
     serve::prepare(&mut config, &started_in)?;
     log::start(&config, log::Stream::Error);
     let (port_file, has_log) = (config.port_file.clone(), !config.logfile.is_empty());
@@ -92,6 +87,19 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     topology.servers()[0].wait();
     topology.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a server by itself can do and several of one process cannot; a sentence.
+fn refuse(config: &Config) -> Result<(), String> {
+    let refused = [
+        (config.cluster.enabled, "The servers of a topology are no nodes of a cluster"),
+        (config.is_sentinel(), "The servers of a topology are no sentinels"),
+        (config.daemonize, "A topology cannot go into the background"),
+        (config.ready_fd != -1, "A topology is ready when its --port-file is there, and has no ready-fd"),
+        (config.idle_exit > 0, "A topology has no idle-exit"),
+        (!config.pidfile.is_empty(), "A topology has no pid file"),
+    ];
+    refused.iter().find(|(is_so, _)| *is_so).map_or(Ok(()), |(_, sentence)| Err((*sentence).to_owned()))
 }
 
 /// Writes the addresses where they are waited for, a line each.
@@ -119,5 +127,13 @@ mod tests {
         for wrong in ["replicas", "replicas 0", "replicas 64", "replicas x", "ring 3", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_concerns_one_server_alone_is_refused() {
+        assert_eq!(refuse(&Config::default()), Ok(()));
+        let mut config = Config::default();
+        config.ready_fd = 3;
+        assert!(refuse(&config).is_err());
     }
 }

@@ -41,7 +41,7 @@ impl Network {
         Network { ports, ..Network::default() }
     }
 
-    /// A server wants something of one of its connections; [`Network::exchange`] looks at it.
+    /// A server wants something of one of its connections; [`Network::serve`] looks at it.
     pub fn post(&mut self, node: usize, id: OutboundId) {
         self.pending.push_back((node, id));
     }
@@ -93,9 +93,7 @@ impl Network {
                 }
             }
         }
-        for (index, node) in nodes.iter_mut().enumerate() {
-            outside.drain(self, index, node);
-        }
+        self.drain_all(nodes, outside);
     }
 
     /// Turns the clock of all servers, as far as the turn goes before clients are to react.
@@ -106,11 +104,16 @@ impl Network {
         outside: &mut dyn Outside,
     ) -> TurnProgress {
         turn_together(nodes, turn, &mut |nodes| {
-            for (index, node) in nodes.iter_mut().enumerate() {
-                outside.drain(self, index, node);
-            }
+            self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
         })
+    }
+
+    /// The output of all servers is handled.
+    fn drain_all(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
+        for (index, node) in nodes.iter_mut().enumerate() {
+            outside.drain(self, index, node);
+        }
     }
 
     /// Lets what the servers have sent one another arrive, until there is nothing more.
@@ -132,9 +135,7 @@ impl Network {
             if !has_moved {
                 return;
             }
-            for (index, node) in nodes.iter_mut().enumerate() {
-                outside.drain(self, index, node);
-            }
+            self.drain_all(nodes, outside);
         }
     }
 
@@ -150,12 +151,9 @@ impl Network {
                 nodes[node].outbound_opened(id);
             }
             Outgoing::Send(bytes) => {
+                // It runs when this connection's turn comes, with what the other end answers.
                 if let Some(link) = self.links.get_mut(&key) {
                     link.append(&bytes);
-                    let to = link.to;
-                    if !link.run(nodes[to]) {
-                        self.carry(nodes, key);
-                    }
                 }
             }
             Outgoing::Close => {
