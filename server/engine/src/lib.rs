@@ -6,7 +6,7 @@
 
 pub mod acl;
 pub mod clients;
-mod cluster;
+pub mod cluster;
 pub mod commands;
 pub mod config;
 pub mod core;

@@ -96,6 +96,7 @@ impl Host for NetHost {
     }
 
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
-        Ok(Box::new(TcpTarget::connect(address)?))
+        let awaited = self.shared.upgrade().map(|shared| shared.awaits_target.clone()).unwrap_or_default();
+        Ok(Box::new(TcpTarget::connect(address, awaited)?))
     }
 }

@@ -26,7 +26,7 @@ use lockwheel_engine::spec::{CommandId, CommandTable};
 use lockwheel_scripting::ScriptControl;
 use parking_lot::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     pub(super) clock: OsClock,
     /// The state of a running script, readable without the engine.
     pub(super) script: Arc<ScriptControl>,
+    /// The thread that holds the engine waits for another server.
+    pub(super) awaits_target: Arc<AtomicBool>,
     inboxes: Box<[Inbox]>,
     /// What goes over the connections of each loop.
     pub(super) traffic: AllTraffic,
@@ -110,6 +112,7 @@ impl Shared {
             traffic,
             clock,
             script: engine.control().clone(),
+            awaits_target: Arc::default(),
             client_limit: ClientLimit::new(engine.config.maxclients, engine.next_session_id()),
             admission: Admission::of(&engine),
             client_buffers: engine.client_buffers(),

@@ -3,6 +3,8 @@
 use lockwheel_engine::core::{Broken, NotConnected, Target, TargetAddress};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that are sent within one time limit.
@@ -16,6 +18,24 @@ const TIMEOUT_MAX: Duration = Duration::from_millis(i32::MAX as u64);
 pub(super) struct TcpTarget {
     stream: BufReader<TcpStream>,
     timeout: Duration,
+    /// Set while it is waited for.
+    awaited: Arc<AtomicBool>,
+}
+
+/// It is waited for, until this is dropped.
+struct Awaiting<'a>(&'a AtomicBool);
+
+impl<'a> Awaiting<'a> {
+    fn begin(awaited: &'a AtomicBool) -> Self {
+        awaited.store(true, Ordering::SeqCst);
+        Awaiting(awaited)
+    }
+}
+
+impl Drop for Awaiting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
 }
 
 /// When the time is over.
@@ -36,13 +56,18 @@ impl Deadline {
 
 impl TcpTarget {
     /// Connects to the first address of the host that answers.
-    pub(super) fn connect(address: TargetAddress<'_>) -> Result<Self, NotConnected> {
+    pub(super) fn connect(
+        address: TargetAddress<'_>,
+        awaited: Arc<AtomicBool>,
+    ) -> Result<Self, NotConnected> {
+        let awaiting = Awaiting::begin(&awaited);
         let timeout = address.timeout.min(TIMEOUT_MAX);
         let stream = connect(address, Deadline::after(timeout)).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => NotConnected::Refused,
             _ => NotConnected::Unreachable,
         })?;
-        Ok(TcpTarget { stream: BufReader::new(stream), timeout })
+        drop(awaiting);
+        Ok(TcpTarget { stream: BufReader::new(stream), timeout, awaited })
     }
 
     fn send_part(&mut self, mut part: &[u8]) -> io::Result<()> {
@@ -102,10 +127,14 @@ fn connect(address: TargetAddress<'_>, deadline: Deadline) -> io::Result<TcpStre
 
 impl Target for TcpTarget {
     fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let awaited = self.awaited.clone();
+        let _awaiting = Awaiting::begin(&awaited);
         bytes.chunks(PART).try_for_each(|part| self.send_part(part)).map_err(|_| Broken)
     }
 
     fn receive_line(&mut self) -> Result<Vec<u8>, Broken> {
+        let awaited = self.awaited.clone();
+        let _awaiting = Awaiting::begin(&awaited);
         self.read_line().map_err(|_| Broken)
     }
 }

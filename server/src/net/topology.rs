@@ -122,11 +122,14 @@ impl Topology {
     }
 }
 
-/// Holds all engines, always in the same order; `None` while one of them runs a script.
+/// Holds all engines, always in the same order; `None` while one of them runs a script, or waits for another server,
+/// which may be one of these.
 fn hold(nodes: &[Arc<Shared>]) -> Option<Vec<MutexGuard<'_, Engine>>> {
     /// How long a batch may take before it is looked at again whether it is a script.
     const PATIENCE: Duration = Duration::from_millis(2);
-    while !nodes.iter().any(|node| node.script.running().is_some()) {
+    let is_busy =
+        |node: &Arc<Shared>| node.script.running().is_some() || node.awaits_target.load(Ordering::SeqCst);
+    while !nodes.iter().any(is_busy) {
         let held: Option<Vec<_>> = nodes.iter().map(|node| node.lock().try_lock_for(PATIENCE)).collect();
         if held.is_some() {
             return held;

@@ -22,6 +22,8 @@ const SERVERS_MAX: usize = 64;
 enum Shape {
     /// A master and so many replicas.
     Replicas(usize),
+    /// So many masters of a cluster, each with so many replicas.
+    Cluster(usize, usize),
 }
 
 impl Shape {
@@ -36,7 +38,27 @@ impl Shape {
                 })?;
                 Ok((Shape::Replicas(count), &words[2..]))
             }
+            ("cluster", shape) => {
+                let counts = shape.split_once('x').unwrap_or((shape, "0"));
+                let (masters, replicas) = (counts.0.parse::<usize>(), counts.1.parse::<usize>());
+                let counted = masters.ok().zip(replicas.ok()).filter(|(masters, replicas)| {
+                    let servers = replicas.checked_add(1).and_then(|shard| shard.checked_mul(*masters));
+                    servers.is_some_and(|servers| (1..=SERVERS_MAX).contains(&servers))
+                });
+                let (masters, replicas) = counted.ok_or_else(|| {
+                    format!("A cluster is masters x replicas, as 3x1, of 1 to {SERVERS_MAX} servers, not '{shape}'")
+                })?;
+                Ok((Shape::Cluster(masters, replicas), &words[2..]))
+            }
             _ => Err(format!("There is no such topology\n\n{}", command_line::help_of_topology().trim_end())),
+        }
+    }
+
+    /// How many masters come first among the servers.
+    fn masters(self) -> usize {
+        match self {
+            Shape::Replicas(_) => 1,
+            Shape::Cluster(masters, _) => masters,
         }
     }
 
@@ -44,6 +66,7 @@ impl Shape {
         let first = Server::builder().config(config).allocator(allocator::jemalloc()).signals(true);
         match self {
             Shape::Replicas(count) => first.replicas(count).lag(lag),
+            Shape::Cluster(masters, replicas) => first.cluster(masters, replicas).lag(lag),
         }
     }
 }
@@ -83,7 +106,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let exits = config.exit_with_parent;
     let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
     serve::watch(parent.filter(|_| exits), &topology.servers()[0]).map_err(|error| error.to_string())?;
-    announce(&topology, &port_file)?;
+    announce(&topology, shape.masters(), &port_file)?;
     topology.servers()[0].wait();
     topology.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)
@@ -103,11 +126,11 @@ fn refuse(config: &Config) -> Result<(), String> {
 }
 
 /// Writes the addresses where they are waited for, a line each.
-fn announce(topology: &Topology, port_file: &str) -> Result<(), String> {
+fn announce(topology: &Topology, masters: usize, port_file: &str) -> Result<(), String> {
     let addresses: Vec<String> = topology.servers().iter().map(|server| server.addr().to_string()).collect();
     PublishedFile::write(port_file, addresses.join("\n"))
         .map_err(|error| format!("Can't write the file '{port_file}': {}", system_reason(&error)))?;
-    let names = std::iter::once("master").chain(std::iter::repeat("replica"));
+    let names = std::iter::repeat_n("master", masters).chain(std::iter::repeat("replica"));
     let lines = names.zip(&addresses).map(|(name, address)| format!("{name} {address}\n"));
     say(lines.collect::<String>().as_bytes()).map(drop)
 }
@@ -124,6 +147,18 @@ mod tests {
     #[test]
     fn the_first_words_name_the_shape() {
         assert_eq!(parse("replicas 2 --port 0"), Ok((Shape::Replicas(2), 2)));
+        assert_eq!(parse("cluster 3x1 --port 0"), Ok((Shape::Cluster(3, 1), 2)));
+        assert_eq!(parse("cluster 3"), Ok((Shape::Cluster(3, 0), 0)));
+        for wrong in [
+            "cluster",
+            "cluster x",
+            "cluster 0x1",
+            "cluster 33x1",
+            "cluster 3x-1",
+            "cluster 99999999999999999999x2",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
         for wrong in ["replicas", "replicas 0", "replicas 64", "replicas x", "ring 3", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -130,6 +130,29 @@ impl Builder {
         self.port(0)
     }
 
+    /// The same as a node of a cluster, which keeps what it knows in no file; and where replicas need a password, they
+    /// know it.
+    pub(super) fn in_cluster(mut self) -> Self {
+        self.config.cluster.enabled = true;
+        self.config.cluster.config_file.clear();
+        if self.config.replication.masterauth.is_empty() {
+            self.config.replication.masterauth.clone_from(&self.config.requirepass);
+        }
+        self
+    }
+
+    /// The same with random choices of its own: what nodes choose must not be the same.
+    pub(super) fn with_own_seed(mut self, at: usize) -> Self {
+        const APART: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.config.seed = self.config.seed.map(|seed| seed.wrapping_add(APART.wrapping_mul(at as u64)));
+        self
+    }
+
+    /// The seed of every random choice.
+    pub(super) fn seed_or_random(&self) -> u64 {
+        self.config.seed.unwrap_or_else(random_seed)
+    }
+
     /// Starts it; it accepts connections when this returns.
     pub fn start(self) -> Result<Server, StartError> {
         Server::start(self, OsClock::new())

@@ -1,10 +1,11 @@
-//! Several servers in this process, on one clock: a master with its replicas.
+//! Several servers in this process, on one clock: a master with its replicas, a cluster.
 
 use super::error::StartError;
 use super::handle::Handle;
 use super::instance::{Builder, Server};
 use crate::net::{self, OsClock};
 use lockwheel_engine::Engine;
+use lockwheel_engine::cluster::ClusterPlan;
 use std::time::Duration;
 
 /// Servers to be started together.
@@ -21,6 +22,8 @@ pub struct TopologyBuilder {
 enum Shape {
     /// The first is the master of so many others.
     Replicas(usize),
+    /// So many masters of a cluster, each with so many replicas.
+    Cluster(usize, usize),
 }
 
 /// Servers that run in this process on one clock. What one sends another arrives before the client that has caused it
@@ -49,6 +52,26 @@ impl Builder {
     }
 }
 
+impl Builder {
+    /// A cluster of so many masters, at least one, each with so many replicas, all in this process and on one clock.
+    /// The port is the first master's; the others choose free ones. [`Topology::servers`] has the masters first, then
+    /// the first replica of each, and so on. Each knows all of them when this has started, and keeps what it knows in
+    /// no file.
+    ///
+    /// ```
+    /// use lockwheel::Server;
+    ///
+    /// let topology = Server::builder().port(0).cluster(3, 1).start()?;
+    /// let [first, _, third, ..] = topology.servers() else { unreachable!() };
+    /// let moved = first.command(&["GET", "foo"]).unwrap_err();
+    /// assert_eq!(moved.to_string(), format!("MOVED 12182 {}", third.addr()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cluster(self, masters: usize, replicas: usize) -> TopologyBuilder {
+        TopologyBuilder { each: self, shape: Shape::Cluster(masters.max(1), replicas), lag: Duration::ZERO }
+    }
+}
+
 impl TopologyBuilder {
     /// A replica is told everything so much later, in whole milliseconds of the clock that all share: what it had not
     /// been told when it is promoted is lost. By default it is told before who has changed something is answered.
@@ -62,17 +85,31 @@ impl TopologyBuilder {
     /// # Errors
     /// What keeps one of them from starting; then none runs.
     pub fn start(self) -> Result<Topology, StartError> {
-        let Shape::Replicas(replicas) = self.shape;
         let clock = OsClock::new();
-        let first = Server::start(self.each.clone(), clock)?;
-        let mut servers = vec![first];
-        for _ in 0..replicas {
-            servers.push(Server::start(self.each.clone().beside_another(), clock)?);
+        let (each, others) = match self.shape {
+            Shape::Replicas(replicas) => (self.each, replicas),
+            Shape::Cluster(masters, replicas) => (self.each.in_cluster(), masters * (1 + replicas) - 1),
+        };
+        let mut servers = vec![Server::start(each.clone(), clock)?];
+        for at in 1..=others {
+            let other = each.clone().beside_another();
+            let other = if let Shape::Cluster(..) = self.shape { other.with_own_seed(at) } else { other };
+            servers.push(Server::start(other, clock)?);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
-        let network = net::Topology::join(&shared, servers.iter().map(Server::port).collect());
+        let ports: Vec<u16> = servers.iter().map(Server::port).collect();
+        if let Shape::Cluster(masters, _) = self.shape {
+            let plan = ClusterPlan::new(masters, &ports, each.seed_or_random());
+            for (at, shared) in shared.iter().enumerate() {
+                shared.with_engine(|engine| engine.join_cluster(&plan, at));
+            }
+        }
+        let network = net::Topology::join(&shared, ports);
         let topology = Topology { servers };
-        topology.replicate();
+        match self.shape {
+            Shape::Replicas(_) => topology.replicate(),
+            Shape::Cluster(..) => shared.iter().for_each(|shared| shared.with_engine(Engine::contact_nodes)),
+        }
         network.set_lag(i64::try_from(self.lag.as_millis()).unwrap_or(i64::MAX));
         Ok(topology)
     }

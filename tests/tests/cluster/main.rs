@@ -10,3 +10,4 @@ mod replies;
 mod routing;
 mod scripts;
 mod shards;
+mod together;

@@ -70,6 +70,7 @@ impl OurCluster {
             cluster.directories.push(directory);
             cluster.servers.push(start_node(config, &file(ids, &ports, me))?);
         }
+        cluster.addresses().into_iter().for_each(|address| until_connected(&mut Client::connect(address)));
         Some(cluster)
     }
 
@@ -193,6 +194,13 @@ impl Both {
 /// Waits until a node says that its cluster serves requests.
 pub(crate) fn until_ok(client: &mut Client) {
     while !format!("{:?}", client.line("CLUSTER INFO")).contains("cluster_state:ok") {
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until a node has a connection to each other one.
+pub(crate) fn until_connected(client: &mut Client) {
+    while format!("{:?}", client.line("CLUSTER NODES")).contains("disconnected") {
         std::thread::yield_now();
     }
 }

@@ -5,18 +5,23 @@
 //! Texts are those of redis-server 7.0.15.
 
 mod describe;
+mod gossip;
 mod node;
 mod node_flags;
 mod nodes_conf;
+mod plan;
 mod route;
 mod slot;
 mod slot_keys;
+mod slot_set;
 mod view;
 
 pub(crate) use describe::{Reader, ranges};
+pub(crate) use gossip::{Effect, Facts, Gossip, LinkInfo, Login, Message, NODES_MAX, Speaker, TICK_MS};
 pub(crate) use node::{Node, NodeId, NodeNumber};
 pub(crate) use node_flags::NodeFlags;
 pub(crate) use nodes_conf::{Broken, read, write};
+pub use plan::ClusterPlan;
 pub use route::Redirect;
 pub(crate) use route::{Asker, Asks, route, route_waiting};
 pub(crate) use slot::{SLOTS, slot_of};

@@ -1,6 +1,7 @@
 //! One node of a cluster.
 
 use super::node_flags::NodeFlags;
+use crate::keyspace::Rng;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -16,6 +17,11 @@ impl NodeId {
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let fine = text.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
         text.try_into().ok().filter(|_| fine).map(NodeId)
+    }
+
+    /// A name chosen at random.
+    pub(crate) fn random(rng: &mut Rng) -> Self {
+        NodeId(std::array::from_fn(|_| b"0123456789abcdef"[rng.below(16) as usize]))
     }
 
     /// Its text.

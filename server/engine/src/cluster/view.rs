@@ -3,6 +3,7 @@
 use super::node::{Node, NodeId, NodeNumber};
 use super::node_flags::NodeFlags;
 use super::slot::SLOTS;
+use super::slot_set::SlotSet;
 use std::collections::BTreeMap;
 
 /// How long a node that was forgotten is not added again, in milliseconds.
@@ -49,6 +50,8 @@ pub(crate) struct ClusterView {
     last: NodeNumber,
     me: NodeNumber,
     owners: Vec<Option<NodeNumber>>,
+    /// The same the other way round; a node without slots is not in it.
+    claims: BTreeMap<NodeNumber, SlotSet>,
     /// Slots of this node that are on their way to others.
     migrating: BTreeMap<u16, NodeNumber>,
     /// Slots of others that are on their way to this node.
@@ -60,6 +63,12 @@ pub(crate) struct ClusterView {
     /// What may be missing.
     pub(crate) rules: Rules,
     state: ClusterState,
+    /// When it last could not reach most masters, having served requests before.
+    in_minority_ms: Option<i64>,
+    /// The instant of all this, and for how long a master that was in a minority does not serve requests, so that it
+    /// hears first what has become of its slots; in milliseconds.
+    pub(crate) now_ms: i64,
+    pub(crate) rejoin_ms: i64,
     /// Nodes that are not added again, and until when, in wall milliseconds.
     forgotten: BTreeMap<NodeId, i64>,
     /// Slots whose channels end, because they have changed hands.
@@ -75,12 +84,16 @@ impl ClusterView {
             last: NodeNumber::FIRST,
             me: NodeNumber::FIRST,
             owners: vec![None; usize::from(SLOTS)],
+            claims: BTreeMap::new(),
             migrating: BTreeMap::new(),
             importing: BTreeMap::new(),
             current_epoch: 0,
             last_vote_epoch: 0,
             rules: Rules { full_coverage: true, ..Rules::default() },
             state: ClusterState::Fail,
+            in_minority_ms: None,
+            now_ms: 0,
+            rejoin_ms: 0,
             forgotten: BTreeMap::new(),
             abandoned: Vec::new(),
         }
@@ -187,8 +200,21 @@ impl ClusterView {
         let reachable =
             |node: &&Node| node.is_master() && node.slots > 0 && !node.flags.intersects(unreachable);
         let has_majority = self.nodes.values().filter(reachable).count() > health.size / 2;
-        let serves = has_majority && (covered || !self.rules.full_coverage);
+        if !has_majority && (self.state == ClusterState::Ok || self.in_minority_ms.is_some()) {
+            self.in_minority_ms = Some(self.now_ms);
+        }
+        let rejoins = self.me().is_master()
+            && self.in_minority_ms.is_some_and(|at_ms| self.now_ms - at_ms < self.rejoin_ms);
+        if has_majority && !rejoins {
+            self.in_minority_ms = None;
+        }
+        let serves = has_majority && !rejoins && (covered || !self.rules.full_coverage);
         self.state = if serves { ClusterState::Ok } else { ClusterState::Fail };
+    }
+
+    /// Whether it serves requests again when some time has passed, if it can reach most masters.
+    pub(crate) fn is_in_minority(&self) -> bool {
+        self.in_minority_ms.is_some()
     }
 
     /// Adds a node, whose name is new.
@@ -212,11 +238,33 @@ impl ClusterView {
             }
             if let Some(node) = self.nodes.get_mut(&before) {
                 node.slots -= 1;
+                if node.slots == 0 {
+                    self.claims.remove(&before);
+                } else if let Some(claim) = self.claims.get_mut(&before) {
+                    claim.set(slot, false);
+                }
             }
         }
-        if let Some(node) = to.and_then(|to| self.nodes.get_mut(&to)) {
+        if let Some((to, node)) = to.and_then(|to| Some((to, self.nodes.get_mut(&to)?))) {
             node.slots += 1;
+            self.claims.entry(to).or_default().set(slot, true);
         }
+    }
+
+    /// The slots of a node.
+    pub(crate) fn claim(&self, number: NodeNumber) -> SlotSet {
+        self.claims.get(&number).cloned().unwrap_or_default()
+    }
+
+    /// Whether these are the slots of a node.
+    pub(crate) fn claims(&self, number: NodeNumber, slots: &SlotSet) -> bool {
+        self.claims.get(&number).map_or(*slots == SlotSet::default(), |claim| claim == slots)
+    }
+
+    /// The master of a node's shard: itself, if it is one.
+    pub(crate) fn shard_of(&self, number: NodeNumber) -> Option<NodeNumber> {
+        let node = self.nodes.get(&number)?;
+        if node.is_replica() { node.master } else { Some(number) }
     }
 
     /// A slot begins to leave this node; `None`: it does not any more.

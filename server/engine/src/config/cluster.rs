@@ -49,6 +49,10 @@ pub struct ClusterParameters {
     pub allow_replica_migration: bool,
     /// After how many milliseconds of silence a node counts as failed.
     pub node_timeout: i64,
+    /// A replica whose data are older than so many of these does not take over; 0: it does.
+    pub replica_validity_factor: i64,
+    /// Whether a replica does not take over by itself.
+    pub replica_no_failover: bool,
 }
 
 impl Default for ClusterParameters {
@@ -69,6 +73,8 @@ impl Default for ClusterParameters {
             allow_pubsubshard_when_down: true,
             allow_replica_migration: true,
             node_timeout: 15_000,
+            replica_validity_factor: 10,
+            replica_no_failover: false,
         }
     }
 }

@@ -31,7 +31,8 @@ impl Config {
         sentinel: &[WrittenLine],
         all: bool,
     ) -> Vec<u8> {
-        let mut file = Rewriting { all, is_sentinel: self.sentinel.is_some(), ..Rewriting::default() };
+        let (is_sentinel, is_node) = (self.sentinel.is_some(), self.cluster.enabled);
+        let mut file = Rewriting { all, is_sentinel, is_node, ..Rewriting::default() };
         file.read_all(old);
         let defaults = Config::default();
         for parameter in PARAMETERS {
@@ -70,6 +71,7 @@ struct Rewriting {
     all: bool,
     /// Whether the server is a sentinel.
     is_sentinel: bool,
+    is_node: bool,
 }
 
 impl Rewriting {
@@ -110,7 +112,8 @@ impl Rewriting {
             ("save", _) if self.is_sentinel => {}
             ("save", Value::Words(points)) => self.save(points),
             (name, Value::OutputLimits(limits)) => self.output_limits(name, limits),
-            ("replicaof", Value::Words(master)) if master.is_empty() => {}
+            // A node of a cluster is whose replica its own file says.
+            ("replicaof", Value::Words(master)) if master.is_empty() || self.is_node => {}
             (name, Value::Text(text)) if text.is_empty() && !is_set && !MAY_BE_EMPTY.contains(&name) => {}
             (name, value) => self.line(name, words(parameter, value), is_set || ALWAYS.contains(&name)),
         }

@@ -120,8 +120,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("cluster-port", 0, PORT, "0").at_start().field(field!(cluster.port)),
     choice("cluster-preferred-endpoint-type", EndpointType::NAMES, "ip")
         .field(field!(cluster.preferred_endpoint_type)),
-    flag("cluster-replica-no-failover", "no").alias("cluster-slave-no-failover"),
-    integer("cluster-replica-validity-factor", 0, INT, "10").alias("cluster-slave-validity-factor"),
+    flag("cluster-replica-no-failover", "no")
+        .alias("cluster-slave-no-failover")
+        .field(field!(cluster.replica_no_failover)),
+    integer("cluster-replica-validity-factor", 0, INT, "10")
+        .alias("cluster-slave-validity-factor")
+        .field(field!(cluster.replica_validity_factor)),
     flag("cluster-require-full-coverage", "yes").field(field!(cluster.require_full_coverage)),
     choice("compat", Version::NAMES, "newest").fixed().field(field!(compat)),
     flag("control", "yes").fixed().field(field!(control)),

@@ -72,6 +72,8 @@ pub(super) enum Fired<'a> {
     Arrival,
     /// A sentinel has looked at what it watches.
     Sentinel,
+    /// A node of a cluster has looked at the others.
+    Cluster,
 }
 
 impl Fired<'_> {
@@ -85,6 +87,7 @@ impl Fired<'_> {
             TimerKind::Pause => Fired::PauseEnd,
             TimerKind::Arrival => Fired::Arrival,
             TimerKind::Sentinel => Fired::Sentinel,
+            TimerKind::Cluster => Fired::Cluster,
             // What runs in real time is not among them.
             TimerKind::Wait
             | TimerKind::RealWait
@@ -109,6 +112,7 @@ impl Fired<'_> {
             Fired::PauseEnd => OwnedFired::Client("pause", 0),
             Fired::Arrival => OwnedFired::Client("arrival", 0),
             Fired::Sentinel => OwnedFired::Client("sentinel", 0),
+            Fired::Cluster => OwnedFired::Client("cluster", 0),
         }
     }
 }
@@ -232,7 +236,7 @@ impl ClockTurn {
     pub(super) fn see(&mut self, fired: Fired<'_>) {
         self.fired += 1;
         match fired {
-            Fired::Renewal(_) | Fired::Sentinel => self.recurrences += 1,
+            Fired::Renewal(_) | Fired::Sentinel | Fired::Cluster => self.recurrences += 1,
             Fired::KeyTimer(KeyTimer::Retry, db, key) => self.retried = Some((db, key.into())),
             _ => {}
         }

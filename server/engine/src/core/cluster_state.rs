@@ -1,8 +1,10 @@
 //! What an engine knows of its cluster.
 
-use crate::cluster::{Asker, ClusterView, NodeNumber, Rules};
+use crate::cluster::{Asker, ClusterView, Gossip, NodeNumber, Rules};
 use crate::config::{Config, EndpointType};
-use std::collections::BTreeSet;
+use crate::outbound::OutboundId;
+use crate::timers::TimerKey;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an engine that is a node of a cluster knows of it.
 #[derive(Debug)]
@@ -11,6 +13,12 @@ pub(crate) struct Cluster {
     pub(crate) view: ClusterView,
     /// What it began with.
     pub(super) start: ClusterView,
+    /// What it tells other nodes, and they it.
+    pub(crate) gossip: Gossip,
+    /// The connections to other nodes, by the names that it has for them.
+    pub(super) links: BTreeMap<u64, OutboundId>,
+    /// When it looks at other nodes.
+    pub(super) tick: Option<TimerKey>,
     /// The clients that have said ASKING for their next request.
     pub(super) asking: BTreeSet<u64>,
     /// The clients that have said READONLY.
@@ -18,6 +26,19 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
+    /// A node that begins with this view. `seed` decides its random choices.
+    pub(super) fn new(view: ClusterView, seed: u64) -> Self {
+        Cluster {
+            start: view.clone(),
+            view,
+            gossip: Gossip::new(seed),
+            links: BTreeMap::new(),
+            tick: None,
+            asking: BTreeSet::new(),
+            read_only: BTreeSet::new(),
+        }
+    }
+
     /// What a client has said of its requests.
     pub(crate) fn asker(&self, session: u64) -> Asker {
         let (asking, read_only) = (self.asking.contains(&session), self.read_only.contains(&session));

@@ -67,6 +67,9 @@ impl Engine {
                 Effect::Publish { channel, message } => {
                     self.replicate_request(&[b"PUBLISH", &channel, &message], 0);
                     self.send_to_subscribers(&channel, &message);
+                    if self.is_node() {
+                        self.publish_to_nodes(&channel, &message, false);
+                    }
                 }
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.published();

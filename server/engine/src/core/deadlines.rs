@@ -151,6 +151,7 @@ impl Engine {
             TimerKind::Pause => self.pause_over(),
             TimerKind::Arrival => self.arrival_due(),
             TimerKind::Sentinel => self.sentinel_tick(),
+            TimerKind::Cluster => self.cluster_tick(),
             TimerKind::Save => self.save_timer_fired(),
             TimerKind::Replication => self.replication_due(),
         }

@@ -61,6 +61,7 @@ impl Engine {
         match self.outbound.purpose(id) {
             Some(Purpose::Master) => self.master_link(id, event),
             Some(Purpose::Sentinel(link)) => self.sentinel_link(link, id, event),
+            Some(Purpose::Cluster(link)) => self.cluster_link(link, event),
             None => {}
         }
     }

@@ -35,7 +35,9 @@ impl Engine {
     /// What recurs for ever goes on as if so many milliseconds had passed.
     pub(super) fn leap_over(&mut self, ms: u64) {
         self.renew_leases_for(ms);
-        self.leap_over_sentinel_ticks(i64::try_from(ms).unwrap_or(i64::MAX));
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+        self.leap_over_sentinel_ticks(ms);
+        self.leap_over_cluster_ticks(ms);
     }
 
     /// The waiters of a key are retried when a turn that goes so far has ended, and not on its way.

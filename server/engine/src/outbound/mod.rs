@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Master,
     /// This server is a sentinel, and it leads to a server that it watches: its own name of it.
     Sentinel(u64),
+    /// This server is a node of a cluster, and it leads to another one: its own name of it.
+    Cluster(u64),
 }
 
 /// All of them.

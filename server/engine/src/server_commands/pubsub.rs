@@ -168,6 +168,9 @@ fn publish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn 
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
     }
+    if engine.is_node() {
+        engine.publish_to_nodes(&args[1], &args[2], false);
+    }
     reply.integer(receivers as i64);
     Ok(())
 }
@@ -177,6 +180,9 @@ fn spublish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn
     let receivers = engine.pubsub.shard_subscribers(&args[1]);
     if receivers > 0 {
         engine.send_to_shard(&args[1], &args[2]);
+    }
+    if engine.is_node() {
+        engine.publish_to_nodes(&args[1], &args[2], true);
     }
     reply.integer(receivers as i64);
     Ok(())

@@ -32,6 +32,8 @@ pub(crate) enum TimerKind {
     Arrival,
     /// A sentinel looks at what it watches, on the monotonic clock.
     Sentinel,
+    /// A node of a cluster looks at the others, on the monotonic clock.
+    Cluster,
     /// A save in the background begins, or goes on, in real time.
     Save,
     /// Replication is looked at, in real time.

@@ -4,10 +4,9 @@ use super::super::cluster_state::Cluster;
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::cluster::{
-    Broken, ClusterView, Node, NodeFlags, NodeId, SLOTS, SlotKeys, default_bus_port, read, write,
+    Broken, ClusterPlan, ClusterView, Node, NodeFlags, NodeId, SLOTS, SlotKeys, default_bus_port, read, write,
 };
 use crate::config::system_reason;
-use std::collections::BTreeSet;
 use std::io;
 
 /// How many keys are looked at in one step.
@@ -34,8 +33,8 @@ impl Engine {
                 ClusterView::alone(Node { flags: NodeFlags::MASTER, ..Node::new(me) })
             }
         };
-        let (asking, read_only) = (BTreeSet::new(), BTreeSet::new());
-        self.cluster = Some(Box::new(Cluster { start: view.clone(), view, asking, read_only }));
+        let seed = self.keyspace.rng().next_u64();
+        self.cluster = Some(Box::new(Cluster::new(view, seed)));
         self.hooks.set(Hook::Cluster, true);
         self.index_slots();
         self.take_slots_of_keys()?;
@@ -47,8 +46,26 @@ impl Engine {
         Ok(())
     }
 
+    /// Knows from now on, and after [`Engine::reset`], the cluster that a plan says, of which this is the node at a
+    /// place, from 0. Nothing is said to the others before [`Engine::contact_nodes`].
+    pub fn join_cluster(&mut self, plan: &ClusterPlan, me: usize) {
+        let seed = self.keyspace.rng().next_u64();
+        if self.cluster.is_some() {
+            self.cluster = Some(Box::new(Cluster::new(plan.view(me), seed)));
+        }
+    }
+
+    /// Makes the acquaintance of the other nodes that it knows of, and follows its master.
+    pub fn contact_nodes(&mut self) {
+        self.announce_node();
+        self.cluster_changed();
+    }
+
     fn read_view(&self) -> Result<Option<ClusterView>, String> {
         let file = &self.config.cluster.config_file;
+        if file.is_empty() {
+            return Ok(None);
+        }
         let text = match self.read_file(file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -66,9 +83,7 @@ impl Engine {
 
     /// A name for a node, chosen at random.
     pub(crate) fn new_node_id(&mut self) -> NodeId {
-        let digits: Vec<u8> =
-            (0..NodeId::LEN).map(|_| b"0123456789abcdef"[self.keyspace.rng().below(16) as usize]).collect();
-        NodeId::parse(&digits).expect("these are letters and digits")
+        NodeId::random(self.keyspace.rng())
     }
 
     /// Knows from now on which keys are in which slot. O(keys).
@@ -130,6 +145,7 @@ impl Engine {
         let bus_port = first_set(&[parameters.announce_bus_port, parameters.port, default_bus_port(base)]);
         let ports = [port, tls_port, bus_port];
         cluster.view.announce(&parameters.announce_ip, ports, &parameters.announce_hostname);
+        cluster.view.me_mut().flags.set(NodeFlags::NO_FAILOVER, parameters.replica_no_failover);
         cluster.view.rules = config.cluster_rules();
     }
 
@@ -138,16 +154,20 @@ impl Engine {
     /// # Errors
     /// The system's.
     pub(crate) fn save_cluster(&self) -> io::Result<()> {
-        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let Some(cluster) = self.cluster.as_ref().filter(|_| !self.config.cluster.config_file.is_empty())
+        else {
+            return Ok(());
+        };
         self.write_file(&self.config.cluster.config_file, &write(&cluster.view))
     }
 
     /// The view is as at the start, and nobody has said anything of its requests.
     pub(in super::super) fn reset_cluster(&mut self) {
-        let Some(cluster) = &mut self.cluster else { return };
-        cluster.view = cluster.start.clone();
-        cluster.asking.clear();
-        cluster.read_only.clear();
+        self.with_gossip(|gossip, _| gossip.end());
+        let Some(cluster) = self.cluster.take() else { return };
+        cluster.tick.into_iter().for_each(|tick| self.time.timers.cancel(tick));
+        let seed = self.keyspace.rng().next_u64();
+        self.cluster = Some(Box::new(Cluster::new(cluster.start, seed)));
         self.index_slots();
         self.cluster_changed();
     }

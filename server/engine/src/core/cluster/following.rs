@@ -12,7 +12,14 @@ impl Engine {
     /// The view has changed: whether the cluster serves requests is found out, the view is saved, and who listens to
     /// channels of slots that are gone, or waits for their keys, is told. O(slots + waiting clients).
     pub(crate) fn cluster_changed(&mut self) {
-        let Some(cluster) = &mut self.cluster else { return };
+        self.view_changed();
+        self.follow_view();
+    }
+
+    /// The same, but for what the node itself does.
+    pub(super) fn view_changed(&mut self) {
+        let Some(cluster) = self.cluster.as_deref_mut() else { return };
+        cluster.gossip.tell_time(&mut cluster.view);
         cluster.view.refresh();
         let abandoned = cluster.view.take_abandoned();
         if let Err(error) = self.save_cluster() {

@@ -3,6 +3,7 @@
 
 mod beginning;
 mod following;
+mod gossiping;
 mod routing;
 
 use super::cluster_state::Cluster;

@@ -129,6 +129,7 @@ impl Engine {
         if let Some(cluster) = &mut self.cluster {
             cluster.set_asking(session, false);
             cluster.set_read_only(session, false);
+            cluster.gossip.forget_session(session);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! CLUSTER and what else concerns a node of a cluster.
 
 mod client_flags;
+mod gossip;
 mod nodes;
 mod slots;
 mod topology;
@@ -18,6 +19,14 @@ const NODES: Flags = Flags::of(&[Flags::ADMIN, Flags::STALE]);
 /// What changes the cluster.
 const ADMIN: Flags = Flags::of(&[NODES, Flags::NO_ASYNC_LOADING]);
 const RESET: Flags = Flags::of(&[NODES, Flags::NOSCRIPT]);
+const GOSSIP: Flags = Flags::of(&[
+    Flags::ADMIN,
+    Flags::NOSCRIPT,
+    Flags::LOADING,
+    Flags::STALE,
+    Flags::SKIP_MONITOR,
+    Flags::SKIP_SLOWLOG,
+]);
 const SHARD: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 
 /// The rows of this file.
@@ -121,6 +130,11 @@ const CLUSTER: &[Row<Handler>] = &[
         .summary("Names of keys that a slot has here.")
         .syntax("slot count")
         .tips(&["nondeterministic_output"]),
+    row("gossip", 3, gossip::gossip, "1.0.0", "O(N) where N is the number of nodes that are told of")
+        .flags(&[GOSSIP])
+        .internal()
+        .summary("What nodes tell one another.")
+        .syntax("message"),
     row("info", 2, topology::info, "3.0.0", "O(1)")
         .flags(&[READ])
         .help(&["INFO", "    Return information about the cluster."])

@@ -1,7 +1,7 @@
 //! Which nodes there are and what they are: MEET, FORGET, REPLICATE, FAILOVER, RESET, and epochs.
 
 use super::ok;
-use crate::cluster::{BUS_PORT_DISTANCE, ClusterView, Node, NodeFlags, NodeNumber};
+use crate::cluster::{BUS_PORT_DISTANCE, ClusterView, Gossip, NODES_MAX, Node, NodeFlags, NodeNumber};
 use crate::config::system_reason;
 use crate::core::{Call, Engine};
 use crate::spec::{Args, CommandError, Outcome, errors, quotable};
@@ -36,7 +36,7 @@ pub(super) fn meet(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut
     let ip = ip.to_string();
     let is_met =
         |node: &Node| node.flags.contains(NodeFlags::HANDSHAKE) && node.ip == ip && node.bus_port == bus_port;
-    if !view.nodes().any(|(_, node)| is_met(node)) {
+    if !view.nodes().any(|(_, node)| is_met(node)) && view.nodes().len() < NODES_MAX {
         let tls = view.me().port == 0;
         let (port, tls_port) = if tls { (0, port) } else { (port, 0) };
         view.add_node(Node { ip, port, tls_port, bus_port, flags: NodeFlags::HANDSHAKE, ..Node::new(id) });
@@ -72,7 +72,7 @@ pub(super) fn forget(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &m
 
 pub(super) fn replicate(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let has_keys = engine.keyspace.sizes(0).0 > 0;
-    let view = &mut engine.cluster_mut()?.view;
+    let view = &engine.cluster()?.view;
     let number = known(view, &args[2])?;
     if number == view.my_number() {
         return Err(CommandError::text("ERR Can't replicate myself"));
@@ -85,30 +85,31 @@ pub(super) fn replicate(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply:
             "ERR To set a master the node must be empty and without assigned slots.",
         ));
     }
-    view.replicate(number);
-    engine.cluster_changed();
+    engine.with_gossip(|gossip, view| gossip.become_replica_of(view, number));
+    engine.with_gossip(Gossip::tell_all);
     ok(reply)
 }
 
-/// Nobody reports failures of others: there is no bus between nodes.
 pub(super) fn count_failure_reports(
     engine: &mut Engine,
     _: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    known(&engine.cluster()?.view, &args[2])?;
-    reply.integer(0);
+    let cluster = engine.cluster()?;
+    let node = known(&cluster.view, &args[2])?;
+    reply.integer(cluster.gossip.failure_reports(node) as i64);
     Ok(())
 }
 
-/// A replica takes over. Without FORCE and TAKEOVER the others would have to agree, and with FORCE to be told: with
-/// nobody to ask, each is a takeover.
+/// A replica takes over: once it has all that its master has, with FORCE whatever that has, each with the votes of the
+/// masters; with TAKEOVER without asking anybody.
 pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let view = &mut engine.cluster_mut()?.view;
-    let forced = match args.len() {
-        2 => false,
-        3 if args.is(2, "force") || args.is(2, "takeover") => true,
+    let view = &engine.cluster()?.view;
+    let (forced, takes_over) = match args.len() {
+        2 => (false, false),
+        3 if args.is(2, "force") => (true, false),
+        3 if args.is(2, "takeover") => (true, true),
         3 => return Err(errors::SYNTAX),
         _ => return Err(crate::spec::unknown_or_arity(args)),
     };
@@ -121,10 +122,10 @@ pub(super) fn failover(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
     if !forced && (master.has_failed() || !master.is_linked) {
         return Err(CommandError::text("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE"));
     }
-    tracing::info!("Taking over the master (user request).");
-    view.bump_epoch();
-    view.take_over();
-    engine.cluster_changed();
+    engine.with_gossip(|gossip, view| match takes_over {
+        true => gossip.seize(view),
+        false => gossip.begin_manual(view, forced),
+    });
     ok(reply)
 }
 
@@ -147,6 +148,7 @@ pub(super) fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mu
         engine.keyspace.tx(0, engine.time.now).flush_all();
     }
     let name = hard.then(|| engine.new_node_id());
+    engine.with_gossip(|gossip, _| gossip.end());
     engine.cluster_mut()?.view.reset(name);
     engine.cluster_changed();
     ok(reply)

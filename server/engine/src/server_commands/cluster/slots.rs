@@ -2,7 +2,7 @@
 
 use super::nodes::known;
 use super::ok;
-use crate::cluster::{Node, NodeNumber, SLOTS};
+use crate::cluster::{Gossip, Node, NodeNumber, SLOTS};
 use crate::core::{Call, Engine};
 use crate::spec::{Args, CommandError, Outcome, quotable};
 use lockwheel_resp::{Reply, number};
@@ -158,7 +158,13 @@ pub(super) fn set_slot(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: 
         view.set_migrating(slot, None);
     } else if args.is(3, "node") && with_node {
         let to = master(engine, known(view, &args[4])?)?;
+        let epoch = engine.cluster()?.view.me().config_epoch;
         give(engine, slot, to)?;
+        engine.cluster_changed();
+        if engine.cluster()?.view.me().config_epoch != epoch {
+            engine.with_gossip(Gossip::tell_all);
+        }
+        return ok(reply);
     } else {
         return Err(CommandError::text(
             "ERR Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP",

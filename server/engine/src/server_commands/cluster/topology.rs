@@ -1,7 +1,7 @@
 //! What a node tells of the cluster: INFO, NODES, SLOTS, SHARDS and their relatives.
 
 use super::nodes::known;
-use crate::cluster::{ClusterState, Node, NodeNumber, Reader, ranges, slot_of};
+use crate::cluster::{ClusterState, LinkInfo, Node, NodeNumber, Reader, ranges, slot_of};
 use crate::config::EndpointType;
 use crate::core::{Call, Engine};
 use crate::spec::{Args, CommandError, Outcome, help};
@@ -18,7 +18,8 @@ pub(super) fn help(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut
 }
 
 pub(super) fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let view = &engine.cluster()?.view;
+    let cluster = engine.cluster()?;
+    let (view, counts) = (&cluster.view, cluster.gossip.counts);
     let health = view.health();
     let me = view.me();
     let master = me.master.and_then(|master| view.node(master));
@@ -34,8 +35,8 @@ pub(super) fn info(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dy
         ("cluster_size", health.size as u64),
         ("cluster_current_epoch", view.current_epoch),
         ("cluster_my_epoch", epoch),
-        ("cluster_stats_messages_sent", 0),
-        ("cluster_stats_messages_received", 0),
+        ("cluster_stats_messages_sent", counts.sent),
+        ("cluster_stats_messages_received", counts.received),
         ("total_cluster_links_buffer_limit_exceeded", 0),
     ] {
         let _ = write!(text, "{name}:{value}\r\n");
@@ -120,6 +121,8 @@ fn address(engine: &Engine, node: &Node, reply: &mut dyn Reply) {
 }
 
 pub(super) fn shards(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let offset = engine.replication.offset.max(0).unsigned_abs();
+    engine.cluster_mut()?.view.me_mut().replication_offset = Some(offset).filter(|offset| *offset > 0);
     let view = &engine.cluster()?.view;
     let mut slots: BTreeMap<NodeNumber, Vec<u16>> = BTreeMap::new();
     for (first, last, owner) in ranges(view) {
@@ -180,10 +183,28 @@ fn field(reply: &mut dyn Reply, name: &str, value: &[u8]) {
     reply.bulk(value);
 }
 
-/// There are no connections that stay open between nodes.
 pub(super) fn links(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.cluster()?;
-    reply.array(0);
+    let wall_ms = engine.time.now.wall_ms();
+    let cluster = engine.cluster()?;
+    let links: Vec<(LinkInfo, &Node)> = cluster
+        .gossip
+        .link_infos()
+        .into_iter()
+        .filter_map(|link| Some((link, cluster.view.node(link.node)?)))
+        .collect();
+    reply.array(links.len());
+    for (link, node) in links {
+        reply.map(6);
+        field(reply, "direction", if link.is_to { b"to" } else { b"from" });
+        field(reply, "node", node.id.as_bytes());
+        reply.bulk(b"create-time");
+        reply.integer(wall_ms - link.age_ms);
+        field(reply, "events", if link.unanswered > 0 { b"rw" } else { b"r" });
+        for name in ["send-buffer-allocated", "send-buffer-used"] {
+            reply.bulk(name.as_bytes());
+            reply.integer(link.unanswered as i64);
+        }
+    }
     Ok(())
 }
 

@@ -1,0 +1,114 @@
+//! Whose slots are whose: of two nodes that claim a slot the one with the higher epoch has it.
+
+use super::super::node::{Node, NodeId, NodeNumber};
+use super::super::slot_set::SlotSet;
+use super::super::view::ClusterView;
+use super::effect::Effect;
+use super::message::{Body, Header};
+use super::state::{Candidacy, Gossip};
+
+impl Gossip {
+    /// A node says which slots it has, or its master.
+    pub(super) fn hear_claims(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) {
+        let Some(node) = view.node(sender) else { return };
+        let is_master = node.is_master();
+        let holder = if is_master { Some(sender) } else { node.master };
+        let Some(holder) = holder.filter(|holder| !view.claims(*holder, &header.slots)) else { return };
+        if is_master {
+            self.apply_claims(view, sender, header.config_epoch, &header.slots);
+        }
+        // Who claims what another one has by a higher epoch is behind.
+        let later = header.slots.iter().find_map(|slot| {
+            let owner = view.owner(slot).filter(|owner| *owner != sender && *owner != holder)?;
+            view.node(owner).filter(|node| node.config_epoch > header.config_epoch).map(|_| owner)
+        });
+        if let Some(owner) = later {
+            self.tell_of_claim(view, sender, owner);
+        }
+    }
+
+    /// Tells a node which slots another one has.
+    fn tell_of_claim(&mut self, view: &mut ClusterView, to: NodeNumber, of: NodeNumber) {
+        let Some(node) = view.node(of) else { return };
+        let body = Body::Update { id: node.id, epoch: node.config_epoch, slots: view.claim(of) };
+        self.send(view, to, body);
+    }
+
+    /// A node says that this one is behind.
+    pub(super) fn hear_update(&mut self, view: &mut ClusterView, id: NodeId, epoch: u64, slots: &SlotSet) {
+        let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
+        let Some(number) = found else { return };
+        let Some(node) = view.node_mut(number).filter(|node| node.config_epoch < epoch) else { return };
+        node.config_epoch = epoch;
+        if node.is_replica() {
+            view.promote(number);
+        }
+        view.current_epoch = view.current_epoch.max(epoch);
+        self.changed();
+        self.apply_claims(view, number, epoch, slots);
+    }
+
+    /// A node has all of these slots that nobody has by this epoch or a later one.
+    fn apply_claims(&mut self, view: &mut ClusterView, from: NodeNumber, epoch: u64, slots: &SlotSet) {
+        let me = view.my_number();
+        let mine = if view.me().is_replica() { view.me().master } else { Some(me) };
+        let (mut claimed, mut taken, mut has_changed) = (0, 0, false);
+        let mut lost = Vec::new();
+        for slot in slots.iter() {
+            claimed += 1;
+            let owner = view.owner(slot);
+            let is_earlier =
+                owner.and_then(|owner| view.node(owner)).is_none_or(|node| node.config_epoch < epoch);
+            if owner == Some(from) || view.importing_from(slot).is_some() || !is_earlier {
+                continue;
+            }
+            if owner == Some(me) {
+                view.set_migrating(slot, None);
+                lost.push(slot);
+            }
+            taken += usize::from(owner.is_some() && owner == mine);
+            view.assign(slot, Some(from));
+            has_changed = true;
+        }
+        if has_changed {
+            self.changed();
+        }
+        let is_empty = mine.and_then(|mine| view.node(mine)).is_some_and(|node| node.slots == 0);
+        if taken > 0 && is_empty && (self.facts.follows_slots || taken == claimed) {
+            self.log(
+                "Configuration change detected. Reconfiguring myself as a replica of the new owner"
+                    .to_owned(),
+            );
+            self.become_replica_of(view, from);
+        } else if !lost.is_empty() {
+            self.effect(Effect::LoseSlots(lost));
+        }
+    }
+
+    /// This node copies another one from now on.
+    pub(crate) fn become_replica_of(&mut self, view: &mut ClusterView, master: NodeNumber) {
+        view.replicate(master);
+        self.end_manual();
+        self.candidacy = Candidacy::default();
+        self.heard_master = self.now();
+        self.changed();
+    }
+
+    /// Of two masters of one epoch the one with the lesser name takes a new one.
+    pub(super) fn resolve_collision(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) {
+        let me = view.me();
+        let is_same = view.node(sender).is_some_and(Node::is_master)
+            && me.is_master()
+            && me.config_epoch == header.config_epoch;
+        if is_same && header.sender > me.id {
+            view.current_epoch = view.current_epoch.saturating_add(1);
+            let epoch = view.current_epoch;
+            view.me_mut().config_epoch = epoch;
+            self.log(format!(
+                "WARNING: configEpoch collision with node {}. configEpoch set to {epoch}",
+                header.sender
+            ));
+            self.changed();
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! A replica whose master has failed asks the masters for their votes, and takes over with those of most.
+
+use super::super::node::{Node, NodeNumber};
+use super::super::node_flags::NodeFlags;
+use super::super::view::ClusterView;
+use super::message::{Body, Header};
+use super::state::{Candidacy, Gossip, quorum};
+
+/// A replica waits so many milliseconds before it asks, so that masters have heard of the failure.
+const DELAY_MS: i64 = 500;
+/// And up to so many more at random, so that two do not ask at once.
+const DESYNC_MS: u64 = 500;
+/// And so many for each replica that is nearer to the master.
+const RANK_MS: i64 = 1000;
+/// Votes are awaited for at least so many milliseconds.
+const VOTES_MS_MIN: i64 = 2000;
+
+impl Gossip {
+    /// Whether this node, a master with slots, votes for a replica that asks. It votes once in an epoch.
+    pub(super) fn votes_for(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) -> bool {
+        let may_vote = view.me().is_master() && view.me().slots > 0;
+        let is_current = header.current_epoch >= view.current_epoch;
+        let Some(node) = view.node(sender).filter(|node| node.is_replica()) else { return false };
+        let id = node.id;
+        let Some(master) = node.master.filter(|_| may_vote && is_current) else { return false };
+        let has_failed = view.node(master).is_some_and(Node::has_failed);
+        if view.last_vote_epoch == view.current_epoch || !(has_failed || header.is_forced) {
+            return false;
+        }
+        let (now, pause) = (self.now(), self.facts.node_timeout.saturating_mul(2));
+        let voted = self.peers.get(&master).and_then(|peer| peer.voted);
+        if voted.is_some_and(|at| now - at < pause) {
+            return false;
+        }
+        let is_behind = header.slots.iter().any(|slot| {
+            let owner = view.owner(slot).and_then(|owner| view.node(owner));
+            owner.is_some_and(|owner| owner.config_epoch > header.config_epoch)
+        });
+        if is_behind {
+            return false;
+        }
+        if let Some(peer) = self.peers.get_mut(&master) {
+            peer.voted = Some(now);
+        }
+        view.last_vote_epoch = view.current_epoch;
+        self.log(format!("Failover auth granted to {id} for epoch {}", view.current_epoch));
+        self.changed();
+        true
+    }
+
+    /// Looks whether this node, a replica, has to take over, and how far it is with that.
+    pub(super) fn go_on_with_election(&mut self, view: &mut ClusterView) {
+        if !self.may_stand(view) {
+            return;
+        }
+        let now = self.now();
+        let patience = self.facts.node_timeout.saturating_mul(2).max(VOTES_MS_MIN);
+        let age = self.candidacy.at.map_or(i64::MAX, |at| now - at);
+        if age > patience.saturating_mul(2) {
+            self.stand(view);
+            if !self.is_manual() {
+                return;
+            }
+        }
+        if !self.candidacy.has_asked && !self.is_manual() {
+            self.make_way(view);
+        }
+        let Some(at) = self.candidacy.at.filter(|at| now >= *at) else { return };
+        if now - at > patience {
+            return;
+        }
+        if !self.candidacy.has_asked {
+            self.ask_for_votes(view);
+        }
+        if self.candidacy.votes.len() >= quorum(view) {
+            self.win(view);
+        }
+    }
+
+    /// Whether it is a replica whose master has failed, or that was asked to, and whose data are not too old.
+    fn may_stand(&self, view: &ClusterView) -> bool {
+        let me = view.me();
+        let Some(master) = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master)) else {
+            return false;
+        };
+        let is_manual = self.is_manual();
+        if !(master.has_failed() || is_manual) || master.slots == 0 {
+            return false;
+        }
+        if self.facts.never_takes_over && !is_manual {
+            return false;
+        }
+        let (timeout, factor) = (self.facts.node_timeout, self.facts.validity_factor);
+        let age = (self.now() - self.heard_master - timeout).max(0);
+        factor == 0
+            || is_manual
+            || age <= timeout.saturating_mul(factor).saturating_add(self.facts.ping_period)
+    }
+
+    /// Plans when to ask for votes.
+    fn stand(&mut self, view: &mut ClusterView) {
+        let rank = self.rank(view);
+        let delay = DELAY_MS + self.rng.below(DESYNC_MS) as i64 + rank as i64 * RANK_MS;
+        let is_manual = self.is_manual();
+        let at = if is_manual { self.now() } else { self.now() + delay };
+        self.candidacy = Candidacy { at: Some(at), rank, ..Candidacy::default() };
+        if is_manual {
+            return;
+        }
+        self.log(format!(
+            "Start of election delayed for {delay} milliseconds (rank #{rank}, offset {}).",
+            self.facts.offset
+        ));
+        let mine = view.me().master;
+        self.broadcast(view, &Body::Pong(Vec::new()), |view, to| {
+            view.node(to).is_some_and(|node| node.is_replica() && node.master == mine)
+        });
+    }
+
+    /// How many other replicas of its master are nearer to it.
+    fn rank(&self, view: &ClusterView) -> u64 {
+        let (me, master) = (view.my_number(), view.me().master);
+        let others = view.nodes().filter(|(number, node)| {
+            *number != me
+                && node.is_replica()
+                && node.master == master
+                && !node.flags.contains(NodeFlags::NO_FAILOVER)
+        });
+        let is_nearer =
+            |number: &NodeNumber| self.peers.get(number).is_some_and(|peer| peer.offset > self.facts.offset);
+        others.filter(|(number, _)| is_nearer(number)).count() as u64
+    }
+
+    /// A replica that learns that others are nearer asks later.
+    fn make_way(&mut self, view: &ClusterView) {
+        let rank = self.rank(view);
+        if rank > self.candidacy.rank {
+            let more = (rank - self.candidacy.rank) as i64 * RANK_MS;
+            self.candidacy.at = self.candidacy.at.map(|at| at + more);
+            self.candidacy.rank = rank;
+        }
+    }
+
+    fn ask_for_votes(&mut self, view: &mut ClusterView) {
+        view.current_epoch = view.current_epoch.saturating_add(1);
+        (self.candidacy.epoch, self.candidacy.has_asked) = (view.current_epoch, true);
+        self.log(format!("Starting a failover election for epoch {}.", view.current_epoch));
+        self.changed();
+        self.broadcast(view, &Body::AskVote, |_, _| true);
+    }
+
+    /// A master has voted for this node.
+    pub(super) fn count_vote(&mut self, view: &mut ClusterView, from: NodeNumber, epoch: u64) {
+        let is_voter = view.node(from).is_some_and(|node| node.is_master() && node.slots > 0);
+        if is_voter && self.candidacy.has_asked && epoch >= self.candidacy.epoch {
+            self.candidacy.votes.insert(from);
+            self.go_on_with_election(view);
+        }
+    }
+
+    fn win(&mut self, view: &mut ClusterView) {
+        self.log("Failover election won: I'm the new master.".to_owned());
+        let epoch = self.candidacy.epoch;
+        let me = view.me_mut();
+        me.config_epoch = me.config_epoch.max(epoch);
+        self.take_over(view);
+    }
+
+    /// This replica is the master of its master's slots from now on, and tells everybody.
+    pub(super) fn take_over(&mut self, view: &mut ClusterView) {
+        view.take_over();
+        self.candidacy = Candidacy::default();
+        self.end_manual();
+        self.changed();
+        self.tell_all(view);
+    }
+
+    /// The same without asking anybody.
+    pub(crate) fn seize(&mut self, view: &mut ClusterView) {
+        self.log("Taking over the master (user request).".to_owned());
+        view.bump_epoch();
+        self.take_over(view);
+    }
+}

@@ -1,0 +1,249 @@
+//! Connections to other nodes: made, greeted, used, and given up.
+
+use super::super::node::NodeNumber;
+use super::super::node_flags::NodeFlags;
+use super::super::view::ClusterView;
+use super::effect::{Effect, LinkId};
+use super::incoming::{Answer, Incoming};
+use super::message::{Body, Message};
+use super::peer::{Awaited, Link, Peer, UNANSWERED_MAX};
+use super::state::Gossip;
+use lockwheel_resp::write_request;
+use std::collections::VecDeque;
+
+impl Gossip {
+    /// Knows the nodes that the view has, and no others; connects to who is new.
+    pub(crate) fn sync(&mut self, view: &mut ClusterView) {
+        let gone: Vec<NodeNumber> =
+            self.peers.keys().copied().filter(|number| view.node(*number).is_none()).collect();
+        for number in gone {
+            self.close(view, number);
+            self.peers.remove(&number);
+            self.sessions.retain(|_, (node, _)| *node != number);
+            self.peers.values_mut().for_each(|peer| _ = peer.reports.remove(&number));
+        }
+        let now = self.now();
+        let me = view.my_number();
+        let others: Vec<_> = view
+            .nodes()
+            .filter(|(number, _)| *number != me)
+            .map(|(number, node)| (number, node.flags))
+            .collect();
+        for (number, flags) in others {
+            self.peers.entry(number).or_insert_with(|| Peer {
+                meets: flags.contains(NodeFlags::HANDSHAKE),
+                // Who has failed for this node has failed just now.
+                failed: now,
+                ..Peer::new(now)
+            });
+            self.connect(view, number);
+        }
+    }
+
+    /// Connects to a node, unless it is or cannot be, and asks for a sign of life.
+    pub(super) fn connect(&mut self, view: &mut ClusterView, number: NodeNumber) {
+        let Some(node) = view.node(number) else { return };
+        let Some(peer) = self.peers.get(&number).filter(|peer| peer.link.is_none()) else { return };
+        if node.ip.is_empty() || node.port == 0 || node.flags.contains(NodeFlags::NO_ADDRESS) {
+            return;
+        }
+        let (ip, port) = (node.ip.clone(), node.port);
+        let (asked_before, meets) = (peer.ping_sent, peer.meets);
+        self.last_link += 1;
+        let id = self.last_link;
+        let mut link = Link {
+            id,
+            is_open: false,
+            since: self.now(),
+            awaited: VecDeque::new(),
+            unanswered: 0,
+            incoming: Incoming::default(),
+        };
+        self.links.insert(id, number);
+        self.effect(Effect::Connect { link: id, ip, port });
+        if let Some(request) = self.login_request() {
+            link.awaited.push_back(Awaited::Login);
+            self.effect(Effect::Send { link: id, bytes: request });
+        }
+        if let Some(peer) = self.peers.get_mut(&number) {
+            peer.link = Some(link);
+        }
+        self.ping(view, number, meets);
+        if let Some(peer) = self.peers.get_mut(&number) {
+            // It owes a sign of life since it was first asked.
+            peer.ping_sent = asked_before.or(peer.ping_sent);
+        }
+    }
+
+    fn login_request(&self) -> Option<Vec<u8>> {
+        let login = &self.facts.login;
+        let password = login.password.as_ref()?;
+        let mut request = Vec::new();
+        match &login.user {
+            Some(user) => write_request(&[b"AUTH", user, password], &mut request),
+            None => write_request(&[b"AUTH", password], &mut request),
+        }
+        Some(request)
+    }
+
+    /// Asks a node for a sign of life.
+    pub(super) fn ping(&mut self, view: &mut ClusterView, number: NodeNumber, meets: bool) {
+        let rumours = self.rumours(view, number);
+        let body = if meets { Body::Meet(rumours) } else { Body::Ping(rumours) };
+        let (now, wall_ms) = (self.now(), self.facts.wall_ms);
+        if !self.send(view, number, body) {
+            return;
+        }
+        if let Some(peer) = self.peers.get_mut(&number) {
+            peer.ping_sent = Some(now);
+        }
+        if let Some(node) = view.node_mut(number) {
+            node.ping_sent_ms = wall_ms;
+        }
+    }
+
+    /// Sends a message, unless there is no connection; whether it was sent.
+    pub(super) fn send(&mut self, view: &mut ClusterView, number: NodeNumber, body: Body) -> bool {
+        let Some(node) = view.node(number) else { return false };
+        let bytes = self.message(view, &node.ip, body).write();
+        let Some(link) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else {
+            return false;
+        };
+        link.unanswered += bytes.len();
+        link.awaited.push_back(Awaited::Message(bytes.len()));
+        let (id, unanswered) = (link.id, link.unanswered);
+        let mut request = Vec::new();
+        write_request(&[b"CLUSTER", b"GOSSIP", &bytes], &mut request);
+        self.counts.sent += 1;
+        self.effect(Effect::Send { link: id, bytes: request });
+        if unanswered > UNANSWERED_MAX {
+            self.close(view, number);
+        }
+        true
+    }
+
+    /// Sends a message to all nodes to which there is a connection, or to those of them.
+    pub(super) fn broadcast(
+        &mut self,
+        view: &mut ClusterView,
+        body: &Body,
+        to: impl Fn(&ClusterView, NodeNumber) -> bool,
+    ) {
+        for number in self.peers.keys().copied().collect::<Vec<_>>() {
+            let is_handshake = view.node(number).is_none_or(|node| node.flags.contains(NodeFlags::HANDSHAKE));
+            if !is_handshake && to(view, number) {
+                self.send(view, number, body.clone());
+            }
+        }
+    }
+
+    /// Tells all nodes how this one is now.
+    pub(crate) fn tell_all(&mut self, view: &mut ClusterView) {
+        for number in self.peers.keys().copied().collect::<Vec<_>>() {
+            let rumours = self.rumours(view, number);
+            let is_handshake = view.node(number).is_none_or(|node| node.flags.contains(NodeFlags::HANDSHAKE));
+            if !is_handshake {
+                self.send(view, number, Body::Pong(rumours));
+            }
+        }
+    }
+
+    /// Sends a message for subscribers to the other nodes, or to those of this node's shard.
+    pub(crate) fn publish(&mut self, view: &mut ClusterView, channel: &[u8], message: &[u8], is_shard: bool) {
+        let body = Body::Publish { channel: channel.to_vec(), message: message.to_vec(), is_shard };
+        let shard = view.shard_of(view.my_number());
+        for number in self.peers.keys().copied().collect::<Vec<_>>() {
+            let is_open = self.peers[&number].link.as_ref().is_some_and(|link| link.is_open);
+            let is_asked = !is_shard || view.shard_of(number) == shard;
+            let is_known = view.node(number).is_some_and(|node| !node.flags.contains(NodeFlags::HANDSHAKE));
+            if is_open && is_asked && is_known {
+                self.send(view, number, body.clone());
+            }
+        }
+    }
+
+    /// A connection is open.
+    pub(crate) fn opened(&mut self, view: &mut ClusterView, link: LinkId) {
+        let Some(number) = self.links.get(&link).copied() else { return };
+        if let Some(link) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) {
+            link.is_open = true;
+        }
+        if let Some(node) = view.node_mut(number) {
+            node.is_linked = true;
+        }
+    }
+
+    /// A connection could not be made, or has ended.
+    pub(crate) fn closed(&mut self, view: &mut ClusterView, link: LinkId) {
+        let Some(number) = self.links.remove(&link) else { return };
+        if let Some(peer) = self.peers.get_mut(&number) {
+            peer.link = None;
+        }
+        if let Some(node) = view.node_mut(number) {
+            node.is_linked = false;
+        }
+    }
+
+    /// Closes the connection to a node, if there is one.
+    pub(super) fn close(&mut self, view: &mut ClusterView, number: NodeNumber) {
+        let link = self.peers.get_mut(&number).and_then(|peer| peer.link.take());
+        let Some(link) = link else { return };
+        self.links.remove(&link.id);
+        self.effect(Effect::Close { link: link.id });
+        if let Some(node) = view.node_mut(number) {
+            node.is_linked = false;
+        }
+    }
+
+    /// Closes all connections: everything begins anew.
+    pub(crate) fn end(&mut self) {
+        for link in std::mem::take(&mut self.links).into_keys() {
+            self.effect(Effect::Close { link });
+        }
+        self.peers.clear();
+    }
+
+    /// Bytes have come over a connection, in pieces of any length.
+    pub(crate) fn received(&mut self, view: &mut ClusterView, link: LinkId, bytes: &[u8]) {
+        let Some(number) = self.links.get(&link).copied() else { return };
+        let Some(its) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else { return };
+        let (answers, readable) = its.incoming.receive(bytes);
+        for answer in answers {
+            // What was said before may have ended the connection.
+            if self.links.contains_key(&link) {
+                self.answered(view, number, answer);
+            }
+        }
+        if !readable && self.links.contains_key(&link) {
+            self.close(view, number);
+        }
+    }
+
+    fn answered(&mut self, view: &mut ClusterView, number: NodeNumber, answer: Answer) {
+        let now = self.now();
+        let Some(peer) = self.peers.get_mut(&number) else { return };
+        let Some(link) = peer.link.as_mut() else { return };
+        let awaited = link.awaited.pop_front();
+        if let Some(Awaited::Message(bytes)) = awaited {
+            link.unanswered -= bytes;
+        }
+        match (awaited, answer) {
+            (None, _) => self.close(view, number),
+            (Some(_), Answer::Refused(why)) => {
+                tracing::debug!("Another node refuses what this one says: {why}");
+            }
+            (Some(Awaited::Login), _) => {}
+            (Some(Awaited::Message(_)), Answer::Alive) => {
+                peer.heard = now;
+                let owes = peer.ping_sent.is_some();
+                if owes {
+                    self.gave_sign_of_life(view, number);
+                }
+            }
+            (Some(Awaited::Message(_)), Answer::Message(bytes)) => match Message::read(&bytes) {
+                Some(message) => self.hear_answer(view, number, message),
+                None => self.close(view, number),
+            },
+        }
+    }
+}

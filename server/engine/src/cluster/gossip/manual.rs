@@ -1,0 +1,77 @@
+//! A failover that somebody has asked for: the master pauses its clients until the replica has all that it has.
+
+use super::super::node::NodeNumber;
+use super::super::view::ClusterView;
+use super::effect::Effect;
+use super::message::Body;
+use super::state::{Candidacy, Gossip, Manual};
+
+/// How long it is tried, in milliseconds.
+const PATIENCE_MS: i64 = 5000;
+/// How long the clients of the master are paused at most.
+const PAUSE_MS: i64 = PATIENCE_MS * 2;
+
+impl Gossip {
+    /// This replica is to take over: with what its master says, or whatever that has.
+    pub(crate) fn begin_manual(&mut self, view: &mut ClusterView, is_forced: bool) {
+        self.end_manual();
+        let until = self.now() + PATIENCE_MS;
+        self.manual = Some(Manual { until, replica: None, master_offset: None, can_start: is_forced });
+        self.candidacy = Candidacy::default();
+        if is_forced {
+            self.log("Forced failover user request accepted.".to_owned());
+            self.go_on_with_election(view);
+        } else if let Some(master) = view.me().master {
+            self.log("Manual failover user request accepted.".to_owned());
+            self.send(view, master, Body::StartFailover);
+        }
+    }
+
+    /// At the master: a replica of it wants to take over. Whether it may.
+    pub(super) fn begin_to_hand_over(&mut self, view: &mut ClusterView, sender: NodeNumber) -> bool {
+        let is_mine =
+            view.node(sender).is_some_and(|node| node.is_replica() && node.master == Some(view.my_number()));
+        if !is_mine || !view.me().is_master() {
+            return false;
+        }
+        self.end_manual();
+        let until = self.now() + PATIENCE_MS;
+        self.manual = Some(Manual { until, replica: Some(sender), master_offset: None, can_start: false });
+        self.effect(Effect::PauseWrites { ms: PAUSE_MS });
+        self.log("Manual failover requested by a replica.".to_owned());
+        true
+    }
+
+    /// At the replica: its master has paused its clients, so far in the stream.
+    pub(super) fn master_has_paused(&mut self, view: &ClusterView, sender: NodeNumber, offset: u64) {
+        let is_master = view.me().is_replica() && view.me().master == Some(sender);
+        if let Some(manual) = self.manual.as_mut().filter(|manual| is_master && manual.replica.is_none()) {
+            manual.master_offset.get_or_insert(offset);
+        }
+    }
+
+    /// At the replica: it begins when it has all that its master has.
+    pub(super) fn go_on_with_manual(&mut self, view: &mut ClusterView) {
+        let offset = self.facts.offset;
+        let Some(manual) = self.manual.as_mut().filter(|manual| manual.replica.is_none()) else { return };
+        if !manual.can_start && manual.master_offset.is_some_and(|of_master| of_master <= offset) {
+            manual.can_start = true;
+            self.log("All master replication stream processed, manual failover can start.".to_owned());
+            self.go_on_with_election(view);
+        }
+    }
+
+    /// It is given up when it has lasted too long.
+    pub(super) fn check_manual(&mut self) {
+        if self.manual.as_ref().is_some_and(|manual| manual.until < self.now()) {
+            self.log("Manual failover timed out.".to_owned());
+            self.end_manual();
+        }
+    }
+
+    pub(super) fn end_manual(&mut self) {
+        if self.manual.take().is_some_and(|manual| manual.replica.is_some()) {
+            self.effect(Effect::Unpause);
+        }
+    }
+}

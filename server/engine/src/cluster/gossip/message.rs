@@ -1,0 +1,321 @@
+//! What nodes tell one another, and its bytes.
+//!
+//! A message is a header, in which a node describes itself, and a body. Whatever bytes come, reading them takes no more
+//! memory than they have, and what a message then holds could stand in a `nodes.conf`.
+
+use super::super::node::NodeId;
+use super::super::node_flags::NodeFlags;
+use super::super::slot_set::SlotSet;
+use super::bytes::{Bytes, put_id, put_text};
+
+/// How messages begin: another version would begin otherwise.
+const VERSION: u8 = 1;
+
+/// Where a node can be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// Empty: the node does not say.
+    pub(crate) ip: String,
+    pub(crate) port: u16,
+    pub(crate) tls_port: u16,
+    pub(crate) bus_port: u16,
+}
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) sender: NodeId,
+    /// The latest epoch that it knows.
+    pub(crate) current_epoch: u64,
+    /// The epoch of its slots, or of its master's.
+    pub(crate) config_epoch: u64,
+    /// How far it is in the stream of replication.
+    pub(crate) offset: u64,
+    /// Its data are complete: as a replica it can be read from.
+    pub(crate) is_synced: bool,
+    pub(crate) flags: NodeFlags,
+    /// Its clients are paused, for a replica of it that takes over.
+    pub(crate) is_paused: bool,
+    /// It asks for votes though its master is there.
+    pub(crate) is_forced: bool,
+    pub(crate) address: Address,
+    pub(crate) hostname: String,
+    pub(crate) master: Option<NodeId>,
+    /// Its slots, or its master's.
+    pub(crate) slots: SlotSet,
+    /// The address at which it reaches the receiver, if it does.
+    pub(crate) reached_at: String,
+}
+
+/// What a node says of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rumour {
+    pub(crate) id: NodeId,
+    pub(crate) address: Address,
+    pub(crate) flags: NodeFlags,
+    /// How many milliseconds ago it gave a sign of life, if it has.
+    pub(crate) heard_ms_ago: Option<u64>,
+}
+
+/// What a message is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// A sign of life is asked for.
+    Ping(Vec<Rumour>),
+    /// It is given.
+    Pong(Vec<Rumour>),
+    /// The receiver is to make the sender's acquaintance.
+    Meet(Vec<Rumour>),
+    /// This node has failed: most masters agree.
+    Fail(NodeId),
+    /// The receiver is behind: this node has these slots since this epoch.
+    Update { id: NodeId, epoch: u64, slots: SlotSet },
+    /// A replica asks for a vote in the epoch of its header.
+    AskVote,
+    /// It gets one.
+    Vote,
+    /// A replica wants to take over from the receiver, which is to pause its clients.
+    StartFailover,
+    /// A message for subscribers.
+    Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) header: Header,
+    pub(crate) body: Body,
+}
+
+const SYNCED: u8 = 1;
+const PAUSED: u8 = 1 << 1;
+const FORCED: u8 = 1 << 2;
+
+impl Message {
+    /// Its bytes.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        self.header.write(&mut out);
+        match &self.body {
+            Body::Ping(rumours) => put_rumours(0, rumours, &mut out),
+            Body::Pong(rumours) => put_rumours(1, rumours, &mut out),
+            Body::Meet(rumours) => put_rumours(2, rumours, &mut out),
+            Body::Fail(id) => {
+                out.push(3);
+                put_id(*id, &mut out);
+            }
+            Body::Update { id, epoch, slots } => {
+                out.push(4);
+                put_id(*id, &mut out);
+                out.extend(epoch.to_be_bytes());
+                out.extend(slots.as_bytes());
+            }
+            Body::AskVote => out.push(5),
+            Body::Vote => out.push(6),
+            Body::StartFailover => out.push(7),
+            Body::Publish { channel, message, is_shard } => {
+                out.push(if *is_shard { 9 } else { 8 });
+                out.extend((channel.len() as u64).to_be_bytes());
+                out.extend(channel);
+                out.extend(message);
+            }
+        }
+        out
+    }
+
+    /// The message that these bytes are; `None`: they are none.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut bytes = Bytes(bytes);
+        if bytes.byte()? != VERSION {
+            return None;
+        }
+        let header = Header::read(&mut bytes)?;
+        let body = match bytes.byte()? {
+            0 => Body::Ping(read_rumours(&mut bytes)?),
+            1 => Body::Pong(read_rumours(&mut bytes)?),
+            2 => Body::Meet(read_rumours(&mut bytes)?),
+            3 => Body::Fail(bytes.id()?),
+            4 => Body::Update { id: bytes.id()?, epoch: bytes.number()?, slots: bytes.slots()? },
+            5 => Body::AskVote,
+            6 => Body::Vote,
+            7 => Body::StartFailover,
+            kind @ (8 | 9) => {
+                let len = usize::try_from(bytes.number()?).ok()?;
+                let channel = bytes.take(len)?.to_vec();
+                let message = std::mem::take(&mut bytes.0).to_vec();
+                Body::Publish { channel, message, is_shard: kind == 9 }
+            }
+            _ => return None,
+        };
+        bytes.0.is_empty().then_some(Message { header, body })
+    }
+}
+
+impl Header {
+    fn write(&self, out: &mut Vec<u8>) {
+        put_id(self.sender, out);
+        [self.current_epoch, self.config_epoch, self.offset]
+            .iter()
+            .for_each(|number| out.extend(number.to_be_bytes()));
+        out.extend(self.flags.bits().to_be_bytes());
+        let bits = [(self.is_synced, SYNCED), (self.is_paused, PAUSED), (self.is_forced, FORCED)];
+        out.push(bits.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, bit)| all | bit));
+        self.address.write(out);
+        put_text(&self.hostname, out);
+        out.push(u8::from(self.master.is_some()));
+        self.master.iter().for_each(|master| put_id(*master, out));
+        out.extend(self.slots.as_bytes());
+        put_text(&self.reached_at, out);
+    }
+
+    fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
+        let sender = bytes.id()?;
+        let [current_epoch, config_epoch, offset] = [bytes.number()?, bytes.number()?, bytes.number()?];
+        let flags = NodeFlags::from_bits_truncate(bytes.short()?);
+        let bits = bytes.byte()?;
+        Some(Header {
+            sender,
+            current_epoch,
+            config_epoch,
+            offset,
+            is_synced: bits & SYNCED != 0,
+            flags,
+            is_paused: bits & PAUSED != 0,
+            is_forced: bits & FORCED != 0,
+            address: Address::read(bytes)?,
+            hostname: bytes.hostname()?,
+            master: if bytes.byte()? == 0 { None } else { Some(bytes.id()?) },
+            slots: bytes.slots()?,
+            reached_at: bytes.ip()?,
+        })
+    }
+}
+
+impl Address {
+    fn write(&self, out: &mut Vec<u8>) {
+        put_text(&self.ip, out);
+        [self.port, self.tls_port, self.bus_port].iter().for_each(|port| out.extend(port.to_be_bytes()));
+    }
+
+    fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
+        Some(Address {
+            ip: bytes.ip()?,
+            port: bytes.short()?,
+            tls_port: bytes.short()?,
+            bus_port: bytes.short()?,
+        })
+    }
+}
+
+fn put_rumours(kind: u8, rumours: &[Rumour], out: &mut Vec<u8>) {
+    out.push(kind);
+    for rumour in rumours {
+        put_id(rumour.id, out);
+        rumour.address.write(out);
+        out.extend(rumour.flags.bits().to_be_bytes());
+        out.extend(rumour.heard_ms_ago.unwrap_or(u64::MAX).to_be_bytes());
+    }
+}
+
+/// All that is left. No more than they have bytes for.
+fn read_rumours(bytes: &mut Bytes<'_>) -> Option<Vec<Rumour>> {
+    let mut rumours = Vec::new();
+    while !bytes.0.is_empty() {
+        rumours.push(Rumour {
+            id: bytes.id()?,
+            address: Address::read(bytes)?,
+            flags: NodeFlags::from_bits_truncate(bytes.short()?),
+            heard_ms_ago: Some(bytes.number()?).filter(|ago| *ago != u64::MAX),
+        });
+    }
+    Some(rumours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keyspace::Rng;
+
+    fn message(body: Body) -> Message {
+        let id = |letter: &str| NodeId::parse(letter.repeat(NodeId::LEN).as_bytes()).unwrap();
+        let mut slots = SlotSet::default();
+        slots.set(77, true);
+        let address = Address { ip: "127.0.0.1".to_owned(), port: 1, tls_port: 2, bus_port: 3 };
+        let header = Header {
+            sender: id("a"),
+            current_epoch: 7,
+            config_epoch: 3,
+            offset: 900,
+            is_synced: true,
+            flags: NodeFlags::REPLICA,
+            is_paused: false,
+            is_forced: true,
+            address,
+            hostname: "h.example".to_owned(),
+            master: Some(id("b")),
+            slots,
+            reached_at: "::1".to_owned(),
+        };
+        Message { header, body }
+    }
+
+    fn bodies() -> Vec<Body> {
+        let id = NodeId::parse(&[b'c'; NodeId::LEN]).unwrap();
+        let rumour =
+            Rumour { id, address: Address::default(), flags: NodeFlags::MASTER, heard_ms_ago: Some(5) };
+        vec![
+            Body::Ping(vec![]),
+            Body::Pong(vec![rumour.clone(), Rumour { heard_ms_ago: None, ..rumour.clone() }]),
+            Body::Meet(vec![rumour]),
+            Body::Fail(id),
+            Body::Update { id, epoch: 9, slots: SlotSet::default() },
+            Body::AskVote,
+            Body::Vote,
+            Body::StartFailover,
+            Body::Publish { channel: b"c".to_vec(), message: b"hello".to_vec(), is_shard: true },
+            Body::Publish { channel: vec![], message: vec![], is_shard: false },
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for body in bodies() {
+            let message = message(body);
+            assert_eq!(Message::read(&message.write()).as_ref(), Some(&message));
+        }
+    }
+
+    /// Whatever is changed in or cut off a message, it is refused or read, and what is read can be written.
+    #[test]
+    fn nothing_that_comes_does_harm() {
+        let mut rng = Rng::new(7);
+        for body in bodies() {
+            let whole = message(body).write();
+            for _ in 0..2000 {
+                let mut bytes = whole.clone();
+                bytes.truncate(rng.below(whole.len() as u64 + 1) as usize);
+                for _ in 0..rng.below(4) {
+                    let len = bytes.len() as u64;
+                    if len > 0 {
+                        bytes[rng.below(len) as usize] = rng.below(256) as u8;
+                    }
+                }
+                if let Some(message) = Message::read(&bytes) {
+                    assert_eq!(Message::read(&message.write()), Some(message));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_that_would_spoil_a_line_are_refused() {
+        for wrong in ["a b", "a\n", "a,b", &"x".repeat(300)] {
+            let mut message = message(Body::AskVote);
+            message.header.hostname = wrong.to_owned();
+            assert_eq!(Message::read(&message.write()), None, "{wrong}");
+        }
+        let mut message = message(Body::AskVote);
+        message.header.address.ip = "not an address".to_owned();
+        assert_eq!(Message::read(&message.write()), None);
+    }
+}

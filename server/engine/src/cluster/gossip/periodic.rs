@@ -1,0 +1,119 @@
+//! What a node does ten times a second.
+
+use super::super::node::NodeNumber;
+use super::super::node_flags::NodeFlags;
+use super::super::view::ClusterView;
+use super::state::{Gossip, Manual};
+
+/// Between two looks, in milliseconds.
+pub(crate) const TICK_MS: i64 = 100;
+/// A node is asked for a sign of life each so many looks: the one of a few that has given none for longest.
+const TICKS_PER_PING: u64 = 10;
+/// How many of these are looked at.
+const CHOSEN: usize = 5;
+/// A master that was in a minority waits as long as a silence that is a failure, but within these bounds.
+const REJOIN_MS_MIN: i64 = 500;
+const REJOIN_MS_MAX: i64 = 5000;
+/// Who was met is awaited for at least so many milliseconds.
+const HANDSHAKE_MS_MIN: i64 = 1000;
+
+impl Gossip {
+    /// Looks at all other nodes.
+    pub(crate) fn tick(&mut self, view: &mut ClusterView) {
+        self.ticks += 1;
+        self.tell_time(view);
+        self.end_handshakes(view);
+        self.sync(view);
+        if self.ticks.is_multiple_of(TICKS_PER_PING) {
+            self.ping_one(view);
+        }
+        for number in self.peers.keys().copied().collect::<Vec<_>>() {
+            self.look_at(view, number);
+        }
+        self.leave_minority(view);
+        self.check_manual();
+        self.follow_masters_master(view);
+        self.go_on_with_manual(view);
+        self.go_on_with_election(view);
+    }
+
+    /// The view knows the instant, and how long it waits when it was in a minority.
+    pub(crate) fn tell_time(&self, view: &mut ClusterView) {
+        view.now_ms = self.now();
+        view.rejoin_ms = self.facts.node_timeout.clamp(REJOIN_MS_MIN, REJOIN_MS_MAX);
+    }
+
+    /// Whether requests are served again is a matter of time, too.
+    fn leave_minority(&mut self, view: &mut ClusterView) {
+        let before = view.state();
+        if view.is_in_minority() {
+            view.refresh();
+        }
+        if view.state() != before {
+            self.changed();
+        }
+    }
+
+    /// Who was met and does not answer is forgotten.
+    fn end_handshakes(&mut self, view: &mut ClusterView) {
+        let (now, patience) = (self.now(), self.facts.node_timeout.max(HANDSHAKE_MS_MIN));
+        let is_late = |(number, peer): (&NodeNumber, &super::peer::Peer)| {
+            let is_handshake =
+                view.node(*number).is_some_and(|node| node.flags.contains(NodeFlags::HANDSHAKE));
+            (is_handshake && now - peer.since > patience).then_some(*number)
+        };
+        let late: Vec<NodeNumber> = self.peers.iter().filter_map(is_late).collect();
+        for number in late {
+            view.remove_node(number);
+            self.changed();
+        }
+    }
+
+    /// Asks one node for a sign of life.
+    fn ping_one(&mut self, view: &mut ClusterView) {
+        let is_fit = |number: &NodeNumber| {
+            let peer = &self.peers[number];
+            let is_handshake =
+                view.node(*number).is_none_or(|node| node.flags.contains(NodeFlags::HANDSHAKE));
+            peer.link.is_some() && peer.ping_sent.is_none() && !is_handshake
+        };
+        let mut fit: Vec<NodeNumber> = self.peers.keys().copied().filter(is_fit).collect();
+        for at in 0..CHOSEN.min(fit.len()) {
+            let other = at + self.rng.below((fit.len() - at) as u64) as usize;
+            fit.swap(at, other);
+        }
+        fit.truncate(CHOSEN);
+        if let Some(oldest) = fit.into_iter().min_by_key(|number| self.peers[number].pong_received) {
+            self.ping(view, oldest, false);
+        }
+    }
+
+    /// Asks a node for a sign of life when it has given none for long, connects anew when it does not answer, and says
+    /// when it may have failed.
+    fn look_at(&mut self, view: &mut ClusterView, number: NodeNumber) {
+        let (now, timeout) = (self.now(), self.facts.node_timeout);
+        let Some(node) = view.node(number) else { return };
+        if node.flags.intersects(NodeFlags::HANDSHAKE | NodeFlags::NO_ADDRESS) {
+            return;
+        }
+        let Some(peer) = self.peers.get(&number) else { return };
+        let (sent, heard) = (peer.ping_sent, peer.heard);
+        let silent_for = |since: i64| now - since > timeout / 2;
+        let is_dead = peer.link.as_ref().is_some_and(|link| now - link.since > timeout)
+            && sent.is_some_and(silent_for)
+            && silent_for(heard);
+        if is_dead {
+            self.close(view, number);
+        }
+        let Some(peer) = self.peers.get(&number) else { return };
+        let takes_over = |manual: &Manual| manual.replica == Some(number);
+        let is_due = peer.link.is_some() && sent.is_none() && silent_for(peer.pong_received);
+        if is_due || self.manual.as_ref().is_some_and(takes_over) {
+            self.ping(view, number, false);
+            return;
+        }
+        if sent.is_some_and(|sent| (now - sent).min(now - heard) > timeout) {
+            self.may_have_failed(view, number);
+        }
+    }
+}

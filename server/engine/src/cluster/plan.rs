@@ -1,0 +1,102 @@
+//! Nodes that are a cluster from their start: who is whose replica, and whose slots are whose.
+
+use super::node::{Node, NodeId};
+use super::node_flags::NodeFlags;
+use super::slot::SLOTS;
+use super::view::{ClusterView, default_bus_port};
+use crate::keyspace::Rng;
+
+/// The nodes of a cluster on one machine: masters first, then the first replica of each master, then the second.
+#[derive(Clone, Debug)]
+pub struct ClusterPlan {
+    masters: usize,
+    nodes: Vec<(NodeId, u16)>,
+    ip: String,
+}
+
+impl ClusterPlan {
+    /// A node for each port, of which so many (at least one) are masters. `seed` decides their names.
+    pub fn new(masters: usize, ports: &[u16], seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let nodes = ports.iter().map(|port| (NodeId::random(&mut rng), *port)).collect();
+        ClusterPlan { masters: masters.max(1), nodes, ip: "127.0.0.1".to_owned() }
+    }
+
+    /// The first and the last slot of a master, as redis-cli divides them.
+    fn slots(&self, master: usize) -> (u16, u16) {
+        let end = |master: usize| {
+            let share = f64::from(SLOTS) / self.masters as f64;
+            // It rounds the last slot of each.
+            (share * master as f64 - 1.0).round() as i64
+        };
+        let last = if master + 1 == self.masters { i64::from(SLOTS) - 1 } else { end(master + 1) };
+        let first = if master == 0 { 0 } else { end(master) + 1 };
+        (first as u16, last as u16)
+    }
+
+    /// The view of one of them.
+    pub(crate) fn view(&self, me: usize) -> ClusterView {
+        let mut view = ClusterView::alone(self.node(0));
+        let mut numbers = vec![view.my_number()];
+        (1..self.nodes.len()).for_each(|at| numbers.push(view.add_node(self.node(at))));
+        for (at, number) in numbers.iter().enumerate().skip(self.masters) {
+            if let Some(node) = view.node_mut(*number) {
+                node.master = Some(numbers[at % self.masters]);
+            }
+        }
+        for (master, number) in numbers.iter().enumerate().take(self.masters) {
+            let (first, last) = self.slots(master);
+            (first..=last).for_each(|slot| view.assign(slot, Some(*number)));
+        }
+        view.me_mut().flags.remove(NodeFlags::MYSELF);
+        view.become_node(numbers[me]);
+        view.me_mut().flags |= NodeFlags::MYSELF;
+        view.current_epoch = self.masters as u64;
+        view.refresh();
+        view
+    }
+
+    fn node(&self, at: usize) -> Node {
+        let (id, port) = self.nodes[at];
+        let is_master = at < self.masters;
+        Node {
+            ip: self.ip.clone(),
+            port,
+            bus_port: default_bus_port(port),
+            flags: if is_master { NodeFlags::MASTER } else { NodeFlags::REPLICA },
+            config_epoch: if is_master { at as u64 + 1 } else { 0 },
+            ..Node::new(id)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::ClusterState;
+    use super::*;
+
+    #[test]
+    fn slots_are_divided_as_by_redis_cli() {
+        for (masters, expected) in [
+            (1, vec![(0, 16383)]),
+            (3, vec![(0, 5460), (5461, 10922), (10923, 16383)]),
+            (5, vec![(0, 3276), (3277, 6553), (6554, 9829), (9830, 13106), (13107, 16383)]),
+        ] {
+            let plan = ClusterPlan::new(masters, &[1; 5], 7);
+            let slots: Vec<_> = (0..masters).map(|master| plan.slots(master)).collect();
+            assert_eq!(slots, expected);
+        }
+    }
+
+    #[test]
+    fn each_node_knows_all_at_once() {
+        let plan = ClusterPlan::new(3, &[1, 2, 3, 4, 5, 6], 7);
+        for me in 0..6 {
+            let view = plan.view(me);
+            assert_eq!((view.state(), view.me().port), (ClusterState::Ok, me as u16 + 1));
+            let replica = view.node(view.nodes().nth(4).unwrap().0).unwrap();
+            assert_eq!(view.node(replica.master.unwrap()).unwrap().port, 2);
+            assert_eq!(view.nodes().filter(|(_, node)| node.flags.contains(NodeFlags::MYSELF)).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A set of slots, as nodes tell it one another: a bit each.
+
+use super::slot::SLOTS;
+
+/// Bytes of a set.
+const BYTES: usize = SLOTS as usize / 8;
+
+/// A set of slots.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct SlotSet(Box<[u8; BYTES]>);
+
+impl Default for SlotSet {
+    fn default() -> Self {
+        SlotSet(Box::new([0; BYTES]))
+    }
+}
+
+impl std::fmt::Debug for SlotSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl SlotSet {
+    /// Bytes of a set that is told.
+    pub(crate) const LEN: usize = BYTES;
+
+    /// The set that these bytes are; `None`: there are too many or too few.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(|bytes| SlotSet(Box::new(bytes)))
+    }
+
+    /// Its bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0[..]
+    }
+
+    /// Adds a slot, or takes it away.
+    pub(crate) fn set(&mut self, slot: u16, is_in: bool) {
+        let (byte, bit) = (usize::from(slot / 8), 1 << (slot % 8));
+        match is_in {
+            true => self.0[byte] |= bit,
+            false => self.0[byte] &= !bit,
+        }
+    }
+
+    /// Its slots, in order. O(slots of the cluster / 8 + slots of the set).
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u16> {
+        let bytes = self.0.iter().zip((0..SLOTS).step_by(8)).filter(|(byte, _)| **byte != 0);
+        bytes.flat_map(|(byte, first)| {
+            (0..8).filter(move |bit| byte & (1 << bit) != 0).map(move |bit| first + bit)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_come_and_go() {
+        let mut set = SlotSet::default();
+        for slot in [0, 7, 8, 16383] {
+            set.set(slot, true);
+        }
+        set.set(7, false);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 8, 16383]);
+        assert_eq!(SlotSet::from_bytes(set.as_bytes()), Some(set));
+        assert_eq!(SlotSet::from_bytes(&[0; BYTES - 1]), None);
+    }
+}
