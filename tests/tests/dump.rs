@@ -12,6 +12,52 @@ use lockwheel_tests::{family, ours};
 /// `SET k v`, as redis-server 7.0.15 answers DUMP of it.
 const PAYLOAD: &str = r#""\x00\x01v\n\x00\x91\x08\xce\xb2\x198\x8a\xce""#;
 
+/// A score: of any bits, with few digits, a whole number, or at an end of the range.
+fn score(rng: &mut Rng) -> f64 {
+    const ENDS: [f64; 10] = [
+        0.0,
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MAX,
+        5e-324,
+        1e17,
+        1e21,
+        9007199254740993.0,
+        -9.3e18,
+    ];
+    let bits = rng.next_u64();
+    match rng.below(5) {
+        0 => f64::from_bits(bits),
+        1 => (bits % 2_000_001) as f64 / 10_f64.powi(rng.below(9) as i32) - 1000.0,
+        2 => bits.cast_signed() as f64,
+        3 => (bits % 2001) as f64 - 1000.0,
+        _ => ENDS[rng.below(ENDS.len())],
+    }
+}
+
+/// Scores have all of their 17 digits, in a listpack and in a table.
+#[test]
+fn scores_have_the_bytes_of_redis() {
+    const SCORES: usize = 4000;
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = ours::server();
+    let mut clients = [real.addr(), server.addr()].map(Client::connect);
+    let mut rng = Rng::new(ours::SEED);
+    for score in std::iter::repeat_with(|| score(&mut rng)).filter(|score| !score.is_nan()).take(SCORES) {
+        let text = format!("{score:e}");
+        for other in ["short", "longer than the sixty-four bytes that a listpack takes of a member of it"] {
+            let [real, ours] = clients.each_mut().map(|client| {
+                client.line("DEL z");
+                client.cmd(&["ZADD", "z", &text, "m"]);
+                client.cmd(&["ZADD", "z", &text, other]);
+                client.line("DUMP z").as_bytes().expect("a payload").to_vec()
+            });
+            assert!(payloads_agree(&real, &ours), "{text}: {real:?} {ours:?}");
+        }
+    }
+}
+
 #[test]
 fn equal_values_have_equal_bytes() {
     family::compare_lines(

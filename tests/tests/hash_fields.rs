@@ -364,10 +364,11 @@ fn a_million_fields_go() {
 #[test]
 fn an_older_version_refuses_what_came_later() {
     let server = |version| Server::builder().port(0).compat(version).start().expect("a free port");
-    let unknown = |line: &str| {
+    let unknown = |version, line: &str| {
+        let [open, close, behind] = if version == Version::V6_2 { ["`", "`", ", "] } else { ["'", "'", " "] };
         let (name, rest) = line.split_once(' ').expect("arguments");
-        let quoted: String = rest.split(' ').map(|word| format!("'{word}' ")).collect();
-        format!("-ERR unknown command '{name}', with args beginning with: {quoted}")
+        let quoted: String = rest.split(' ').map(|word| format!("{open}{word}{close}{behind}")).collect();
+        format!("-ERR unknown command {open}{name}{close}, with args beginning with: {quoted}")
     };
     for version in [Version::V6_2, Version::V7_0, Version::V7_2, Version::Newest] {
         let server = server(version);
@@ -376,7 +377,7 @@ fn an_older_version_refuses_what_came_later() {
         client.line("SET s v");
         let hexpire = client.line("HEXPIRE h 100 FIELDS 1 a").to_string();
         let newest = version == Version::Newest;
-        let refused = unknown("HEXPIRE h 100 FIELDS 1 a");
+        let refused = unknown(version, "HEXPIRE h 100 FIELDS 1 a");
         assert_eq!(hexpire, if newest { "[:1]".to_owned() } else { refused }, "{version:?}");
         let ifeq = client.line("SET s w IFEQ v").to_string();
         assert_eq!(ifeq, if newest { "+OK" } else { "-ERR syntax error" }, "{version:?}");

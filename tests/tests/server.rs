@@ -133,6 +133,70 @@ fn the_list_tells_what_each_client_does() {
     assert_eq!(client.line("CLIENT LIST ID x").to_string(), "-ERR Invalid client ID");
 }
 
+/// What each of these clients has sent: what its line then tells follows from that alone.
+const DOINGS: &[(&str, &[&str])] = &[
+    ("idle", &["SET k v"]),
+    ("pops", &["BLPOP nothing 0"]),
+    ("reads", &["XREAD BLOCK 0 STREAMS nothing $"]),
+    ("queues", &["MULTI", "SET a b", "GET k"]),
+    ("queues-wrongly", &["MULTI", "SET a"]),
+    ("errs", &["GET k", "NO such command"]),
+    ("errs-below", &["GET k", "CONFIG such"]),
+    ("watches", &["WATCH a", "WATCH b"]),
+    ("listens", &["SUBSCRIBE a b", "PSUBSCRIBE p*"]),
+    ("listens-shard", &["SSUBSCRIBE a"]),
+    ("tracks", &["HELLO 3", "CLIENT TRACKING on BCAST"]),
+    ("waits", &["WAIT 1 0"]),
+    ("stays", &["CLIENT NO-EVICT on"]),
+    ("elsewhere", &["SELECT 3"]),
+];
+
+/// The commands of these that wait.
+const BLOCKING: [&str; 3] = ["BLPOP", "XREAD", "WAIT"];
+
+/// The fields of each of these clients that follow from what it has sent.
+fn fields_of_doings(address: std::net::SocketAddr) -> Vec<String> {
+    const FIELDS: &[&str] = &[
+        "flags", "db", "sub", "psub", "ssub", "multi", "qbuf", "argv-mem", "obl", "oll", "omem", "events",
+        "cmd", "user", "redir", "resp",
+    ];
+    let mut clients = Vec::new();
+    for (name, lines) in DOINGS {
+        let mut client = Client::connect(address);
+        client.line(&format!("CLIENT SETNAME {name}"));
+        for line in *lines {
+            if BLOCKING.iter().any(|command| line.starts_with(command)) {
+                client.send_line(line);
+            } else {
+                client.line(line);
+            }
+        }
+        clients.push(client);
+    }
+    let mut asking = Client::connect(address);
+    asking.line("CLIENT SETNAME asking");
+    loop {
+        let list = text(&asking.line("CLIENT LIST"));
+        if list.matches("flags=b ").count() < BLOCKING.len() {
+            continue;
+        }
+        let names = DOINGS.iter().map(|(name, _)| *name).chain(["asking"]);
+        let line_of = |name| list.lines().find(|line| field(line, "name") == name).expect("it is connected");
+        let shown = |line: &str| FIELDS.iter().map(|name| format!("{name}={} ", field(line, name))).collect();
+        return names.map(line_of).map(shown).collect();
+    }
+}
+
+#[test]
+fn the_list_tells_of_clients_what_redis_tells() {
+    let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
+    let server = ours::server();
+    let [real, ours] = [real.addr(), server.addr()].map(fields_of_doings);
+    for ((name, _), (real, ours)) in DOINGS.iter().chain(&[("asking", &[][..])]).zip(real.iter().zip(&ours)) {
+        assert_eq!(ours, real, "{name}");
+    }
+}
+
 #[test]
 fn kill_refuses_what_redis_refuses() {
     family::same_everywhere(|s| {

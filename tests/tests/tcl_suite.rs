@@ -4,6 +4,7 @@
 use lockwheel_tests::program::{self, Process};
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::tcl_suite::{Expected, Mode, Outcome, Suite, Target};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -90,6 +91,14 @@ fn what_passes_on_redis_passes_here_but_for_what_is_listed() {
         "tests/tcl-suite/not-yet.txt is not right:\n\n{}",
         complaints.join("\n\n")
     );
+}
+
+/// What is listed in debug mode and in spawn mode, each name once.
+#[test]
+fn no_more_than_thirty_names_are_listed() {
+    let expected = [expected(Mode::Debug), expected(Mode::Spawn)];
+    let names: BTreeSet<_> = expected.iter().flat_map(Expected::counted).collect();
+    assert!(names.len() <= 30, "{} names: {names:#?}", names.len());
 }
 
 #[test]

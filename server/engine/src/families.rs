@@ -51,7 +51,11 @@ impl Engine {
     /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
         let commands = if config.is_sentinel() { of_sentinel } else { all };
-        Engine::with_commands(commands(config.compat), config, seed, system)
+        let mut commands = commands(config.compat);
+        let newer = commands.take_newer();
+        let mut engine = Engine::with_commands(commands, config, seed, system);
+        engine.refuse_newer(newer);
+        engine
     }
 }
 

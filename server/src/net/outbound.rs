@@ -9,9 +9,10 @@ use lockwheel_engine::outbound::{Endpoint, OutboundId, Outgoing};
 use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
@@ -32,6 +33,34 @@ pub(super) fn start(shared: &Weak<Shared>, poll: Poll) -> io::Result<()> {
         serve(&shared, poll);
     };
     thread::Builder::new().name("lockwheel-link".to_owned()).spawn(serve).map(drop)
+}
+
+/// Begins to connect to an address, from this one of this machine unless it is empty.
+fn connect(source: &str, address: SocketAddr) -> io::Result<TcpStream> {
+    if source.is_empty() {
+        return TcpStream::connect(address);
+    }
+    let from = (source, 0).to_socket_addrs()?.find(|from| from.is_ipv4() == address.is_ipv4());
+    let from = from.ok_or(ErrorKind::AddrNotAvailable)?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&from.into())?;
+    match socket.connect(&address.into()) {
+        // The poll tells when it is there.
+        Err(error) if !is_on_the_way(&error) => Err(error),
+        _ => Ok(TcpStream::from_std(socket.into())),
+    }
+}
+
+/// Whether a socket that does not wait goes on connecting.
+fn is_on_the_way(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let in_progress = rustix::io::Errno::INPROGRESS.raw_os_error();
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(in_progress) {
+        return true;
+    }
+    error.kind() == ErrorKind::WouldBlock
 }
 
 /// A connection to another server.
@@ -108,7 +137,8 @@ impl Links<'_> {
     fn connect(&mut self, id: OutboundId, endpoint: &Endpoint) -> io::Result<()> {
         let mut addresses = (&*endpoint.host, endpoint.port).to_socket_addrs()?;
         let address = addresses.next().ok_or(ErrorKind::NotFound)?;
-        let mut stream = TcpStream::connect(address)?;
+        let source = self.shared.with_engine(|engine| engine.config.replication.source_address.clone());
+        let mut stream = connect(&source, address)?;
         let interests = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(id.0 as usize), interests)?;
         self.open.insert(id, Link { stream, is_open: false, unsent: Vec::new(), ends: false });

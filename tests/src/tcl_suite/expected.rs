@@ -60,6 +60,8 @@ struct Listed {
     test: String,
     /// It would wait for ever, and is not run.
     hangs: bool,
+    /// It attaches a replica, or is run by `full` alone: it is listed, and does not count.
+    apart: bool,
 }
 
 /// What runs in one mode have to show.
@@ -87,9 +89,11 @@ impl Expected {
             }
             let (unit, test) = line.split_once(": ").ok_or_else(|| line.to_string())?;
             let is_known = expected.units.iter().any(|(known, _)| known == unit);
-            let (since, hangs) = section.filter(|_| is_known).ok_or_else(|| line.to_string())?;
+            let Section { since, hangs, apart } =
+                section.filter(|_| is_known).ok_or_else(|| line.to_string())?;
             if mode.asks_for(since) {
-                expected.listed.push(Listed { unit: unit.to_string(), test: test.to_string(), hangs });
+                let apart = apart || since == Mode::Full;
+                expected.listed.push(Listed { unit: unit.to_string(), test: test.to_string(), hangs, apart });
             }
         }
         Ok(expected)
@@ -106,6 +110,17 @@ impl Expected {
     pub fn hung(&self, unit: &str) -> impl Iterator<Item = &str> {
         let hung = self.listed.iter().filter(move |listed| listed.hangs && listed.unit == unit);
         hung.map(|listed| listed.test.as_str())
+    }
+
+    /// The names that count among those that do not pass: of units that this mode runs, each once.
+    pub fn counted(&self) -> impl Iterator<Item = (&str, &str)> {
+        let counted: BTreeSet<_> = self
+            .listed
+            .iter()
+            .filter(|listed| !listed.apart && self.numbers(&listed.unit).1 > 0)
+            .map(|listed| (&*listed.unit, &*listed.test))
+            .collect();
+        counted.into_iter()
     }
 
     /// How many tests of a unit have to pass, and how many there are.
@@ -144,12 +159,21 @@ impl Expected {
     }
 }
 
-/// The first mode in which the tests of a section do not pass, and whether they would wait for ever: from `plain: why`
-/// or `debug, not run: why`.
-fn read_heading(heading: &str) -> Option<(Mode, bool)> {
+/// What the heading of a section says.
+#[derive(Clone, Copy, Debug)]
+struct Section {
+    /// The first mode in which its tests do not pass.
+    since: Mode,
+    hangs: bool,
+    apart: bool,
+}
+
+/// Reads a heading: `plain: why`, `debug, not run: why` or `debug, not run, apart: why`.
+fn read_heading(heading: &str) -> Option<Section> {
     let (when, _) = heading.split_once(": ")?;
+    let (when, apart) = when.strip_suffix(", apart").map_or((when, false), |when| (when, true));
     let (mode, hangs) = when.strip_suffix(", not run").map_or((when, false), |mode| (mode, true));
-    Some((Mode::of_name(mode)?, hangs))
+    Some(Section { since: Mode::of_name(mode)?, hangs, apart })
 }
 
 /// A unit and the number of its tests, from a row of `units.txt`.
@@ -211,6 +235,15 @@ mod tests {
         assert_eq!(expected.numbers("unit/x"), (1, 3));
         let run = Outcome::parse("unit/x", "failed unit/x: b\nok unit/x: c\n");
         assert!(expected.complaints("unit/x", &run).is_empty());
+    }
+
+    #[test]
+    fn names_count_once_where_they_are_run_and_not_apart() {
+        let units = "unit/x 3 3 3 3\nunit/y 0 0 0 2\n";
+        let not_yet = "[plain: why]\nunit/x: a\nunit/x: a\n[debug, not run, apart: why]\nunit/x: b\n\
+                       [full: why]\nunit/x: c\n[spawn: why]\nunit/y: d\n[spawn, apart: why]\nunit/y: e\n";
+        let counted = |mode| Expected::parse(mode, units, not_yet).unwrap().counted().count();
+        assert_eq!([Mode::Plain, Mode::Debug, Mode::Full, Mode::Spawn].map(counted), [1, 1, 1, 2]);
     }
 
     #[test]

@@ -56,3 +56,32 @@ const DATABASES: &str = r#"
     TIME
     TIME x
 "#;
+
+#[test]
+fn with_save_points_nothing_remains_to_be_saved_once_all_keys_are_flushed() {
+    let server = lockwheel_tests::ours::server();
+    let mut client = lockwheel_tests::client::Client::connect(server.addr());
+    let mut changes = |lines: &[&str]| {
+        lines.iter().for_each(|line| assert_eq!(client.line(line).to_string(), "+OK", "{line}"));
+        let told = client.line("INFO persistence").to_string();
+        let value = told.split("\\r\\n").find_map(|line| line.strip_prefix("rdb_changes_since_last_save:"));
+        value.and_then(|value| value.parse::<u64>().ok()).expect("it is told")
+    };
+    assert_eq!(changes(&["CONFIG SET save '3600 1'", "SET k v"]), 1);
+    assert_eq!(changes(&["FLUSHALL"]), 0);
+    assert_eq!(changes(&["CONFIG SET save ''", "SET k v", "FLUSHALL"]), 2);
+}
+
+/// Integers are shared, but not while keys go by when they were accessed: what is shared has one clock.
+#[test]
+fn small_integers_count_as_shared_unless_keys_have_clocks_that_matter() {
+    let policies = ["allkeys-random", "volatile-ttl", "noeviction", "allkeys-lru", "volatile-lfu"];
+    let limited = policies.map(|policy| {
+        format!("CONFIG SET maxmemory 100mb maxmemory-policy {policy}\nSET k 1\nOBJECT REFCOUNT k\n")
+    });
+    let lines = format!(
+        "SET k 1\nOBJECT REFCOUNT k\n{}CONFIG SET maxmemory 0\nSET k 1\nOBJECT REFCOUNT k",
+        limited.concat()
+    );
+    lockwheel_tests::family::compare_lines(lockwheel_tests::redis_server::Kind::Redis, &lines);
+}

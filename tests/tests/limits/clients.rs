@@ -81,3 +81,29 @@ fn a_lower_limit_and_one_in_percent_hold_at_once() {
     until(|| !is_connected(&mut looks_on, "large"));
     drop(server);
 }
+
+/// A client that is disconnected gives back what it took: no key has to go for that.
+#[test]
+fn no_key_goes_for_what_disconnected_clients_took() {
+    let (server, mut looks_on) = server(1);
+    looks_on.line("CONFIG SET maxmemory 11mb maxmemory-policy allkeys-lru maxmemory-clients 3mb");
+    for key in 0..50 {
+        looks_on.line(&format!("SETRANGE {key} 100000 x"));
+    }
+    let stat = |looks_on: &mut Client, name: &str| {
+        let stats = looks_on.line("INFO stats").to_string();
+        let value = stats.split("\\r\\n").find_map(|line| line.strip_prefix(name)?.parse::<u64>().ok());
+        value.unwrap_or_else(|| panic!("no {name} in {stats}"))
+    };
+    let mut deaf: Vec<Client> = (0..20).map(|_| Client::connect(server.addr())).collect();
+    let requests = "MGET 1\r\n".repeat(15);
+    until(|| {
+        for client in &mut deaf {
+            // Who has been disconnected sends no more.
+            let _sent = client.try_send_raw(requests.as_bytes());
+        }
+        stat(&mut looks_on, "evicted_clients:") >= 10
+    });
+    assert_eq!(stat(&mut looks_on, "evicted_keys:"), 0);
+    assert_eq!(looks_on.line("DBSIZE").to_string(), ":50");
+}

@@ -171,3 +171,30 @@ fn small_keys_go_one_for_one() {
     let left = client.line("DBSIZE").as_int().expect("a number");
     assert!((19_000..20_500).contains(&left), "{left}");
 }
+
+/// Clients that are told of each key that goes take memory for that, and no more keys go for it.
+#[test]
+fn what_clients_are_told_of_keys_that_went_makes_no_others_go() {
+    for threads in [1, 4] {
+        let server = Server::builder().port(0).seed(7).threads(threads).start().expect("it starts");
+        let mut client = Client::connect(server.addr());
+        client.line("CONFIG SET latency-tracking no maxmemory-policy allkeys-lru");
+        client.line("CONFIG SET maxmemory-eviction-tenacity 100");
+        let mut tracking: Vec<Client> = (0..10).map(|_| Client::connect_resp3(server.addr())).collect();
+        for each in &mut tracking {
+            assert_eq!(each.line("CLIENT TRACKING on").to_string(), "+OK");
+        }
+        for number in 0..300 {
+            let key = format!("{number}{}", "x".repeat(1000));
+            client.cmd(&["SET", &key, "x"]);
+            for each in &mut tracking {
+                each.cmd(&["GET", &key]);
+            }
+        }
+        let limit = counted(&mut client) - 40_000;
+        client.line(&format!("CONFIG SET maxmemory {limit}"));
+        let evicted = info(&mut client, "evicted_keys");
+        // As many as Redis' own suite allows.
+        assert!((10..=50).contains(&evicted), "{threads}: {evicted}");
+    }
+}

@@ -184,3 +184,35 @@ fn messages_and_libraries_reach_replicas() {
         assert_eq!(pair.ask_replica("FUNCTION LIST"), "[]");
     }
 }
+
+/// What a replica has not read is told, and is not held against `maxmemory`.
+#[test]
+fn memory_tells_of_replicas_and_of_the_backlog() {
+    let mut pair = Makes::Ours.start().expect("ours need no other program");
+    pair.follow();
+    let number = |text: &str, name: &str| -> u64 {
+        let value = text.split("\\r\\n").find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name} in {text}"))
+    };
+    let text = pair.ask_master("INFO memory");
+    let of_replicas = number(&text, "mem_clients_slaves");
+    assert!(of_replicas > 0, "{text}");
+    assert_eq!(number(&text, "mem_not_counted_for_evict"), of_replicas);
+    let backlog = number(&text, "mem_replication_backlog");
+    assert!(backlog > 0, "{text}");
+    assert_eq!(number(&text, "mem_total_replication_buffers"), backlog + of_replicas);
+    assert!(pair.ask_master("MEMORY STATS").contains(&format!("\"replication.backlog\", :{backlog}")));
+}
+
+/// A link to a master begins where it is told to.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_link_has_the_source_address_that_was_set() {
+    let mut pair = Makes::Ours.start().expect("ours need no other program");
+    // Only one address of this machine is not another's.
+    assert_eq!(pair.ask_master("CONFIG SET protected-mode no"), "+OK");
+    assert_eq!(pair.replica.line("CONFIG SET bind-source-addr 127.0.0.2").to_string(), "+OK");
+    pair.follow();
+    let told = pair.ask_master("INFO replication");
+    assert!(told.contains("slave0:ip=127.0.0.2,"), "{told}");
+}

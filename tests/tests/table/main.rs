@@ -7,6 +7,7 @@ mod entry;
 mod help;
 mod hints;
 mod requests;
+mod versions;
 mod wire;
 
 use lockwheel_engine::spec::Command;

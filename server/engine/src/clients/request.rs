@@ -28,6 +28,11 @@ impl Request {
         starts.zip(self.ends.iter()).map(|(start, &end)| &self.bytes[start..end]).collect()
     }
 
+    /// Bytes of all arguments. O(1).
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Bytes of memory of both allocations. O(1).
     #[inline]
     pub(crate) fn memory(&self) -> usize {

@@ -109,8 +109,9 @@ fn reference_count(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
         }
         _ => false,
     };
+    let shares = tx.shares_integers();
     match tx.peek(&args[2]) {
-        Some(value) => reply.integer(if is_shared(value) { i32::MAX.into() } else { 1 }),
+        Some(value) => reply.integer(if shares && is_shared(value) { i32::MAX.into() } else { 1 }),
         None => reply.null(),
     }
     Ok(())

@@ -19,7 +19,15 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .about("string", "1.0.0", "O(1)")
         .summary("The string that a key holds.")
         .syntax("key"),
-    set_row(set)
+    Row::new("set", -3, set as DataHandler)
+        .flags(&[Flags::WRITE, Flags::DENYOOM])
+        .categories(&["string"])
+        .keys(SET_KEYS)
+        .key_finder(set_key)
+        .about("string", "1.0.0", "O(1)")
+        .summary(
+            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
+        )
         .history(&[
             ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
             ("6.0.0", "Added the `KEEPTTL` option."),
@@ -32,25 +40,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
              [expiration: EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | \
              PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
         )
-        .older(&[
-            (
-                "7.0.0",
-                set_row(set_without_nx_get).history(&[
-                    ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
-                    ("6.0.0", "Added the `KEEPTTL` option."),
-                    ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
-                ]),
-            ),
-            (
-                "8.1.0",
-                set_row(set_without_ifeq).history(&[
-                    ("2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."),
-                    ("6.0.0", "Added the `KEEPTTL` option."),
-                    ("6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."),
-                    ("7.0.0", "Allowed the `NX` and `GET` options to be used together."),
-                ]),
-            ),
-        ]),
+        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"])
+        .refusing_before("7.0.0", nx_with_get),
     Row::new("setnx", 3, setnx as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .categories(&["string"])
@@ -131,25 +122,6 @@ const SET_KEYS: &[KeySpec] =
     &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS])
         .notes("RW and ACCESS due to the optional `GET` argument")];
 
-/// SET, as it was before IFEQ unless that is set.
-const fn set_row(handler: DataHandler) -> Row<DataHandler> {
-    Row::new("set", -3, handler)
-        .flags(&[Flags::WRITE, Flags::DENYOOM])
-        .categories(&["string"])
-        .keys(SET_KEYS)
-        .key_finder(set_key)
-        .about("string", "1.0.0", "O(1)")
-        .summary(
-            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
-        )
-        .syntax(
-            "key value [condition@2.6.12: NX | XX] [GET@6.2.0] [expiration: EX seconds@2.6.12 | \
-             PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | PXAT unix-time-milliseconds@6.2.0 | \
-             KEEPTTL@6.0.0]",
-        )
-        .errors(&[SYNTAX, NOT_AN_INTEGER, "ERR invalid expire time in 'set' command"])
-}
-
 fn answer(value: Option<&Str>, reply: &mut dyn Reply) {
     match value {
         Some(value) => reply.bulk(&value.text()),
@@ -188,21 +160,10 @@ fn set_key(args: Args<'_>) -> Vec<Key> {
     vec![(1, KeyFlags::of(flags))]
 }
 
-/// SET, before it had IFEQ.
-fn set_without_ifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    match SetOptions::of_set(args)?.condition {
-        Some(Condition::Equal(_)) => Err(errors::SYNTAX),
-        _ => set(tx, args, reply),
-    }
-}
-
-/// SET, before NX and GET could be used together.
-fn set_without_nx_get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let options = SetOptions::of_set(args)?;
-    match options.condition {
-        Some(Condition::Absent) if options.get => Err(errors::SYNTAX),
-        _ => set_without_ifeq(tx, args, reply),
-    }
+/// Before 7.0, NX and GET could not be used together.
+fn nx_with_get(args: Args<'_>) -> Option<CommandError> {
+    let options = SetOptions::of_set(args).ok()?;
+    (options.get && matches!(options.condition, Some(Condition::Absent))).then_some(errors::SYNTAX)
 }
 
 fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

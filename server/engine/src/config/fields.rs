@@ -108,6 +108,11 @@ impl MaxmemoryPolicy {
         Some(EvictionPolicy { volatile, rank })
     }
 
+    /// Whether when or how often keys are accessed decides which go.
+    pub fn goes_by_accesses(self) -> bool {
+        self.eviction().is_some_and(|policy| matches!(policy.rank, Rank::IdleTime | Rank::Frequency))
+    }
+
     /// What is measured of the accesses of keys.
     pub fn measure(self) -> Measure {
         match self {

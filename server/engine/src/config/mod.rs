@@ -356,6 +356,8 @@ impl Config {
         keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
         keyspace.in_cluster = self.cluster.enabled;
+        keyspace.shares_integers = self.maxmemory == 0 || !self.maxmemory_policy.goes_by_accesses();
+        keyspace.flush_saves = !self.saves.points.is_empty();
         keyspace.set_access_rules(AccessRules {
             measure: self.maxmemory_policy.measure(),
             log_factor: self.lfu.log_factor,

@@ -9,6 +9,8 @@ pub struct ReplicationParameters {
     pub masteruser: String,
     /// Its password; empty: it does not (`masterauth`).
     pub masterauth: Vec<u8>,
+    /// The address from which links are made; empty: the system chooses (`bind-source-addr`).
+    pub source_address: String,
     /// How many bytes of the stream are kept for replicas that come back (`repl-backlog-size`).
     pub backlog_size: u64,
     /// Seconds without a replica after which they are not kept any more; 0: they are for ever (`repl-backlog-ttl`).
@@ -44,6 +46,7 @@ impl Default for ReplicationParameters {
             master: Vec::new(),
             masteruser: String::new(),
             masterauth: Vec::new(),
+            source_address: String::new(),
             backlog_size: 1 << 20,
             backlog_ttl: 3600,
             timeout: 60,

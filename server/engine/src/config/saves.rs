@@ -3,6 +3,8 @@
 /// The parameters of files of saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveParameters {
+    /// When Redis saves: pairs of seconds and changes (`save`). Here it is kept and shown.
+    pub points: Vec<String>,
     /// The file in the working directory that SAVE writes, and that is read at the start (`dbfilename`).
     pub dbfilename: String,
     /// The file that is read at the start instead of that one; empty: none (`load`).
@@ -19,6 +21,7 @@ impl Default for SaveParameters {
     /// Those of Redis.
     fn default() -> Self {
         SaveParameters {
+            points: ["3600", "1", "300", "100", "60", "10000"].map(str::to_owned).into(),
             dbfilename: "dump.rdb".to_owned(),
             load: String::new(),
             compression: true,

@@ -95,7 +95,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("auto-aof-rewrite-percentage", 0, INT, "100"),
     text("bgsave-cpulist", "").alias("bgsave_cpulist").at_start(),
     special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").host(HostPart::Addresses).field(field!(bind)),
-    text("bind-source-addr", ""),
+    text("bind-source-addr", "").field(field!(replication.source_address)),
     text("bio-cpulist", "").alias("bio_cpulist").at_start(),
     integer("busy-reply-threshold", 0, i64::MAX, "5000")
         .alias("lua-time-limit")
@@ -246,7 +246,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         .field(field!(replication.master)),
     text("requirepass", "").secret().field(field!(requirepass)),
     choice("sanitize-dump-payload", &["no", "yes", "clients"], "no"),
-    special("save", SEVERAL, special::save, "3600 1 300 100 60 10000"),
+    special("save", SEVERAL, special::save, "3600 1 300 100 60 10000").field(field!(saves.points)),
     special("seed", ONE, special::seed, "").fixed().field(field!(seed)),
     text("server-cpulist", "").alias("server_cpulist").at_start(),
     integer("set-max-intset-entries", 0, i64::MAX, "512").field(field!(encodings.set_max_intset_entries)),

@@ -1,7 +1,8 @@
 //! The line of a client, as CLIENT LIST shows it.
 
 use super::engine::Engine;
-use crate::clients::{Closing, Multi, Session};
+use crate::clients::{Closing, Multi, Session, Slot};
+use crate::spec::Args;
 use crate::time::Now;
 use crate::tracking::{TrackedClient, TrackingMode};
 use lockwheel_resp::Protocol;
@@ -11,12 +12,23 @@ impl Engine {
     ///
     /// Redis buffer fields map to ours where possible, else 0.
     pub(crate) fn describe_client(&self, session: &Session, into: &mut Vec<u8>) {
+        self.describe_with_arguments(session, self.parked.argument_bytes(session.id), into);
+    }
+
+    /// The same while the client of the slot `asking` is answered a request of these arguments.
+    pub(crate) fn describe_to(&self, asking: Slot, args: Args<'_>, session: &Session, into: &mut Vec<u8>) {
+        if session.slot != asking {
+            return self.describe_client(session, into);
+        }
+        self.describe_with_arguments(session, args.all().iter().map(|arg| arg.len()).sum(), into);
+    }
+
+    fn describe_with_arguments(&self, session: &Session, arguments: usize, into: &mut Vec<u8>) {
         let seconds = |since: Now| self.time.now.monotonic_us.saturating_sub(since.monotonic_us) / 1_000_000;
         let pending = session.delivery.pending();
         let unwritten = pending - session.delivery.out().len();
         let multi = session.multi.as_ref();
         let multi_bytes = multi.map_or(0, Multi::memory) + session.watched_memory();
-        let parked = self.parked.memory(session.id);
         let room = session.delivery.out().buffer_capacity();
         let (query, query_free) = session.delivery.buffers().query();
         let (taken, taken_bytes, taken_memory) = session.delivery.buffers().pieces();
@@ -35,7 +47,7 @@ impl Engine {
         );
         let body = format!(
             " age={} idle={} flags={} db={} sub={} psub={} ssub={} multi={} qbuf={query} qbuf-free={query_free} \
-             argv-mem={parked} multi-mem={multi_bytes} rbs={room} rbp={room} obl={buffered} oll={list} \
+             argv-mem={arguments} multi-mem={multi_bytes} rbs={room} rbp={room} obl={buffered} oll={list} \
              omem={list_memory} tot-mem={total} events={} \
              cmd={command} user=",
             seconds(session.connected),

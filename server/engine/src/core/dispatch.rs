@@ -238,6 +238,7 @@ impl Engine {
         {
             multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
             multi.push(command, Request::new(args.all()));
+            session.last_command = Some(command);
             reply.status(b"QUEUED");
             return Progress::Continue;
         }
@@ -265,6 +266,7 @@ impl Engine {
         if refusal.command.is_none() && is_cross_protocol(&args[0]) {
             return self.sessions.get_mut(slot).close(Closing::Now);
         }
+        self.sessions.get_mut(slot).last_command = refusal.command;
         let error = match refusal.reason {
             Reason::Redirected(redirect) => self.redirect_error(redirect),
             _ => refusal.error(&self.commands, args),
@@ -365,7 +367,7 @@ impl Engine {
 
     /// Calls a handler; one that may wait puts what for into `waits`.
     #[inline(always)]
-    fn invoke(
+    pub(super) fn invoke(
         &mut self,
         call: Call<'_>,
         (command, handler): (CommandId, Handler),

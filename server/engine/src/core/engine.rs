@@ -14,6 +14,7 @@ use super::progress::Stop;
 use super::replication::Following;
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
+use super::version_state::Versions;
 use super::watching::Watching;
 use crate::acl::{Setting, Users, configured_users};
 use crate::clients::{Session, Sessions};
@@ -145,6 +146,8 @@ pub struct Engine {
     pub commands: Arc<CommandTable>,
     /// The handler of each command, by its number.
     pub(super) handlers: PerCommand<Option<Handler>>,
+    /// What an older version refuses of their requests.
+    pub(super) versions: Versions<Handler>,
     /// The clients.
     pub(crate) sessions: Sessions,
     /// The subscriptions of channels and patterns.
@@ -222,6 +225,7 @@ impl Engine {
             observers: Observers::new(&config),
             commands: Arc::new(table),
             handlers,
+            versions: Versions::default(),
             time: EngineTime::new(config.clock(system), system),
             parked: Parked::default(),
             memory: MemoryAccount::default(),

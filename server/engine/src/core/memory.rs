@@ -32,6 +32,12 @@ impl Engine {
         }
     }
 
+    /// Bytes of the buffers of replicas: what they have not read, above all. O(replicas).
+    pub(crate) fn replica_buffers(&self) -> usize {
+        let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
+        replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum()
+    }
+
     /// Updates the peak with what it takes now.
     #[cold]
     pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {

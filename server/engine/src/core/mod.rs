@@ -48,6 +48,8 @@ mod tracking;
 mod turning;
 mod turning_together;
 mod users;
+mod version_state;
+mod versions;
 mod watching;
 
 pub use call::{Call, Origin};

@@ -10,7 +10,7 @@ pub use crate::acl::Denied;
 pub use crate::cluster::Redirect;
 use crate::scripts::busy_error;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags};
-use crate::spec::{unknown_command, unknown_subcommand};
+use crate::spec::{unknown_command, unknown_subcommand, wrong_arity};
 use lockwheel_scripting::EntryKind;
 
 /// The caller of a request, as far as it decides what is run. Defaults permit everything. Each question is asked only
@@ -255,9 +255,9 @@ impl Refusal {
                 "ERR Unknown Redis command called from script"
             }
             (Reason::Arity, Origin::Script) => "ERR Wrong number of args calling Redis command from script",
-            (Reason::UnknownCommand | Reason::NoControl, _) => return unknown_command(args),
-            (Reason::UnknownSubcommand, _) => return unknown_subcommand(args),
-            (Reason::Arity, _) => return CommandError::arity(name),
+            (Reason::UnknownCommand | Reason::NoControl, _) => return unknown_command(table.version(), args),
+            (Reason::UnknownSubcommand, _) => return unknown_subcommand(table.version(), args),
+            (Reason::Arity, _) => return wrong_arity(table.version(), name, args),
             (Reason::NotAuthenticated, _) => "NOAUTH Authentication required.",
             (Reason::NotFromScripts, _) => "ERR This Redis command is not allowed from script",
             (Reason::ReadOnlyScript, _) => "ERR Write commands are not allowed from read-only scripts.",

@@ -85,6 +85,10 @@ pub struct Keyspace {
     pub max_string: usize,
     /// Whether it is that of a node of a cluster: then all keys are in one database.
     pub in_cluster: bool,
+    /// Whether small integers count as shared: not while keys go by when they were accessed.
+    pub shares_integers: bool,
+    /// Whether no changes remain to be saved once all keys are flushed: there are save points.
+    pub flush_saves: bool,
     /// Counters for INFO.
     pub counters: Counters,
     pub(super) effects: VecDeque<Effect>,
@@ -134,6 +138,8 @@ impl Keyspace {
             server_audience: false,
             max_string: 512 << 20,
             in_cluster: false,
+            shares_integers: true,
+            flush_saves: false,
             counters,
             effects: VecDeque::new(),
             last_order: Order::default(),

@@ -330,6 +330,30 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
 }
 
 #[test]
+fn keys_that_were_due_break_no_watch_where_they_are_swapped_to() {
+    let mut keyspace = keyspace();
+    for (key, db) in [(b"due" as &[u8], 0), (b"now", 0), (b"both", 0), (b"both", 1)] {
+        keyspace.tx(db, at(0)).set(key, Value::Str(Str::new(b"v")), false);
+    }
+    for db in [0, 1] {
+        keyspace.tx(db, at(0)).set_deadline(b"due", 10);
+        keyspace.tx(db, at(0)).set_deadline(b"both", 10);
+    }
+    assert!(keyspace.expire_next(at(10), Over::Reached));
+    keyspace.set_expiry_backlog(Some(10));
+    keyspace.watch(1, b"due", 1);
+    keyspace.watch(1, b"now", 2);
+    keyspace.expire_if_due(1, b"both", at(10));
+    keyspace.watch(1, b"both", 3);
+    keyspace.tx(0, at(10)).swap(0, 1);
+    for key in [b"due" as &[u8], b"now", b"both"] {
+        keyspace.expire_if_due(1, key, at(10));
+    }
+    assert_eq!(keyspace.watches.next_broken(), Some(2));
+    assert_eq!(keyspace.watches.next_broken(), None);
+}
+
+#[test]
 fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first() {
     let mut keyspace = Keyspace::new(3, 7);
     keyspace.set_published(EventClasses::parse(b"AKE").unwrap());

@@ -98,6 +98,11 @@ impl Tx<'_> {
         self.keyspace.in_cluster
     }
 
+    /// Whether small integers count as shared.
+    pub fn shares_integers(&self) -> bool {
+        self.keyspace.shares_integers
+    }
+
     /// How accesses of keys are measured.
     pub fn accesses(&self) -> &Accesses {
         &self.keyspace.accesses

@@ -304,6 +304,7 @@ impl Tx<'_> {
         if keyspace.keeper.is_some() {
             self.keep_all(&[one, other]);
         }
+        self.expire_watched(&[one, other]);
         let keyspace = &mut *self.keyspace;
         for db in [one, other] {
             for key in keyspace.watches.keys(db) {
@@ -331,6 +332,18 @@ impl Tx<'_> {
         }
     }
 
+    /// Removes the keys of these databases that are due, have been left for later and are watched in one of them: a
+    /// watcher would take their end for a change once they are where it watches.
+    fn expire_watched(&mut self, databases: &[usize]) {
+        if !self.keyspace.has_expiry_backlog() {
+            return;
+        }
+        let watched: Vec<_> = databases.iter().flat_map(|db| self.keyspace.watches.keys(*db)).collect();
+        for (db, key) in databases.iter().flat_map(|db| watched.iter().map(move |key| (*db, key))) {
+            self.keyspace.expire_if_due(db, key, self.now);
+        }
+    }
+
     /// Removes all keys of the database, without events, also those that are due and left for later; how many there
     /// were. The keys are freed later: O(keys that are watched or waited for).
     pub fn flush(&mut self) -> usize {
@@ -345,6 +358,10 @@ impl Tx<'_> {
             self.flush_one(db > 0);
         }
         self.db = home;
+        if self.keyspace.flush_saves {
+            // Redis writes a file without keys; here save points write nothing.
+            self.keyspace.counters.dirty = 0;
+        }
     }
 
     fn flush_one(&mut self, is_rest: bool) -> usize {

@@ -127,7 +127,8 @@ const ACL: &[Row<Handler>] = &[
             "ERR Usernames can't contain spaces or null characters",
             "ERR Unmatched parenthesis in acl selector starting at 'rule'.",
             "ERR Error in ACL SETUSER modifier 'rule': *",
-        ]),
+        ])
+        .refusing_before("7.0.0", rules_of_7),
     row("users", 2, Handler::Engine(users))
         .about("server", "6.0.0", "O(N). Where N is the number of configured users.")
         .summary("Lists the names of the users.")
@@ -144,6 +145,15 @@ const NO_FILE: &str = "ERR This Redis instance is not configured to use an ACL f
                        configuration file set) in order to store users in the Redis configuration.";
 const GENPASS_BITS: &str = "ERR ACL GENPASS argument must be the number of bits for the output password, a positive \
                             number up to 4096";
+
+/// Before 7.0 there were no sets of rights, nor rights to read or write keys alone.
+fn rules_of_7(args: Args<'_>) -> Option<CommandError> {
+    let is_newer =
+        |rule: &&&[u8]| matches!(rule, [b'%' | b'(', ..]) || rule.eq_ignore_ascii_case(b"clearselectors");
+    let rule = args.from(3).iter().find(is_newer)?;
+    let rule = String::from_utf8_lossy(quotable(rule));
+    Some(CommandError::new(format!("ERR Error in ACL SETUSER modifier '{rule}': Syntax error")))
+}
 
 fn cat(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let names: Vec<&str> = match args.len() {

@@ -254,28 +254,29 @@ fn unblock(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn info(engine: &mut Engine, call: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut text = Vec::new();
-    engine.describe_client(engine.session(call.slot), &mut text);
+    engine.describe_to(call.slot, args, engine.session(call.slot), &mut text);
     reply.verbatim(*b"txt", &text);
     Ok(())
 }
 
-fn list(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn list(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut text = Vec::new();
+    let mut describe = |session| engine.describe_to(call.slot, args, session, &mut text);
     match args.len() {
-        2 => engine.sessions.live().for_each(|session| engine.describe_client(session, &mut text)),
+        2 => engine.sessions.live().for_each(&mut describe),
         4 if args.is(2, "type") => {
             let filter = Filter::of_type(&args[3])?;
             let wanted = engine.sessions.live().filter(|session| filter.matches(session));
-            wanted.for_each(|session| engine.describe_client(session, &mut text));
+            wanted.for_each(&mut describe);
         }
         4.. if args.is(2, "id") => {
             let invalid = CommandError::text("ERR Invalid client ID");
             let ids = (3..args.len()).map(|i| args.int(i).map_err(|_| invalid.clone()));
             for id in ids.collect::<Result<Vec<i64>, _>>()? {
                 let session = u64::try_from(id).ok().and_then(|id| engine.live_client(id));
-                session.into_iter().for_each(|session| engine.describe_client(session, &mut text));
+                session.into_iter().for_each(&mut describe);
             }
         }
         _ => return Err(errors::SYNTAX),

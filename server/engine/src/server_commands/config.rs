@@ -24,7 +24,8 @@ const CONFIG: &[Row<Handler>] = &[
         .summary("Gives the values of parameters.")
         .history(&[("7.0.0", "Added the ability to pass multiple pattern parameters in one call")])
         .help(&["GET <pattern>", "    Return parameters matching the glob-like <pattern> and their values."])
-        .syntax("(parameter: parameter) ..."),
+        .syntax("(parameter: parameter) ...")
+        .before("7.0.0", "parameter"),
     Row::help_command("help", 2)
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "5.0.0", "O(1)")
@@ -47,6 +48,7 @@ const CONFIG: &[Row<Handler>] = &[
         .help(&["SET <directive> <value>", "    Set the configuration <directive> to <value>."])
         .help_after("get")
         .syntax("parameter value [parameter value ...]")
+        .before("7.0.0", "parameter value")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .errors(&[
             "ERR syntax error",

@@ -89,9 +89,9 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     number(reply, "peak.allocated", figures.peak);
     number(reply, "total.allocated", figures.total);
     number(reply, "startup.allocated", figures.startup);
-    number(reply, "replication.backlog", engine.replication.backlog_memory() as u64);
-    number(reply, "clients.slaves", 0);
-    number(reply, "clients.normal", figures.account.clients as u64);
+    number(reply, "replication.backlog", figures.backlog);
+    number(reply, "clients.slaves", figures.replicas);
+    number(reply, "clients.normal", figures.normal_clients());
     number(reply, "cluster.links", 0);
     number(reply, "aof.buffer", 0);
     let cached = engine.scripts.runtime().map_or(0, |runtime| runtime.cached_bytes());

@@ -6,7 +6,9 @@ use crate::core::Engine;
 /// Less than this tells nothing.
 const LITTLE: u64 = 5 << 20;
 /// The most that clients should take each, on average.
-const CLIENT_MAX: usize = 200 << 10;
+const CLIENT_MAX: u64 = 200 << 10;
+/// The most that replicas should have left unread each, on average.
+const REPLICA_MAX: u64 = 10 << 20;
 /// The most scripts that should be cached.
 const SCRIPTS_MAX: usize = 1000;
 
@@ -45,6 +47,12 @@ const ALLOCATOR_RSS: &str = " * High allocator RSS overhead: This instance has a
 const PROCESS_RSS: &str = " * High process RSS overhead: This instance has non-allocator RSS memory overhead is \
      greater than 1.1 (this means that the Resident Set Size of the Redis process is much larger than the RSS the \
      allocator holds). This problem may be due to Lua scripts or Modules.";
+const REPLICA_BUFFERS: &str = " * Big replica buffers: The replica output buffers in this instance are greater than \
+     10MB for each replica (on average). This likely means that there is some replica instance that is struggling \
+     receiving data, either because it is too slow or because of networking issues. As a result, data piles on the \
+     master output buffers. Please try to identify what replica is not receiving data correctly and why. You can use \
+     the INFO output in order to check the replicas delays and the CLIENT LIST command to check the output buffers of \
+     each replica.";
 const CLIENT_BUFFERS: &str = " * Big client buffers: The clients output buffers in this instance are greater than \
      200K per client (on average). This may result from different causes, like Pub/Sub clients subscribed to \
      channels bot not receiving data fast enough, so that data piles on the Redis instance output buffer, or clients \
@@ -73,7 +81,8 @@ pub(super) fn report(engine: &Engine) -> String {
 fn issues(engine: &Engine, figures: &MemoryFigures) -> Vec<String> {
     let allocator = &engine.environment.identity.process.allocator;
     let allocator = allocator.as_ref().map_or("libc", |allocator| &allocator.name);
-    let clients = engine.sessions.live().count().max(1);
+    let replicas = engine.replication.replicas.len() as u64;
+    let clients = (engine.sessions.live().count() as u64).saturating_sub(replicas).max(1);
     let scripts = engine.scripts.runtime().map_or(0, |runtime| runtime.len());
     let fragmentation = FRAGMENTATION.join(allocator);
     let found = [
@@ -82,7 +91,8 @@ fn issues(engine: &Engine, figures: &MemoryFigures) -> Vec<String> {
         (figures.allocator_fragmentation().is_over(1.1), ALLOCATOR_FRAGMENTATION),
         (figures.allocator_rss().is_over(1.1), ALLOCATOR_RSS),
         (figures.rss_overhead().is_over(1.1), PROCESS_RSS),
-        (figures.account.clients / clients > CLIENT_MAX, CLIENT_BUFFERS),
+        (figures.replicas / replicas.max(1) > REPLICA_MAX, REPLICA_BUFFERS),
+        (figures.normal_clients() / clients > CLIENT_MAX, CLIENT_BUFFERS),
         (scripts > SCRIPTS_MAX, SCRIPTS),
     ];
     found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()

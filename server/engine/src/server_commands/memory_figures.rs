@@ -12,6 +12,10 @@ pub(super) struct MemoryFigures {
     pub(super) total: u64,
     /// The most that it was.
     pub(super) peak: u64,
+    /// What replicas have not read, of the clients' part.
+    pub(super) replicas: u64,
+    /// The end of the stream to replicas that is kept.
+    pub(super) backlog: u64,
     /// What of it is not keys and values.
     pub(super) overhead: u64,
     /// What it was at the start.
@@ -55,11 +59,18 @@ impl MemoryFigures {
             account,
             total,
             peak: engine.memory.peak().max(account.total()) as u64,
+            replicas: engine.replica_buffers() as u64,
+            backlog: engine.replication.backlog_memory() as u64,
             overhead: total - account.data as u64,
             startup: engine.memory.at_start.total() as u64,
             process,
             allocator: process.allocator.unwrap_or(of_process),
         }
+    }
+
+    /// What clients take that are no replicas.
+    pub(super) fn normal_clients(&self) -> u64 {
+        (self.account.clients as u64).saturating_sub(self.replicas)
     }
 
     /// Keys and values.

@@ -18,6 +18,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("scripting", "2.6.0", "Depends on the script that is executed.")
         .summary("Runs a script.")
         .syntax("script numkeys [key [key ...]] [arg [arg ...]]")
+        .refusing_before("7.0.0", |args| first_line_is_lua(&args[1]))
         .errors(EVAL_ERRORS),
     reading("eval_ro", Handler::Engine(eval_ro))
         .about("scripting", "7.0.0", "Depends on the script that is executed.")
@@ -104,8 +105,15 @@ const SCRIPT: &[Row<Handler>] = &[
         .summary("Caches a script.")
         .help(&["LOAD <script>", "    Load a script into the scripts cache without executing it."])
         .syntax("script")
+        .refusing_before("7.0.0", |args| first_line_is_lua(&args[2]))
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
+
+/// Before 7.0 the first line of a script could not say how it is run: it was Lua, as all others.
+fn first_line_is_lua(script: &[u8]) -> Option<CommandError> {
+    let text = "ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'";
+    script.starts_with(b"#!").then_some(CommandError::text(text))
+}
 
 fn eval(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     run(engine, call, args, reply, intern, false)

@@ -18,6 +18,7 @@ mod keys;
 mod names;
 mod registry;
 mod row;
+mod since;
 pub mod syntax;
 mod unknown;
 mod version;
@@ -36,7 +37,9 @@ pub(crate) use id::PerCommand;
 pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};
 pub use registry::{Command, CommandTable, Registration};
 pub use row::{Row, Secrets, Spec};
-pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand};
+pub(crate) use since::Newer;
+pub use since::{Before, Refusing};
+pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand, wrong_arity};
 pub use version::Version;
 pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 

@@ -7,6 +7,7 @@ use super::id::{CommandId, PerCommand};
 use super::keys::KeySpec;
 use super::names::Names;
 use super::row::{Row, Spec};
+use super::since::Newer;
 use super::version::Version;
 use crate::memory::{block, of_vec};
 use std::sync::Arc;
@@ -55,9 +56,15 @@ pub struct CommandTable {
     /// Those that are no subcommands.
     commands: Vec<Arc<Command>>,
     names: Names,
+    version: Version,
 }
 
 impl CommandTable {
+    /// The version whose commands these are.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
     /// The command with this number.
     #[inline]
     pub fn get(&self, id: CommandId) -> &Arc<Command> {
@@ -122,6 +129,7 @@ pub struct Registration<H> {
     all: Vec<Option<Arc<Command>>>,
     commands: Vec<Arc<Command>>,
     handlers: Vec<Option<H>>,
+    newer: Vec<(CommandId, Newer)>,
     version: Version,
 }
 
@@ -134,12 +142,19 @@ impl<H> Default for Registration<H> {
 impl<H> Registration<H> {
     /// For the commands that this version has.
     pub fn of(version: Version) -> Self {
-        Registration { all: Vec::new(), commands: Vec::new(), handlers: Vec::new(), version }
+        let (all, commands, handlers, newer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Registration { all, commands, handlers, newer, version }
     }
 
     /// Adds the rows of some families, after those before them.
     pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
         self.add_only(families, |_| true, wrap);
+    }
+
+    /// What this version refuses of the requests of each of its commands that later versions take more of. They are
+    /// given out once.
+    pub(crate) fn take_newer(&mut self) -> Vec<(CommandId, Newer)> {
+        std::mem::take(&mut self.newer)
     }
 
     /// Gives a command another handler.
@@ -159,7 +174,7 @@ impl<H> Registration<H> {
         let version = self.version;
         let rows = families.iter().copied().flatten();
         let rows = rows.filter(|row| row.spec.is_in(version) && wanted(&row.spec));
-        for row in rows.map(|row| row.in_version(version)) {
+        for row in rows {
             let command = self.add_row(row, None, wrap);
             self.commands.push(command);
         }
@@ -171,6 +186,8 @@ impl<H> Registration<H> {
         parent: Option<&str>,
         wrap: fn(F) -> H,
     ) -> Arc<Command> {
+        let version = self.version;
+        let row = row.in_version(version);
         let id = CommandId::new(self.all.len());
         self.all.push(None);
         self.handlers.push(row.handler.map(wrap));
@@ -179,9 +196,11 @@ impl<H> Registration<H> {
             Some(parent) => format!("{parent}|{}", spec.name),
             None => spec.name.to_owned(),
         };
-        let version = self.version;
+        let name_len = 1 + usize::from(parent.is_some());
+        let newer = Newer::of(version, spec.syntax, row.before, name_len);
+        self.newer.extend(newer.map(|newer| (id, newer)));
         let subcommands = row.subcommands.iter().filter(|sub| sub.spec.is_in(version));
-        let subcommands = subcommands.map(|sub| self.add_row(sub.in_version(version), Some(&name), wrap));
+        let subcommands = subcommands.map(|sub| self.add_row(sub, Some(&name), wrap));
         let subcommands = subcommands.collect();
         let categories = Categories::of(spec);
         let first_key = spec.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
@@ -206,7 +225,7 @@ impl<H> Registration<H> {
     where
         H: Clone,
     {
-        let Registration { all, mut commands, handlers, .. } = self;
+        let Registration { all, mut commands, handlers, version, .. } = self;
         let named = commands.iter().map(|command| (command.spec.name.to_owned(), command.id));
         let mut names: Vec<_> = named.collect();
         for (old, new) in renames {
@@ -215,7 +234,7 @@ impl<H> Registration<H> {
         commands.retain(|command| names.iter().any(|(_, id)| *id == command.id));
         let all = all.into_iter().flatten().collect();
         Ok((
-            CommandTable { all, commands, names: Names::new(&names) },
+            CommandTable { all, commands, names: Names::new(&names), version },
             PerCommand::from_values(handlers, None),
         ))
     }

@@ -4,6 +4,7 @@ use super::args::Args;
 use super::channels::ChannelSpec;
 use super::flags::Flags;
 use super::keys::{KeyFinder, KeySpec};
+use super::since::{Before, Refusing};
 use super::version::Version;
 
 /// The positions of secret arguments, in a request with the right number of arguments.
@@ -90,6 +91,8 @@ pub struct Row<H: 'static> {
     pub handler: Option<H>,
     /// What it was before this release, the earliest first.
     pub older: &'static [(&'static str, Row<H>)],
+    /// What it took before a release.
+    pub before: Option<Before>,
 }
 
 impl<H: Copy + 'static> Row<H> {
@@ -124,7 +127,7 @@ impl<H: Copy + 'static> Row<H> {
             help: &[],
             help_after: None,
         };
-        Row { spec, subcommands, handler: None, older: &[] }
+        Row { spec, subcommands, handler: None, older: &[], before: None }
     }
 
     /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): the lines in
@@ -222,6 +225,18 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets what it was before some releases, the earliest first: rows of their own.
     pub const fn older(mut self, rows: &'static [(&'static str, Row<H>)]) -> Self {
         self.older = rows;
+        self
+    }
+
+    /// Sets the synopsis of what it took before a release, where the notes of its own do not say it.
+    pub const fn before(mut self, since: &'static str, syntax: &'static str) -> Self {
+        self.before = Some(Before { since, syntax: Some(syntax), refusing: None });
+        self
+    }
+
+    /// Sets what it refused before a release, where no synopsis shows it.
+    pub const fn refusing_before(mut self, since: &'static str, refusing: Refusing) -> Self {
+        self.before = Some(Before { since, syntax: None, refusing: Some(refusing) });
         self
     }
 

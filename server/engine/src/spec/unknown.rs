@@ -2,16 +2,20 @@
 
 use super::args::Args;
 use super::error::{CommandError, quotable};
+use super::version::Version;
 
 /// The most bytes of a name, and of all arguments, that are quoted.
 const SHOWN: usize = 128;
 
-/// `unknown command`, with the beginning of its arguments.
-pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
+/// `unknown command`, with the beginning of its arguments; each in quotation marks, which before 7.0 were others.
+pub(crate) fn unknown_command(version: Version, args: Args<'_>) -> CommandError {
+    let (quote, behind): (u8, &[u8]) = if version < Version::V7_0 { (b'`', b"`, ") } else { (b'\'', b"' ") };
     let name = quotable(&args[0]);
-    let mut text = b"ERR unknown command '".to_vec();
+    let mut text = b"ERR unknown command ".to_vec();
+    text.push(quote);
     text.extend(&name[..name.len().min(SHOWN)]);
-    text.extend(b"', with args beginning with: ");
+    text.push(quote);
+    text.extend(b", with args beginning with: ");
     let mut shown = 0;
     for arg in args.from(1) {
         if shown >= SHOWN {
@@ -19,22 +23,40 @@ pub(crate) fn unknown_command(args: Args<'_>) -> CommandError {
         }
         let arg = quotable(arg);
         let arg = &arg[..arg.len().min(SHOWN - shown)];
-        text.push(b'\'');
+        text.push(quote);
         text.extend(arg);
-        text.extend(b"' ");
-        shown += arg.len() + 3;
+        text.extend(behind);
+        shown += arg.len() + 1 + behind.len();
     }
     CommandError::new(text)
 }
 
 /// `unknown subcommand`: the container has none of this name.
-pub(crate) fn unknown_subcommand(args: Args<'_>) -> CommandError {
-    subcommand("ERR unknown subcommand '", args)
+pub(crate) fn unknown_subcommand(version: Version, args: Args<'_>) -> CommandError {
+    if version < Version::V7_0 {
+        unknown_or_arity_before_7(args)
+    } else {
+        subcommand("ERR unknown subcommand '", args)
+    }
+}
+
+/// `wrong number of arguments` for a command, by its full name. Before 7.0 subcommands were told apart by their numbers
+/// of arguments too.
+pub(crate) fn wrong_arity(version: Version, name: &str, args: Args<'_>) -> CommandError {
+    if version < Version::V7_0 && name.contains('|') {
+        return unknown_or_arity_before_7(args);
+    }
+    CommandError::arity(name)
 }
 
 /// `unknown subcommand or wrong number of arguments`: the answer of a handler to too many arguments.
 pub(crate) fn unknown_or_arity(args: Args<'_>) -> CommandError {
     subcommand("ERR unknown subcommand or wrong number of arguments for '", args)
+}
+
+/// The same in the words of the versions before 7.0.
+pub(super) fn unknown_or_arity_before_7(args: Args<'_>) -> CommandError {
+    subcommand("ERR Unknown subcommand or wrong number of arguments for '", args)
 }
 
 fn subcommand(what: &str, args: Args<'_>) -> CommandError {

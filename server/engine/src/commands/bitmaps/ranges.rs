@@ -15,12 +15,10 @@ const NOT_A_BIT: &str = "ERR The bit argument must be 1 or 0.";
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     bitcount_row(bitcount)
         .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
-        .syntax("key [index: start end [index_unit@7.0.0: BYTE | BIT]]")
-        .older(&[("7.0.0", bitcount_row(bitcount_of_bytes).syntax("key [index: start end]"))]),
+        .syntax("key [index: start end [index_unit@7.0.0: BYTE | BIT]]"),
     bitpos_row(bitpos)
         .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
-        .syntax("key bit:integer [index: start [end_index: end [index_unit@7.0.0: BYTE | BIT]]]")
-        .older(&[("7.0.0", bitpos_row(bitpos_of_bytes).syntax("key bit:integer [index: start [end]]"))]),
+        .syntax("key bit:integer [index: start [end_index: end [index_unit@7.0.0: BYTE | BIT]]]"),
 ];
 
 const fn bitcount_row(handler: DataHandler) -> Row<DataHandler> {
@@ -41,16 +39,6 @@ const fn bitpos_row(handler: DataHandler) -> Row<DataHandler> {
         .about("bitmap", "2.8.7", "O(N)")
         .summary("Where the first bit that is 0, or 1, is in a string or in a range of its bytes or bits.")
         .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT])
-}
-
-/// BITCOUNT, before a unit could be said.
-fn bitcount_of_bytes(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if args.len() > 4 { Err(errors::SYNTAX) } else { bitcount(tx, args, reply) }
-}
-
-/// BITPOS, before a unit could be said.
-fn bitpos_of_bytes(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if args.len() > 5 { Err(errors::SYNTAX) } else { bitpos(tx, args, reply) }
 }
 
 /// What the positions of a range count.

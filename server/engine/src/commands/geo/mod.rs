@@ -8,3 +8,4 @@ pub(super) mod places;
 mod request;
 pub(super) mod search;
 mod shape;
+mod units_before_7;

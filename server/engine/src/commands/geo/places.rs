@@ -3,6 +3,7 @@
 use super::cell::{Cell, MERCATOR, STEPS_MAX};
 use super::earth::{Place, Point};
 use super::request::{point, unit};
+use super::units_before_7;
 use crate::commands::sorted_sets::change::add;
 use crate::commands::sorted_sets::policy::AddOptions;
 use crate::keyspace::Tx;
@@ -35,6 +36,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("geo", "3.2.0", "O(log(N))")
         .summary("Tells how far two places are apart.")
         .syntax("key member1 member2 [unit: M | KM | FT | MI]")
+        .refusing_before("7.0.0", units_before_7::of_distance)
         .errors(&["ERR syntax error", UNKNOWN_UNIT]),
     read_row("geohash", -2, geohash)
         .about(

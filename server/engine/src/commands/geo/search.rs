@@ -6,6 +6,7 @@ use super::nearest::sort_first;
 use super::places::{UNKNOWN_UNIT, write_distance, write_point};
 use super::request::{Order, Request, Search, Store, Told};
 use super::shape::Area;
+use super::units_before_7;
 use crate::commands::sorted_sets::store::store;
 use crate::keyspace::{Tx, events};
 use crate::spec::{Args, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
@@ -38,6 +39,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("geo", "6.2.0", OF_AREA)
         .summary("Returns the places within a circle or a box.")
         .history(&[("7.0.0", "Added support for uppercase unit names.")])
+        .refusing_before("7.0.0", units_before_7::of_area)
         .syntax(
             "key (from: FROMMEMBER member | FROMLONLAT longitude latitude) (by: (circle: BYRADIUS radius \
              (unit: M | KM | FT | MI)) | (box: BYBOX width height (unit: M | KM | FT | MI))) [order: ASC | \
@@ -50,6 +52,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("geo", "6.2.0", OF_AREA)
         .summary("Stores the places within a circle or a box, and tells how many.")
         .history(&[("7.0.0", "Added support for uppercase unit names.")])
+        .refusing_before("7.0.0", units_before_7::of_area)
         .syntax(
             "destination source (from: FROMMEMBER member | FROMLONLAT longitude latitude) (by: \
              (circle: BYRADIUS radius (unit: M | KM | FT | MI)) | (box: BYBOX width height (unit: M | KM | \
@@ -64,6 +67,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             ("7.0.0", "Added support for uppercase unit names."),
         ])
         .deprecated("6.2.0", "`GEOSEARCH` and `GEOSEARCHSTORE` with the `BYRADIUS` argument")
+        .refusing_before("7.0.0", units_before_7::of_radius)
         .syntax(
             "key longitude latitude radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY@6.2.0]] [order: ASC | DESC] [STORE key] [STOREDIST key]",
@@ -77,6 +81,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "6.2.0",
             "`GEOSEARCH` and `GEOSEARCHSTORE` with the `BYRADIUS` and `FROMMEMBER` arguments",
         )
+        .refusing_before("7.0.0", units_before_7::of_radius_by_member)
         .syntax(
             "key member radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY]] [order: ASC | DESC] [STORE key] [STOREDIST key]",
@@ -87,6 +92,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .summary("Returns the places within a circle around a point.")
         .history(&[("6.2.0", "Added the `ANY` option for `COUNT`.")])
         .deprecated("6.2.0", "`GEOSEARCH` with the `BYRADIUS` argument")
+        .refusing_before("7.0.0", units_before_7::of_radius)
         .syntax(
             "key longitude latitude radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY@6.2.0]] [order: ASC | DESC]",
@@ -96,6 +102,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("geo", "3.2.10", OF_RADIUS)
         .summary("Returns the places within a circle around a member.")
         .deprecated("6.2.0", "`GEOSEARCH` with the `BYRADIUS` and `FROMMEMBER` arguments")
+        .refusing_before("7.0.0", units_before_7::of_radius_by_member)
         .syntax(
             "key member radius (unit: M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] \
              [count: COUNT count [ANY]] [order: ASC | DESC]",

@@ -47,7 +47,8 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
             "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy",
             "ERR syntax error, LIMIT cannot be used without the special ~ option",
-        ]),
+        ])
+        .refusing_before("7.0.0", id_with_any_number),
     Row::new("xtrim", -4, xtrim as DataHandler)
         .flags(&[Flags::WRITE])
         .categories(&["stream"])
@@ -77,6 +78,13 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "ERR syntax error, LIMIT cannot be used without the special ~ option",
         ]),
 ];
+
+/// Before 7.0 an id said both of its numbers, or neither.
+fn id_with_any_number(args: Args<'_>) -> Option<CommandError> {
+    let any = NodeLimits { bytes: 0, entries: 0 };
+    let options = TrimOptions::parse(args, Command::Add, any).ok()?;
+    matches!(options.id, NewId::AutoSeq(_)).then_some(errors::INVALID_STREAM_ID)
+}
 
 fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let limits = tx.encodings().stream_node;

@@ -39,6 +39,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .summary("Makes a consumer group.")
         .history(&[("7.0.0", "Added the `entries_read` named argument.")])
         .syntax("key group=groupname (id: id | $) [MKSTREAM] [ENTRIESREAD entries-read=entries_read]")
+        .before("7.0.0", "key group id [MKSTREAM]")
         .help(&[
             "CREATE <key> <groupname> <id|$> [option]",
             "    Create a new consumer group. Options are:",
@@ -90,6 +91,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .summary("Sets after which entry a consumer group goes on.")
         .history(&[("7.0.0", "Added the optional `entries_read` argument.")])
         .syntax("key group=groupname (id: id | $) [ENTRIESREAD entries-read=entries_read]")
+        .before("7.0.0", "key group id")
         .help(&[
             "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
             "    Set the current group ID and entries_read counter.",

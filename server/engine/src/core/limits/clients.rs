@@ -73,7 +73,11 @@ impl Engine {
         self.describe_client(self.sessions.get(slot), &mut line);
         tracing::info!("Evicting client: {}", String::from_utf8_lossy(line.trim_ascii_end()));
         self.observers.stats.evicted_clients += 1;
+        let id = self.sessions.get(slot).id;
         self.cut_off(slot);
+        let sessions = &self.sessions;
+        self.limits.leaving.retain(|id| sessions.find(*id).is_some());
+        self.limits.leaving.push(id);
     }
 }
 

@@ -23,11 +23,18 @@ fn most_at_once(tenacity: u32) -> u64 {
 
 impl Engine {
     /// The bytes that count towards `maxmemory`: what replicas have not read yet does not, since each key that goes
-    /// adds to it. O(databases, replicas).
+    /// adds to it; nor what clients are about to give back. O(databases, replicas).
     fn counted_bytes(&self) -> u64 {
-        let replicas = self.replication.replicas.keys().filter_map(|id| self.sessions.find(*id));
-        let unread: usize = replicas.map(|slot| self.sessions.get(slot).delivery.pending()).sum();
-        self.memory_usage().total().saturating_sub(unread) as u64
+        let unread = self.replica_buffers();
+        let gone = self.limits.leaving.iter().filter_map(|id| self.sessions.find(*id));
+        let gone: usize = gone.map(|slot| self.sessions.get(slot).memory()).sum();
+        let told = self.limits.on_the_way(self.bytes_for_clients(), self.time.system.monotonic_us);
+        self.memory_usage().total().saturating_sub(unread + gone + told) as u64
+    }
+
+    /// The bytes of buffers of clients, and of messages that they share.
+    fn bytes_for_clients(&self) -> usize {
+        self.memory.clients.all.get() + self.memory.messages.get()
     }
 
     /// Whether there are more bytes than `maxmemory`. O(databases).
@@ -71,7 +78,9 @@ impl Engine {
             None => false,
             Some(policy) => self.evict_keys(EvictionRules { policy, samples: self.config.maxmemory_samples }),
         };
+        let before = self.bytes_for_clients();
         self.commit();
+        self.limits.told(before, self.bytes_for_clients(), self.time.system.monotonic_us);
         if has_room && !self.exceeds_maxmemory() {
             return self.memory_suffices();
         }

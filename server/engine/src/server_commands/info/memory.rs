@@ -22,9 +22,11 @@ pub(super) fn memory(engine: &Engine, lines: &mut Lines) {
     lines.overhead("allocator_rss", figures.allocator_rss());
     lines.overhead("rss_overhead", figures.rss_overhead());
     lines.overhead("mem_fragmentation", figures.fragmentation());
-    lines.zeros(&["mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers"]);
-    lines.zeros(&["mem_clients_slaves"]);
-    lines.field("mem_clients_normal", figures.account.clients);
+    lines.field("mem_not_counted_for_evict", figures.replicas);
+    lines.field("mem_replication_backlog", figures.backlog);
+    lines.field("mem_total_replication_buffers", figures.backlog + figures.replicas);
+    lines.field("mem_clients_slaves", figures.replicas);
+    lines.field("mem_clients_normal", figures.normal_clients());
     lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
     let allocator = &engine.environment.identity.process.allocator;
     lines.field("mem_allocator", allocator.as_ref().map_or("libc", |allocator| &allocator.name));

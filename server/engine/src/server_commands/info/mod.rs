@@ -23,6 +23,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(
     .summary("Tells about the server's state.")
     .history(&[("7.0.0", "Added support for taking multiple section arguments.")])
     .syntax("[section ...]")
+    .before("7.0.0", "[section]")
     .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])];
 
 /// A section: its name, its heading, whether it is shown by default, and its writer.

@@ -59,7 +59,7 @@ pub struct Fired<T> {
 pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
     nodes: S,
     /// The first holds the root slot alone, and stays once there is one.
-    rings: Slab<Ring, 32>,
+    rings: Slab<Ring, 8>,
     len: usize,
     /// The sum of all keys.
     sum: u128,

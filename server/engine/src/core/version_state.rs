@@ -1,0 +1,44 @@
+//! What an older version refuses, by command.
+
+use crate::spec::{Args, CommandError, CommandId, Newer, PerCommand};
+
+/// The commands of which a version takes less than the newest; `H` is a handler.
+#[derive(Debug)]
+pub(super) struct Versions<H>(Vec<Limited<H>>);
+
+/// A command, what is refused of its requests, and its handler for all others.
+#[derive(Debug)]
+struct Limited<H> {
+    command: CommandId,
+    newer: Newer,
+    handler: H,
+}
+
+impl<H> Default for Versions<H> {
+    fn default() -> Self {
+        Versions(Vec::new())
+    }
+}
+
+impl<H: Copy> Versions<H> {
+    /// Puts `check` before the handlers of these commands that it `may_stand_before`.
+    pub(super) fn new(
+        newer: Vec<(CommandId, Newer)>,
+        handlers: &mut PerCommand<Option<H>>,
+        check: H,
+        may_stand_before: impl Fn(&H) -> bool,
+    ) -> Self {
+        let limited = newer.into_iter().filter_map(|(command, newer)| {
+            let handler = handlers[command].filter(&may_stand_before)?;
+            handlers[command] = Some(check);
+            Some(Limited { command, newer, handler })
+        });
+        Versions(limited.collect())
+    }
+
+    /// The handler of a command that is limited, or why a request of it is refused. O(commands that are limited).
+    pub(super) fn check(&self, command: CommandId, args: Args<'_>) -> Option<Result<H, CommandError>> {
+        let limited = self.0.iter().find(|limited| limited.command == command)?;
+        Some(limited.newer.refusal(args).map_or(Ok(limited.handler), Err))
+    }
+}
