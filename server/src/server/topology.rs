@@ -108,7 +108,9 @@ impl TopologyBuilder {
         let topology = Topology { servers };
         match self.shape {
             Shape::Replicas(_) => topology.replicate(),
-            Shape::Cluster(..) => shared.iter().for_each(|shared| shared.with_engine(Engine::contact_nodes)),
+            Shape::Cluster(..) => [Engine::contact_nodes, Engine::tell_nodes].into_iter().for_each(|step| {
+                shared.iter().for_each(|shared| shared.with_engine(step));
+            }),
         }
         network.set_lag(i64::try_from(self.lag.as_millis()).unwrap_or(i64::MAX));
         Ok(topology)

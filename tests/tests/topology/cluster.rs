@@ -35,6 +35,10 @@ fn all_know_all_when_they_have_started() {
         }
         assert!(!text(client, "CLUSTER NODES").contains("disconnected"));
     }
+    let slots = text(&mut clients[0], "CLUSTER SLOTS");
+    for server in topology.servers() {
+        assert_eq!(slots.matches(&server.port().to_string()).count(), 1, "{slots}");
+    }
     assert_eq!(text(&mut clients[0], "SET {bar}k v"), "+OK");
     assert_eq!(text(&mut clients[1], "SET {bar}k v"), moved_to(&topology, 0));
     text(&mut clients[3], "READONLY");
@@ -76,6 +80,67 @@ fn a_failover_waits_for_what_has_not_arrived() {
     text(&mut clients[1], "CLOCK.ADVANCE 1100");
     assert!(text(&mut clients[3], "ROLE").contains("master"));
     assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"kept\"");
+}
+
+/// A field of a line of CLIENT LIST.
+fn field(line: &str, name: &str) -> String {
+    let found = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+    found.unwrap_or_default().to_owned()
+}
+
+/// The first node and the others do not hear each other any more.
+fn cut_off(clients: &mut [Client]) {
+    // It keeps its connections, over which nothing is heard.
+    text(&mut clients[0], "CONFIG SET cluster-node-timeout 600000");
+    assert_eq!(text(&mut clients[0], "FAULT.ADD deaf ON cluster|gossip DO ERROR deaf"), "+OK");
+    for client in &mut clients[1..] {
+        let list = client.line("CLIENT LIST");
+        let list = String::from_utf8_lossy(list.as_bytes().expect("a text")).into_owned();
+        // The connections of the first server come from these ports.
+        let port =
+            |line: &&str| field(line, "addr").rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+        let is_its = |line: &&str| {
+            field(line, "cmd") == "cluster|gossip"
+                && port(line).is_some_and(|port| (32_768..33_280).contains(&port))
+        };
+        let ids: Vec<String> = list.lines().filter(is_its).map(|line| field(line, "id")).collect();
+        let [id] = &ids[..] else { panic!("{list}") };
+        assert_eq!(
+            text(client, &format!("FAULT.ADD mute ON cluster|gossip CLIENT {id} DO ERROR mute")),
+            "+OK"
+        );
+    }
+}
+
+#[test]
+fn a_node_that_is_cut_off_is_replaced_by_the_clock_that_is_turned() {
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let (topology, mut clients) = cluster(Duration::ZERO);
+        text(&mut clients[0], &format!("SET {KEY} v"));
+        cut_off(&mut clients);
+        text(&mut clients[1], "CLOCK.ADVANCE 10000");
+        assert_eq!(text(&mut clients[1], &format!("GET {KEY}")), moved_to(&topology, 0));
+        let (mut passed, mut is_down) = (10_000, false);
+        while text(&mut clients[1], &format!("GET {KEY}")) != moved_to(&topology, 3) {
+            is_down |= text(&mut clients[1], &format!("GET {KEY}")) == "-CLUSTERDOWN The cluster is down";
+            text(&mut clients[1], "CLOCK.ADVANCE 100");
+            passed += 100;
+            assert!(passed < 60_000, "{}", text(&mut clients[3], "CLUSTER NODES"));
+        }
+        assert!(is_down, "while nobody had the slots");
+        assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"v\"");
+        assert!(text(&mut clients[1], "CLUSTER INFO").contains("cluster_current_epoch:4"));
+        seen.push(passed);
+        // Whoever is cut off goes on until it is heard again; what it has taken since is lost.
+        assert_eq!(text(&mut clients[0], &format!("SET {KEY} lost")), "+OK");
+        clients.iter_mut().for_each(|client| _ = client.line("FAULT.CLEAR"));
+        text(&mut clients[1], "CLOCK.ADVANCE 30000");
+        assert_eq!(text(&mut clients[0], &format!("GET {KEY}")), moved_to(&topology, 3));
+        text(&mut clients[0], "READONLY");
+        assert_eq!(text(&mut clients[0], &format!("GET {KEY}")), "\"v\"");
+    }
+    assert_eq!(seen[0], seen[1], "by one seed it is the same each time");
 }
 
 #[test]

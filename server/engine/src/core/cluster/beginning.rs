@@ -4,7 +4,8 @@ use super::super::cluster_state::Cluster;
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::cluster::{
-    Broken, ClusterPlan, ClusterView, Node, NodeFlags, NodeId, SLOTS, SlotKeys, default_bus_port, read, write,
+    Broken, ClusterPlan, ClusterView, Gossip, Node, NodeFlags, NodeId, SLOTS, SlotKeys, default_bus_port,
+    read, write,
 };
 use crate::config::system_reason;
 use std::io;
@@ -59,6 +60,11 @@ impl Engine {
     pub fn contact_nodes(&mut self) {
         self.announce_node();
         self.cluster_changed();
+    }
+
+    /// Tells the other nodes how this one is, also that its data are complete.
+    pub fn tell_nodes(&mut self) {
+        self.with_gossip(Gossip::tell_all);
     }
 
     fn read_view(&self) -> Result<Option<ClusterView>, String> {
