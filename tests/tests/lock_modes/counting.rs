@@ -38,6 +38,12 @@ impl Crowd {
         assert_eq!(told, (woken as u64, retried as u64), "{line}: woken and retried");
     }
 
+    /// When an owner that waits for the fair lock `f` would be given up by Redisson.
+    fn ends_ms(&mut self, owner: &str) -> i64 {
+        let told = self.server.ask(self.main, &format!("ZSCORE redisson_lock_timeout:{{f}} {owner}"));
+        told.lines().nth(1).and_then(|score| score.parse().ok()).unwrap_or_else(|| panic!("{owner}: {told}"))
+    }
+
     fn counted(&self) -> (u64, u64) {
         (self.server.engine().unblocked_clients(), self.server.engine().retried_requests())
     }
@@ -76,7 +82,7 @@ fn a_conversion_is_asked_alone_before_a_thousand() {
         crowd.wait(&format!("LOCK.ACQUIRE l w{n} {mode} BLOCK 0"));
     }
     crowd.wait("LOCK.CONVERT l a EXCLUSIVE BLOCK 0");
-    crowd.check("LOCK.RELEASE l b", ":0", 0, 2);
+    crowd.check("LOCK.RELEASE l b", ":0", 0, 1);
     crowd.check("LOCK.RELEASE l c", ":0", 1, 3);
     // It goes on reading, so that nobody else can write.
     crowd.check("LOCK.RELEASE l a EXCLUSIVE", ":0", 0, 1);
@@ -97,9 +103,25 @@ fn queues_of_fair_locks_and_semaphores_ask_one_more() {
         crowd.wait(&format!("SEM.ACQUIRE s w{n} BLOCK 0"));
     }
     let mut holder = "holder".to_owned();
+    let last = format!("w{}", MANY - 1);
+    let before = crowd.ends_ms(&last);
     for n in 0..10 {
         crowd.check(&format!("LOCK.RELEASE f {holder}"), ":0", 1, 4);
         crowd.check(&format!("SEM.RELEASE s {holder}"), ":1", 1, 3);
         holder = format!("w{n}");
     }
+    // Each grant takes the wait of one off those behind, as Redisson's script does.
+    assert_eq!(crowd.ends_ms(&last), before - 10 * 300_000);
+    assert_eq!(
+        crowd.server.ask(crowd.main, "ZCARD redisson_lock_timeout:{f}"),
+        format!(":{}\r\n", MANY - 10)
+    );
+    // So does the head that gives up; who stands in the middle takes it off those behind alone.
+    let (second, third) = (crowd.ends_ms("w11"), crowd.ends_ms("w12"));
+    crowd.check("LOCK.CANCEL f w10", ":1", 0, 2);
+    assert_eq!((crowd.ends_ms("w11"), crowd.ends_ms(&last)), (second - 300_000, before - 11 * 300_000));
+    crowd.check("LOCK.CANCEL f w11", ":1", 0, 2);
+    crowd.check("LOCK.CANCEL f w500", ":1", 0, 2);
+    assert_eq!(crowd.ends_ms("w12"), third - 2 * 300_000);
+    assert_eq!(crowd.ends_ms(&last), before - 13 * 300_000);
 }

@@ -5,7 +5,7 @@ use super::dispatch::Unfinished;
 use super::engine::{Engine, Retry};
 use super::parked::Blocked;
 use crate::clients::{HeldState, OpenReply, Request, Slot};
-use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Waiter, ticket_of};
+use crate::keyspace::{KeyTimer, Order, Place, ReadyKey, Signal, Waiter, ticket_of};
 use crate::locks::{self, HistoryCause};
 use crate::spec::{Answer, Args, Asking, CommandError, CommandId, OnKeys, Wait, WaitClass, errors};
 use crate::timers::{Timer, TimerKind};
@@ -85,7 +85,7 @@ impl Engine {
             self.keyspace.remove_waiter(blocked.db, key, blocked.place);
             // Waiters behind it may now be served.
             if on.class.asking == Asking::InOrder {
-                self.keyspace.waiters.signal(blocked.db, key);
+                self.keyspace.waiters.signal(blocked.db, key, Signal::Less);
             }
         }
         on.attempt.leave(&mut self.keyspace.tx(blocked.db, self.time.now), Args::new(&argv));
@@ -121,7 +121,7 @@ impl Engine {
             }
         }
         if let Some(out_of_turn) = out_of_turn {
-            for id in out_of_turn(&self.keyspace.tx(ready.db, self.time.now), &ready.key) {
+            for id in out_of_turn(&self.keyspace.tx(ready.db, self.time.now), &ready.key, ready.what) {
                 if self.is_still_there(id) {
                     self.retry(id);
                 }
@@ -330,7 +330,7 @@ impl Engine {
     /// Tells listeners that a client no longer waits for a lock, and was not served.
     pub(super) fn tell_left(&mut self, blocked: &Blocked<Retry>, event: &str) {
         let Retry::OnKeys(on) = &blocked.retry else { return };
-        let Some(owner) = on.label.filter(|_| self.keyspace.server_audience) else { return };
+        let Some(owner) = on.label.filter(|_| self.keyspace.has_server_audience()) else { return };
         let argv = blocked.request.argv();
         for &key in &on.keys {
             let lock = (blocked.db, argv[key]);

@@ -124,7 +124,6 @@ impl Engine {
 
     /// Lets those who would send messages know whether there is anybody to receive them.
     pub(super) fn note_audience(&mut self) {
-        self.keyspace.audience = self.pubsub.has_audience();
-        self.keyspace.server_audience = self.pubsub.has_prefix(SERVER_CHANNELS);
+        self.keyspace.set_audience(self.pubsub.has_audience(), self.pubsub.has_prefix(SERVER_CHANNELS));
     }
 }

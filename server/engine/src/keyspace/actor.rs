@@ -46,7 +46,52 @@ pub struct Actor<'a> {
     pub command: &'a [&'a [u8]],
 }
 
+impl Actor<'_> {
+    /// Whether it is a script that has this name of a thread among its arguments: mostly the last ones.
+    #[inline(always)]
+    pub(super) fn names_thread(&self, thread: &[u8]) -> bool {
+        /// With a number of one digit.
+        const SHORTEST: usize = 38;
+        let CalledBy::Script(script) = self.called_by else { return false };
+        thread.len() >= SHORTEST && script.arguments.iter().rev().any(|word| is_same(word, thread))
+    }
+}
+
+/// Whether two words are the same. Names of threads are compared in two steps, without a call.
+#[inline(always)]
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let heads = (one.first_chunk::<32>(), other.first_chunk::<32>());
+    let tails = (one.last_chunk::<16>(), other.last_chunk::<16>());
+    match (heads, tails) {
+        ((Some(head), Some(other_head)), (Some(tail), Some(other_tail))) if one.len() <= 48 => {
+            head == other_head && tail == other_tail
+        }
+        _ => one == other,
+    }
+}
+
 impl Actor<'static> {
     /// Time, or the engine itself.
     pub const ENGINE: Self = Actor { session: None, called_by: CalledBy::Engine, command: &[] };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_same_byte_by_byte() {
+        for len in [0, 1, 31, 32, 38, 47, 48, 49, 80] {
+            let word = vec![b'x'; len];
+            assert!(is_same(&word, &word) && !is_same(&word, &vec![b'x'; len + 1]), "{len}");
+            for at in 0..len {
+                let mut other = word.clone();
+                other[at] = b'y';
+                assert!(!is_same(&word, &other), "{at} of {len}");
+            }
+        }
+    }
 }

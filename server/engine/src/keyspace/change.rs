@@ -11,7 +11,7 @@ use crate::values::Value;
 use foldhash::quality::FixedState;
 
 /// The number of a key's entry, as long as the key is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntryId(pub(super) u32);
 
 /// One thing that happened to a key.
@@ -46,6 +46,10 @@ pub enum What<'a> {
         /// The field.
         field: &'a [u8],
     },
+    /// Its hash, which is marked, has a greater number than before in a field.
+    FieldRaised,
+    /// It is marked, holds a text, and has another deadline.
+    Redated,
     /// Its hash, which is marked, is about to lose a field.
     FieldRemoved {
         /// Its entry, which still has the field.
@@ -170,6 +174,7 @@ impl What<'_> {
             What::ChangedQuietly => Interests::QUIET,
             What::FieldAdded { .. } | What::SetIfAbsent { .. } | What::Restored { .. } => Interests::ADDED,
             What::Copied { .. } => Interests::ADDED.with(Interests::VALUES),
+            What::FieldRaised | What::Redated => Interests::VALUES,
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
         }

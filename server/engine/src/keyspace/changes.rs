@@ -10,6 +10,7 @@ use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::mark::Mark;
 use super::tx::Tx;
+use super::waiters::Signal;
 use crate::values::Value;
 
 impl Tx<'_> {
@@ -19,6 +20,17 @@ impl Tx<'_> {
         self.keyspace.counters.dirty += 1;
         if self.keyspace.interests.any(Interests::KEYS.with(Interests::of_event(event))) {
             self.report_changed(key, Some(event));
+        }
+    }
+
+    /// The same of as many changes of one kind at once: each has its event.
+    pub fn changed_times(&mut self, key: &[u8], event: Event, times: usize) {
+        if let Some(more) = times.checked_sub(1) {
+            self.changed(key, event);
+            self.keyspace.counters.dirty += more as u64;
+            if self.keyspace.interests.any(Interests::of_event(event)) {
+                (0..more).for_each(|_| self.notify(key, event));
+            }
         }
     }
 
@@ -71,7 +83,7 @@ impl Tx<'_> {
 
     /// Lets those who wait for a key look at it again, though its content has not changed.
     pub fn wake_waiters(&mut self, key: &[u8]) {
-        self.keyspace.waiters.signal(self.db, key);
+        self.keyspace.waiters.signal(self.db, key, Signal::Changed);
     }
 
     #[inline(never)]
@@ -89,7 +101,8 @@ impl Tx<'_> {
     /// A field has been added to the hash of a key.
     #[inline]
     pub fn field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
-        if self.keyspace.interests.any(Interests::ADDED) {
+        if self.keyspace.interests.any(Interests::ADDED) && !self.keyspace.mark_for_thread(self.db, at, field)
+        {
             self.report_field_added(at, key, field);
         }
     }
@@ -97,6 +110,20 @@ impl Tx<'_> {
     #[inline(never)]
     fn report_field_added(&mut self, at: EntryId, key: &[u8], field: &[u8]) {
         self.report(key, &What::FieldAdded { at, field });
+    }
+
+    /// A field of the hash of a key has a greater number than before. Only needed for marked keys.
+    #[cold]
+    #[inline(never)]
+    pub fn field_raised(&mut self, key: &[u8]) {
+        self.report(key, &What::FieldRaised);
+    }
+
+    /// A text that is marked has another deadline.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn redated(&mut self, key: &[u8]) {
+        self.report(key, &What::Redated);
     }
 
     /// A field that exists is about to be taken out of the hash of a key. Only needed for marked keys.
@@ -132,6 +159,14 @@ impl Tx<'_> {
     pub(super) fn removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
         if removed.mark.is_some() || self.keyspace.interests.any(Interests::VALUES) {
             self.report_removed(key, removed, cause);
+        }
+    }
+
+    /// A key of this hash is gone, since a command has removed it.
+    #[inline(always)]
+    pub(super) fn removed_by_command(&mut self, hash: u64, key: &[u8], removed: &Removed) {
+        if !self.keyspace.take_from_thread((self.db, hash), removed, self.actor) {
+            self.removed(key, removed, Cause::Command);
         }
     }
 

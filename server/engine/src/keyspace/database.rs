@@ -233,6 +233,12 @@ impl Database {
         self.edit(id)
     }
 
+    /// Whether a number, which may be in use or not, is that of the entry of this key.
+    #[inline]
+    pub(super) fn is_entry_of(&self, id: u32, key: &[u8]) -> bool {
+        !key.is_empty() && self.entries.find(id).is_some_and(|entry| entry.key() == key)
+    }
+
     /// The entry of a number, which is in use.
     #[inline]
     pub(super) fn entry(&self, id: u32) -> &Entry {

@@ -1,5 +1,7 @@
 //! Keyspace events: their classes, names, and the text form of `notify-keyspace-events`.
 
+use super::waiters::Signal;
+
 bitflags::bitflags! {
     /// A set of event classes, as `notify-keyspace-events` spells it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -113,6 +115,12 @@ impl Event {
     pub(super) fn wakes_waiters(self) -> bool {
         ![events::EXPIRE, events::PERSIST, events::HEXPIRE, events::HPERSIST, events::XDEL, events::XTRIM]
             .contains(&self)
+    }
+
+    /// What it is to those who wait for the key.
+    pub(super) fn signal(self) -> Signal {
+        let takes = [events::HDEL, events::DEL, events::EXPIRED, events::EVICTED, events::HEXPIRED];
+        if takes.contains(&self) { Signal::Less } else { Signal::Changed }
     }
 }
 

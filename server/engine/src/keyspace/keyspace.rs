@@ -10,6 +10,7 @@ use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
 use super::keeper::Keeper;
 use super::key_timers::{KeyTimer, KeyTimers};
+use super::marking::Marking;
 use super::order::Order;
 use super::prefetch::Prefetch;
 use super::rng::Rng;
@@ -75,12 +76,14 @@ pub struct Keyspace {
     pub(super) published: EventClasses,
     /// The other subscribers of changes.
     pub(super) subscriptions: Vec<Subscription>,
+    /// Marks beside entries.
+    pub(super) marking: Marking,
     /// The limits at which values change their encoding.
     pub encodings: Encodings,
     /// Whether any channel has a subscriber: without one, no messages need be made.
     pub audience: bool,
     /// Whether any of these is one of the server's own, or a pattern of such.
-    pub server_audience: bool,
+    pub(super) server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
     /// Whether it is that of a node of a cluster: then all keys are in one database.
@@ -133,6 +136,7 @@ impl Keyspace {
             watches: Watches::new(seed),
             published: EventClasses::NONE,
             subscriptions: Vec::new(),
+            marking: Marking::default(),
             encodings: Encodings { seed, ..Encodings::default() },
             audience: false,
             server_audience: false,
@@ -280,6 +284,7 @@ impl Keyspace {
     /// waits to be freed is none of them any more. O(databases).
     pub fn bytes(&self) -> DatabaseBytes {
         let subscribers: usize = self.subscriptions.iter().map(|one| one.subscriber.memory()).sum();
+        let subscribers = subscribers + self.marking.given_back.memory();
         let overhead = self.waiters.memory() + self.watches.memory() + self.key_timers.memory() + subscribers;
         self.databases.iter().map(Database::bytes).fold(DatabaseBytes { data: 0, overhead }, |sum, one| {
             DatabaseBytes { data: sum.data + one.data, overhead: sum.overhead + one.overhead }

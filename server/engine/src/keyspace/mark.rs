@@ -1,4 +1,49 @@
 //! What a subscriber keeps beside an entry.
 
-/// Six bytes beside an entry, which only the subscriber that has put them there understands.
+/// Six bytes beside an entry. What they mean is the business of the subscriber that has put them there, but for those of
+/// threads.
 pub type Mark = [u8; 6];
+
+/// Set in marks that are no numbers.
+const NO_NUMBER: u64 = 1 << 47;
+
+/// The mark with this number of a hash that a thread has come to hold: twice the number, of 46 bits.
+#[inline(always)]
+pub fn mark_of_thread(number: u64) -> Mark {
+    let [a, b, c, d, e, f, ..] = (number << 1).to_le_bytes();
+    [a, b, c, d, e, f]
+}
+
+/// Whether a mark is such a one.
+#[inline(always)]
+pub(super) fn is_of_thread(mark: Mark) -> bool {
+    let [a, b, c, d, e, f] = mark;
+    let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+    bits != 0 && bits & (NO_NUMBER | 1) == 0
+}
+
+/// Whether a field is the name of a thread, as clients name theirs: a UUID and a number, `<uuid>:<number>`.
+#[inline(always)]
+pub fn is_thread(field: &[u8]) -> bool {
+    /// The UUID, and the colon behind it.
+    const PREFIX: usize = 37;
+    let Some((uuid, thread)) = field.split_first_chunk::<PREFIX>() else { return false };
+    let is_uuid =
+        uuid[36] == b':' && uuid[8] == b'-' && uuid[13] == b'-' && uuid[18] == b'-' && uuid[23] == b'-';
+    is_uuid && !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_threads_are_told_from_others() {
+        for number in [1, 2, 300, (1 << 46) - 1] {
+            assert!(is_of_thread(mark_of_thread(number)), "{number}");
+        }
+        for other in [[0; 6], [1, 0, 0, 0, 0, 0], [255; 6], [2, 0, 0, 0, 0, 128]] {
+            assert!(!is_of_thread(other), "{other:?}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use super::event::Event;
 use super::interests::Interests;
 use super::key_timers::{KeyTimer, KeyTimers};
 use super::mark::Mark;
+use super::marking::Marking;
 use super::order::Order;
 use super::waiters::Waiters;
 use crate::values::Value;
@@ -28,6 +29,12 @@ pub trait Subscriber: Any + Debug + Send {
     fn memory(&self) -> usize {
         0
     }
+
+    /// Whether the marks beside entries are its own. While it is idle, the keyspace marks the hash of a thread by
+    /// itself, and forgets that when the thread gives it back.
+    fn is_marker(&self) -> bool {
+        false
+    }
 }
 
 /// A subscriber's view of the keyspace during a callback, or when a command calls it.
@@ -38,6 +45,7 @@ pub struct Context<'a> {
     pub(super) waiters: &'a Waiters,
     pub(super) effects: &'a mut VecDeque<Effect>,
     pub(super) key_timers: &'a mut KeyTimers,
+    pub(super) marking: &'a mut Marking,
     pub(super) db: usize,
     pub(super) audience: bool,
     pub(super) server_audience: bool,
@@ -66,6 +74,12 @@ impl Context<'_> {
         self.database.find_id(hash_of(self.hasher, key), key).map(EntryId)
     }
 
+    /// The same, where it may well be this entry of the same database. O(its length).
+    #[inline]
+    pub fn entry_like(&self, likely: EntryId, key: &[u8]) -> Option<EntryId> {
+        if self.database.is_entry_of(likely.0, key) { Some(likely) } else { self.entry(key) }
+    }
+
     /// The deadline of an entry, in wall milliseconds. O(1).
     pub fn deadline(&self, at: EntryId) -> Option<i64> {
         self.database.deadline_of(at.0)
@@ -88,6 +102,39 @@ impl Context<'_> {
     #[inline]
     pub fn take_mark(&mut self, at: EntryId) -> Option<Mark> {
         self.database.take_mark(at.0)
+    }
+
+    /// The number of a new mark, or of something else that is counted with them.
+    #[inline]
+    pub fn next_number(&mut self) -> u64 {
+        self.marking.next_number()
+    }
+
+    /// The numbers of marks begin anew.
+    pub fn restart_numbers(&mut self) {
+        self.marking.restart_numbers();
+    }
+
+    /// The subscriber whose the marks are says whether it has nobody to tell of them, until it is in somebody's hand
+    /// again.
+    #[inline]
+    pub fn set_idle(&mut self, is_idle: bool) {
+        self.marking.set_idle(is_idle);
+    }
+
+    /// The last hold of a key was given back. O(1).
+    pub fn remember_given_back(&mut self, db: usize, key: &[u8]) {
+        self.marking.given_back.remember(db, hash_of(self.hasher, key));
+    }
+
+    /// It has ended otherwise. O(1).
+    pub fn forget_given_back(&mut self, db: usize, key: &[u8]) {
+        self.marking.given_back.forget(db, hash_of(self.hasher, key));
+    }
+
+    /// Whether the last hold of a key was given back, as far as it is remembered. O(1).
+    pub fn was_given_back(&self, db: usize, key: &[u8]) -> bool {
+        self.marking.given_back.has(db, hash_of(self.hasher, key))
     }
 
     /// Whether a key of the same database has waiters.

@@ -9,12 +9,15 @@ use super::event::{Event, EventClasses};
 use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::subscriber::{Context, Subscriber, Subscription};
-use super::waiters::{Place, Waiter};
+use super::waiters::{Place, Signal, Waiter};
 use std::any::Any;
 
 impl Keyspace {
     /// Notifies this subscriber from now on of the changes that it wants.
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber>) {
+        if subscriber.is_marker() {
+            self.marking.set_marker(self.subscriptions.len());
+        }
         self.subscriptions.push(Subscription { interests: subscriber.interests(), subscriber });
         self.note_interests();
     }
@@ -57,8 +60,20 @@ impl Keyspace {
         self.note_interests();
     }
 
+    /// Whether anybody listens to the server's own channels.
+    pub fn has_server_audience(&self) -> bool {
+        self.server_audience
+    }
+
+    /// Sets whether any channel has a subscriber, and whether any of these is one of the server's own.
+    pub fn set_audience(&mut self, any: bool, of_server: bool) {
+        (self.audience, self.server_audience) = (any, of_server);
+        self.note_interests();
+    }
+
     /// Asks all subscribers what they want from now on. O(subscribers).
     pub fn renew_interests(&mut self) {
+        self.marking.set_idle(false);
         for one in &mut self.subscriptions {
             one.interests = one.subscriber.interests();
         }
@@ -82,6 +97,16 @@ impl Keyspace {
             all = all.with(Interests::QUEUED_KEYS).with(Interests::VALUES);
         }
         self.interests = all;
+        self.marking
+            .set_private(self.waiters.keys() == 0 && !self.server_audience && self.only_marker_looks());
+    }
+
+    /// Whether no subscriber but the one whose the marks are wants to know of marked keys.
+    fn only_marker_looks(&self) -> bool {
+        let of_marks = Interests::ADDED.with(Interests::VALUES);
+        let marker = self.marking.marker();
+        let mut all = self.subscriptions.iter().enumerate();
+        all.all(|(at, one)| marker == Some(at) || !one.interests.any(of_marks))
     }
 
     /// Reports a change that is wanted, or whose key is marked.
@@ -102,8 +127,8 @@ impl Keyspace {
     fn report_to_queues(&mut self, change: &Change<'_>, event: Option<Event>) {
         let &Change { db, key, .. } = change;
         self.watches.changed(db, key);
-        if event.is_none_or(Event::wakes_waiters) {
-            self.waiters.signal(db, key);
+        if self.waiters.keys() > 0 && event.is_none_or(Event::wakes_waiters) {
+            self.waiters.signal(db, key, event.map_or(Signal::Changed, Event::signal));
         }
         if let Some(event) = event.filter(|event| self.published.wants(event.class)) {
             self.effects.push_back(Effect::Notify { db, event, key: key.into() });
@@ -114,7 +139,7 @@ impl Keyspace {
     #[inline]
     fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
         let Keyspace { audience, server_audience, expiry_backlog, .. } = *self;
-        let Keyspace { databases, hasher, waiters, effects, subscriptions, key_timers, .. } = self;
+        let Keyspace { databases, hasher, waiters, effects, subscriptions, key_timers, marking, .. } = self;
         let database = &mut databases[db];
         (
             subscriptions,
@@ -124,6 +149,7 @@ impl Keyspace {
                 waiters,
                 effects,
                 key_timers,
+                marking,
                 db,
                 audience,
                 server_audience,
@@ -141,6 +167,7 @@ impl Keyspace {
     /// The same, to be changed.
     #[inline]
     pub fn subscriber_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
+        self.marking.set_idle(false);
         let mut all = self.subscriptions.iter_mut().map(|one| &mut *one.subscriber as &mut dyn Any);
         all.find_map(|one| one.downcast_mut())
     }
@@ -148,6 +175,7 @@ impl Keyspace {
     /// The subscriber of this type, and its view of a database.
     #[inline]
     pub fn subscriber_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {
+        self.marking.set_idle(false);
         let (subscriptions, context) = self.parts(db);
         let mut all = subscriptions.iter_mut().map(|one| &mut *one.subscriber as &mut dyn Any);
         Some((all.find_map(|one| one.downcast_mut())?, context))

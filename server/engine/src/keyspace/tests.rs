@@ -91,7 +91,7 @@ fn flushing_takes_deadlines_and_signals_every_waiter() {
     keyspace.add_waiter(0, b"other", "list", place, waiter);
     assert_eq!(keyspace.tx(0, at(0)).flush(), 1);
     assert_eq!(keyspace.timers(), 0);
-    assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into() }]);
+    assert_eq!(ready(&mut keyspace), [ReadyKey { db: 0, key: (*b"other").into(), what: Signal::Changed }]);
 }
 
 /// Records its callbacks, and marks what is set because it was absent.
@@ -109,6 +109,8 @@ impl Subscriber for Recorder {
             What::Changed { .. } => "changed".to_owned(),
             What::ChangedQuietly => "changed quietly".to_owned(),
             What::FieldAdded { field, .. } => format!("field {} of", String::from_utf8_lossy(field)),
+            What::FieldRaised => "more in".to_owned(),
+            What::Redated => "redated".to_owned(),
             What::FieldRemoved { field, .. } => format!("no field {} of", String::from_utf8_lossy(field)),
             What::SetIfAbsent { at, .. } => {
                 context.set_mark(at, *b"marked");

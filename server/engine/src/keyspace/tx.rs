@@ -169,7 +169,7 @@ impl Tx<'_> {
 
     /// Whether anybody listens to the server's own channels.
     pub fn has_server_audience(&self) -> bool {
-        self.keyspace.server_audience
+        self.keyspace.has_server_audience()
     }
 
     /// Has something delivered when the command ends.

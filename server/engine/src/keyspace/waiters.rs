@@ -5,7 +5,7 @@ use super::tickets::Tickets;
 use super::waits::WaitsByLabel;
 use crate::memory::{block, of_trees, of_vec};
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -19,6 +19,17 @@ pub struct ReadyKey {
     pub db: usize,
     /// Its name.
     pub key: Box<[u8]>,
+    /// What has happened to it.
+    pub what: Signal,
+}
+
+/// What has happened to a key that is waited for, as far as it matters to those who are retried out of turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// It has less, or is gone, or one of its waiters has left: no name has come into it.
+    Less,
+    /// It has changed otherwise, too.
+    Changed,
 }
 
 /// A place in the queue of a key: by rank, then in order of arrival.
@@ -58,9 +69,9 @@ pub struct Waiters {
     /// Who waits for what no key stands for, and is asked after whatever happens.
     unkeyed: Vec<WaiterId>,
     arrivals: u64,
-    ready: VecDeque<ReadyKey>,
-    /// What `ready` holds, so that a key signalled often is asked once.
-    ready_set: HashSet<DbKey, FixedState>,
+    ready: VecDeque<DbKey>,
+    /// The keys of `ready`, so that a key signalled often is asked once, and what has happened to them.
+    ready_keys: HashMap<DbKey, Signal, FixedState>,
 }
 
 /// The waiters on one key: a queue for each class, so that a class that cannot be served is skipped at once, however
@@ -155,7 +166,7 @@ impl Waiters {
             unkeyed: Vec::new(),
             arrivals: 0,
             ready: VecDeque::new(),
-            ready_set: HashSet::with_hasher(hasher),
+            ready_keys: HashMap::with_hasher(hasher),
         }
     }
 
@@ -315,17 +326,25 @@ impl Waiters {
 
     /// The key has changed, or one of its waiters has left.
     #[inline]
-    pub fn signal(&mut self, db: usize, key: &[u8]) {
+    pub fn signal(&mut self, db: usize, key: &[u8], what: Signal) {
         if !self.queues.is_empty() {
-            self.signal_waiters(db, key);
+            self.signal_waiters(db, key, what);
         }
     }
 
     #[inline(never)]
-    fn signal_waiters(&mut self, db: usize, key: &[u8]) {
-        if self.queues.contains_key(&DbKeyRef(db, key)) && self.ready_set.insert((db, key.into())) {
-            self.ready.push_back(ReadyKey { db, key: key.into() });
+    fn signal_waiters(&mut self, db: usize, key: &[u8], what: Signal) {
+        if !self.queues.contains_key(&DbKeyRef(db, key)) {
+            return;
         }
+        if let Some(known) = self.ready_keys.get_mut(&DbKeyRef(db, key)) {
+            if what == Signal::Changed {
+                *known = what;
+            }
+            return;
+        }
+        self.ready_keys.insert((db, key.into()), what);
+        self.ready.push_back((db, key.into()));
     }
 
     /// The waited-for keys of a database, in the order of their first waiters' places, so that it is always the same.
@@ -347,9 +366,9 @@ impl Waiters {
 
     /// The key that was signalled first, each once until it is taken.
     pub fn next_ready(&mut self) -> Option<ReadyKey> {
-        let ready = self.ready.pop_front()?;
-        self.ready_set.remove(&DbKeyRef(ready.db, &ready.key));
-        Some(ready)
+        let (db, key) = self.ready.pop_front()?;
+        let what = self.ready_keys.remove(&DbKeyRef(db, &key)).unwrap_or(Signal::Changed);
+        Some(ReadyKey { db, key, what })
     }
 }
 

@@ -12,6 +12,7 @@ use super::keyspace::Keyspace;
 use super::rng::Rng;
 use super::tx::{Tx, WrongType};
 use super::typed::Typed;
+use super::waiters::Signal;
 use crate::values::{Encodings, Value};
 use std::cell::Cell;
 
@@ -99,8 +100,7 @@ impl Tx<'_> {
     }
 
     #[inline(always)]
-    fn remove(&mut self, key: &[u8]) -> Option<Removed> {
-        let hash = self.hash_to_write(key);
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Option<Removed> {
         let Keyspace { databases, hasher, .. } = &mut *self.keyspace;
         databases[self.db].remove(hash, key, |key| hash_of(hasher, key))
     }
@@ -108,7 +108,8 @@ impl Tx<'_> {
     /// The same, out of line.
     #[inline(never)]
     fn remove_apart(&mut self, key: &[u8]) -> Option<Removed> {
-        self.remove(key)
+        let hash = self.hash_to_write(key);
+        self.remove(hash, key)
     }
 
     /// Removes the key, if it exists, to put another value there. O(1).
@@ -231,8 +232,9 @@ impl Tx<'_> {
 
     /// Removes the key without reporting it; whether it existed. O(1): a large value is freed later.
     pub fn discard(&mut self, key: &[u8]) -> bool {
-        let Some(removed) = self.remove(key) else { return false };
-        self.removed(key, &removed, Cause::Command);
+        let hash = self.hash_to_write(key);
+        let Some(removed) = self.remove(hash, key) else { return false };
+        self.removed_by_command(hash, key, &removed);
         self.keyspace.garbage.add(removed.entry.value);
         true
     }
@@ -278,12 +280,14 @@ impl Tx<'_> {
         let order = self.keyspace.next_order();
         let Keyspace { databases, overdue, timed, accesses, .. } = &mut *self.keyspace;
         let found = databases[self.db].set_deadline(hash, key, deadline_ms, order);
-        found.is_some_and(|entry| {
-            note(accesses, entry.clock());
-            *overdue |= deadline_ms <= self.now.wall_ms();
-            *timed = (*timed).max(self.db + 1);
-            true
-        })
+        let Some(entry) = found else { return false };
+        note(accesses, entry.clock());
+        *overdue |= deadline_ms <= self.now.wall_ms();
+        *timed = (*timed).max(self.db + 1);
+        if entry.is_marked() && matches!(entry.value, Value::Str(_)) {
+            self.redated(key);
+        }
+        true
     }
 
     /// Removes the deadline of a key; whether it had one. O(1).
@@ -325,10 +329,15 @@ impl Tx<'_> {
             keyspace.fields_timed = keyspace.fields_timed.max(one.max(other) + 1);
         }
         keyspace.key_timers.swap_leases(one, other);
+        keyspace.marking.given_back.clear();
         self.swapped(one, other);
         let keyspace = &mut *self.keyspace;
         for db in [one, other] {
-            keyspace.waiters.keys_of(db).iter().for_each(|key| keyspace.waiters.signal(db, key));
+            keyspace
+                .waiters
+                .keys_of(db)
+                .iter()
+                .for_each(|key| keyspace.waiters.signal(db, key, Signal::Changed));
         }
     }
 
@@ -379,7 +388,7 @@ impl Tx<'_> {
         let waited_for = waiters.keys_of(self.db);
         self.flushed(&gone, &waited_for, is_rest);
         let keyspace = &mut *self.keyspace;
-        waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key));
+        waited_for.iter().for_each(|key| keyspace.waiters.signal(self.db, key, Signal::Changed));
         keyspace.counters.dirty += count as u64;
         keyspace.garbage.add_database(gone);
         count

@@ -119,7 +119,7 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
 
 /// The numbers of grants begin anew, as on a server that knows of none.
 pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
-    if let Some((ledger, _)) = tx.subscriber_mut::<ledger::LockLedger>() {
-        ledger.restart_numbers();
+    if let Some((_, mut context)) = tx.subscriber_mut::<ledger::LockLedger>() {
+        context.restart_numbers();
     }
 }

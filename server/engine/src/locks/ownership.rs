@@ -2,7 +2,7 @@
 
 use super::ledger;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
-use crate::keyspace::{Place, Tx, WaiterId};
+use crate::keyspace::{Place, Signal, Tx, WaiterId};
 use crate::spec::CommandError;
 use crate::values::Value;
 
@@ -36,8 +36,12 @@ pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
     }
 }
 
-/// The waiters on a lock whose owner holds it already, in the order of their places.
-pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+/// The waiters on a lock whose owner holds it already, in the order of their places. They have been retried when that
+/// owner came to hold it: with less in the key, or one waiter less, nobody else holds it.
+pub(super) fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
+    if what == Signal::Less {
+        return Vec::new();
+    }
     let Some(value) = tx.peek(key) else { return Vec::new() };
     let mut waiting: Vec<(Place, WaiterId)> = match value {
         // A large hash, which may be no lock, is not walked.

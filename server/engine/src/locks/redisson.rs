@@ -3,6 +3,7 @@
 //! No other file spells these names.
 
 use super::snapshot::{LockLayout, LockMode};
+use crate::keyspace::is_thread;
 use crate::values::{Hash, Value};
 
 /// The field that marks the hash of a read-write lock; no owner.
@@ -50,12 +51,7 @@ pub(super) const READ_MESSAGE: &[u8] = b"1";
 /// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, `:write` behind it for a write lock.
 #[inline]
 pub(super) fn is_owner(field: &[u8]) -> bool {
-    let Some((uuid, thread)) = field.split_first_chunk::<UUID>() else { return false };
-    if [uuid[8], uuid[13], uuid[18], uuid[23], uuid[36]] != *b"----:" {
-        return false;
-    }
-    let thread = thread.strip_suffix(WRITE_SUFFIX).unwrap_or(thread);
-    !thread.is_empty() && thread.iter().all(u8::is_ascii_digit)
+    is_thread(owner_of(field))
 }
 
 /// The instance of Redisson whose thread an owner is: its UUID.

@@ -1,64 +1,112 @@
 //! Values at indices that the caller chooses.
 
-use super::{Pages, Store};
-use crate::memory::of_vec;
+use super::{Store, no_page};
+use crate::memory::{block, of_vec};
 
 /// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) whose indices name them, for what only some of its
 /// values have. A page without any takes no memory. Every operation is O(1), but for the allocation of a page.
 #[derive(Clone, Debug)]
 pub struct Sparse<V, const PAGE: usize> {
-    pages: Pages<V, PAGE>,
-    /// How many places of each page are in use.
-    used: Vec<u32>,
+    pages: Vec<Page<V, PAGE>>,
+    /// How many pages have values.
+    count: usize,
     /// The page that emptied last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,
+}
+
+/// A page, made when an index in it is first used, and how many of its places are in use.
+#[derive(Clone, Debug)]
+struct Page<V, const PAGE: usize> {
+    used: u32,
+    values: Option<Box<[V; PAGE]>>,
 }
 
 impl<V: Default, const PAGE: usize> Sparse<V, PAGE> {
     /// An empty one.
     pub const fn new() -> Self {
         const { assert!(PAGE.is_power_of_two()) }
-        Sparse { pages: Pages::new(), used: Vec::new(), spare: 0 }
+        Sparse { pages: Vec::new(), count: 0, spare: 0 }
     }
 
     /// The values of all pages, also those that are not in use: as they were when they were removed, or never were.
     pub fn iter(&self) -> impl Iterator<Item = &V> {
-        self.pages.all.iter().flatten().flat_map(|page| page.iter())
+        self.pages.iter().filter_map(|page| page.values.as_ref()).flat_map(|values| values.iter())
     }
 
     /// The indices of all pages of which a place is in use, also those that are not.
     pub fn indices_in_used_pages(&self) -> impl Iterator<Item = u32> {
-        let used = self.used.iter().enumerate().filter(|(_, used)| **used > 0);
+        let used = self.pages.iter().enumerate().filter(|(_, page)| page.used > 0);
         used.flat_map(|(page, _)| (page * PAGE) as u32..((page + 1) * PAGE) as u32)
     }
 
     /// The first page at or after this one, and around, of which a place is in use.
     pub fn used_page(&self, from: usize) -> Option<std::ops::Range<u32>> {
-        let is_used = |page: &usize| self.used[*page] > 0;
-        let page =
-            (from..self.used.len()).find(is_used).or_else(|| (0..from.min(self.used.len())).find(is_used))?;
+        let is_used = |page: &usize| self.pages[*page].used > 0;
+        let len = self.pages.len();
+        let page = (from..len).find(is_used).or_else(|| (0..from.min(len)).find(is_used))?;
         Some((page * PAGE) as u32..((page + 1) * PAGE) as u32)
     }
 
     /// Bytes of the places in pages that are free, where `used` are not. O(1).
     pub fn free_bytes(&self, used: usize) -> usize {
-        self.pages.free_bytes(used)
+        (self.count * PAGE).saturating_sub(used) * size_of::<V>()
     }
 
     /// How many pages there are, used or not.
     pub fn pages(&self) -> usize {
-        self.used.len()
+        self.pages.len()
     }
 
     /// Keeps `value` at `index`, which is not in use.
     #[inline]
     pub fn insert_at(&mut self, index: u32, value: V) {
-        let at = index as usize / PAGE;
-        if at >= self.used.len() {
-            self.used.resize(at + 1, 0);
+        match self.pages.get_mut(index as usize / PAGE) {
+            Some(Page { used, values: Some(values) }) => {
+                *used += 1;
+                values[index as usize % PAGE] = value;
+            }
+            _ => self.insert_in_new_page(index, value),
         }
-        self.used[at] += 1;
-        *self.pages.make(index) = value;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_in_new_page(&mut self, index: u32, value: V) {
+        let at = index as usize / PAGE;
+        if at >= self.pages.len() {
+            self.pages.resize_with(at + 1, || Page { used: 0, values: None });
+        }
+        let mut values: Box<[V]> = std::iter::repeat_with(V::default).take(PAGE).collect();
+        values[index as usize % PAGE] = value;
+        self.pages[at] = Page { used: 1, values: values.try_into().ok() };
+        self.count += 1;
+    }
+
+    /// No place of a page is in use any more: it is kept, in place of the one that was.
+    #[cold]
+    #[inline(never)]
+    fn emptied(&mut self, at: u32) {
+        let before = std::mem::replace(&mut self.spare, at);
+        let page = &mut self.pages[before as usize];
+        if page.used == 0 {
+            self.count -= usize::from(page.values.take().is_some());
+        }
+    }
+}
+
+impl<V: Default + Copy, const PAGE: usize> Sparse<V, PAGE> {
+    /// Frees `index`, which must be in use; its value.
+    #[inline(always)]
+    pub fn take(&mut self, index: u32) -> V {
+        let Some(Page { used, values: Some(values) }) = self.pages.get_mut(index as usize / PAGE) else {
+            no_page(index)
+        };
+        *used -= 1;
+        let value = values[index as usize % PAGE];
+        if *used == 0 && self.spare != index / PAGE as u32 {
+            self.emptied(index / PAGE as u32);
+        }
+        value
     }
 }
 
@@ -71,28 +119,31 @@ impl<V: Default, const PAGE: usize> Default for Sparse<V, PAGE> {
 impl<V: Default, const PAGE: usize> Store<V> for Sparse<V, PAGE> {
     #[inline]
     fn get(&self, index: u32) -> &V {
-        self.pages.get(index)
+        match self.pages.get(index as usize / PAGE) {
+            Some(Page { values: Some(values), .. }) => &values[index as usize % PAGE],
+            _ => no_page(index),
+        }
     }
 
     #[inline]
     fn get_mut(&mut self, index: u32) -> &mut V {
-        self.pages.get_mut(index)
+        match self.pages.get_mut(index as usize / PAGE) {
+            Some(Page { values: Some(values), .. }) => &mut values[index as usize % PAGE],
+            _ => no_page(index),
+        }
     }
 
     #[inline]
     fn remove(&mut self, index: u32) {
-        let at = index / PAGE as u32;
-        self.used[at as usize] -= 1;
-        if self.used[at as usize] == 0 {
-            let before = std::mem::replace(&mut self.spare, at);
-            if before != at && self.used[before as usize] == 0 {
-                self.pages.give_back(before);
-            }
+        let page = &mut self.pages[index as usize / PAGE];
+        page.used -= 1;
+        if page.used == 0 && self.spare != index / PAGE as u32 {
+            self.emptied(index / PAGE as u32);
         }
     }
 
     fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes() + of_vec(&self.used)
+        self.count * block(size_of::<[V; PAGE]>()) + of_vec(&self.pages)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use super::error::CommandError;
-use crate::keyspace::{Tx, WaiterId};
+use crate::keyspace::{Signal, Tx, WaiterId};
 use crate::values::Value;
 use lockwheel_resp::Reply;
 use smallvec::SmallVec;
@@ -57,7 +57,7 @@ pub struct WaitClass {
 }
 
 /// Finds the waiters on a key that need not queue.
-pub type OutOfTurn = fn(&Tx<'_>, &[u8]) -> Vec<WaiterId>;
+pub type OutOfTurn = fn(&Tx<'_>, &[u8], Signal) -> Vec<WaiterId>;
 
 /// Which of a class' waiters are retried when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -238,6 +238,16 @@ impl Hash {
         self.iter().next()
     }
 
+    /// The field that came first, while small; else any. O(1).
+    #[must_use]
+    #[inline(always)]
+    pub fn first_field(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Form::Packed(packed) => packed.first(),
+            Form::Table(large) => large.table.entries().first().map(|pair| pair.split().0),
+        }
+    }
+
     /// Replaces the value of `field` by the result of `new`, which gets `None` when there is no such field; whether the
     /// field is new. Its deadline stays. An error of `new` changes nothing.
     ///

@@ -51,6 +51,15 @@ impl Packed {
         self.iter_at(HEADER)
     }
 
+    /// The first element.
+    #[inline(always)]
+    pub(super) fn first(&self) -> Option<&[u8]> {
+        match self.0.get(HEADER) {
+            Some(&len) if len < 0x80 => self.0.get(HEADER + 1..HEADER + 1 + usize::from(len)),
+            _ => self.iter().next(),
+        }
+    }
+
     /// The elements from the one at `place` on.
     pub(super) fn iter_at(&self, place: usize) -> Iter<'_> {
         Iter { block: &self.0, place }

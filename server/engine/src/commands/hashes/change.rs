@@ -159,9 +159,11 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         }
         Ok::<_, CommandError>(IntText::new(sum))
     })?;
-    let at = edit.at;
+    let (at, is_marked) = (edit.at, edit.is_marked);
     if new {
         tx.field_added(at, key, field);
+    } else if increment > 0 && is_marked {
+        tx.field_raised(key);
     }
     tx.changed(key, events::HINCRBY);
     reply.integer(sum);

@@ -4,6 +4,7 @@ use super::Database;
 use crate::keyspace::entry::Entry;
 use crate::keyspace::mark::Mark;
 use crate::pages::Store;
+use crate::values::Value;
 
 impl Database {
     /// The number of a key's entry, if it is marked.
@@ -29,6 +30,18 @@ impl Database {
         }
     }
 
+    /// Puts a mark beside an entry that has none, if it is a hash of one field; whether it is.
+    #[inline(always)]
+    pub(in crate::keyspace) fn mark_sole_field(&mut self, id: u32, mark: Mark) -> bool {
+        let entry = self.entries.get_mut(id);
+        let is_sole = !entry.is_marked() && matches!(&entry.value, Value::Hash(hash) if hash.len() == 1);
+        if is_sole {
+            entry.set_marked(true);
+            self.marks.insert_at(id, mark);
+        }
+        is_sole
+    }
+
     /// Removes the mark beside an entry.
     #[inline]
     pub(in crate::keyspace) fn take_mark(&mut self, id: u32) -> Option<Mark> {
@@ -37,17 +50,13 @@ impl Database {
             return None;
         }
         entry.set_marked(false);
-        let mark = *self.marks.get(id);
-        self.marks.remove(id);
-        Some(mark)
+        Some(self.marks.take(id))
     }
 
     /// The same for an entry that is about to be freed: nothing reads its flags after that.
     #[inline(always)]
     pub(super) fn remove_mark(&mut self, id: u32) -> Option<Mark> {
-        let mark = self.mark(id)?;
-        self.marks.remove(id);
-        Some(mark)
+        self.entries.get(id).is_marked().then(|| self.marks.take(id))
     }
 
     /// The marked entries, with their marks, in an order that depends only on what was put in.

@@ -16,7 +16,7 @@ fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
         let label = if at % 2 == 0 { &b"even"[..] } else { b"odd" };
         waiters.add(0, b"key", class, place(at), Waiter { id: 100 + at, class, label: label.into() });
     }
-    let ready = ReadyKey { db: 0, key: (*b"key").into() };
+    let ready = ReadyKey { db: 0, key: (*b"key").into(), what: Signal::Changed };
     let next = |waiters: &Waiters, after, not: &[&str]| {
         waiters.next_after(&ready, place(after), |class| !not.contains(&class)).map(|(_, waiter)| waiter.id)
     };
@@ -45,7 +45,7 @@ fn the_seed_decides_the_hash_of_keys() {
     let hashes = [1, 1, 2].map(|seed| {
         let waiters = Waiters::new(seed);
         let place: DbKey = (0, (*b"key").into());
-        (waiters.queues.hasher().hash_one(&place), waiters.ready_set.hasher().hash_one(&place))
+        (waiters.queues.hasher().hash_one(&place), waiters.ready_keys.hasher().hash_one(&place))
     });
     assert_eq!(hashes[0], hashes[1]);
     assert!(hashes[1].0 != hashes[2].0 && hashes[1].1 != hashes[2].1);
@@ -62,10 +62,31 @@ fn rank_comes_before_arrival_and_classes_of_one_line_are_passed_over_together() 
     }
     let ids: Vec<WaiterId> = waiters.queue(0, b"key").map(|(_, waiter)| waiter.id).collect();
     assert_eq!(ids, [3, 1, 2, 5, 4]);
-    let ready = ReadyKey { db: 0, key: (*b"key").into() };
+    let ready = ReadyKey { db: 0, key: (*b"key").into(), what: Signal::Changed };
     let others = waiters.next_after(&ready, Place::FRONT, |line| line != "lock");
     assert_eq!(others.map(|(_, waiter)| waiter.id), Some(5));
     assert_eq!(waiters.first_of(0, b"key", "write"), Some(Place { rank: 0, arrival: 1 }));
     assert_eq!(waiters.first_of(0, b"key", "read"), Some(Place { rank: -5, arrival: 3 }));
     assert_eq!(waiters.first_of(0, b"key", "none"), None);
+}
+
+#[test]
+fn a_key_that_has_less_is_told_from_one_that_has_changed_otherwise_too() {
+    use Signal::{Changed, Less};
+    let mut waiters = Waiters::new(7);
+    for (id, key) in [(1, b"a"), (2, b"b"), (3, b"c")] {
+        let waiter = Waiter { id, class: "lock", label: Box::default() };
+        waiters.add(0, key, "lock", place(id), waiter);
+    }
+    for (key, what) in
+        [(b"a", Less), (b"b", Less), (b"c", Changed), (b"b", Changed), (b"c", Less), (b"a", Less)]
+    {
+        waiters.signal(0, key, what);
+        waiters.signal(0, b"x", what);
+    }
+    let told: Vec<_> =
+        std::iter::from_fn(|| waiters.next_ready()).map(|ready| (ready.key[0], ready.what)).collect();
+    assert_eq!(told, [(b'a', Less), (b'b', Changed), (b'c', Changed)]);
+    waiters.signal(0, b"a", Less);
+    assert_eq!(waiters.next_ready().map(|ready| ready.what), Some(Less));
 }

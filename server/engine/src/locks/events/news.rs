@@ -47,6 +47,12 @@ impl News {
         self.is_listening || !self.connections.is_empty()
     }
 
+    /// Whether a connection is to be told when a lock is lost.
+    #[inline]
+    pub(in crate::locks) fn has_connections(&self) -> bool {
+        !self.connections.is_empty()
+    }
+
     /// What has been noted goes on its way.
     #[inline]
     pub(in crate::locks) fn tell(&mut self, context: &mut Context<'_>) {

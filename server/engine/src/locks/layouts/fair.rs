@@ -38,9 +38,7 @@ pub(in crate::locks) fn dequeue(
         pop(tx, key)?;
     }
     remove_timeout(tx, key, owner)?;
-    let Some(timeouts) = tx.read::<ZSet>(&queue_timeouts_key(key))? else { return Ok(()) };
-    let waiting: Vec<Box<[u8]>> = timeouts.iter().map(|(member, _)| member.into()).collect();
-    waiting.iter().try_for_each(|member| shift(tx, key, member, wait_ms))
+    shift_all(tx, key, wait_ms, 0)
 }
 
 /// Puts an owner at the end of the queue, unless it stands there.
@@ -121,9 +119,14 @@ pub(in crate::locks) fn leave(
 ) -> Result<(), CommandError> {
     let name = queue_key(key);
     let Some(queue) = tx.read::<List>(&name)? else { return Ok(()) };
-    let waiting: Vec<Box<[u8]>> = queue.iter().map(Box::from).collect();
-    let Some(at) = waiting.iter().position(|waiting| **waiting == *owner) else { return Ok(()) };
-    waiting[at + 1..].iter().try_for_each(|behind| shift(tx, key, behind, wait_ms))?;
+    let Some(at) = queue.iter().position(|waiting| *waiting == *owner) else { return Ok(()) };
+    let is_whole = queue.len() == tx.read::<ZSet>(&queue_timeouts_key(key))?.map_or(0, ZSet::len);
+    if at == 0 && is_whole {
+        // All others stand behind it: what becomes of its own time does not matter.
+        shift_all(tx, key, wait_ms, 1)?;
+    } else {
+        shift_behind(tx, key, at, wait_ms)?;
+    }
     remove_timeout(tx, key, owner)?;
     if let Some(edit) = tx.write::<List>(&name)? {
         edit.value.remove_equal(owner, usize::MAX, End::Left, edit.encodings);
@@ -193,6 +196,25 @@ fn remove_timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), Comma
         tx.delete_if_empty(&name);
     }
     Ok(())
+}
+
+/// All who have a time wait so much less, but for some for whom it does not matter. O(log n), n those who wait, unless
+/// somebody hears of each.
+fn shift_all(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64, but: usize) -> Result<(), CommandError> {
+    let name = queue_timeouts_key(key);
+    if let Some(edit) = tx.write::<ZSet>(&name)? {
+        edit.value.shift(-(wait_ms as f64), edit.encodings);
+        let waiting = edit.value.len().saturating_sub(but);
+        tx.changed_times(&name, events::ZINCR, waiting);
+    }
+    Ok(())
+}
+
+/// Those behind a place of the queue wait so much less.
+fn shift_behind(tx: &mut Tx<'_>, key: &[u8], at: usize, wait_ms: i64) -> Result<(), CommandError> {
+    let Some(queue) = tx.read::<List>(&queue_key(key))? else { return Ok(()) };
+    let behind: Vec<Box<[u8]>> = queue.iter().skip(at + 1).map(Box::from).collect();
+    behind.iter().try_for_each(|owner| shift(tx, key, owner, wait_ms))
 }
 
 /// An owner in the queue waits so much less.

@@ -157,7 +157,7 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     let name = read_lease_key(key, owner, n);
     let at = tx.set(&name, Value::Str(Str::new(b"1")), false);
     tx.set_deadline(&name, deadline);
-    ledger::leased(tx, at, key, owner);
+    ledger::leased(tx, at, key, (owner, n));
     tx.changed(&name, events::SET);
     tx.changed(&name, events::EXPIRE);
 }
@@ -295,20 +295,26 @@ fn settle(
     Ok(())
 }
 
-/// The lease of a read lock is the longest of its readers'. O(holds).
+/// The lease of a read lock is the longest of its readers'. O(log n), n their holds; O(n) where not all are native.
 pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
-    let Some(hash) = tx.read::<Hash>(key)? else { return Ok(()) };
-    let holds = hash.iter().filter_map(|(owner, count)| Some((Box::from(owner), number::parse_i64(count)?)));
-    let holds: Vec<(Box<[u8]>, i64)> = holds.collect();
-    let mut longest = None;
-    for (owner, count) in holds {
-        longest = longest.max(longest_lease(tx, key, &owner, count));
+    if tx.read::<Hash>(key)?.is_none() {
+        return Ok(());
     }
+    let known = ledger::last_read_lease(tx, key);
+    debug_assert!(known.is_none() || known == longest_of_all(tx, key), "what is known of {key:?} is right");
+    let longest = known.or_else(|| longest_of_all(tx, key));
     if let Some(deadline) = longest {
         tx.set_deadline(key, deadline);
         tx.changed(key, events::EXPIRE);
     }
     Ok(())
+}
+
+/// When the longest lease of all readers ends, whoever has taken their holds. O(holds).
+fn longest_of_all(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
+    let Some(Value::Hash(hash)) = tx.peek(key) else { return None };
+    let holds = hash.iter().filter_map(|(owner, count)| Some((owner, number::parse_i64(count)?)));
+    holds.filter_map(|(owner, count)| longest_lease(tx, key, owner, count)).max()
 }
 
 /// When the longest of a reader's so many leases ends. O(holds).

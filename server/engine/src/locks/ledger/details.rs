@@ -42,6 +42,11 @@ impl Details {
         }
     }
 
+    /// Whether none is known of any hold.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_grant.is_empty()
+    }
+
     /// The details of a hold. O(log n).
     pub(super) fn get(&self, grant: u64) -> Option<&Detail> {
         if self.by_grant.is_empty() {

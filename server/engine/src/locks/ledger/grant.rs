@@ -57,6 +57,15 @@ impl Marked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyspace::mark_of_thread;
+
+    /// What the keyspace marks by itself is a grant by no native command.
+    #[test]
+    fn a_mark_of_a_thread_is_a_grant() {
+        let grant = Grant { number: 4711, native: false };
+        assert_eq!(Marked::read(mark_of_thread(4711)), Marked::One(grant));
+        assert_eq!(Marked::One(grant).mark(), mark_of_thread(4711));
+    }
 
     #[test]
     fn a_mark_gives_back_what_was_put_in() {

@@ -44,11 +44,19 @@ pub(in crate::locks) fn next_delay(tx: &mut Tx<'_>) -> Option<(usize, Box<[u8]>,
     tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.delays.pop_front()
 }
 
-/// The key of this entry holds the lease of a native reader of a lock.
-pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], owner: &[u8]) {
+/// The key of this entry holds the lease of a native reader's so many-th hold of a lock. O(log n), n its leases.
+pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner, hold): (&[u8], i64)) {
     let db = tx.db();
     let (ledger, mut context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
-    ledger.read_leases.add((db, key, at), owner, &mut context);
+    ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
+}
+
+/// When the last lease of a lock's readers ends, if all of them are native and known. O(log n), n its leases.
+pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<i64> {
+    let db = tx.db();
+    let (ledger, context) = tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED);
+    // What scripts do may be unseen.
+    if ledger.observes { ledger.read_leases.last_end(db, key, &context) } else { None }
 }
 
 /// The holds of one field are another's from now on, by the same grant; the hash of the key still has both.
@@ -179,7 +187,7 @@ pub(in crate::locks) fn acquired(
         ledger.news.tell(&mut context);
         return Acquired { grant: grant.number, token, predecessor: None };
     }
-    let predecessor = if re_entry { None } else { ledger.last_cause(db, key) };
+    let predecessor = if re_entry { None } else { ledger.last_cause(db, key, &context) };
     let grant = ledger.begin((db, key, at), mark, owner, true, now, &mut context);
     ledger.news.tell(&mut context);
     Acquired { grant, token: grant, predecessor }
@@ -235,5 +243,5 @@ pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
 
 /// The number of a grant of something that is no lock, above that of every earlier grant.
 pub(in crate::locks) fn next_grant(tx: &mut Tx<'_>) -> u64 {
-    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).0.next_grant()
+    tx.subscriber_mut::<LockLedger>().expect(SUBSCRIBED).1.next_number()
 }

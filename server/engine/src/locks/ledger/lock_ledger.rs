@@ -6,7 +6,6 @@ use super::super::redisson::{self, DELAY_FIELD};
 use super::super::sessions::SessionLeases;
 use super::details::{Delay, Detail, Details};
 use super::fair_queues::FairQueues;
-use super::given_back::GivenBack;
 use super::grant::{Grant, Marked};
 use super::joint_owners::JointOwners;
 use super::observed::Observed;
@@ -22,8 +21,6 @@ use std::collections::VecDeque;
 /// What is known of locks, in all databases.
 #[derive(Debug)]
 pub(crate) struct LockLedger {
-    /// The number of the last grant. Nothing takes it back, also when all keys go.
-    last_grant: u64,
     /// Of locks with several owners.
     owners: JointOwners,
     /// What else is known of holds.
@@ -31,12 +28,10 @@ pub(crate) struct LockLedger {
     /// The leases of read holds.
     pub(super) read_leases: ReadLeases,
     /// How the last hold of a key ended, as far as it is remembered.
-    causes: RecentReleases<ReleaseCause>,
-    /// Keys of which it was given back, where there was nothing else to remember.
-    given_back: GivenBack,
+    pub(super) causes: RecentReleases<ReleaseCause>,
     /// The last release of a key and owner that was not that owner's, until it acquires the lock again, as far as it is
     /// remembered.
-    losses: RecentReleases<Release>,
+    pub(super) losses: RecentReleases<Release>,
     /// The holds, and what else is leased, that last as long as a connection.
     pub(super) leases: SessionLeases,
     /// The delays of locks that were lost just now, in the order in which their follow-ups come.
@@ -53,6 +48,10 @@ pub(crate) struct LockLedger {
     pub(in crate::locks) observed: Observed,
     /// The history, while it is on.
     pub(super) history: Option<Box<History>>,
+    /// An owner has just been written into a hash, of which the grant has been recorded: the event of that follows.
+    pub(super) is_granted: bool,
+    /// The entry of the lock that was taken last.
+    pub(super) last_taken: EntryId,
     /// Texts that were set lately because they were absent, without a lease; while the history is on.
     pub(super) unleased: RecentReleases<()>,
     /// The queues of fair locks; while the history is on.
@@ -74,12 +73,10 @@ impl LockLedger {
     /// Nobody holds anything. The seed decides the hash of keys.
     pub(crate) fn new(seed: u64) -> Self {
         LockLedger {
-            last_grant: 0,
             owners: JointOwners::new(seed),
             details: Details::default(),
-            read_leases: ReadLeases::default(),
+            read_leases: ReadLeases::new(seed),
             causes: RecentReleases::new(seed),
-            given_back: GivenBack::new(seed),
             losses: RecentReleases::new(seed),
             leases: SessionLeases::default(),
             delays: VecDeque::new(),
@@ -89,6 +86,8 @@ impl LockLedger {
             observes: true,
             observed: Observed::default(),
             history: None,
+            is_granted: false,
+            last_taken: EntryId::default(),
             unleased: RecentReleases::new(seed),
             fair_queues: FairQueues::default(),
             semaphores: Semaphores::default(),
@@ -110,15 +109,10 @@ impl LockLedger {
         self.declared
     }
 
-    /// The numbers of grants begin anew.
-    pub(crate) fn restart_numbers(&mut self) {
-        self.last_grant = 0;
-    }
-
     /// How the last hold of a key ended, as far as it is remembered. O(1).
     #[inline]
-    pub(super) fn last_cause(&self, db: usize, key: &[u8]) -> Option<ReleaseCause> {
-        let given_back = || self.given_back.has(db, key).then_some(ReleaseCause::Released);
+    pub(super) fn last_cause(&self, db: usize, key: &[u8], context: &Context<'_>) -> Option<ReleaseCause> {
+        let given_back = || context.was_given_back(db, key).then_some(ReleaseCause::Released);
         self.causes.get(db, key, b"").copied().or_else(given_back)
     }
 
@@ -180,13 +174,6 @@ impl LockLedger {
         }
     }
 
-    /// The number of a new grant.
-    #[inline(always)]
-    pub(super) fn next_grant(&mut self) -> u64 {
-        self.last_grant += 1;
-        self.last_grant
-    }
-
     /// An owner has come to hold the key of this entry, which has this mark and names it already; the number of the
     /// grant. O(log n), n
     /// the owners.
@@ -200,7 +187,7 @@ impl LockLedger {
         now: Now,
         context: &mut Context<'_>,
     ) -> u64 {
-        let grant = Grant { number: self.next_grant(), native };
+        let grant = Grant { number: context.next_number(), native };
         if !self.losses.is_empty() {
             self.losses.forget(db, key, owner);
         }
@@ -273,23 +260,27 @@ impl LockLedger {
             context.take_mark(at);
         }
         let cause = ReleaseCause::of(cause, actor, owner);
-        self.ended(change, owner, grant, cause, context.is_waited_for(key));
+        let noted = self.ended(change, (owner, grant), cause, context.is_waited_for(key));
+        noted.tell(db, key, context);
     }
 
     /// A key no longer has a value: whoever held it as a lock holds it no longer.
     #[inline(always)]
-    pub(super) fn end_all(&mut self, change: &Change<'_>, removal: Removal<'_>, waited_for: bool) {
+    pub(super) fn end_all(&mut self, change: &Change<'_>, removal: Removal<'_>, waited_for: bool) -> Noted {
+        let mut noted = Noted::Nothing;
         let Removal { value, mark, cause } = removal;
         let &Change { db, key, actor, .. } = change;
         match mark.map(Marked::read) {
             Some(Marked::One(grant)) => {
                 redisson::with_first_owner(value, |owner| {
-                    self.ended(change, owner, grant, ReleaseCause::of(cause, actor, owner), waited_for);
+                    let cause = ReleaseCause::of(cause, actor, owner);
+                    noted = self.ended(change, (owner, grant), cause, waited_for);
                 });
             }
             Some(Marked::Several) => {
                 for (owner, grant) in self.owners.take(db, key).into_iter().flatten() {
-                    self.ended(change, &owner, grant, ReleaseCause::of(cause, actor, &owner), waited_for);
+                    let cause = ReleaseCause::of(cause, actor, &owner);
+                    noted = noted.then(self.ended(change, (&owner, grant), cause, waited_for));
                 }
             }
             Some(Marked::ReadLease(number)) => drop(self.read_leases.take(number)),
@@ -304,6 +295,7 @@ impl LockLedger {
             }
             None => {}
         }
+        noted
     }
 
     /// The holds of one field are another's from now on, by the same grant; both are in the hash of the key.
@@ -325,7 +317,6 @@ impl LockLedger {
         let of_holds = self.owners.memory() + self.details.memory() + self.read_leases.memory();
         let history = self.history.as_deref().map_or(0, History::memory);
         let remembered = self.causes.memory() + self.losses.memory() + self.unleased.memory();
-        let remembered = remembered + self.given_back.memory();
         let followed = self.fair_queues.memory() + self.semaphores.memory();
         let declared = self.observed.memory() + self.sections.memory() + followed;
         let of_connections = self.leases.bytes() + self.news.bytes();
@@ -347,7 +338,6 @@ impl LockLedger {
         self.details.swap(one, other);
         self.read_leases.swap(one, other);
         self.causes.swap(one, other);
-        self.given_back.clear();
         self.losses.swap(one, other);
         self.leases.swapped(one, other);
         self.news.swapped(one, other);
@@ -364,11 +354,10 @@ impl LockLedger {
     fn ended(
         &mut self,
         change: &Change<'_>,
-        owner: &[u8],
-        grant: Grant,
+        (owner, grant): (&[u8], Grant),
         cause: ReleaseCause,
         waited_for: bool,
-    ) {
+    ) -> Noted {
         let cause = self.declared.unwrap_or(cause);
         let mut delay_ms = None;
         if let Some(Detail { delay: Some(delay), .. }) = self.details.remove(grant.number)
@@ -394,32 +383,61 @@ impl LockLedger {
         }
         let is_forgotten = cause == ReleaseCause::Released && !grant.native && !waited_for;
         if is_forgotten && self.causes.is_empty() {
-            self.given_back.remember(change.db, change.key);
+            Noted::GivenBack
         } else {
-            self.remember(change, owner, grant, cause, waited_for);
+            self.remember(change, (owner, grant), cause, is_forgotten)
         }
     }
 
     fn remember(
         &mut self,
         change: &Change<'_>,
-        owner: &[u8],
-        grant: Grant,
+        (owner, grant): (&[u8], Grant),
         cause: ReleaseCause,
-        waited_for: bool,
-    ) {
+        is_forgotten: bool,
+    ) -> Noted {
         let &Change { db, key, now, .. } = change;
         if cause != ReleaseCause::Released {
             let release = Release { cause, wall_ms: now.wall_ms(), grant: grant.number };
             self.losses.remember(db, key, owner, release);
         }
-        if grant.native || waited_for || cause != ReleaseCause::Released {
+        if !is_forgotten {
             self.causes.remember(db, key, b"", cause);
-            self.given_back.forget(db, key);
+            Noted::Otherwise
         } else if let Some(last) = self.causes.get_mut(db, key, b"") {
             *last = cause;
+            Noted::Nothing
         } else {
-            self.given_back.remember(db, key);
+            Noted::GivenBack
+        }
+    }
+}
+
+/// What is to be noted of a key whose last hold has ended, where there is nothing else to remember.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Noted {
+    /// No more than is known.
+    Nothing,
+    /// It was given back.
+    GivenBack,
+    /// It has ended otherwise.
+    Otherwise,
+}
+
+impl Noted {
+    /// This, and then that.
+    fn then(self, later: Noted) -> Noted {
+        if later == Noted::Nothing { self } else { later }
+    }
+
+    /// Notes it beside the keys.
+    #[inline]
+    pub(super) fn tell(self, db: usize, key: &[u8], context: &mut Context<'_>) {
+        match self {
+            Noted::Nothing => {}
+            Noted::GivenBack => context.remember_given_back(db, key),
+            Noted::Otherwise => context.forget_given_back(db, key),
         }
     }
 }

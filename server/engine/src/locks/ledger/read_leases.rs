@@ -1,31 +1,61 @@
-//! The keys that hold the leases of native read holds: whose each is, so that a hold ends when its last lease does.
+//! The keys that hold the leases of native read holds: whose each is, so that a hold ends when its last lease does; and
+//! in which order those of a lock end, so that the last is found at once, however many read.
 
+use super::super::redisson::read_lease_key;
 use super::grant::Marked;
-use crate::keyspace::{Context, EntryId};
-use std::collections::BTreeMap;
+use crate::keyspace::{Context, DbKey, DbKeyRef, EntryId};
+use crate::values::{Hash, Value};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use lockwheel_resp::number;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A lock, and one of its readers.
-#[derive(Debug)]
+/// A lock, one of its readers, and which of its holds it is.
+#[derive(Clone, Debug)]
 pub(super) struct ReadLease {
     pub(super) key: Box<[u8]>,
     pub(super) owner: Box<[u8]>,
+    hold: i64,
+    /// When it ends, in wall milliseconds.
+    ends_ms: i64,
+}
+
+/// The native leases of a lock.
+#[derive(Debug)]
+struct LockLeases {
+    /// When each ends, and its number.
+    by_end: BTreeSet<(i64, u64)>,
+    /// Somebody else may have taken holds, whose leases are not among these.
+    is_mixed: bool,
 }
 
 /// All such leases, by the number in the mark beside their keys.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ReadLeases {
     leases: BTreeMap<u64, (usize, ReadLease)>,
+    by_lock: HashMap<DbKey, LockLeases, FixedState>,
     last: u64,
     /// Bytes of the names.
     names: usize,
 }
 
 impl ReadLeases {
-    /// The key of this entry holds the lease of a reader of a lock. O(log n).
+    /// None. The seed decides the hash of keys: clients choose their names.
+    pub(super) fn new(seed: u64) -> Self {
+        let by_lock = HashMap::with_hasher(FixedState::with_seed(seed));
+        ReadLeases { leases: BTreeMap::new(), by_lock, last: 0, names: 0 }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.leases.is_empty()
+    }
+
+    /// The key of this entry holds the lease of a reader's so many-th hold of a lock. O(log n).
     pub(super) fn add(
         &mut self,
         (db, key, at): (usize, &[u8], EntryId),
-        owner: &[u8],
+        (owner, hold): (&[u8], i64),
         context: &mut Context<'_>,
     ) {
         if let Some(Marked::ReadLease(earlier)) = context.mark(at).map(Marked::read) {
@@ -33,19 +63,75 @@ impl ReadLeases {
         }
         self.last += 1;
         self.names += key.len() + owner.len();
-        self.leases.insert(self.last, (db, ReadLease { key: key.into(), owner: owner.into() }));
+        let ends_ms = context.deadline(at).unwrap_or(i64::MAX);
+        let lease = ReadLease { key: key.into(), owner: owner.into(), hold, ends_ms };
+        self.leases.insert(self.last, (db, lease));
+        // Beside its owner there is the mode.
+        let is_first =
+            || matches!(context.peek(key), Some(Value::Hash(hash)) if hash.len() == 2) && hold == 1;
+        let new = || LockLeases { by_end: BTreeSet::new(), is_mixed: !is_first() };
+        let of_lock = self.by_lock.entry((db, key.into())).or_insert_with(new);
+        of_lock.by_end.insert((ends_ms, self.last));
         context.set_mark(at, Marked::ReadLease(self.last).mark());
     }
 
     /// The key with this number is gone, or holds something else. O(log n).
     pub(super) fn take(&mut self, number: u64) -> Option<ReadLease> {
-        let (_, lease) = self.leases.remove(&number)?;
+        let (db, lease) = self.leases.remove(&number)?;
         self.names -= lease.key.len() + lease.owner.len();
+        self.unlist(db, &lease, number);
         Some(lease)
+    }
+
+    fn unlist(&mut self, db: usize, lease: &ReadLease, number: u64) {
+        if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, &lease.key)) {
+            of_lock.by_end.remove(&(lease.ends_ms, number));
+            if of_lock.by_end.is_empty() {
+                self.by_lock.remove(&DbKeyRef(db, &lease.key));
+            }
+        }
+    }
+
+    /// The key with this number has another deadline. O(log n).
+    pub(super) fn redate(&mut self, number: u64, ends_ms: i64) {
+        let Some((db, lease)) = self.leases.get_mut(&number) else { return };
+        let before = std::mem::replace(&mut lease.ends_ms, ends_ms);
+        if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(*db, &lease.key))
+            && of_lock.by_end.remove(&(before, number))
+        {
+            of_lock.by_end.insert((ends_ms, number));
+        }
+    }
+
+    /// Somebody else has taken a hold of a lock, perhaps as a reader.
+    pub(super) fn mix(&mut self, db: usize, key: &[u8]) {
+        if let Some(of_lock) = self.by_lock.get_mut(&DbKeyRef(db, key)) {
+            of_lock.is_mixed = true;
+        }
+    }
+
+    /// When the last lease of a lock ends, if all its readers are native. O(log n), and what has become void since.
+    pub(super) fn last_end(&mut self, db: usize, key: &[u8], context: &Context<'_>) -> Option<i64> {
+        let of_lock = self.by_lock.get(&DbKeyRef(db, key)).filter(|of_lock| !of_lock.is_mixed)?;
+        let mut last = of_lock.by_end.last().copied();
+        let Some(Value::Hash(hash)) = context.peek(key) else { return None };
+        while let Some((ends_ms, number)) = last {
+            let (_, lease) = self.leases.get(&number)?;
+            let name = read_lease_key(key, &lease.owner, lease.hold);
+            let is_kept = context.entry(&name).and_then(|at| context.deadline(at)) == Some(ends_ms);
+            if is_kept && is_held(hash, lease) {
+                return Some(ends_ms);
+            }
+            let lease = lease.clone();
+            self.unlist(db, &lease, number);
+            last = self.by_lock.get(&DbKeyRef(db, key)).and_then(|of_lock| of_lock.by_end.last().copied());
+        }
+        None
     }
 
     /// All keys of a database are gone. O(n).
     pub(super) fn flushed(&mut self, gone: usize) {
+        self.by_lock.retain(|(db, _), _| *db != gone);
         let gone = self.leases.extract_if(.., |_, (db, _)| *db == gone);
         self.names -= gone.map(|(_, (_, lease))| lease.key.len() + lease.owner.len()).sum::<usize>();
     }
@@ -55,10 +141,21 @@ impl ReadLeases {
         for (db, _) in self.leases.values_mut().filter(|(db, _)| *db == one || *db == other) {
             *db = if *db == one { other } else { one };
         }
+        let moved: Vec<(DbKey, LockLeases)> =
+            self.by_lock.extract_if(|(db, _), _| *db == one || *db == other).collect();
+        for ((db, key), of_lock) in moved {
+            self.by_lock.insert((if db == one { other } else { one }, key), of_lock);
+        }
     }
 
-    /// Bytes of all of it, before an allocator rounds them up; of the nodes of its tree about. O(1).
+    /// Bytes of all of it, before an allocator rounds them up; of the nodes of its trees about. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.names + self.leases.len() * size_of::<(u64, (usize, ReadLease))>()
+        let of_lease = size_of::<(u64, (usize, ReadLease))>() + size_of::<(i64, u64)>();
+        self.by_lock.allocation_size() + self.names + self.leases.len() * of_lease
     }
+}
+
+/// Whether the owner of a lease has that hold still.
+fn is_held(hash: &Hash, lease: &ReadLease) -> bool {
+    hash.get(&lease.owner).and_then(number::parse_i64).is_some_and(|holds| holds >= lease.hold)
 }

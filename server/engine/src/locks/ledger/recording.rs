@@ -131,14 +131,22 @@ impl LockLedger {
     /// A key has changed in a way that adds or removes no owner.
     #[cold]
     #[inline(never)]
-    pub(super) fn key_changed(&mut self, change: &Change<'_>, event: KeyEvent, context: &mut Context<'_>) {
+    pub(super) fn key_changed(
+        &mut self,
+        change: &Change<'_>,
+        event: KeyEvent,
+        is_granted: bool,
+        context: &mut Context<'_>,
+    ) {
         // What locks do most is never done to a queue, and known already of native ones.
-        if event == events::HINCRBY || event == events::EXPIRE {
+        let is_count = event == events::HINCRBY;
+        if is_count || event == events::EXPIRE {
             if self.history.is_some()
+                && !(is_count && is_granted)
                 && !is_native(change.actor)
-                && let Some(at) = context.entry(change.key)
+                && let Some(at) = context.entry_like(self.last_taken, change.key)
             {
-                match event.class == events::HINCRBY.class {
+                match is_count {
                     true => self.count_changed(change, at, context),
                     false => self.lease_changed(change, at, context),
                 }

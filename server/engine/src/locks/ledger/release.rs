@@ -55,14 +55,9 @@ impl ReleaseCause {
 
     /// How a hold of `owner` ends that this actor removes: released, if the command names the owner.
     pub(super) fn by(actor: &Actor<'_>, owner: &[u8]) -> Self {
-        let is_owner = |word: &[u8]| {
-            word == owner || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_writer(word, owner))
-        };
-        // A command names the owner mostly in its last word.
-        let named = |words: &[&[u8]]| words.iter().rev().any(|word| is_owner(word));
-        let named_by_command = || named(actor.command.get(1..).unwrap_or_default());
+        let named_by_command = || is_named(owner, actor.command.get(1..).unwrap_or_default());
         match actor.called_by {
-            CalledBy::Script(script) if named(script.arguments) || named(script.keys) => {
+            CalledBy::Script(script) if is_named(owner, script.arguments) || is_named(owner, script.keys) => {
                 ReleaseCause::Released
             }
             _ if named_by_command() => ReleaseCause::Released,
@@ -70,6 +65,15 @@ impl ReleaseCause {
             _ => ReleaseCause::Deleted,
         }
     }
+}
+
+/// Whether one of these words is an owner, which a command mostly names in its last.
+#[inline(always)]
+pub(super) fn is_named(owner: &[u8], words: &[&[u8]]) -> bool {
+    let is_owner = |word: &[u8]| {
+        word == owner || (word.len() + WRITE_SUFFIX.len() == owner.len() && is_writer(word, owner))
+    };
+    words.iter().rev().any(|word| is_owner(word))
 }
 
 /// Whether an owner is that name in its write lock.

@@ -28,10 +28,17 @@ impl Subscriber for LockLedger {
         self.bytes()
     }
 
+    fn is_marker(&self) -> bool {
+        true
+    }
+
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
         self.news.listen(context);
+        let is_granted = std::mem::take(&mut self.is_granted);
         match change.what {
             What::FieldAdded { at, field } => self.field_added(change, *at, field, context),
+            What::FieldRaised => self.read_leases.mix(change.db, change.key),
+            What::Redated => self.redated(change, context),
             What::FieldRemoved { at, field, cause } => self.end(change, *at, (field, *cause), context),
             What::SetIfAbsent { at, text } => self.set_if_absent(change, *at, text, context),
             What::Copied { .. } => self.copied(change, context),
@@ -40,13 +47,16 @@ impl Subscriber for LockLedger {
             What::Removed(removal) => self.removed(change, removal, context),
             What::Flushed(flushed) => self.all_gone(change, *flushed, context),
             What::Swapped { one, other } => self.swapped(*one, *other),
-            What::Changed { event: Some(event) } => self.key_changed(change, *event, context),
+            What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
             What::Changed { event: None } | What::ChangedQuietly => {}
         }
         self.leases.tell(context);
         self.news.tell(context);
         if self.delays_untold > 0 {
             self.tell_delays(context);
+        }
+        if self.history.is_none() {
+            context.set_idle(self.is_quiet());
         }
     }
 }
@@ -67,6 +77,9 @@ impl LockLedger {
     #[inline(always)]
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
+        if !self.read_leases.is_empty() {
+            self.read_leases.mix(change.db, change.key);
+        }
         let is_new = match before {
             None => self.is_owner(change.key, field),
             Some(mark) => {
@@ -76,6 +89,19 @@ impl LockLedger {
         };
         if is_new {
             self.begin((change.db, change.key, at), before, field, false, change.now, context);
+            (self.is_granted, self.last_taken) = (true, at);
+        }
+    }
+
+    /// A text that is marked has another deadline: perhaps it is the lease of a reader.
+    #[cold]
+    #[inline(never)]
+    fn redated(&mut self, change: &Change<'_>, context: &Context<'_>) {
+        if let Some(at) = context.entry(change.key)
+            && let Some(Marked::ReadLease(number)) = context.mark(at).map(Marked::read)
+            && let Some(ends_ms) = context.deadline(at)
+        {
+            self.read_leases.redate(number, ends_ms);
         }
     }
 
@@ -108,7 +134,8 @@ impl LockLedger {
             if self.history.is_some() {
                 self.semaphore_gone(&of_from, Cause::Command, context);
             }
-            self.end_all(&of_from, removal, context.is_waited_for(from));
+            let noted = self.end_all(&of_from, removal, context.is_waited_for_in(from_db, from));
+            noted.tell(from_db, from, context);
         }
         for (owner, native) in owners {
             self.begin((change.db, change.key, at), context.mark(at), &owner, native, change.now, context);
@@ -142,7 +169,8 @@ impl LockLedger {
             return;
         }
         let removal = Removal { value: before, mark: context.take_mark(at), cause: Cause::Overwrite };
-        self.end_all(change, removal, context.is_waited_for(change.key));
+        let noted = self.end_all(change, removal, context.is_waited_for(change.key));
+        noted.tell(change.db, change.key, context);
     }
 
     #[inline(always)]
@@ -157,7 +185,8 @@ impl LockLedger {
         if self.history.is_some() && matches!(removal.value, Value::Str(_) | Value::ZSet(_)) {
             self.semaphore_gone(change, removal.cause, context);
         }
-        self.end_all(change, *removal, context.is_waited_for(change.key));
+        let noted = self.end_all(change, *removal, context.is_waited_for(change.key));
+        noted.tell(change.db, change.key, context);
         if self.jeopardy_ms > 0 {
             context.cancel_key_timer(change.db, change.key, KeyTimer::Jeopardy);
         }
@@ -171,7 +200,8 @@ impl LockLedger {
     #[inline(never)]
     fn all_gone(&mut self, change: &Change<'_>, flushed: Flushed<'_>, context: &mut Context<'_>) {
         for (key, removal) in flushed.marked().take(MOST).chain(flushed.waited_for()) {
-            self.end_all(&Change { key, ..*change }, removal, context.is_waited_for(key));
+            let noted = self.end_all(&Change { key, ..*change }, removal, context.is_waited_for(key));
+            noted.tell(change.db, key, context);
         }
         self.semaphores_flushed(change);
         self.flushed(change.db);

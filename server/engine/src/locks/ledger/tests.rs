@@ -1,9 +1,11 @@
 //! The ledger alone: how it follows changes.
 
 use super::{LockLedger, current_grant, grant, last_loss};
-use crate::keyspace::{Effect, Keyspace, events};
+use crate::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
 use crate::time::{Now, Over};
 use crate::values::{Encodings, Hash, Str, Value};
+use proptest::prelude::*;
+use std::num::NonZeroU64;
 
 const OWNER: &[u8] = b"8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 
@@ -86,5 +88,89 @@ fn a_text_that_is_set_if_absent_is_an_owner_while_it_has_a_deadline() {
         deadline.map(|deadline| tx.set_deadline(key, deadline));
         tx.set_if_absent(entry, key, b"me");
         assert_eq!(grant(&tx, key, b"me").map(|grant| grant.number), expected);
+    }
+}
+
+const OTHER: &[u8] = b"8743c9c0-0795-4907-87fd-6c719a6b4586:22";
+const KEYS: [&[u8]; 3] = [b"a", b"b", b"c"];
+
+/// What somebody does to a key.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    /// A script adds the owner's field, with a lease.
+    Take,
+    /// A script that names the owner removes the key.
+    GiveBack,
+    /// A script that does not, removes the key.
+    Force,
+    /// The same by its key alone, which a client names.
+    Delete,
+    /// The lease ends.
+    Expire,
+}
+
+/// Does it; by a script with these arguments, or a client.
+fn act(keyspace: &mut Keyspace, act: Act, key: &[u8], owner: &[u8]) {
+    let (keys, named, unnamed) = ([key], [&b"0"[..], owner, b"30000"], [&b"0"[..]]);
+    let inputs = ScriptInputs::new(&keys, if matches!(act, Act::Force) { &unnamed } else { &named });
+    let called_by = match act {
+        Act::Take | Act::GiveBack | Act::Force => CalledBy::Script(&inputs),
+        Act::Delete | Act::Expire => CalledBy::Client,
+    };
+    let actor = Actor { session: NonZeroU64::new(7), called_by, command: &[b"del", key] };
+    let mut tx = keyspace.tx_by(&actor, 0, at(0));
+    match act {
+        Act::Take => {
+            let edit = tx.write_or_new::<Hash>(key).unwrap();
+            let is_new = edit.value.set(owner, b"1", &Encodings::default());
+            let entry = edit.at;
+            if is_new {
+                tx.field_added(entry, key, owner);
+            }
+            tx.changed(key, events::HINCRBY);
+            tx.set_deadline(key, 10);
+        }
+        Act::GiveBack | Act::Force | Act::Delete => drop(tx.delete(key)),
+        Act::Expire => while keyspace.expire_next(at(10), Over::Reached) {},
+    }
+}
+
+/// What is known of all keys after these acts, where somebody listens to events or nobody does.
+fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
+    let mut keyspace = keyspace();
+    keyspace.set_audience(is_listening, is_listening);
+    let mut known = Vec::new();
+    for &(what, key, is_other) in acts {
+        act(&mut keyspace, what, KEYS[key], if is_other { OTHER } else { OWNER });
+        let tx = keyspace.tx(0, at(5));
+        for (key, owner) in KEYS.into_iter().flat_map(|key| [(key, OWNER), (key, OTHER)]) {
+            known.push(format!("{:?} {:?}", grant(&tx, key, owner), last_loss(&tx, key, owner)));
+        }
+    }
+    let (ledger, context) = keyspace.subscriber_mut::<LockLedger>(0).unwrap();
+    known.extend(KEYS.map(|key| format!("{:?}", ledger.last_cause(0, key, &context))));
+    known
+}
+
+proptest! {
+    /// What the keyspace does by itself while nobody listens is what the ledger does.
+    #[test]
+    fn nothing_is_lost_while_nobody_listens(
+        acts in prop::collection::vec(
+            (
+                prop_oneof![
+                    6 => Just(Act::Take),
+                    6 => Just(Act::GiveBack),
+                    1 => Just(Act::Force),
+                    1 => Just(Act::Delete),
+                    1 => Just(Act::Expire),
+                ],
+                0_usize..3,
+                prop::bool::weighted(0.2),
+            ),
+            1..30,
+        ),
+    ) {
+        prop_assert_eq!(known(&acts, false), known(&acts, true));
     }
 }

@@ -3,7 +3,7 @@
 use super::super::options;
 use super::limiter::Limiter;
 use super::window::{self, Window};
-use crate::keyspace::{CalledBy, Tx, WaiterId};
+use crate::keyspace::{CalledBy, Signal, Tx, WaiterId};
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
     Null, Row, Wait, WaitClass, errors,
@@ -53,7 +53,7 @@ const RATE: WaitClass = WaitClass {
 };
 
 /// The first waiter of each client of a rate that is each client's own.
-fn heads_of_clients(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
+fn heads_of_clients(tx: &Tx<'_>, key: &[u8], _: Signal) -> Vec<WaiterId> {
     let heads = tx.names_waiting(key).filter_map(|client| tx.waiting_as(key, client).next());
     let mut heads: Vec<_> = heads.collect();
     heads.sort_unstable();

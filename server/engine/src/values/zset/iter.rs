@@ -58,7 +58,8 @@ impl<'a> Iter<'a> {
                 }
                 Form::Ranked { ranked, front, .. } => {
                     let item = item(ranked, front, rank)?;
-                    wanted(item.score).map(|made| (ranked.pair_of(item).0, item.score, made))
+                    let score = ranked.score_of(item);
+                    wanted(score).map(|made| (ranked.pair_of(item).0, score, made))
                 }
             };
             if found.is_some() {

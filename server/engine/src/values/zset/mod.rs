@@ -144,6 +144,29 @@ impl ZSet {
         self.enlarge(1, enc.seed).insert(member, score)
     }
 
+    /// Adds so much to all scores. O(members) while small, else O(1) if all scores are whole numbers.
+    ///
+    /// A sum that is none leaves its member as it is: of infinities with different signs.
+    pub fn shift(&mut self, by: f64, enc: &Encodings) {
+        if let Form::Ranked(ranked) = &mut self.0
+            && ranked.shift(by)
+        {
+            return;
+        }
+        let shifted = self.iter().map(|(member, score)| (Vec::from(member), score + by));
+        let members: Vec<(Vec<u8>, f64)> = shifted.collect();
+        if matches!(self.0, Form::Packed(_))
+            && members.iter().all(|(_, score)| !score.is_nan())
+            && let Some(small) = Self::small(members.iter().map(|(member, score)| (&**member, *score)), enc)
+        {
+            *self = small;
+            return;
+        }
+        for (member, score) in members.into_iter().filter(|(_, score)| !score.is_nan()) {
+            self.insert(&member, score, enc);
+        }
+    }
+
     /// Removes `member`; returns its score. O(members) while small, else O(log n).
     pub fn remove(&mut self, member: &[u8]) -> Option<f64> {
         match &mut self.0 {
@@ -253,7 +276,7 @@ impl ZSet {
     pub fn pick(&self, index: usize) -> Option<(&[u8], f64)> {
         match &self.0 {
             Form::Packed(_) => self.nth(index),
-            Form::Ranked(ranked) => Some(ranked.table().entries().get(index)?.pair()),
+            Form::Ranked(ranked) => Some(ranked.pair(ranked.table().entries().get(index)?)),
         }
     }
 
@@ -279,7 +302,7 @@ impl ZSet {
                 0
             }
             Form::Ranked(ranked) => ranked.table().scan(cursor, count, |scored| {
-                let (member, score) = scored.pair();
+                let (member, score) = ranked.pair(scored);
                 visit(member, score);
             }),
         }

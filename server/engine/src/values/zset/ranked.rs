@@ -22,24 +22,35 @@ impl Keyed for Scored {
     }
 }
 
-impl Scored {
-    /// Member and score.
-    pub(super) fn pair(&self) -> (&[u8], f64) {
-        (&self.member, self.score)
-    }
-}
-
 /// Members by name and by rank.
+///
+/// All scores can be shifted at once: what the table and the tree have is less by `shift` than what it stands for.
 #[derive(Clone, Debug)]
 pub(super) struct Ranked {
     table: Table<Scored>,
     tree: Tree,
+    shift: f64,
+    /// Whether all scores are whole numbers that can be added to each other without rounding.
+    is_whole: bool,
+}
+
+/// Added to any score, this leaves it as it is, also zero and minus zero.
+const NO_SHIFT: f64 = -0.0;
+
+/// Whether sums of such numbers are not rounded. Minus zero is none of them: a sum would not give it back.
+#[inline]
+fn is_whole(score: f64) -> bool {
+    const MOST: f64 = (1_u64 << 50) as f64;
+    // Between these there are whole numbers alone, so that the sum is rounded to one.
+    const LARGE: f64 = (3_u64 << 51) as f64;
+    score.abs() <= MOST && (score + LARGE) - LARGE == score && score.to_bits() != (-0.0_f64).to_bits()
 }
 
 impl Ranked {
     /// An empty set with room for `capacity` members.
     pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
-        Self { table: Table::with_capacity(capacity, seed), tree: Tree::new() }
+        let (table, tree) = (Table::with_capacity(capacity, seed), Tree::new());
+        Self { table, tree, shift: NO_SHIFT, is_whole: true }
     }
 
     /// The set of these members and scores, which are distinct and in order. O(members).
@@ -54,7 +65,30 @@ impl Ranked {
             .enumerate()
             .map(|(position, pair)| Item { score: pair.1, position: position as u32 })
             .collect();
-        Self { table: Table::of_distinct(entries, seed), tree: Tree::of_sorted(&items) }
+        let (table, tree) = (Table::of_distinct(entries, seed), Tree::of_sorted(&items));
+        Self { table, tree, shift: NO_SHIFT, is_whole: pairs.iter().all(|pair| is_whole(pair.1)) }
+    }
+
+    /// Adds so much to all scores, which stay in their order; whether that was possible, because no sum is rounded.
+    /// O(1).
+    pub(super) fn shift(&mut self, by: f64) -> bool {
+        let shift = self.shift + by;
+        let is_possible = self.is_whole && is_whole(by) && is_whole(shift);
+        if is_possible {
+            self.shift = if shift == 0.0 { NO_SHIFT } else { shift };
+        }
+        is_possible
+    }
+
+    /// The same set, of which no score is shifted. O(n log n).
+    #[cold]
+    fn settle(&mut self) {
+        let scores = |scored: &Scored| (scored.member.clone(), scored.score + self.shift);
+        let pairs: Vec<(Box<[u8]>, f64)> = self.table.entries().iter().map(scores).collect();
+        self.shift = NO_SHIFT;
+        for (member, score) in pairs {
+            self.insert(&member, score);
+        }
     }
 
     /// Number of members.
@@ -72,19 +106,32 @@ impl Ranked {
         &self.table
     }
 
+    /// Member and score of an entry of the table.
+    pub(super) fn pair<'a>(&self, scored: &'a Scored) -> (&'a [u8], f64) {
+        (&scored.member, scored.score + self.shift)
+    }
+
     /// The score of `member`. O(1).
     pub(super) fn score(&self, member: &[u8]) -> Option<f64> {
-        Some(self.table.get(member)?.score)
+        Some(self.table.get(member)?.score + self.shift)
     }
 
     /// How many members come before `member`. O(log n).
     pub(super) fn rank(&self, member: &[u8]) -> Option<usize> {
-        let before = compare(self.table.entries(), member, self.score(member)?);
+        let before = compare(self.table.entries(), member, self.table.get(member)?.score);
         Some(self.tree.partition_point(&|item| before(item) == Ordering::Less))
     }
 
     /// Gives `member` a score; returns the one it had. O(log n).
     pub(super) fn insert(&mut self, member: &[u8], score: f64) -> Option<f64> {
+        if !is_whole(score) {
+            self.is_whole = false;
+            if self.shift != 0.0 {
+                self.settle();
+            }
+        }
+        // Without a shift, minus zero stays what it is.
+        let score = if self.shift == 0.0 { score } else { score - self.shift };
         match self.table.insert_with(member, || Scored { member: member.into(), score }) {
             Ok(position) => {
                 self.link(position, member, score);
@@ -97,7 +144,7 @@ impl Ranked {
                     self.table.change(position, |scored| scored.score = score);
                     self.link(position, member, score);
                 }
-                Some(old)
+                Some(old + self.shift)
             }
         }
     }
@@ -105,20 +152,22 @@ impl Ranked {
     /// Removes `member`; returns its score. O(log n).
     pub(super) fn remove(&mut self, member: &[u8]) -> Option<f64> {
         let position = self.table.find(member)?;
-        Some(self.remove_at(position).score)
+        Some(self.remove_at(position).score + self.shift)
     }
 
     /// Removes and returns the member with this rank. O(log n).
     pub(super) fn take(&mut self, rank: usize) -> Option<(Box<[u8]>, f64)> {
         let item = self.tree.get(rank)?;
         let Scored { member, score } = self.remove_at(item.position as usize);
-        Some((member, score))
+        Some((member, score + self.shift))
     }
 
     /// How many members satisfy `below`, which holds for the first ones in order and for none after them.
     pub(super) fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
-        self.tree
-            .partition_point(&|item| below(&self.table.entries()[item.position as usize].member, item.score))
+        self.tree.partition_point(&|item| {
+            let (member, score) = self.pair_of(item);
+            below(member, score)
+        })
     }
 
     /// The run of members that has the one with this rank, and the rank of its first one.
@@ -126,9 +175,14 @@ impl Ranked {
         self.tree.run_at(rank)
     }
 
-    /// The member of an item of the tree.
+    /// The score of an item of the tree.
+    pub(super) fn score_of(&self, item: Item) -> f64 {
+        item.score + self.shift
+    }
+
+    /// The member and the score of an item of the tree.
     pub(super) fn pair_of(&self, item: Item) -> (&[u8], f64) {
-        (&self.table.entries()[item.position as usize].member, item.score)
+        (&self.table.entries()[item.position as usize].member, self.score_of(item))
     }
 
     fn link(&mut self, position: usize, member: &[u8], score: f64) {

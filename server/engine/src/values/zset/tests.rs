@@ -216,3 +216,34 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Shifts between other changes, of whole scores and of others.
+    #[test]
+    fn a_shift_moves_all_scores(
+        steps in prop::collection::vec((0_u8..6, 0_usize..40, scores(), -1000_i32..1000), 0..200),
+        whole in any::<bool>(),
+    ) {
+        let (enc, mut zset, mut model) = (small(), ZSet::new(), Model::new());
+        for (what, n, score, by) in steps {
+            let member = format!("member:{n}").into_bytes();
+            let score = if whole { f64::from(by) } else { score };
+            match what {
+                0 => {
+                    zset.shift(f64::from(by), &enc);
+                    model.values_mut().for_each(|score| *score += f64::from(by));
+                }
+                1 => prop_assert_eq!(zset.remove(&member), model.remove(&member)),
+                2 => {
+                    let first = zset.nth(0).map(|(member, score)| (Box::from(member), score));
+                    if let Some((member, _)) = &first {
+                        model.remove(&**member);
+                    }
+                    prop_assert_eq!(zset.pop_min(), first);
+                }
+                _ => prop_assert_eq!(zset.insert(&member, score, &enc), model.insert(member, score)),
+            }
+            check(&zset, &model, -3.0, f64::from(by))?;
+        }
+    }
+}

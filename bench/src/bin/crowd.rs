@@ -1,0 +1,102 @@
+//! A lock with many who wait for it or hold it, in process, to have the instructions of what happens to it counted.
+//!
+//! `crowd KIND CLIENTS EVENTS`: under `valgrind --tool=callgrind` the difference between two counts of events is what
+//! those cost. The same arguments do the same, always.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Kinds of events.
+const KINDS: [&str; 6] = ["unblocked", "killed", "timed-out", "reader", "reader-before-readers", "fair"];
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [kind, clients, events] = arguments.as_slice() else {
+        return Err(format!("crowd KIND CLIENTS EVENTS; the kinds: {}", KINDS.join(" ")));
+    };
+    let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+    let mut crowd = Crowd::gather(kind, number(clients)?)?;
+    (0..number(events)?).try_for_each(|event| crowd.happen(kind, event))
+}
+
+/// A server, one who steers it, and those who wait, in their order.
+struct Crowd {
+    server: Simulation,
+    main: u64,
+    waiting: Vec<u64>,
+}
+
+impl Crowd {
+    /// So many clients wait for the lock, or hold it.
+    fn gather(kind: &str, clients: usize) -> Result<Self, String> {
+        let mut server = Simulation::new(Config::default(), 7);
+        let main = server.connect();
+        let mut crowd = Crowd { server, main, waiting: Vec::new() };
+        crowd.ask("CLOCK.FREEZE", ":")?;
+        match kind {
+            "unblocked" | "killed" | "timed-out" => {
+                crowd.ask("LOCK.ACQUIRE l holder PX 1000000000", "*10")?
+            }
+            "fair" => crowd.ask("LOCK.ACQUIRE l w0 FAIR PX 1000000000", "*10")?,
+            "reader" | "reader-before-readers" => {
+                for n in 0..clients {
+                    let lease_ms = 1_000_000 + n;
+                    crowd.ask(&format!("LOCK.ACQUIRE l r{n} SHARED PX {lease_ms}"), "*10")?;
+                }
+                crowd.wait("LOCK.ACQUIRE l writer EXCLUSIVE BLOCK 0");
+            }
+            _ => return Err(format!("no kind {kind}")),
+        }
+        for n in 1..=if kind == "reader" { 0 } else { clients } {
+            let how = match kind {
+                "fair" => "FAIR BLOCK 0".to_owned(),
+                "reader-before-readers" => "SHARED BLOCK 0".to_owned(),
+                "timed-out" => format!("BLOCK {}", 1000 + n),
+                _ => "BLOCK 0".to_owned(),
+            };
+            crowd.wait(&format!("LOCK.ACQUIRE l w{n} {how} PX 1000000000"));
+        }
+        Ok(crowd)
+    }
+
+    /// One of them leaves, or gets the lock.
+    fn happen(&mut self, kind: &str, event: usize) -> Result<(), String> {
+        // From the middle, where most stand on either side.
+        let middle = self.waiting.get(self.waiting.len() / 2 + event).copied().unwrap_or_default();
+        match kind {
+            "unblocked" => self.ask(&format!("CLIENT UNBLOCK {middle}"), ":1"),
+            "killed" => self.ask(&format!("CLIENT KILL ID {middle}"), ":1"),
+            // The first one goes by another instant.
+            "timed-out" => self.ask(&format!("CLOCK.ADVANCE {}", if event == 0 { 1001 } else { 1 }), ""),
+            // The one with the longest lease leaves.
+            "reader" | "reader-before-readers" => self.leave(),
+            _ => self.ask(&format!("LOCK.RELEASE l w{event}"), ":0"),
+        }
+    }
+
+    /// The reader whose lease is the longest leaves.
+    fn leave(&mut self) -> Result<(), String> {
+        let info = self.server.ask(self.main, "HLEN l");
+        let fields: usize = info.trim_start_matches(':').trim().parse().map_err(|_| info)?;
+        // Beside the readers there is the mode.
+        self.ask(&format!("LOCK.RELEASE l r{}", fields - 2), ":0")
+    }
+
+    fn ask(&mut self, line: &str, answer: &str) -> Result<(), String> {
+        let told = self.server.ask(self.main, line);
+        if told.starts_with(answer) && !told.starts_with('-') {
+            Ok(())
+        } else {
+            Err(format!("{line}: {told}"))
+        }
+    }
+
+    fn wait(&mut self, line: &str) {
+        let client = self.server.connect();
+        self.server.send(client, line);
+        self.waiting.push(client);
+    }
+}

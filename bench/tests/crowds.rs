@@ -1,0 +1,60 @@
+//! What it takes when one of many leaves a lock, or gets it, counted by valgrind: it may grow with the logarithm of how
+//! many there are, and no more.
+//!
+//! `cargo test --release -p lockwheel-bench --test crowds`.
+
+use std::env;
+use std::process::Command;
+
+/// Kinds of events of the program `crowd`.
+const KINDS: [&str; 6] = ["unblocked", "killed", "timed-out", "reader", "reader-before-readers", "fair"];
+/// How many wait, or hold the lock.
+const FEW: u64 = 200;
+const MANY: u64 = 10_000;
+/// Events of the shorter and of the longer run: what lies between them is free of how the crowd came together.
+const RUNS: [u64; 2] = [10, 60];
+
+/// Whether valgrind can be run. On the machine that decides it has to be.
+fn has_valgrind() -> bool {
+    let found =
+        Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
+    assert!(found || env::var_os("CI").is_none(), "valgrind is not installed");
+    found
+}
+
+/// All instructions of a run of the program.
+fn count(kind: &str, clients: u64, events: u64) -> u64 {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_crowd"), kind])
+        .args([clients, events].map(|number| number.to_string()))
+        .output()
+        .expect("valgrind can be run");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{kind}: {told}");
+    let collected = told.lines().find_map(|line| line.split_once("Collected : "));
+    let number = collected.and_then(|(_, number)| number.trim().parse().ok());
+    number.unwrap_or_else(|| panic!("no count of instructions: {told}"))
+}
+
+/// Instructions of an event.
+fn measure(kind: &str, clients: u64) -> u64 {
+    let [few, many] = RUNS.map(|events| count(kind, clients, events));
+    (many - few) / (RUNS[1] - RUNS[0])
+}
+
+/// From 200 to 10,000 the logarithm grows by less than three quarters; where all are walked, it is fifty times.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
+fn one_of_ten_thousand_takes_hardly_more_than_one_of_two_hundred() {
+    if !has_valgrind() {
+        return eprintln!("skipped: valgrind is not installed");
+    }
+    let judged = KINDS.iter().map(|kind| {
+        let [few, many] = [FEW, MANY].map(|clients| measure(kind, clients));
+        let line = format!("{kind}: {few} instructions among {FEW}, {many} among {MANY}");
+        eprintln!("{line}");
+        if many > 2 * few { Some(line) } else { None }
+    });
+    let dear: Vec<String> = judged.flatten().collect();
+    assert!(dear.is_empty(), "more than the logarithm:\n{}", dear.join("\n"));
+}

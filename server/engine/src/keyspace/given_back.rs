@@ -1,0 +1,88 @@
+//! The keys that were given back lately by those who held them, as far as the keyspace has seen to that by itself: that
+//! is mostly all that there is to know of them, and takes eight bytes.
+
+use crate::memory::block;
+
+/// The places; a later key may take that of an earlier one.
+const PLACES: usize = 4096;
+
+/// The hashes of such keys.
+#[derive(Debug, Default)]
+pub(super) struct GivenBack {
+    /// None until the first.
+    places: Option<Box<[u64; PLACES]>>,
+}
+
+/// What stands for a key of this hash. Few databases are in use: the same key in two of them has two places beside each
+/// other.
+#[inline]
+fn name(db: usize, hash: u64) -> u64 {
+    hash.wrapping_add(db as u64) | 1 << 63
+}
+
+impl GivenBack {
+    /// The last hold of a key of this hash was given back. O(1).
+    #[inline(always)]
+    pub(super) fn remember(&mut self, db: usize, hash: u64) {
+        let name = name(db, hash);
+        match &mut self.places {
+            Some(places) => places[name as usize % PLACES] = name,
+            None => self.begin(name),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, name: u64) {
+        let mut places = Box::new([0; PLACES]);
+        places[name as usize % PLACES] = name;
+        self.places = Some(places);
+    }
+
+    /// The last hold of a key of this hash has ended otherwise. O(1).
+    pub(super) fn forget(&mut self, db: usize, hash: u64) {
+        let name = name(db, hash);
+        if let Some(places) = &mut self.places
+            && places[name as usize % PLACES] == name
+        {
+            places[name as usize % PLACES] = 0;
+        }
+    }
+
+    /// Whether the last hold of a key of this hash was given back, as far as it is remembered. O(1).
+    pub(super) fn has(&self, db: usize, hash: u64) -> bool {
+        let name = name(db, hash);
+        self.places.as_ref().is_some_and(|places| places[name as usize % PLACES] == name)
+    }
+
+    /// Nothing is known any more.
+    pub(super) fn clear(&mut self) {
+        self.places = None;
+    }
+
+    /// Bytes of memory. O(1).
+    pub(super) fn memory(&self) -> usize {
+        if self.places.is_some() { block(size_of::<[u64; PLACES]>()) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_back_is_known_until_it_ends_otherwise() {
+        let mut given_back = GivenBack::default();
+        let (key, other) = (7, 8 << 20);
+        assert!(!given_back.has(0, key));
+        given_back.remember(0, key);
+        assert!(given_back.has(0, key) && !given_back.has(1, key) && !given_back.has(0, other));
+        given_back.forget(0, other);
+        assert!(given_back.has(0, key));
+        given_back.forget(0, key);
+        assert!(!given_back.has(0, key));
+        given_back.remember(1, other);
+        given_back.clear();
+        assert!(!given_back.has(1, other) && given_back.memory() == 0);
+    }
+}
