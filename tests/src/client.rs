@@ -76,6 +76,17 @@ pub fn connected(address: impl ToSocketAddrs) -> TcpStream {
     stream
 }
 
+/// Whether this end of a connection between two ports of this machine has not heard that the other has been closed, as
+/// Linux tells.
+fn is_established(here: u16, there: u16) -> bool {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
+    let [here, there] = [here, there].map(|port| format!(":{port:04X}"));
+    tables.iter().flatten().flat_map(|table| table.lines()).any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() > 3 && words[1].ends_with(&here) && words[2].ends_with(&there) && words[3] == "01"
+    })
+}
+
 impl Client {
     /// Connects, speaking RESP2 until told otherwise.
     ///
@@ -185,6 +196,21 @@ impl Client {
     /// Sends bytes as they are, for a peer that may hang up meanwhile.
     pub fn try_send_raw(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.stream.write_all(bytes)
+    }
+
+    /// Closes the connection, and waits until that has reached the host of the server, which a busy kernel does later:
+    /// only from then on can the server know.
+    ///
+    /// # Panics
+    /// When there is no connection.
+    pub fn close(self) {
+        let socket = self.stream.socket();
+        let [server, client] =
+            [socket.peer_addr(), socket.local_addr()].map(|address| address.expect("it is connected").port());
+        drop(self);
+        while is_established(server, client) {
+            std::thread::yield_now();
+        }
     }
 
     /// Closes the connection at once, with a reset: what was sent and not read yet is thrown away.

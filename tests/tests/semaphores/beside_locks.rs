@@ -69,7 +69,7 @@ fn whoever_closes_in_the_queue_the_others_are_served() {
                 waiter.send_line(line);
                 assert_eq!(main.line(&format!("AWAIT.WAITERS k {}", n + 1)).to_string(), ":1");
             }
-            drop(waiters.remove(closed));
+            waiters.remove(closed).close();
             for mut waiter in waiters {
                 main.line(open);
                 let reply = waiter.read_reply();

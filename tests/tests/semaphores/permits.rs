@@ -298,6 +298,8 @@ fn who_waits_gets_a_permit_when_its_lease_is_over() {
     s.run("SEM.INIT k 1");
     s.run("SEM.ACQUIRE k a IDS PX 100");
     s.on("w").send("SEM.ACQUIRE k w IDS PX 5 BLOCK 0");
+    // Two connections are read in any order.
+    s.check("AWAIT.WAITERS k 1", ":1");
     s.on("x").send("SEM.ACQUIRE k x IDS PX 5 BLOCK 1000");
     s.check("AWAIT.WAITERS k 2", ":1");
     s.check_that("CLOCK.NEXT", |reply| reply.to_string().contains("\"retry\", \"k\""));
