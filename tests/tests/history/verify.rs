@@ -276,6 +276,30 @@ fn a_watchdog_that_goes_on() {
     assert_eq!(found(&mut server), ["ok", "suspect watchdog-leak"]);
 }
 
+/// In its last millisecond a lease has 0 ms left: who is told that was refused the lock, and has renewed nothing.
+#[test]
+fn who_asks_in_the_last_millisecond_of_a_lease_renews_nothing() {
+    let mut server = Server::new();
+    let [one, two] = [server.client(), server.client()];
+    server.take(one, "l", A, 1000);
+    server.give_back(one, "l", A);
+    server.ask("CLOCK.RESUME");
+    server.take(two, "l", B, 5);
+    server.pass(5);
+    for _ in 0..3 {
+        assert_eq!(server.take(one, "l", A, 1000), ":0\r\n");
+    }
+    assert_eq!(server.told(&["owner"]).iter().filter(|line| line.starts_with("refused")).count(), 3);
+    assert_eq!(found(&mut server), ["ok"]);
+    // A fair lock answers when it is an owner's turn, which may be now.
+    let fair = "return 0";
+    let keys = "3 l redisson_lock_queue:{l} redisson_lock_timeout:{l}";
+    for _ in 0..3 {
+        server.send(one, &format!("EVAL \"{fair}\" {keys} 30000 {A} 5000 1000"));
+    }
+    assert_eq!(found(&mut server), ["ok"]);
+}
+
 #[test]
 fn a_read_write_lock_in_the_key_of_a_plain_one() {
     let mut server = Server::new();

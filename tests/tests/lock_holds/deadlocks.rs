@@ -233,3 +233,28 @@ fn requests_for_several_locks_close_cycles_too() {
     assert_eq!(server.ask(a, "LOCK.RELEASE x a"), ":0\r\n");
     assert!(server.read(b).contains("tokens"));
 }
+
+/// Who has a higher priority stands before those who wait already: it does not wait for them, and they wait for it.
+#[test]
+fn a_priority_decides_who_waits_for_whom() {
+    let (mut server, main, [low, high]) = server();
+    server.ask(main, "LOCK.ACQUIRE x h");
+    server.ask(main, "LOCK.ACQUIRE z o");
+    server.send(low, "LOCK.MACQUIRE 2 x z b BLOCK 0");
+    // It stands before the one that waits for its own lock, and so is served.
+    assert_eq!(server.ask(high, "LOCK.ACQUIRE x o BLOCK 0"), "-DEADLOCK o -> x -> b -> z -> o\r\n");
+    assert_eq!(server.ask(high, "LOCK.ACQUIRE x o PRIORITY 1 BLOCK 0"), "");
+    server.ask(main, "LOCK.RELEASE x h");
+    assert!(server.read(high).contains("token"));
+
+    let (mut server, main, [low, high]) = self::server();
+    server.ask(main, "LOCK.ACQUIRE x h");
+    server.ask(main, "LOCK.ACQUIRE z o");
+    server.send(low, "LOCK.ACQUIRE x o BLOCK 0");
+    // It would keep the lock from the one whose lock it waits for.
+    let told = server.ask(high, "LOCK.MACQUIRE 2 x z w PRIORITY 1 BLOCK 0");
+    assert_eq!(told, "-DEADLOCK w -> z -> o -> x -> w\r\n");
+    assert_eq!(server.ask(high, "LOCK.MACQUIRE 2 x z w BLOCK 0"), "");
+    server.ask(main, "LOCK.RELEASE x h");
+    assert!(server.read(low).contains("token"));
+}

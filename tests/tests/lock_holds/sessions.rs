@@ -204,3 +204,23 @@ fn a_turn_of_any_length_comes_to_its_end() {
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
     assert_eq!(server.ask(main, "GET s"), "$1\r\n3\r\n");
 }
+
+/// A hold of a connection stays that when its mode changes, whichever way.
+#[test]
+fn what_is_converted_lasts_as_long_as_the_connection_too() {
+    for (mode, other) in [("SHARED", "EXCLUSIVE"), ("EXCLUSIVE", "SHARED")] {
+        let (mut server, main) = server();
+        let [holder, waiter] = [server.connect(), server.connect()];
+        server.ask(holder, &format!("LOCK.ACQUIRE l a {mode} SESSION PX 3000"));
+        assert!(server.ask(holder, &format!("LOCK.CONVERT l a {other}")).contains("token"));
+        server.send(waiter, "LOCK.ACQUIRE l b EXCLUSIVE BLOCK 0");
+        server.ask(main, "CLOCK.ADVANCE 86400000");
+        assert_eq!(server.read(waiter), "", "{other}: it is renewed");
+        close(&mut server, holder);
+        assert!(server.read(waiter).contains("$12\r\ndisconnected\r\n"), "{other}");
+        assert_eq!(
+            server.ask(main, "HGETALL l"),
+            "*4\r\n$4\r\nmode\r\n$5\r\nwrite\r\n$7\r\nb:write\r\n$1\r\n1\r\n"
+        );
+    }
+}

@@ -4,6 +4,8 @@ use super::sessions::close;
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 
+const NO_PUSHES: &str = "-ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed\r\n";
+
 /// A server on frozen clocks, a client that steers, and one that speaks RESP3.
 fn server() -> (Simulation, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
@@ -62,9 +64,8 @@ fn who_waits_by_a_ticket_goes_on_and_is_told_of_the_grant() {
 #[test]
 fn what_is_free_is_granted_at_once_and_resp2_is_refused() {
     let (mut server, main, client) = server();
-    let error = "-ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed\r\n";
     for line in ["LOCK.ACQUIRE l a ASYNC", "LOCK.MACQUIRE 1 l a ASYNC"] {
-        assert_eq!(server.ask(main, line), error);
+        assert_eq!(server.ask(main, line), NO_PUSHES);
         assert!(server.ask(client, line).contains("waited"));
         server.ask(client, "LOCK.RELEASE l a ALL");
     }
@@ -221,4 +222,30 @@ fn who_was_granted_by_a_ticket_is_told_of_the_loss() {
     server.ask(main, "CLOCK.ADVANCE 100000");
     assert_eq!(server.ask(main, "LOCK.FORCEUNLOCK l"), ":1\r\n");
     assert!(server.read(client).contains("lock-lost"));
+}
+
+/// A conversion leaves its client a ticket like any other request, stands before all others, and is alone.
+#[test]
+fn a_conversion_can_be_waited_for_by_a_ticket() {
+    let (mut server, main, client) = server();
+    server.ask(client, "LOCK.ACQUIRE l b SHARED PX 9000");
+    server.ask(main, "LOCK.ACQUIRE l c SHARED PX 9000");
+    let writer = server.connect();
+    server.send(writer, "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0");
+    let first = ticket(&server.ask(client, "LOCK.CONVERT l b EXCLUSIVE ASYNC PX 5000"));
+    assert!(server.ask(main, "LOCK.CONVERT l c EXCLUSIVE BLOCK 0").starts_with("-DEADLOCK"));
+    assert_eq!(server.ask(main, "LOCK.CANCEL l b"), ":1\r\n");
+    assert!(server.read(client).contains("lock-cancelled"), "ticket {first}");
+    let second = ticket(&server.ask(client, "LOCK.CONVERT l b EXCLUSIVE BLOCK 100 ASYNC"));
+    server.ask(main, "CLOCK.ADVANCE 100");
+    assert!(server.read(client).contains("lock-timedout"), "ticket {second}");
+    let third = ticket(&server.ask(client, "LOCK.CONVERT l b EXCLUSIVE ASYNC"));
+    server.ask(main, "LOCK.RELEASE l c");
+    let told = server.read(client);
+    assert!(told.contains("lock-granted") && told.contains(&format!("ticket\r\n:{third}\r\n")), "{told}");
+    assert_eq!(server.ask(main, "HGET l b:write"), "$1\r\n1\r\n");
+    // What can be had at once is.
+    assert!(server.ask(client, "LOCK.CONVERT l b SHARED ASYNC").contains("token"));
+    assert_eq!(server.ask(main, "LOCK.CONVERT l b EXCLUSIVE ASYNC"), NO_PUSHES);
+    assert_eq!(server.ask(client, "LOCK.CONVERT l b EXCLUSIVE ASYNC ASYNC"), "-ERR syntax error\r\n");
 }

@@ -76,3 +76,21 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
     }
     s.check("LOCK.CONVERT l a SHARED BLOCK -1", "-ERR timeout is negative");
 }
+
+/// In scripts and transactions nobody waits, so that nobody waits for ever.
+#[test]
+fn a_conversion_in_a_script_does_not_wait_and_closes_no_cycle() {
+    let mut s = scenario();
+    for owner in ["a", "b"] {
+        s.run(&format!("LOCK.ACQUIRE l {owner} SHARED"));
+    }
+    let script = "EVAL \"return redis.call('LOCK.CONVERT', 'l', 'b', 'EXCLUSIVE', 'BLOCK', 0)\" 0";
+    s.check(script, "(nil)");
+    wait(&mut s, "a", "LOCK.CONVERT l a EXCLUSIVE BLOCK 0", 1);
+    s.check(script, "(nil)");
+    s.run("MULTI");
+    s.run("LOCK.CONVERT l b EXCLUSIVE BLOCK 0");
+    s.check("EXEC", "[(nil)]").check("AWAIT.WAITERS l 1 EXACT", ":1");
+    s.run("LOCK.RELEASE l b");
+    served(&mut s, "a", 3, 1);
+}

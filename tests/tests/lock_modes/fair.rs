@@ -6,21 +6,21 @@ const WAIT_MS: i64 = 5000;
 const VERSIONS: [&str; 3] = ["3.17.0", "3.24.3", "4.7.0"];
 
 /// What a thread of Redisson's sends to take the lock, or to queue for it; by its client's clock.
-fn ask(scripts: &Scripts, owner: &str, clock_ms: i64) -> String {
+pub(super) fn ask(scripts: &Scripts, owner: &str, clock_ms: i64) -> String {
     let text = scripts.find("RedissonFairLock", &["'zadd'"], &[]);
     let keys = "3 l redisson_lock_queue:{l} redisson_lock_timeout:{l}";
     format!("EVAL \"{text}\" {keys} 30000 {owner} {WAIT_MS} {clock_ms}")
 }
 
 /// What it sends to give it back.
-fn give_back(scripts: &Scripts, owner: &str, clock_ms: i64) -> String {
+pub(super) fn give_back(scripts: &Scripts, owner: &str, clock_ms: i64) -> String {
     let text = scripts.find("RedissonFairLock", &["ARGV[3],-1)"], &[]);
     let keys = "5 l redisson_lock_queue:{l} redisson_lock_timeout:{l} redisson_lock__channel:{l} latch";
     format!("EVAL \"{text}\" {keys} 0 30000 {owner} {clock_ms} publish 9000")
 }
 
 /// What it sends when it gives up.
-fn give_up(scripts: &Scripts, owner: &str) -> String {
+pub(super) fn give_up(scripts: &Scripts, owner: &str) -> String {
     let text = scripts.find("RedissonFairLock", &["'lrem'"], &[]);
     let keys = "2 redisson_lock_queue:{l} redisson_lock_timeout:{l}";
     format!("EVAL \"{text}\" {keys} {owner} {WAIT_MS}")

@@ -5,6 +5,8 @@ mod convert;
 mod counting;
 mod delays;
 mod fair;
+mod fair_against_model;
+mod fair_model;
 mod fair_turns;
 mod interop;
 mod model;

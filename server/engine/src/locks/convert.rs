@@ -1,6 +1,7 @@
 //! `LOCK.CONVERT`: makes a reader a writer, or a writer a reader, without the lock being free in between.
 
 use super::acquire::grant::Granted;
+use super::acquire::refusal::{check_pushes, may_wait};
 use super::acquire::{queue, told};
 use super::events;
 use super::graph;
@@ -10,7 +11,8 @@ use super::options::{block_ms, lease_ms, token};
 use super::ownership;
 use super::redisson::write_field;
 use super::release::{HoldMode, NOT_HELD, lost};
-use crate::keyspace::{CalledBy, Tx};
+use super::sessions::{self, SessionLease};
+use crate::keyspace::Tx;
 use crate::spec::{
     Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec, Null, Row,
     Wait, errors,
@@ -29,12 +31,13 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
     .summary("Makes a reader a writer, when no other reads, or a writer a reader; with BLOCK waits before all others.")
     .help(&[
         "LOCK.CONVERT <key> <owner> SHARED|EXCLUSIVE [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
-             [TOKEN <token>]",
+             [TOKEN <token>] [ASYNC]",
         "    Make a reader a writer, or a writer a reader. One reader at a time can wait for that.",
     ])
     .help_after("lock.acquire")
     .syntax(
-        "key owner (mode: SHARED | EXCLUSIVE) [EX seconds | PX milliseconds] [BLOCK milliseconds] [TOKEN token]",
+        "key owner (mode: SHARED | EXCLUSIVE) [EX seconds | PX milliseconds] [BLOCK milliseconds] [TOKEN token] \
+         [ASYNC]",
     )
     .errors(&[
         "ERR syntax error",
@@ -50,6 +53,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "LOCKMODE the key holds a plain lock",
         "DEADLOCK *",
         "DEADLOCK another reader of this lock waits to write it: both would wait for ever",
+        "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
+        "WAITQFULL this connection waits for 1024 locks already",
     ])];
 
 /// A request for another mode.
@@ -60,16 +65,30 @@ struct Convert {
     token: Option<i64>,
 }
 
-fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
-    ownership::check_owner(&args[2])?;
+/// How the request waits.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// `None`: not at all. `Some(None)`: for ever.
+    block: Option<Option<u64>>,
+    by_ticket: bool,
+}
+
+/// The request as it is read: each option at most once.
+fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Convert, Waiting), CommandError> {
     let to = HoldMode::parse(args, 3).ok_or(errors::SYNTAX)?;
     let mut convert = Convert { to, lease_ms: None, token: None };
-    let mut block = None;
-    for at in (4..args.len()).step_by(2) {
-        let is_again = if let Some(ms) = lease_ms(tx, args, at, "lock.convert")? {
+    let mut waiting = Waiting::default();
+    let mut next = 4;
+    while next < args.len() {
+        let at = next;
+        let is_flag = args.is(at, "async");
+        next += if is_flag { 1 } else { 2 };
+        let is_again = if is_flag {
+            std::mem::replace(&mut waiting.by_ticket, true)
+        } else if let Some(ms) = lease_ms(tx, args, at, "lock.convert")? {
             convert.lease_ms.replace(ms).is_some()
         } else if args.is(at, "block") {
-            block.replace(block_ms(args, at + 1)?).is_some()
+            waiting.block.replace(block_ms(args, at + 1)?).is_some()
         } else {
             convert.token.replace(token(args, at)?).is_some()
         };
@@ -77,23 +96,34 @@ fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
             return Err(errors::SYNTAX);
         }
     }
+    // One that leaves its client a ticket waits for ever, unless told.
+    waiting.block = waiting.block.or(waiting.by_ticket.then_some(None));
+    Ok((convert, waiting))
+}
+
+fn convert(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {
+    ownership::check_owner(&args[2])?;
+    let (convert, Waiting { block, by_ticket }) = parse(tx, args)?;
+    if by_ticket {
+        check_pushes(tx, reply.protocol())?;
+    }
     if convert.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    let Some(timeout_ms) = block else {
+    let Some(timeout_ms) = block.filter(|_| may_wait(tx)) else {
         reply.null();
         return Ok(Flow::Done);
     };
-    if matches!(tx.called_by(), CalledBy::Client) && queue::conversion_waits(tx, &args[1]) {
+    if queue::conversion_waits(tx, &args[1]) {
         return Err(DEADLOCK);
     }
-    graph::check(tx, &args[2], &[&args[1]])?;
-    if matches!(tx.called_by(), CalledBy::Client) {
-        events::queued(tx, &args[1], &args[2]);
-    }
+    let (owner, rank) = (&args[2], queue::FIRST);
+    graph::check(tx, graph::Newcomer { owner, keys: &[&args[1]], rank, together: false })?;
+    events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], queue::conversion(), convert, timeout_ms, Null::Bulk);
     wait.retry.label = Some(2);
-    wait.retry.rank = queue::FIRST;
+    wait.retry.by_ticket = by_ticket;
+    wait.retry.rank = rank;
     Ok(wait.into())
 }
 
@@ -145,8 +175,12 @@ impl Convert {
         writer: &[u8],
     ) -> Result<Granted, CommandError> {
         let lease_ms = self.lease_ms.unwrap_or_else(|| left_ms(tx, key));
+        let session = session_of(tx, key, owner);
         let at = read_write::write(tx, key, owner, 1, lease_ms)?;
         let acquired = ledger::acquired(tx, at, key, writer, false);
+        if let Some((_, lease)) = session {
+            sessions::begin(tx, acquired.grant, SessionLease { holder: writer.into(), ..lease });
+        }
         Ok(Granted { token: acquired.token, holds: 1, ttl_ms: left_ms(tx, key), predecessor: None })
     }
 
@@ -158,9 +192,19 @@ impl Convert {
         owner: &[u8],
         hands: Hands,
     ) -> Result<Granted, CommandError> {
+        let session = session_of(tx, key, &write_field(owner));
         read_write::downgrade(tx, key, owner, hands, self.lease_ms.unwrap_or_else(|| left_ms(tx, key)))?;
+        if let Some((grant, lease)) = session {
+            sessions::begin(tx, grant, SessionLease { holder: owner.into(), ..lease });
+        }
         Ok(as_it_is(tx, key, owner, hands.reads.max(hands.writes)))
     }
+}
+
+/// The grant of the hold in a field, and the lease of the connection that it lasts as long as, if it does.
+fn session_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<(u64, SessionLease)> {
+    let grant = ledger::grant(tx, key, field)?.number;
+    Some((grant, ledger::leases(tx).get(grant)?.clone()))
 }
 
 /// What an owner has.

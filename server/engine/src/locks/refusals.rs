@@ -163,10 +163,20 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
         Answer::Error(_) => {}
         Answer::Null => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ if is_unlock => note_script(tx, Event::ReleaseRefused, key, &owner),
+        Answer::Integer(0) if is_in_vain(tx, keys) => refused(tx, key, &owner),
         Answer::Integer(0) if renews => note_script(tx, Event::RenewalRefused, key, &owner),
         Answer::Integer(0) => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ => refused(tx, key, &owner),
     }
+}
+
+/// Whether a script that answers 0 may have asked for the lock, and been told when to ask again: in the last
+/// millisecond of its lease, or by its place in the queue of a fair lock.
+fn is_in_vain(tx: &Tx<'_>, keys: &[&[u8]]) -> bool {
+    let Some((key, others)) = keys.split_first() else { return false };
+    let queue = redisson::queue_key(key);
+    tx.deadline(key).is_some_and(|deadline| deadline <= tx.now().wall_ms())
+        || others.first().is_some_and(|other| **other == *queue)
 }
 
 /// The elements of an array of so many numbers that are all 1 or 0.

@@ -6,7 +6,7 @@ mod holder;
 mod limit;
 mod options;
 pub(super) mod queue;
-mod refusal;
+pub(super) mod refusal;
 mod several;
 pub(super) mod told;
 
@@ -88,7 +88,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
-    graph::check(tx, &args[2], &[&args[1]])?;
+    graph::check(tx, graph::Newcomer { owner: &args[2], keys: &[&args[1]], rank, together: false })?;
     let beside = acquire.join(tx, args)?;
     events::queued(tx, &args[1], &args[2]);
     let mut wait = Wait::on_keys([1], class, acquire, timeout_ms, Null::Bulk);

@@ -5,7 +5,8 @@ use super::super::ledger::{Delay, Detail};
 use super::super::options::{DEFAULT_LEASE_MS, block_ms, lease_ms};
 use super::super::sessions;
 use super::limit::Limit;
-use crate::keyspace::{CalledBy, Tx};
+use super::refusal::check_pushes;
+use crate::keyspace::Tx;
 use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::Protocol;
 
@@ -16,9 +17,6 @@ const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
 const DATA_MAX: usize = 4096;
 
 const DATA_TOO_LONG: CommandError = CommandError::text("ERR the data of a hold is at most 4096 bytes");
-
-const NO_PUSHES: CommandError =
-    CommandError::text("ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed");
 
 /// What a request for a lock asks for.
 #[derive(Debug)]
@@ -188,8 +186,7 @@ impl Options {
 
     /// Checks that the client can be told by a push what it asks to be told so.
     pub(super) fn check_pushes(&self, tx: &Tx<'_>, protocol: Protocol) -> Result<(), CommandError> {
-        let from_script = matches!(tx.called_by(), CalledBy::Script(_));
-        if self.asynchronous && protocol != Protocol::Resp3 && !from_script { Err(NO_PUSHES) } else { Ok(()) }
+        if self.asynchronous { check_pushes(tx, protocol) } else { Ok(()) }
     }
 
     /// What is to be known of it; a fenced one has this token.

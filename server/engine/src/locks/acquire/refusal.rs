@@ -1,12 +1,21 @@
 //! What a request is answered that gets nothing, and does not wait.
 
 use crate::keyspace::{CalledBy, Tx};
-use crate::spec::Answer;
-use lockwheel_resp::Reply;
+use crate::spec::{Answer, CommandError};
+use lockwheel_resp::{Protocol, Reply};
+
+const NO_PUSHES: CommandError =
+    CommandError::text("ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed");
 
 /// Whether the request comes from a client itself: in scripts and transactions nothing waits.
-pub(super) fn may_wait(tx: &Tx<'_>) -> bool {
+pub(in crate::locks) fn may_wait(tx: &Tx<'_>) -> bool {
     matches!(tx.called_by(), CalledBy::Client)
+}
+
+/// Checks that a client can be told by a push what it asks to be told so.
+pub(in crate::locks) fn check_pushes(tx: &Tx<'_>, protocol: Protocol) -> Result<(), CommandError> {
+    let from_script = matches!(tx.called_by(), CalledBy::Script(_));
+    if protocol != Protocol::Resp3 && !from_script { Err(NO_PUSHES) } else { Ok(()) }
 }
 
 /// Answers a request that does not wait, and got nothing.

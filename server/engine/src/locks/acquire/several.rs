@@ -106,7 +106,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         refuse(acquire.in_vain(tx, args), reply);
         return Ok(Flow::Done);
     };
-    graph::check(tx, &args[count + 2], keys)?;
+    graph::check(tx, graph::Newcomer { owner: &args[count + 2], keys, rank, together: true })?;
     keys.iter().for_each(|key| events::queued(tx, key, &args[count + 2]));
     let mut wait = Wait::on_keys(2..count + 2, class, acquire, timeout_ms, Null::Bulk);
     wait.retry.label = Some(count + 2);

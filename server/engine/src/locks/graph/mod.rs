@@ -10,4 +10,4 @@ mod inferred;
 mod search;
 
 pub(super) use command::LISTENING_ROWS;
-pub(super) use search::check;
+pub(super) use search::{Newcomer, check};

@@ -3,12 +3,36 @@
 
 use super::super::events;
 use super::edges;
-use crate::keyspace::{CalledBy, Tx};
+use crate::keyspace::{CalledBy, Place, Tx};
 use crate::spec::CommandError;
 use std::collections::BTreeSet;
 
 /// Owners and the locks that they wait for, in turn: the first owner, a lock, its holder, a lock, … the first owner.
 pub(super) type Cycle = Vec<Box<[u8]>>;
+
+/// A request that is about to wait.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::locks) struct Newcomer<'r> {
+    pub(in crate::locks) owner: &'r [u8],
+    /// The locks that it wants.
+    pub(in crate::locks) keys: &'r [&'r [u8]],
+    /// Its rank in their queues.
+    pub(in crate::locks) rank: i64,
+    /// Whether it wants them together, and keeps each from those behind it while it waits for the others.
+    pub(in crate::locks) together: bool,
+}
+
+impl Newcomer<'_> {
+    /// Its place in the queues of its locks.
+    fn place(&self) -> Place {
+        Place { rank: self.rank, arrival: u64::MAX }
+    }
+
+    /// Whether one who waits for a lock at a place would have to wait for it, too.
+    fn keeps(&self, key: &[u8], from: Option<Place>) -> bool {
+        self.together && self.keys.contains(&key) && from.is_some_and(|from| self.place() < from)
+    }
+}
 
 /// One wait that was come upon.
 struct Step {
@@ -20,29 +44,30 @@ struct Step {
     from: Option<usize>,
 }
 
-/// Checks that an owner may wait for locks: that none who would have to go first waits, in the end, for this owner.
+/// Checks that a request may wait: that none who would have to go first waits, in the end, for its owner.
 ///
 /// The error names the cycle. Scripts and transactions never wait.
-pub(in crate::locks) fn check(tx: &mut Tx<'_>, owner: &[u8], keys: &[&[u8]]) -> Result<(), CommandError> {
+pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result<(), CommandError> {
     if !matches!(tx.called_by(), CalledBy::Client) {
         return Ok(());
     }
-    match cycle(tx, owner, keys.iter().copied()) {
+    match cycle(tx, newcomer) {
         None => Ok(()),
         Some(cycle) => {
             let cycle = text(&cycle);
-            keys.iter().for_each(|key| events::deadlock(tx, key, owner, &cycle));
+            newcomer.keys.iter().for_each(|key| events::deadlock(tx, key, newcomer.owner, &cycle));
             Err(CommandError::new([b"DEADLOCK ", &*cycle].concat()))
         }
     }
 }
 
-/// The shortest cycle of waits that an owner is part of when it waits for these locks. O(n log n), n the owners and
-/// locks that can be reached.
-pub(super) fn cycle<'k>(tx: &Tx<'_>, owner: &[u8], keys: impl Iterator<Item = &'k [u8]>) -> Option<Cycle> {
+/// The shortest cycle of waits that a request closes when it waits. O(n log n), n the owners and locks that can be
+/// reached.
+fn cycle(tx: &Tx<'_>, newcomer: Newcomer<'_>) -> Option<Cycle> {
+    let owner = newcomer.owner;
     let mut seen = BTreeSet::new();
     let mut steps: Vec<Step> = Vec::new();
-    for key in keys {
+    for &key in newcomer.keys {
         if seen.insert((Box::<[u8]>::from(owner), Box::<[u8]>::from(key))) {
             steps.push(Step { owner: owner.into(), key: key.into(), from: None });
         }
@@ -50,7 +75,12 @@ pub(super) fn cycle<'k>(tx: &Tx<'_>, owner: &[u8], keys: impl Iterator<Item = &'
     let mut at = 0;
     while let Some(step) = steps.get(at) {
         let is_first = step.from.is_none();
-        let before = edges::last_place(tx, &step.key, &step.owner).filter(|_| !is_first);
+        let last_place = || edges::last_place(tx, &step.key, &step.owner);
+        let before = if is_first { Some(newcomer.place()) } else { last_place() };
+        // One of a higher rank passes those who wait already.
+        if !is_first && newcomer.keeps(&step.key, before) {
+            return Some(path(&steps, at, owner));
+        }
         let mut others = edges::holders_that_wait(tx, &step.key, owner);
         others.append(&mut edges::ahead(tx, &step.key, before));
         for other in others {

@@ -39,7 +39,9 @@ fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
     let mut is_held = false;
     for (_, _, id) in &holds {
         let Some(id) = id else { continue };
-        if let Ok(Some(before)) = ids::deadline_ms(tx, key, id) {
+        // One that is over is nobody's, though nobody has taken it back yet.
+        let over_ms = tx.over_until_ms();
+        if let Some(before) = ids::deadline_ms(tx, key, id).ok().flatten().filter(|end| *end > over_ms) {
             is_held = true;
             if before < deadline_ms {
                 let _of_that_type = ids::renew(tx, key, id, deadline_ms);

@@ -82,7 +82,7 @@ impl SessionLeases {
     }
 
     /// The lease of this id.
-    pub(super) fn get(&self, id: u64) -> Option<&SessionLease> {
+    pub(in crate::locks) fn get(&self, id: u64) -> Option<&SessionLease> {
         self.leases.get(&id).map(|timed| &timed.lease)
     }
 

@@ -1,0 +1,326 @@
+//! Queues under attack, of everything that queues: whoever closes, is killed, gives up or is cut off at any place, and
+//! whatever becomes of the key, nobody is stranded, nobody is told twice, and nobody is served who is gone.
+
+use lockwheel_engine::config::Config;
+use lockwheel_engine::core::Simulation;
+use lockwheel_tests::simulated::number;
+
+/// Something that clients wait for, one behind the other. Several lines are parted by `;`, `{o}` is an owner.
+struct Kind {
+    name: &'static str,
+    /// What is done before anybody waits.
+    begin: &'static str,
+    /// The request of a waiter, without its BLOCK.
+    wait: &'static str,
+    /// What serves the next one, whoever has what; or all.
+    next: &'static str,
+    all_at_once: bool,
+    /// What serves the next one, or all, whatever the key is.
+    anew: &'static str,
+}
+
+const KINDS: [Kind; 14] = [
+    lock("plain", "LOCK.ACQUIRE k h", "LOCK.ACQUIRE k {o}"),
+    lock("for a connection", "LOCK.ACQUIRE k h", "LOCK.ACQUIRE k {o} SESSION"),
+    lock("fair", "LOCK.ACQUIRE k h FAIR", "LOCK.ACQUIRE k {o} FAIR"),
+    lock("fenced", "LOCK.ACQUIRE k h FENCED", "LOCK.ACQUIRE k {o} FENCED"),
+    lock("exclusive", "LOCK.ACQUIRE k h SHARED", "LOCK.ACQUIRE k {o} EXCLUSIVE"),
+    shared("shared", "LOCK.ACQUIRE k h EXCLUSIVE", "LOCK.ACQUIRE k {o} SHARED"),
+    lock("text", "LOCK.ACQUIRE k h LAYOUT STRING", "LOCK.ACQUIRE k {o} LAYOUT STRING"),
+    lock("several", "LOCK.MACQUIRE 2 k m h", "LOCK.MACQUIRE 2 k m {o}"),
+    shared("several shared", "LOCK.MACQUIRE 2 k m h EXCLUSIVE", "LOCK.MACQUIRE 2 m k {o} SHARED"),
+    semaphore("permits", "SEM.ACQUIRE k {o}"),
+    semaphore("permits for a connection", "SEM.ACQUIRE k {o} SESSION"),
+    semaphore("permits with ids", "SEM.ACQUIRE k {o} IDS PX 5000"),
+    Kind {
+        name: "latch",
+        begin: "LATCH.SET k 1",
+        wait: "LATCH.AWAIT k",
+        next: "LATCH.COUNTDOWN k",
+        all_at_once: true,
+        anew: "DEL k;LATCH.SET k 1;LATCH.COUNTDOWN k",
+    },
+    Kind {
+        name: "rate",
+        begin: "RATE.SET k 1 1000;RATE.ACQUIRE k",
+        wait: "RATE.ACQUIRE k",
+        next: "CLOCK.ADVANCE 1000",
+        all_at_once: false,
+        anew: "DEL k;RATE.SET k 1 1000;CLOCK.ADVANCE 1000",
+    },
+];
+
+const fn lock(name: &'static str, begin: &'static str, wait: &'static str) -> Kind {
+    let next = "LOCK.FORCEUNLOCK k;LOCK.FORCEUNLOCK m";
+    Kind { name, begin, wait, next, all_at_once: false, anew: "DEL k;DEL m redisson_lock_queue:{k}" }
+}
+
+const fn shared(name: &'static str, begin: &'static str, wait: &'static str) -> Kind {
+    Kind { all_at_once: true, ..lock(name, begin, wait) }
+}
+
+const fn semaphore(name: &'static str, wait: &'static str) -> Kind {
+    let anew = "DEL k;SEM.INIT k 1 FORCE";
+    Kind { name, begin: "SEM.INIT k 0", wait, next: "SEM.ADJUST k 1", all_at_once: false, anew }
+}
+
+/// How somebody leaves a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// It has closed its connection, and the server has seen that.
+    Closed,
+    /// The server would have to look.
+    ClosedUnseen,
+    Killed,
+    TimedOut,
+    Unblocked,
+    UnblockedByError,
+    Cancelled,
+}
+
+const WAYS: [Way; 7] = [
+    Way::Closed,
+    Way::ClosedUnseen,
+    Way::Killed,
+    Way::TimedOut,
+    Way::Unblocked,
+    Way::UnblockedByError,
+    Way::Cancelled,
+];
+
+/// What becomes of the key: it is gone, elsewhere or something else; or is exchanged with that of another database.
+const BLOWS: [&str; 11] = [
+    "DEL k",
+    "RENAME k z",
+    "RENAME k z;RENAME z k",
+    "FLUSHALL",
+    "FLUSHDB ASYNC",
+    "SET k text",
+    "SET k 7",
+    "SADD z member;RENAME z k",
+    "SWAPDB 0 1;SWAPDB 0 1",
+    "DEL redisson_lock_queue:{k} redisson_lock_timeout:{k}",
+    "SET redisson_lock_queue:{k} text",
+];
+
+const WAITERS: usize = 4;
+
+/// A server, who steers it, and who waits: each until it has been told how that ended, or has gone.
+struct Siege {
+    server: Simulation,
+    main: u64,
+    waiters: Vec<u64>,
+    waiting: Vec<bool>,
+}
+
+impl Siege {
+    /// All wait; the one that is to time out, for so long.
+    fn of(kind: &Kind, leaver: usize, way: Way) -> Self {
+        let mut server = Simulation::new(Config::default(), 7);
+        let main = server.connect();
+        let waiters: Vec<u64> = (0..WAITERS).map(|_| server.connect()).collect();
+        let mut siege = Siege { server, main, waiters, waiting: vec![true; WAITERS] };
+        siege.steer("CLOCK.FREEZE");
+        siege.steer(kind.begin);
+        for n in 0..WAITERS {
+            let block_ms = if n == leaver && way == Way::TimedOut { 50 } else { 0 };
+            let line = format!("{} BLOCK {block_ms}", kind.wait.replace("{o}", &format!("w{n}")));
+            assert_eq!(siege.server.ask(siege.waiters[n], &line), "", "{line}");
+        }
+        siege
+    }
+
+    fn steer(&mut self, lines: &str) -> String {
+        lines.split(';').map(|line| self.server.ask(self.main, line)).last().expect("there is a line")
+    }
+
+    /// One of them leaves; what it is told of that.
+    fn leave(&mut self, leaver: usize, way: Way) {
+        let id = self.waiters[leaver];
+        match way {
+            Way::Closed | Way::ClosedUnseen => self.server.close(id),
+            Way::Killed => assert_eq!(self.steer(&format!("CLIENT KILL ID {id}")), ":1\r\n"),
+            Way::TimedOut => drop(self.steer("CLOCK.ADVANCE 50")),
+            Way::Unblocked => assert_eq!(self.steer(&format!("CLIENT UNBLOCK {id}")), ":1\r\n"),
+            Way::UnblockedByError => assert_eq!(self.steer(&format!("CLIENT UNBLOCK {id} ERROR")), ":1\r\n"),
+            Way::Cancelled => assert_eq!(self.steer(&format!("LOCK.CANCEL k w{leaver}")), ":1\r\n"),
+        }
+        if way == Way::Closed {
+            self.server.notice();
+        }
+        let expected = match way {
+            Way::Closed | Way::ClosedUnseen | Way::Killed => "",
+            Way::TimedOut | Way::Unblocked => "a null",
+            Way::UnblockedByError | Way::Cancelled => "-UNBLOCKED",
+        };
+        let told = self.server.read(id).replace("$-1\r\n", "a null").replace("*-1\r\n", "a null");
+        assert!(told.starts_with(expected) && told.is_empty() == expected.is_empty(), "{way:?}: {told}");
+        self.waiting[leaver] = false;
+    }
+
+    /// Those who are told something now. Nobody is told twice.
+    fn told(&mut self) -> Vec<(usize, String)> {
+        let mut told = Vec::new();
+        for n in 0..WAITERS {
+            let text = self.server.read(self.waiters[n]);
+            if !text.is_empty() {
+                assert!(std::mem::take(&mut self.waiting[n]), "w{n} is told more: {text}");
+                told.push((n, text));
+            }
+        }
+        told
+    }
+
+    /// Nobody waits; nothing is left to be done, once the keys are gone.
+    fn is_over(&mut self) {
+        for key in ["k", "m"] {
+            assert_eq!(self.steer(&format!("AWAIT.WAITERS {key} 0 EXACT LIMIT 1")), ":1\r\n");
+        }
+        self.steer("FLUSHALL;DEL k");
+        self.server.notice();
+        assert_eq!(self.steer("DBSIZE"), ":0\r\n");
+        let info = self.steer("CLOCK.INFO");
+        assert_eq!(number(&info.split("\r\n").collect::<Vec<_>>(), "timers"), 0, "{info}");
+    }
+}
+
+/// Whether somebody can leave in this way.
+fn applies(kind: &Kind, way: Way) -> bool {
+    way != Way::Cancelled || kind.wait.starts_with("LOCK.")
+}
+
+/// Runs a siege for each kind, place and way of leaving it, and names it if it panics.
+fn at_every_point(run: impl Fn(&Kind, usize, Way)) {
+    for kind in &KINDS {
+        for leaver in 0..WAITERS {
+            for way in WAYS.into_iter().filter(|way| applies(kind, *way)) {
+                let what = format!("{}: {leaver} is {way:?}", kind.name);
+                let outcome =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(kind, leaver, way)));
+                assert!(outcome.is_ok(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_leaves_at_any_place_the_others_are_served_in_their_order() {
+    at_every_point(|kind, leaver, way| {
+        let mut siege = Siege::of(kind, leaver, way);
+        siege.leave(leaver, way);
+        assert!(siege.told().is_empty(), "nobody is served yet");
+        let mut expected: Vec<usize> = (0..WAITERS).filter(|n| *n != leaver).collect();
+        while !expected.is_empty() {
+            siege.steer(kind.next);
+            let told = siege.told();
+            let now = if kind.all_at_once { expected.len() } else { 1 };
+            assert!(
+                told.iter().all(|(_, text)| !text.starts_with('-') && !text.contains("-1\r\n")),
+                "{told:?}"
+            );
+            let served: Vec<usize> = told.into_iter().map(|(n, _)| n).collect();
+            assert_eq!(served, expected.drain(..now).collect::<Vec<_>>());
+        }
+        siege.is_over();
+    });
+}
+
+/// What is given to the first is taken back when that has gone unseen, or it has not been given at all: what is there
+/// at the end is what there was.
+#[test]
+fn what_was_for_the_dead_is_for_the_living() {
+    for kind in KINDS.iter().filter(|kind| kind.next == "SEM.ADJUST k 1") {
+        for way in WAYS.into_iter().filter(|way| applies(kind, *way)) {
+            let mut siege = Siege::of(kind, 0, way);
+            siege.leave(0, way);
+            siege.steer("SEM.ADJUST k 4");
+            assert_eq!(siege.told().len(), WAITERS - 1, "{} {way:?}", kind.name);
+            assert_eq!(siege.steer("GET k"), "$1\r\n1\r\n", "{} {way:?}", kind.name);
+        }
+    }
+}
+
+/// The key goes, or becomes something else, before or after somebody leaves at any place.
+#[test]
+fn whatever_becomes_of_the_key_all_are_told_once() {
+    at_every_point(|kind, leaver, way| {
+        for blow in BLOWS {
+            for first in [true, false] {
+                let mut siege = Siege::of(kind, leaver, way);
+                if first {
+                    siege.steer(blow);
+                    siege.told();
+                }
+                if siege.waiting[leaver] {
+                    siege.leave(leaver, way);
+                }
+                if !first {
+                    siege.steer(blow);
+                }
+                for _ in 0..=WAITERS {
+                    siege.told();
+                    siege.steer(kind.anew);
+                }
+                siege.told();
+                let left: Vec<usize> = (0..WAITERS).filter(|n| siege.waiting[*n]).collect();
+                assert_eq!(left, [] as [usize; 0], "{blow}, first {first}: stranded");
+                siege.is_over();
+            }
+        }
+    });
+}
+
+/// A conversion stands before all others: whoever of them leaves, and whoever of the readers gives back, each is
+/// served.
+#[test]
+fn who_waits_to_write_what_it_reads_is_passed_when_it_goes() {
+    for leaver in 0..WAITERS {
+        for way in WAYS {
+            let begin = "LOCK.ACQUIRE k h SHARED;LOCK.ACQUIRE k w0 SHARED";
+            let kind = Kind { begin, ..lock("conversion", "", "LOCK.ACQUIRE k {o} EXCLUSIVE") };
+            let mut siege = Siege::converting(&kind, leaver, way);
+            siege.leave(leaver, way);
+            assert!(siege.told().is_empty(), "{leaver} {way:?}");
+            siege.steer("LOCK.RELEASE k h");
+            // Its holds as a reader stay those of one whose wait has only ended.
+            let mut expected: Vec<usize> = (0..WAITERS).filter(|n| *n != leaver).collect();
+            if leaver == 0 {
+                assert!(siege.told().is_empty(), "{way:?}: w0 still reads");
+                siege.steer("LOCK.RELEASE k w0");
+            }
+            while !expected.is_empty() {
+                let served: Vec<usize> = siege.told().into_iter().map(|(n, _)| n).collect();
+                assert_eq!(served, [expected.remove(0)], "{leaver} {way:?}");
+                siege.steer("LOCK.FORCEUNLOCK k");
+            }
+            siege.is_over();
+        }
+    }
+}
+
+impl Siege {
+    /// The first waits to write what it reads, the others to write.
+    fn converting(kind: &Kind, leaver: usize, way: Way) -> Self {
+        let convert = Kind { wait: "LOCK.CONVERT k {o} EXCLUSIVE", ..lock("", "PING", "") };
+        let mut server = Simulation::new(Config::default(), 7);
+        let main = server.connect();
+        let waiters: Vec<u64> = (0..WAITERS).map(|_| server.connect()).collect();
+        let mut siege = Siege { server, main, waiters, waiting: vec![true; WAITERS] };
+        siege.steer("CLOCK.FREEZE");
+        siege.steer(kind.begin);
+        // It comes last, and stands first.
+        for n in (0..WAITERS).rev() {
+            let wait = if n == 0 { convert.wait } else { kind.wait };
+            let block_ms = if n == leaver && way == Way::TimedOut { 50 } else { 0 };
+            let line = format!(
+                "{} BLOCK {block_ms} PRIORITY {}",
+                wait.replace("{o}", &format!("w{n}")),
+                WAITERS - n
+            );
+            let line =
+                if n == 0 { line.split(" PRIORITY").next().expect("the rest").to_owned() } else { line };
+            assert_eq!(siege.server.ask(siege.waiters[n], &line), "", "{line}");
+        }
+        siege
+    }
+}

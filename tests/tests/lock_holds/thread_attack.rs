@@ -1,0 +1,65 @@
+//! Queues under attack by real clients, of which some go while they wait: with any number of threads one at a time is
+//! served, and nobody is stranded.
+
+use lockwheel::Server;
+use lockwheel_tests::client::Client;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How something is taken by an owner until its connection ends, and given back.
+const KINDS: [(&str, &str); 7] = [
+    ("LOCK.ACQUIRE k {o} SESSION", "LOCK.RELEASE k {o}"),
+    ("LOCK.ACQUIRE k {o} SESSION FAIR", "LOCK.RELEASE k {o}"),
+    ("LOCK.ACQUIRE k {o} SESSION EXCLUSIVE", "LOCK.RELEASE k {o}"),
+    ("LOCK.ACQUIRE k {o} SESSION LAYOUT STRING", "LOCK.RELEASE k {o}"),
+    ("LOCK.MACQUIRE 2 k m {o} SESSION", "LOCK.MRELEASE 2 m k {o}"),
+    ("SEM.ACQUIRE s {o} SESSION", "SEM.RELEASE s {o}"),
+    ("SEM.ACQUIRE s {o} SESSION IDS", "SEM.RELEASE s {o}"),
+];
+
+const CLIENTS: usize = 5;
+const ROUNDS: usize = 21;
+
+/// One client after the other in the same place: each takes and gives back, some go while they wait.
+fn contend(address: SocketAddr, n: usize, (take, give_back): (&str, &str), inside: &AtomicUsize) {
+    let mut client = Client::connect(address);
+    for round in 0..ROUNDS {
+        let [take, give_back] = [take, give_back].map(|line| line.replace("{o}", &format!("o{n}-{round}")));
+        client.send_line(&format!("{take} BLOCK 0"));
+        if (n + round) % 5 == 0 {
+            client = Client::connect(address);
+            continue;
+        }
+        let reply = client.read_reply();
+        assert!(!reply.is_error() && reply.to_string() != "(nil)", "{take}: {reply}");
+        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "{take}: one at a time");
+        inside.fetch_sub(1, Ordering::SeqCst);
+        let reply = client.line(&give_back);
+        assert!(!reply.is_error(), "{give_back}: {reply}");
+    }
+}
+
+#[test]
+fn with_any_number_of_threads_one_at_a_time_is_served_and_nobody_is_stranded() {
+    for threads in [1, 2, 4] {
+        for kind in KINDS {
+            let server =
+                Server::builder().port(0).threads(threads).start().expect("loopback has a free port");
+            let (address, inside) = (server.addr(), AtomicUsize::new(0));
+            let mut last = Client::connect(address);
+            last.line("SEM.INIT s 1");
+            std::thread::scope(|scope| {
+                for n in 0..CLIENTS {
+                    let inside = &inside;
+                    scope.spawn(move || contend(address, n, kind, inside));
+                }
+            });
+            // Who has gone is given back for, so that it can be had once more.
+            let reply = last.line(&format!("{} BLOCK 0", kind.0.replace("{o}", "last")));
+            assert!(!reply.is_error(), "{threads} {kind:?}: {reply}");
+            for key in ["k", "m", "s"] {
+                assert_eq!(last.line(&format!("AWAIT.WAITERS {key} 0 EXACT")).to_string(), ":1", "{kind:?}");
+            }
+        }
+    }
+}
