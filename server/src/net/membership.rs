@@ -10,6 +10,9 @@ pub(crate) trait Membership: Send + Sync {
     /// with output that have no connection and are no callers.
     fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool);
 
+    /// This server ends: for the others it is gone.
+    fn leave(&self);
+
     /// Lets what the servers have sent one another arrive, if there is something. Called while no engine is held.
     fn exchange(&self);
 

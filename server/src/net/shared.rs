@@ -325,6 +325,9 @@ impl Shared {
             let is_woken = |id: &u64| self.address(*id).is_none() && !self.callers.is_waiting(*id);
             let woken = notices.sessions.iter().any(is_woken);
             membership.note(engine, &mut notices.outbound, woken);
+            if notices.shutdown {
+                membership.leave();
+            }
         }
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);

@@ -9,9 +9,10 @@ use super::shared::{Notices, Shared};
 use lockwheel_engine::Engine;
 use lockwheel_engine::core::{ClockTurn, TurnProgress};
 use lockwheel_engine::outbound::OutboundId;
-use lockwheel_engine::topology::{Network, Outside};
+use lockwheel_engine::topology::{Network, Outside, StampSource};
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub(crate) struct Topology {
     network: Mutex<Network>,
     /// For each server its connections that are to be looked at.
     pending: Vec<Mutex<Vec<OutboundId>>>,
+    /// For each server whether it has ended.
+    left: Vec<AtomicBool>,
     /// There is something to exchange; while a script runs, it waits for that.
     is_due: AtomicBool,
 }
@@ -57,12 +60,15 @@ impl Topology {
             nodes: nodes.iter().map(Arc::downgrade).collect(),
             network: Mutex::new(Network::new(ports)),
             pending: nodes.iter().map(|_| Mutex::default()).collect(),
+            left: nodes.iter().map(|_| AtomicBool::new(false)).collect(),
             is_due: AtomicBool::new(false),
         });
         for (node, shared) in nodes.iter().enumerate() {
             let _joined_once = shared.membership.set(Box::new(Member { topology: topology.clone(), node }));
         }
-        topology.with_all(|network, engines, _| network.join(engines));
+        let last = AtomicU64::new(0);
+        let stamps = StampSource::new(move || last.fetch_add(1, Ordering::SeqCst) + 1);
+        topology.with_all(|network, engines, _| network.join(engines, &stamps));
         topology
     }
 
@@ -98,17 +104,20 @@ impl Topology {
         let mut held = hold(&nodes)?;
         self.is_due.store(false, Ordering::SeqCst);
         let mut drivers = Drivers::of(&nodes);
-        let result = {
+        // What has happened before a panic is told all the same.
+        let result = catch_unwind(AssertUnwindSafe(|| {
             let mut engines: Vec<&mut Engine> = held.iter_mut().map(|engine| &mut **engine).collect();
             let now = nodes[0].clock.now();
             engines.iter_mut().for_each(|engine| engine.begin(now));
             for (node, pending) in self.pending.iter().enumerate() {
                 std::mem::take(&mut *pending.lock()).into_iter().for_each(|id| network.post(node, id));
             }
+            let left = self.left.iter().enumerate().filter(|(_, left)| left.load(Ordering::SeqCst));
+            left.for_each(|(node, _)| network.leave(&mut engines, node));
             let result = work(&mut network, &mut engines, &mut drivers);
             network.serve(&mut engines, &mut drivers);
             result
-        };
+        }));
         for ((shared, engine), notices) in nodes.iter().zip(held).zip(&mut drivers.notices) {
             shared.unlock(engine, notices);
         }
@@ -118,7 +127,7 @@ impl Topology {
             shared.outbound.post(outside);
             shared.deliver(notices);
         }
-        Some(result)
+        Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 }
 
@@ -151,6 +160,11 @@ impl Membership for Member {
             self.topology.pending[self.node].lock().append(outbound);
             self.topology.is_due.store(true, Ordering::SeqCst);
         }
+    }
+
+    fn leave(&self) {
+        self.topology.left[self.node].store(true, Ordering::SeqCst);
+        self.topology.is_due.store(true, Ordering::SeqCst);
     }
 
     fn exchange(&self) {

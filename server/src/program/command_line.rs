@@ -98,14 +98,15 @@ fn run() -> Command {
 }
 
 fn topology() -> Command {
+    let options = "[--lag MS] [options of the server]";
     let usage = format!(
-        "{NAME} topology replicas N [--lag MS] [options of the server]\n       \
-         {NAME} topology cluster MxN [--lag MS] [options of the server]"
+        "{NAME} topology replicas N {options}\n       {NAME} topology sentinel N [--replicas N] {options}\n       \
+         {NAME} topology cluster MxN {options}"
     );
     command(Subcommand::Topology.name(), usage)
         .about(
-            "Start a master with N replicas, or a cluster of M masters with N replicas each, in one process, on one \
-             clock; the addresses are printed",
+            "Start a master with replicas, or with sentinels too, or a cluster of M masters with N replicas each, in \
+             one process and on one clock; the addresses are printed",
         )
         .args(OPTIONS.iter().map(described))
         .arg(Arg::new("SHAPE").num_args(2))

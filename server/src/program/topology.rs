@@ -24,6 +24,14 @@ enum Shape {
     Replicas(usize),
     /// So many masters of a cluster, each with so many replicas.
     Cluster(usize, usize),
+    /// A master, its replicas and so many sentinels.
+    Sentinel { sentinels: usize, replicas: usize },
+}
+
+/// How many servers of a kind there are to be: 1 and more, less than a topology has.
+fn count_of(kind: &str, text: &str) -> Result<usize, String> {
+    let counted = text.parse().ok().filter(|count| (1..SERVERS_MAX).contains(count));
+    counted.ok_or_else(|| format!("A topology has 1 to {} {kind}, not '{text}'", SERVERS_MAX - 1))
 }
 
 impl Shape {
@@ -31,12 +39,17 @@ impl Shape {
     fn parse(words: &[OsString]) -> Result<(Self, &[OsString]), String> {
         let text = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
         match (text(0), text(1)) {
-            ("replicas", count) => {
-                let counted = count.parse().ok().filter(|count| (1..SERVERS_MAX).contains(count));
-                let count = counted.ok_or_else(|| {
-                    format!("A topology has 1 to {} replicas, not '{count}'", SERVERS_MAX - 1)
-                })?;
-                Ok((Shape::Replicas(count), &words[2..]))
+            ("replicas", count) => Ok((Shape::Replicas(count_of("replicas", count)?), &words[2..])),
+            ("sentinel", count) => {
+                let sentinels = count_of("sentinels", count)?;
+                let (replicas, rest) = match (text(2), text(3)) {
+                    ("--replicas", count) => (count_of("replicas", count)?, &words[4..]),
+                    _ => (1, &words[2..]),
+                };
+                if 1 + replicas + sentinels > SERVERS_MAX {
+                    return Err(format!("A topology has {SERVERS_MAX} servers at the most"));
+                }
+                Ok((Shape::Sentinel { sentinels, replicas }, rest))
             }
             ("cluster", shape) => {
                 let counts = shape.split_once('x').unwrap_or((shape, "0"));
@@ -54,19 +67,12 @@ impl Shape {
         }
     }
 
-    /// How many masters come first among the servers.
-    fn masters(self) -> usize {
-        match self {
-            Shape::Replicas(_) => 1,
-            Shape::Cluster(masters, _) => masters,
-        }
-    }
-
     fn of(self, config: Config, lag: Duration) -> TopologyBuilder {
         let first = Server::builder().config(config).allocator(allocator::jemalloc()).signals(true);
         match self {
             Shape::Replicas(count) => first.replicas(count).lag(lag),
             Shape::Cluster(masters, replicas) => first.cluster(masters, replicas).lag(lag),
+            Shape::Sentinel { sentinels, replicas } => first.sentinels(sentinels).replicas(replicas).lag(lag),
         }
     }
 }
@@ -106,7 +112,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let exits = config.exit_with_parent;
     let topology = shape.of(config, lag).start().map_err(|error| serve::cannot_start(&error, has_log))?;
     serve::watch(parent.filter(|_| exits), &topology.servers()[0]).map_err(|error| error.to_string())?;
-    announce(&topology, shape.masters(), &port_file)?;
+    announce(&topology, &port_file)?;
     topology.servers()[0].wait();
     topology.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)
@@ -116,7 +122,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
 fn refuse(config: &Config) -> Result<(), String> {
     let refused = [
         (config.cluster.enabled, "The servers of a topology are no nodes of a cluster"),
-        (config.is_sentinel(), "The servers of a topology are no sentinels"),
+        (config.is_sentinel(), "A topology has sentinels when its shape is 'sentinel'"),
         (config.daemonize, "A topology cannot go into the background"),
         (config.ready_fd != -1, "A topology is ready when its --port-file is there, and has no ready-fd"),
         (config.idle_exit > 0, "A topology has no idle-exit"),
@@ -126,12 +132,11 @@ fn refuse(config: &Config) -> Result<(), String> {
 }
 
 /// Writes the addresses where they are waited for, a line each.
-fn announce(topology: &Topology, masters: usize, port_file: &str) -> Result<(), String> {
+fn announce(topology: &Topology, port_file: &str) -> Result<(), String> {
     let addresses: Vec<String> = topology.servers().iter().map(|server| server.addr().to_string()).collect();
     PublishedFile::write(port_file, addresses.join("\n"))
         .map_err(|error| format!("Can't write the file '{port_file}': {}", system_reason(&error)))?;
-    let names = std::iter::repeat_n("master", masters).chain(std::iter::repeat("replica"));
-    let lines = names.zip(&addresses).map(|(name, address)| format!("{name} {address}\n"));
+    let lines = topology.roles().map(|(role, server)| format!("{role} {}\n", server.addr()));
     say(lines.collect::<String>().as_bytes()).map(drop)
 }
 
@@ -159,7 +164,16 @@ mod tests {
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["replicas", "replicas 0", "replicas 64", "replicas x", "ring 3", ""] {
+        let with_sentinels = |sentinels, replicas| Shape::Sentinel { sentinels, replicas };
+        assert_eq!(parse("sentinel 3 --replicas 2 --port 0"), Ok((with_sentinels(3, 2), 2)));
+        assert_eq!(parse("sentinel 3 --lag 5"), Ok((with_sentinels(3, 1), 2)));
+        let wrong =
+            ["replicas", "replicas 0", "replicas 64", "replicas x", "ring 3", "", "sentinel", "sentinel 0"];
+        for wrong in wrong.into_iter().chain([
+            "sentinel 3 --replicas",
+            "sentinel 3 --replicas 0",
+            "sentinel 40 --replicas 40",
+        ]) {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

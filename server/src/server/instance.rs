@@ -119,13 +119,23 @@ impl Builder {
         self
     }
 
-    /// The same on a free port, for a server in one process with another that keeps the rest to itself.
-    pub(super) fn beside_another(mut self) -> Self {
-        self.config.unixsocket.clear();
-        self.config.tls.port = self.config.tls.port.map(|_| 0);
+    /// The same for a server at this place among those of one process: the first keeps the port and the rest that there
+    /// is only one of, and with one seed each makes choices of its own. None has a configuration file, which would be
+    /// that of all.
+    pub(super) fn at_place(mut self, place: usize) -> Self {
+        self.config.file.clear();
         if self.config.replication.masterauth.is_empty() {
             self.config.replication.masterauth.clone_from(&self.config.requirepass);
         }
+        if place == 0 {
+            return self;
+        }
+        self.config.seed =
+            self.config.seed.map(|seed| seed ^ (place as u64).wrapping_mul(0xd134_2543_de82_ef95));
+        // The first judges the history of all.
+        self.verify = None;
+        self.config.unixsocket.clear();
+        self.config.tls.port = self.config.tls.port.map(|_| 0);
         self.signals = false;
         self.port(0)
     }
@@ -141,16 +151,16 @@ impl Builder {
         self
     }
 
-    /// The same with random choices of its own: what nodes choose must not be the same.
-    pub(super) fn with_own_seed(mut self, at: usize) -> Self {
-        const APART: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.config.seed = self.config.seed.map(|seed| seed.wrapping_add(APART.wrapping_mul(at as u64)));
-        self
-    }
-
     /// The seed of every random choice.
     pub(super) fn seed_or_random(&self) -> u64 {
         self.config.seed.unwrap_or_else(random_seed)
+    }
+
+    /// The same for a sentinel.
+    pub(super) fn as_sentinel(mut self) -> Self {
+        self.config = self.config.as_sentinel();
+        self.config.lock_history = false;
+        self
     }
 
     /// Starts it; it accepts connections when this returns.

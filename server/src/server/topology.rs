@@ -1,4 +1,4 @@
-//! Several servers in this process, on one clock: a master with its replicas, a cluster.
+//! Several servers in this process, on one clock: a master with its replicas, sentinels that watch them, a cluster.
 
 use super::error::StartError;
 use super::handle::Handle;
@@ -24,13 +24,33 @@ enum Shape {
     Replicas(usize),
     /// So many masters of a cluster, each with so many replicas.
     Cluster(usize, usize),
+    /// The same, and sentinels that watch them.
+    Sentinel { replicas: usize, sentinels: usize },
 }
+
+impl Shape {
+    /// How many servers hold data, and how many are sentinels.
+    fn counts(self) -> (usize, usize) {
+        match self {
+            Shape::Replicas(replicas) => (1 + replicas, 0),
+            Shape::Sentinel { replicas, sentinels } => (1 + replicas, sentinels),
+            Shape::Cluster(masters, replicas) => (masters * (1 + replicas), 0),
+        }
+    }
+}
+
+/// What sentinels call the master.
+const MASTER_NAME: &str = "mymaster";
 
 /// Servers that run in this process on one clock. What one sends another arrives before the client that has caused it
 /// is answered. Dropping it ends all of them.
 #[derive(Debug)]
 pub struct Topology {
     servers: Vec<Server>,
+    /// How many of them, the first ones, begin as masters.
+    masters: usize,
+    /// How many of them, the last ones, are sentinels.
+    sentinels: usize,
 }
 
 impl Builder {
@@ -49,6 +69,24 @@ impl Builder {
     /// ```
     pub fn replicas(self, count: usize) -> TopologyBuilder {
         TopologyBuilder { each: self, shape: Shape::Replicas(count), lag: Duration::ZERO }
+    }
+
+    /// A master with a replica, or as many as [`TopologyBuilder::replicas`] says, and so many sentinels that watch them
+    /// under the name `mymaster`, by majority; all in this process and on one clock. The port is the master's; the
+    /// others choose free ones. The sentinels know the replicas and each other from the start; what they come to know
+    /// is in no file.
+    ///
+    /// ```
+    /// use lockwheel::{Reply, Server};
+    ///
+    /// let topology = Server::builder().port(0).sentinels(3).replicas(2).start()?;
+    /// let told = topology.sentinels()[0].command(&["SENTINEL", "CKQUORUM", "mymaster"])?;
+    /// assert!(matches!(told, Reply::Text(text) if text.starts_with(b"OK 3 usable Sentinels.")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sentinels(self, count: usize) -> TopologyBuilder {
+        let shape = Shape::Sentinel { replicas: 1, sentinels: count };
+        TopologyBuilder { each: self, shape, lag: Duration::ZERO }
     }
 }
 
@@ -80,21 +118,32 @@ impl TopologyBuilder {
         self
     }
 
+    /// How many replicas each master has.
+    pub fn replicas(mut self, count: usize) -> Self {
+        self.shape = match self.shape {
+            Shape::Replicas(_) => Shape::Replicas(count),
+            Shape::Sentinel { sentinels, .. } => Shape::Sentinel { replicas: count, sentinels },
+            Shape::Cluster(masters, _) => Shape::Cluster(masters, count),
+        };
+        self
+    }
+
     /// Starts all of them; they are what they are to one another when this returns.
     ///
     /// # Errors
     /// What keeps one of them from starting; then none runs.
     pub fn start(self) -> Result<Topology, StartError> {
+        let (holders, sentinels) = self.shape.counts();
         let clock = OsClock::new();
-        let (each, others) = match self.shape {
-            Shape::Replicas(replicas) => (self.each, replicas),
-            Shape::Cluster(masters, replicas) => (self.each.in_cluster(), masters * (1 + replicas) - 1),
+        let each = match self.shape {
+            Shape::Cluster(..) => self.each.in_cluster(),
+            Shape::Replicas(_) | Shape::Sentinel { .. } => self.each,
         };
-        let mut servers = vec![Server::start(each.clone(), clock)?];
-        for at in 1..=others {
-            let other = each.clone().beside_another();
-            let other = if let Shape::Cluster(..) = self.shape { other.with_own_seed(at) } else { other };
-            servers.push(Server::start(other, clock)?);
+        let mut servers = Vec::new();
+        for place in 0..holders + sentinels {
+            let one = each.clone().at_place(place);
+            let one = if place < holders { one } else { one.as_sentinel() };
+            servers.push(Server::start(one, clock)?);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         let ports: Vec<u16> = servers.iter().map(Server::port).collect();
@@ -105,22 +154,44 @@ impl TopologyBuilder {
             }
         }
         let network = net::Topology::join(&shared, ports);
-        let topology = Topology { servers };
+        let masters = if let Shape::Cluster(masters, _) = self.shape { masters } else { 1 };
+        let topology = Topology { servers, masters, sentinels };
         match self.shape {
-            Shape::Replicas(_) => topology.replicate(),
             Shape::Cluster(..) => [Engine::contact_nodes, Engine::tell_nodes].into_iter().for_each(|step| {
                 shared.iter().for_each(|shared| shared.with_engine(step));
             }),
+            Shape::Replicas(_) | Shape::Sentinel { .. } => topology.replicate(),
         }
+        topology.watch();
         network.set_lag(i64::try_from(self.lag.as_millis()).unwrap_or(i64::MAX));
         Ok(topology)
     }
 }
 
 impl Topology {
-    /// The servers; the first master first.
+    /// All servers: the first master first, then its replicas, then sentinels.
     pub fn servers(&self) -> &[Server] {
         &self.servers
+    }
+
+    /// Those of them that are sentinels.
+    pub fn sentinels(&self) -> &[Server] {
+        &self.servers[self.holders()..]
+    }
+
+    /// What each of them began as: `master`, `replica` or `sentinel`.
+    pub fn roles(&self) -> impl Iterator<Item = (&'static str, &Server)> {
+        let role = |place| match place {
+            place if place < self.masters => "master",
+            place if place < self.holders() => "replica",
+            _ => "sentinel",
+        };
+        self.servers.iter().enumerate().map(move |(place, server)| (role(place), server))
+    }
+
+    /// How many of them, the first ones, hold data.
+    fn holders(&self) -> usize {
+        self.servers.len() - self.sentinels
     }
 
     /// Ends all of them, as [`Server::stop`] does.
@@ -133,12 +204,37 @@ impl Topology {
         self.servers[0].handle()
     }
 
-    /// All servers but the first follow it.
+    /// The first is the master of the others that hold data.
     fn replicate(&self) {
         let port = self.servers[0].port().to_string();
-        for replica in &self.servers[1..] {
+        for replica in &self.servers[1..self.holders()] {
             let _answered = replica.command(&["REPLICAOF", "127.0.0.1", &port]);
             replica.handle().shared.with_engine(Engine::stays_replica);
+        }
+    }
+
+    /// The sentinels know all others, and have looked at them.
+    fn watch(&self) {
+        let holders: Vec<String> =
+            self.servers[..self.holders()].iter().map(|server| server.port().to_string()).collect();
+        let id = |sentinel: &Server| {
+            let id = sentinel.handle().shared.with_engine(|engine| engine.sentinel_id().map(str::to_owned));
+            (sentinel.port().to_string(), id.unwrap_or_default())
+        };
+        let ids: Vec<(String, String)> = self.sentinels().iter().map(id).collect();
+        let quorum = (ids.len() / 2 + 1).to_string();
+        for (own, sentinel) in self.sentinels().iter().enumerate() {
+            let mut lines = vec![vec!["monitor", MASTER_NAME, "127.0.0.1", &holders[0], &quorum]];
+            let of_replica = |port| vec!["known-replica", MASTER_NAME, "127.0.0.1", port];
+            lines.extend(holders[1..].iter().map(|port| of_replica(port)));
+            let others = ids.iter().enumerate().filter(|(place, _)| *place != own);
+            lines.extend(
+                others.map(|(_, (port, id))| vec!["known-sentinel", MASTER_NAME, "127.0.0.1", port, id]),
+            );
+            let login = sentinel.handle().shared.with_engine(|engine| engine.login_of_master());
+            lines.extend(login.iter().map(|(name, value)| vec![*name, MASTER_NAME, value]));
+            let lines: Vec<&[&str]> = lines.iter().map(Vec::as_slice).collect();
+            sentinel.handle().shared.with_engine(|engine| engine.watch(&lines));
         }
     }
 }

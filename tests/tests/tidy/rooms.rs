@@ -67,7 +67,7 @@ const HOUSES: &[House] = &[
             ("scripts", These(&["spec", "config"])),
             ("cluster", These(&["memory", "keyspace", "spec"])),
             ("core", AllBelowBut(&["commands", "pages"])),
-            ("topology", These(&["clients", "outbound", "core"])),
+            ("topology", These(&["clients", "outbound", "locks", "faults", "spec", "core"])),
             ("server_commands", AllBelowBut(&["commands", "pages"])),
         ],
         roofs: &["lib", "families"],

@@ -2,8 +2,12 @@
 
 mod clock;
 mod cluster;
+mod history;
 mod lag;
+mod node_faults;
+mod program;
 mod replicas;
+mod sentinels;
 
 use lockwheel::{Config, Time, Topology};
 use lockwheel_engine::config::Permission;

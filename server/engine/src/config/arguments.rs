@@ -1,8 +1,8 @@
 //! The command line, as redis-server reads it: options are turned into lines of a configuration file.
 
-use super::Config;
 use super::file::{CommandNames, LoadError, Loader, quote};
 use super::source::{Files, Source};
+use super::{Config, SaveParameters};
 use crate::spec::REDIS_VERSION;
 
 /// What a command line asks for.
@@ -67,6 +67,15 @@ const SENTINEL_PORT: u16 = 26379;
 /// The parameters of a sentinel that are not set.
 fn of_sentinel(defaults: Config) -> Config {
     Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..defaults }
+}
+
+impl Config {
+    /// The same for a sentinel that watches nothing yet and has no file: what it knows is kept in memory.
+    #[must_use]
+    pub fn as_sentinel(self) -> Self {
+        let saves = SaveParameters { load: String::new(), ..self.saves };
+        Config { protected_mode: false, sentinel: Some(Vec::new()), file: String::new(), saves, ..self }
+    }
 }
 
 /// The version in Redis' form, which clients' test suites search for the first version number.

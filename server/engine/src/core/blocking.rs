@@ -33,7 +33,7 @@ impl Engine {
                 }
             }
             Retry::Always(_) => self.keyspace.waiters.add_unkeyed(id),
-            Retry::Turn(_) | Retry::Held(_) | Retry::Paused => {}
+            Retry::Turn(_) | Retry::Held(_) | Retry::Paused | Retry::Together => {}
         }
         let timeout = wait.timeout_ms.map(|ms| {
             let (kind, now) = match wait.real_time {
@@ -69,7 +69,7 @@ impl Engine {
             Retry::Always(_) => self.keyspace.waiters.remove_unkeyed(id),
             Retry::Held(held) => self.forget_held(held, blocked.place.arrival),
             Retry::Paused => self.forget_paused(blocked.place.arrival),
-            Retry::Turn(_) => {}
+            Retry::Turn(_) | Retry::Together => {}
         }
         if let Some(timer) = blocked.timeout {
             self.time.timers.cancel(timer);
@@ -148,7 +148,7 @@ impl Engine {
     fn class_of(&self, id: u64) -> Option<&'static WaitClass> {
         match &self.parked.get(id)?.retry {
             Retry::OnKeys(on) => Some(on.class),
-            Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) | Retry::Paused => None,
+            Retry::Always(_) | Retry::Turn(_) | Retry::Held(_) | Retry::Paused | Retry::Together => None,
         }
     }
 
@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// Retries a waiting request; whether it is done.
-    fn retry(&mut self, id: u64) -> bool {
+    pub(super) fn retry(&mut self, id: u64) -> bool {
         if let Some(ticket) = ticket_of(id) {
             return self.retry_ticket(ticket);
         }
@@ -238,6 +238,7 @@ impl Engine {
                 on.attempt.attempt(&mut tx, args, Some(waited_ms), reply)
             }
             Retry::Always(state) => Ok(state.attempt(self, reply)),
+            Retry::Together => self.write_together((blocked.command, blocked.db), args, reply),
             Retry::Turn(_) | Retry::Held(_) | Retry::Paused => Ok(false),
         }
     }
@@ -377,7 +378,7 @@ fn counts(retry: &Retry) -> bool {
     match retry {
         Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
         Retry::Always(state) => state.is_counted(),
-        Retry::Turn(_) | Retry::Held(_) => false,
+        Retry::Turn(_) | Retry::Held(_) | Retry::Together => false,
         Retry::Paused => true,
     }
 }

@@ -91,6 +91,8 @@ pub(crate) enum Retry {
     Held(Held),
     /// Never: it runs when clients are no longer paused.
     Paused,
+    /// Never: all servers of the process do it together, and then it is answered.
+    Together,
 }
 
 impl From<OnKeys> for Retry {

@@ -44,6 +44,7 @@ impl Engine {
         self.scripts.reset(&self.start.config, seed);
         self.time.reset(&self.start.config.clock(self.time.started));
         self.ask_clock(ClockRequest::Changed);
+        self.ask_clock(ClockRequest::Reset);
         self.keyspace.go_on_at(self.time.now, self.time.clock.over());
         self.switches = Switches::default();
         self.time.planned = PlannedTurns::default();

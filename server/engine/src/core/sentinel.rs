@@ -5,7 +5,7 @@ use super::outbound::OutboundEvent;
 use super::progress::Stop;
 use crate::config::system_reason;
 use crate::outbound::{Endpoint, OutboundId, Purpose};
-use crate::sentinel::{Effect, Level, LinkId, Sentinel, WrittenLine};
+use crate::sentinel::{Effect, Level, LinkId, Sentinel, SentinelLine, WrittenLine};
 use crate::timers::{Timer, TimerKind};
 
 /// How often a sentinel looks at what it watches, in times a second: between this and twice as often, chosen anew each
@@ -26,6 +26,35 @@ impl Engine {
         masters.into_iter().for_each(|master| watching.state.announce_master(master));
         self.settle_sentinel();
         self.plan_sentinel_tick();
+    }
+
+    /// Watches what these lines of a configuration say, each without the word `sentinel`, and looks at it at once;
+    /// what is wrong is left out.
+    pub fn watch(&mut self, lines: &[&[&str]]) {
+        let words = |line: &[&str]| line.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let lines =
+            lines.iter().map(|line| SentinelLine { number: 0, text: line.join(" "), words: words(line) });
+        let lines: Vec<SentinelLine> = lines.collect();
+        self.with_sentinel(|state| {
+            if let Err((line, why)) = state.configure(&lines) {
+                state.log(Level::Warning, format!("{}: {why}", line.text));
+            }
+            state.master_ids().into_iter().for_each(|master| state.announce_master(master));
+            state.tick();
+        });
+    }
+
+    /// The lines that say how it logs in to a master as a replica would: names and values.
+    pub fn login_of_master(&self) -> Vec<(&'static str, String)> {
+        let parameters = &self.config.replication;
+        let password = String::from_utf8_lossy(&parameters.masterauth).into_owned();
+        let lines = [("auth-pass", password), ("auth-user", parameters.masteruser.clone())];
+        lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// The name that it has as a sentinel: 40 hexadecimal digits; none: it is no sentinel.
+    pub fn sentinel_id(&self) -> Option<&str> {
+        self.sentinel.as_ref().map(|watching| watching.state.id())
     }
 
     fn plan_sentinel_tick(&mut self) {
@@ -60,7 +89,9 @@ impl Engine {
         }
         // The next look is planned whatever becomes of this one.
         self.plan_sentinel_tick();
-        self.with_sentinel(Sentinel::tick);
+        if !self.was_killed() {
+            self.with_sentinel(Sentinel::tick);
+        }
     }
 
     /// Something has happened to a connection of the sentinel.
@@ -129,7 +160,8 @@ impl Engine {
 
     /// Writes what the sentinel knows into the configuration file.
     pub(crate) fn save_sentinel(&mut self) {
-        let saved = self.rewrite_config(false);
+        // One among the servers of a process has no file, and what it knows is where its engine is.
+        let saved = if self.config.file.is_empty() { Ok(()) } else { self.rewrite_config(false) };
         match &saved {
             Ok(()) => tracing::info!("Sentinel new configuration saved on disk"),
             Err(error) => tracing::warn!(

@@ -1,6 +1,10 @@
 //! A clock that several engines of one process share: what each asks of it.
 
 use super::planned_turns::PlannedTurn;
+use super::together::{Together, TogetherAnswer};
+use crate::locks::StampSource;
+use crate::replication::ReplicationId;
+use crate::spec::CommandError;
 use crate::timers::TimerKey;
 use std::collections::VecDeque;
 
@@ -9,18 +13,40 @@ use std::collections::VecDeque;
 pub(crate) enum ClockRequest {
     /// It has changed it: the others follow.
     Changed,
+    /// It follows its master no longer, with the data that it has.
+    Promoted(Promotion),
+    /// It begins anew: faults of servers and between them end.
+    Reset,
     /// Something arrives from another engine.
     Arrival,
     /// This client of it waits for a turn.
     Turn(u64),
     /// A script or a transaction of it has asked for a turn.
     Planned(PlannedTurn),
+    /// This client of it waits for something that all servers do together.
+    Together(u64, Together),
+}
+
+/// What a replica had when it became a master: whose data, of which history, and how far.
+#[derive(Debug)]
+pub(crate) struct Promotion {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) id: ReplicationId,
+    pub(crate) offset: i64,
 }
 
 /// Whether an engine shares its clock, and what it has asked for, in order.
 #[derive(Debug, Default)]
 pub(crate) struct SharedClock {
     pub(super) is_shared: bool,
+    /// Where the servers that share it listen, and which of them this one is.
+    pub(super) ports: Vec<u16>,
+    pub(super) place: usize,
+    /// What orders the entries of their histories.
+    pub(super) stamps: Option<StampSource>,
+    /// What a client is answered that waits for what all do together.
+    pub(super) answer: Option<Result<TogetherAnswer, CommandError>>,
     pub(super) requests: VecDeque<ClockRequest>,
     /// When something arrives from another engine, and its timer.
     pub(super) arrival: Option<(i64, TimerKey)>,

@@ -108,7 +108,7 @@ impl Engine {
         let id = self.sessions.get(slot).id;
         match &mut self.parked.get_mut(id)?.retry {
             Retry::Turn(turn) => Some(std::mem::take(turn)),
-            Retry::OnKeys(_) | Retry::Always(_) | Retry::Held(_) | Retry::Paused => None,
+            Retry::OnKeys(_) | Retry::Always(_) | Retry::Held(_) | Retry::Paused | Retry::Together => None,
         }
     }
 

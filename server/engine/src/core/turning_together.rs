@@ -6,6 +6,7 @@ use super::engine::Engine;
 use super::planned_turns::PlannedTurn;
 use super::shared_clock::ClockRequest;
 use crate::clients::Slot;
+use crate::locks::StampSource;
 use crate::time::{Clock, Over};
 use crate::timers::{Timer, TimerKind};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,9 +15,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
 
 impl Engine {
-    /// From now on its clock is one that other engines have too: turns of it are left to who drives all of them.
-    pub(crate) fn share_clock(&mut self) {
-        self.time.shared.is_shared = true;
+    /// From now on its clock is one that other engines have too: turns of it are left to who drives all of them. They
+    /// listen on these ports, this one on that at `place`; their histories are one, in the order of `stamps`.
+    pub(crate) fn share_clock(&mut self, ports: &[u16], place: usize, stamps: StampSource) {
+        let shared = &mut self.time.shared;
+        (shared.is_shared, shared.ports, shared.place) = (true, ports.to_vec(), place);
+        shared.stamps = Some(stamps);
+        self.configure_ledger();
+        self.ask_all_for_history();
     }
 
     /// Whether turns of its clock are left to who drives all engines.

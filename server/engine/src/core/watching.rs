@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::keyspace::Rng;
 use crate::outbound::OutboundId;
-use crate::sentinel::{LinkId, Sentinel};
+use crate::sentinel::{LinkId, Sentinel, SentinelLine};
 use crate::time::Now;
 use crate::timers::TimerKey;
 use std::collections::BTreeMap;
@@ -32,5 +32,14 @@ impl Watching {
         let port = config.shown_port();
         state.set_server(port, &config.requirepass);
         Some(Box::new(Watching { state, is_saved: false, rng, links: BTreeMap::new(), tick: None }))
+    }
+
+    /// It knows what these lines say and nothing else, from this instant of the monotonic clock on.
+    pub(super) fn begin_anew(&mut self, lines: &[SentinelLine], now_ms: i64, (port, password): (u16, &[u8])) {
+        self.state = Sentinel::new(Rng::new(self.rng.next_u64()), now_ms);
+        // They are those that it has written.
+        let _right = self.state.configure(lines);
+        self.state.set_server(port, password);
+        self.links.clear();
     }
 }

@@ -115,6 +115,16 @@ impl Context<'_> {
         self.marking.restart_numbers();
     }
 
+    /// Marks get numbers behind this one from now on.
+    pub fn numbers_go_on_after(&mut self, last: u64) {
+        self.marking.last = self.marking.last.max(last);
+    }
+
+    /// The number of the last mark. O(1).
+    pub fn last_number(&self) -> u64 {
+        self.marking.last
+    }
+
     /// The subscriber whose the marks are says whether it has nobody to tell of them, until it is in somebody's hand
     /// again.
     #[inline]

@@ -1,6 +1,6 @@
 //! How the engine tells the history what it knows: which request runs, who waits, what was turned and cut.
 
-use super::history::{Event, Filter, Happening, History, Request, Ring};
+use super::history::{Event, Filter, Happening, History, Request, Ring, merge};
 use super::ledger::{LockLedger, ReleaseCause};
 use crate::keyspace::Keyspace;
 use crate::time::Now;
@@ -55,6 +55,36 @@ pub(crate) fn failing_over<T>(keyspace: &mut Keyspace, act: impl FnOnce(&mut Key
     let result = act(keyspace);
     declare(keyspace, None);
     result
+}
+
+/// What happens from now on is not recorded, or again: another server has done it, and records it.
+pub(crate) fn mute_history(keyspace: &mut Keyspace, is_muted: bool) {
+    if let Some(history) = history(keyspace) {
+        history.mute(is_muted);
+    }
+}
+
+/// The histories of several servers as one.
+#[derive(Debug)]
+pub(crate) struct MergedHistory(Box<History>);
+
+impl MergedHistory {
+    /// That of these keyspaces, each with what its server is called; `None` when all are off.
+    pub(crate) fn of<'a>(servers: impl Iterator<Item = (&'a Keyspace, String)>, seed: u64) -> Option<Self> {
+        let rings = servers.filter_map(|(keyspace, name)| {
+            let ledger: &LockLedger = keyspace.subscriber()?;
+            Some((ledger.history()?.ring(), name.into_bytes().into_boxed_slice()))
+        });
+        let rings: Vec<_> = rings.collect();
+        (!rings.is_empty()).then(|| MergedHistory(Box::new(merge(&rings, seed))))
+    }
+
+    /// Changes places with the history of a keyspace, if that is on.
+    pub(crate) fn swap(&mut self, keyspace: &mut Keyspace) {
+        if let Some(own) = history(keyspace) {
+            std::mem::swap(own, &mut self.0);
+        }
+    }
 }
 
 /// The history as the engine reads it.

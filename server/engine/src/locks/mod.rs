@@ -48,13 +48,15 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(crate) use channel_waiters::channel_waiters;
 pub(crate) use delays::follow_up;
+pub use history::StampSource;
 pub(crate) use history::{
     By as HistoryBy, Cause as HistoryCause, Event as HistoryEvent, Filter as HistoryFilter, Happening,
     Request as HistoryRequest,
 };
 pub(crate) use history_command::OFF as HISTORY_IS_OFF;
 pub(crate) use history_feed::{
-    HistoryReader, answer_kept, clock_turned, failing_over, happened, request_begins,
+    HistoryReader, MergedHistory, answer_kept, clock_turned, failing_over, happened, mute_history,
+    request_begins,
 };
 pub(crate) use info::snapshot;
 pub(crate) use ledger::{LedgerSettings, configure as configure_ledger};
@@ -122,4 +124,22 @@ pub(crate) fn restart_numbers(tx: &mut Tx<'_>) {
     if let Some((_, mut context)) = tx.subscriber_mut::<ledger::LockLedger>() {
         context.restart_numbers();
     }
+}
+
+/// What runs a command that reads the history.
+pub(crate) fn history_handler(name: &str) -> Option<DataHandler> {
+    let mut rows = [history_command::ROWS, verify::ROWS].into_iter().flatten();
+    rows.find(|row| row.spec.name == name).and_then(|row| row.handler)
+}
+
+/// Grants get numbers behind this one from now on.
+pub(crate) fn numbers_go_on_after(tx: &mut Tx<'_>, last: u64) {
+    if let Some((_, mut context)) = tx.subscriber_mut::<ledger::LockLedger>() {
+        context.numbers_go_on_after(last);
+    }
+}
+
+/// The number of the last grant.
+pub(crate) fn last_number(tx: &mut Tx<'_>) -> u64 {
+    tx.subscriber_mut::<ledger::LockLedger>().map_or(0, |(_, context)| context.last_number())
 }

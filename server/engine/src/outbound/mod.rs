@@ -90,6 +90,12 @@ impl Outbound {
         }
     }
 
+    /// There are none any more; who drives them has closed all.
+    pub(crate) fn forget_all(&mut self) {
+        self.connections.clear();
+        self.pending.clear();
+    }
+
     /// The driver has closed it.
     pub(crate) fn remove(&mut self, id: OutboundId) {
         self.connections.remove(&id);

@@ -150,6 +150,11 @@ impl Replication {
         self.end_stream();
     }
 
+    /// The stream from the byte at an offset on, if all of that is kept.
+    pub(crate) fn stream_since(&self, offset: i64) -> Option<Vec<u8>> {
+        self.backlog.as_ref()?.since(offset).map(|(one, other)| [one, other].concat())
+    }
+
     /// How a replica goes on that knows the history by this name, and wants it from this offset on.
     pub(crate) fn resync(&self, id: &[u8], offset: i64) -> Resync {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);

@@ -5,6 +5,9 @@ use super::effect::Level;
 use super::state::Sentinel;
 use super::watched::{Peer, Who};
 
+/// How long the name of a sentinel is: a longer one is none.
+const RUN_ID_LEN: usize = 40;
+
 /// A hello: `ip,port,run id,epoch,master,master's ip,master's port,master's epoch`.
 struct Hello<'a> {
     ip: &'a str,
@@ -24,6 +27,9 @@ impl<'a> Hello<'a> {
         else {
             return None;
         };
+        if run_id.len() > RUN_ID_LEN {
+            return None;
+        }
         Some(Hello {
             ip,
             port: port.parse().ok()?,

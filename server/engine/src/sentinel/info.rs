@@ -5,6 +5,13 @@ use super::instance::{Flags, Role};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
+use std::net::IpAddr;
+
+/// The most replicas that are read from one INFO.
+const LISTED_MAX: usize = 1000;
+
+/// The most names of replicas whose addresses are asked for because of one INFO: whoever asks waits.
+const RESOLVED_MAX: usize = 16;
 
 /// The lines of an INFO that a sentinel reads.
 #[derive(Debug, Default)]
@@ -59,7 +66,8 @@ impl Report {
             name => {
                 let number = name.strip_prefix("slave");
                 let is_replica = number.and_then(|number| number.bytes().next());
-                if is_replica.is_some_and(|digit| digit.is_ascii_digit()) {
+                let has_room = self.replicas.len() < LISTED_MAX;
+                if has_room && is_replica.is_some_and(|digit| digit.is_ascii_digit()) {
                     self.replicas.extend(listed_replica(value));
                 }
             }
@@ -89,8 +97,15 @@ impl Sentinel {
         at.info = Some(info);
         self.note_run_id(who, &report);
         if let (Who::Master(master), Some(Role::Master)) = (who, report.role) {
+            let mut resolved = 0;
             for (host, port) in &report.replicas {
-                self.found_replica(master, host, *port);
+                if self.knows_replica(master, host, *port) {
+                    continue;
+                }
+                resolved += usize::from(host.parse::<IpAddr>().is_err());
+                if resolved <= RESOLVED_MAX {
+                    self.found_replica(master, host, *port);
+                }
             }
         }
         if let Who::Replica(master, id) = who
@@ -131,6 +146,13 @@ impl Sentinel {
         if let Some(at) = self.instance_mut(who) {
             at.run_id = Some(run_id.clone());
         }
+    }
+
+    /// Whether a replica is known by this very name.
+    fn knows_replica(&self, master: u64, host: &str, port: u16) -> bool {
+        self.master(master).is_some_and(|of| {
+            of.replicas.values().any(|known| known.at.address.port == port && &*known.at.address.host == host)
+        })
     }
 
     /// A master lists a replica.
@@ -297,6 +319,13 @@ mod tests {
         assert_eq!(listed_replica("10.0.0.1,6379,online"), Some(("10.0.0.1".to_owned(), 6379)));
         assert_eq!(listed_replica("10.0.0.1"), None);
         assert_eq!(listed_replica("ip=a,port=99999"), None);
+    }
+
+    #[test]
+    fn no_more_replicas_are_read_than_there_may_be() {
+        let lines: String =
+            (0..2000).map(|n| format!("slave{n}:ip=10.0.0.1,port={},state=online\r\n", n + 1)).collect();
+        assert_eq!(Report::of(&lines).replicas.len(), LISTED_MAX);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use lockwheel_resp::{Replies, ReplyLimits, ReplyParser, Value};
 use std::collections::VecDeque;
 
 /// The longest reply, in bytes: INFO is far shorter.
-const REPLY_MAX: usize = 4 << 20;
+const REPLY_MAX: usize = 1 << 20;
 /// How deep a reply may nest.
 const DEPTH_MAX: usize = 8;
 

@@ -245,7 +245,7 @@ impl Sentinel {
         self.effect(Effect::Event { level, name, text });
     }
 
-    pub(super) fn log(&mut self, level: Level, text: String) {
+    pub(crate) fn log(&mut self, level: Level, text: String) {
         self.effect(Effect::Log { level, text });
     }
 

@@ -10,7 +10,7 @@ use crate::keyspace::glob;
 use std::collections::BTreeMap;
 
 /// The most servers and sentinels that are watched for one master: what is told of more is not believed.
-const WATCHED_MAX: usize = 10_000;
+const WATCHED_MAX: usize = 1000;
 
 /// Why a server is not watched, in Redis' words.
 pub(crate) type Refusal = &'static str;

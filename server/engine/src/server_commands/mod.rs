@@ -85,5 +85,6 @@ pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     locks::ROWS,
     faults::RULE_ROWS,
     faults::LINK_ROWS,
+    faults::NODE_ROWS,
     faults::RESTART_ROWS,
 ];

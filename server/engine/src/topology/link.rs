@@ -18,12 +18,14 @@ pub(super) struct Link {
     /// What the other server has answered and has not arrived, with when it does, in milliseconds of the monotonic
     /// clock.
     on_its_way: VecDeque<(i64, Vec<u8>)>,
+    /// Who has connected has closed it; the other end learns of it when it can.
+    pub(super) has_ended: bool,
 }
 
 impl Link {
     pub(super) fn new(to: usize, slot: Slot) -> Self {
         let (parser, batch) = (RequestParser::new(), Batch::new());
-        Link { to, slot, input: Vec::new(), parser, batch, on_its_way: VecDeque::new() }
+        Link { to, slot, input: Vec::new(), parser, batch, on_its_way: VecDeque::new(), has_ended: false }
     }
 
     /// Bytes arrive.
@@ -88,8 +90,13 @@ impl Link {
         bytes
     }
 
-    /// When the next of it arrives.
+    /// What is on its way arrives at that instant at the latest.
+    pub(super) fn arrive_by(&mut self, by_ms: i64) {
+        self.on_its_way.iter_mut().for_each(|(at_ms, _)| *at_ms = by_ms.min(*at_ms));
+    }
+
+    /// When the next of it arrives, if it does.
     pub(super) fn next_arrival(&self) -> Option<i64> {
-        self.on_its_way.front().map(|(at_ms, _)| *at_ms)
+        self.on_its_way.front().map(|(at_ms, _)| *at_ms).filter(|at_ms| *at_ms != i64::MAX)
     }
 }

@@ -4,7 +4,9 @@
 //! given to the other as soon as both can be reached, or after a lag by their clock, in an order that depends on
 //! nothing but what clients sent before.
 
+mod faults;
 mod link;
 mod network;
 
+pub use crate::locks::StampSource;
 pub use network::{Network, Outside};

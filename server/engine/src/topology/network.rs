@@ -2,18 +2,32 @@
 
 use super::link::Link;
 use crate::clients::Peer;
-use crate::core::{ClockRequest, ClockTurn, Engine, TurnProgress, turn_together};
-use crate::outbound::{Endpoint, OutboundId, Outgoing};
+use crate::core::{
+    ClockRequest, ClockTurn, Engine, Together, TogetherAnswer, TurnProgress, merged_history, turn_together,
+};
+use crate::locks::StampSource;
+use crate::outbound::{OutboundId, Outgoing};
 use std::collections::{BTreeMap, VecDeque};
+
+/// A connection: the server that has made it, and its name there.
+pub(super) type Key = (usize, OutboundId);
 
 /// The connections between the servers of one process. Servers are known by their places, from 0.
 #[derive(Debug, Default)]
 pub struct Network {
     /// The ports that they listen on.
     ports: Vec<u16>,
-    links: BTreeMap<(usize, OutboundId), Link>,
+    links: BTreeMap<Key, Link>,
+    /// Connections that a server wants to another one from which it is cut off.
+    connecting: BTreeMap<Key, usize>,
+    /// Which servers are cut off from which.
+    partitions: Vec<(Vec<usize>, Vec<usize>)>,
+    /// The servers that have ended for good.
+    left: Vec<usize>,
     /// How long it takes until a replica is told something, in milliseconds of the clock that all share.
     lag_ms: i64,
+    /// The same at the start.
+    first_lag_ms: i64,
     /// Connections that a server wants something of.
     pending: VecDeque<(usize, OutboundId)>,
 }
@@ -28,11 +42,14 @@ pub trait Outside {
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine);
 }
 
+/// The address that all servers of one process have.
+const LOCALHOST: &str = "127.0.0.1";
+
 /// What the other end of a connection calls it: a port above those of servers, as a system would choose one.
-fn address_of((node, id): (usize, OutboundId)) -> String {
+fn address_of((node, id): Key) -> String {
     const FIRST: usize = 32_768;
     let port = FIRST + (node * 512 + id.0 as usize % 512) % FIRST;
-    format!("127.0.0.1:{port}")
+    format!("{LOCALHOST}:{port}")
 }
 
 impl Network {
@@ -46,9 +63,11 @@ impl Network {
         self.pending.push_back((node, id));
     }
 
-    /// The servers share their clock from now on, which is that of the first.
-    pub fn join(&mut self, nodes: &mut [&mut Engine]) {
-        nodes.iter_mut().for_each(|node| node.share_clock());
+    /// The servers share their clock from now on, which is that of the first; and have one history of locks, whose
+    /// order `stamps` gives.
+    pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
+        let places = nodes.iter_mut().enumerate();
+        places.for_each(|(place, node)| node.share_clock(&self.ports, place, stamps.clone()));
         let clock = nodes[0].shared_clock().clone();
         nodes.iter_mut().skip(1).for_each(|node| node.follow_clock(&clock));
     }
@@ -56,12 +75,20 @@ impl Network {
     /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked
     /// of the clock that they share. All of them are at one instant of the system's clocks.
     pub fn serve(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
+        let mut has_retried = false;
         loop {
+            self.count_grants(nodes);
             self.exchange(nodes, outside);
             let mut all = nodes.iter_mut().enumerate();
             let Some((node, request)) =
                 all.find_map(|(index, node)| Some((index, node.next_clock_request()?)))
             else {
+                // What was cut comes back at once, where that is possible.
+                if !has_retried && self.retry_masters(nodes) {
+                    has_retried = true;
+                    self.drain_all(nodes, outside);
+                    continue;
+                }
                 return;
             };
             self.serve_clock(nodes, node, request, outside);
@@ -87,10 +114,20 @@ impl Network {
                 nodes[node].end_shared_turn(slot, turn, progress);
             }
             ClockRequest::Arrival => {}
+            ClockRequest::Promoted(promotion) => self.note_promotion(nodes, node, &promotion),
+            ClockRequest::Reset => self.end_faults(nodes),
             ClockRequest::Planned(planned) => {
                 if let Some(mut turn) = nodes[node].planned_turn(planned) {
                     self.turn(nodes, &mut turn, outside);
                 }
+            }
+            ClockRequest::Together(client, Together::Fault(fault)) => {
+                let answer = self.inflict(nodes, (node, client), fault);
+                nodes[node].answer_together(client, answer);
+            }
+            ClockRequest::Together(client, Together::History) => {
+                let merged = merged_history(nodes);
+                nodes[node].answer_together(client, Ok(TogetherAnswer::History(merged)));
             }
         }
         self.drain_all(nodes, outside);
@@ -104,6 +141,7 @@ impl Network {
         outside: &mut dyn Outside,
     ) -> TurnProgress {
         turn_together(nodes, turn, &mut |nodes| {
+            self.retry_masters(nodes);
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
         })
@@ -119,7 +157,11 @@ impl Network {
     /// Lets what the servers have sent one another arrive, until there is nothing more.
     fn exchange(&mut self, nodes: &mut [&mut Engine], outside: &mut dyn Outside) {
         loop {
-            let mut has_moved = !self.pending.is_empty();
+            let mut has_moved = Network::raise_due(nodes);
+            if has_moved {
+                self.drain_all(nodes, outside);
+            }
+            has_moved |= !self.pending.is_empty();
             while let Some((node, id)) = self.pending.pop_front() {
                 if self.leads_out(nodes[node], (node, id)) {
                     outside.post(node, id);
@@ -129,7 +171,7 @@ impl Network {
                     self.act(nodes, (node, id), outgoing);
                 }
             }
-            for key in self.links.keys().copied().collect::<Vec<_>>() {
+            for key in self.links.keys().chain(self.connecting.keys()).copied().collect::<Vec<_>>() {
                 has_moved |= self.carry(nodes, key);
             }
             if !has_moved {
@@ -140,15 +182,16 @@ impl Network {
     }
 
     /// Does what a server wants done for one of its connections.
-    fn act(&mut self, nodes: &mut [&mut Engine], key: (usize, OutboundId), outgoing: Outgoing) {
-        let (node, id) = key;
+    fn act(&mut self, nodes: &mut [&mut Engine], key: Key, outgoing: Outgoing) {
+        let node = key.0;
         match outgoing {
             Outgoing::Connect(endpoint) => {
-                let Some(to) = self.node_at(&endpoint) else { return };
-                let peer = Peer { addr: address_of(key), ..Peer::default() };
-                let slot = nodes[to].connect(peer);
-                self.links.insert(key, Link::new(to, slot));
-                nodes[node].outbound_opened(id);
+                let Some(to) = self.node_at(&endpoint.host, endpoint.port) else { return };
+                if self.is_cut(node, to) {
+                    self.connecting.insert(key, to);
+                } else {
+                    self.connect(nodes, key, to);
+                }
             }
             Outgoing::Send(bytes) => {
                 // It runs when this connection's turn comes, with what the other end answers.
@@ -157,17 +200,43 @@ impl Network {
                 }
             }
             Outgoing::Close => {
-                if let Some(link) = self.links.remove(&key) {
+                self.connecting.remove(&key);
+                let is_cut = self.links.get(&key).is_some_and(|link| self.is_cut(node, link.to));
+                if let Some(link) = self.links.get_mut(&key).filter(|_| is_cut) {
+                    link.has_ended = true;
+                } else if let Some(link) = self.links.remove(&key) {
                     nodes[link.to].disconnect(link.slot);
                 }
             }
         }
     }
 
-    /// Takes what the other server answers back to who has connected; whether there was something.
-    fn carry(&mut self, nodes: &mut [&mut Engine], key: (usize, OutboundId)) -> bool {
-        let Some(link) = self.links.get_mut(&key) else { return false };
+    /// Makes a connection, if the other server is there.
+    fn connect(&mut self, nodes: &mut [&mut Engine], key: Key, to: usize) {
         let (node, id) = key;
+        if nodes[to].was_killed() {
+            return nodes[node].outbound_closed(id, "Connection refused");
+        }
+        let peer = Peer { addr: address_of(key), ..Peer::default() };
+        let slot = nodes[to].connect(peer);
+        self.links.insert(key, Link::new(to, slot));
+        nodes[node].outbound_local_ip(id, LOCALHOST);
+        nodes[node].outbound_opened(id);
+    }
+
+    /// Takes what the other server answers back to who has connected; whether there was something.
+    fn carry(&mut self, nodes: &mut [&mut Engine], key: Key) -> bool {
+        let (node, id) = key;
+        if self.links.get(&key).is_none_or(|link| self.is_cut(node, link.to)) {
+            return self.connect_late(nodes, key);
+        }
+        let Some(link) = self.links.get_mut(&key) else { return false };
+        if link.has_ended {
+            let (to, slot) = (link.to, link.slot);
+            self.links.remove(&key);
+            nodes[to].disconnect(slot);
+            return true;
+        }
         let goes_on = link.run(nodes[link.to]);
         link.send_output(nodes[link.to], self.lag_ms);
         let bytes = link.arrived(nodes[node].now().monotonic_ms());
@@ -186,21 +255,92 @@ impl Network {
 
     /// From now on a replica is told everything so many milliseconds later, of the clock that all share.
     pub fn set_lag(&mut self, lag_ms: i64) {
+        (self.lag_ms, self.first_lag_ms) = (lag_ms, lag_ms);
+    }
+
+    /// The same until the faults end; what is on its way arrives by then.
+    pub(super) fn lag(&mut self, lag_ms: i64, now_ms: i64) {
         self.lag_ms = lag_ms;
+        self.links.values_mut().for_each(|link| link.arrive_by(now_ms.saturating_add(lag_ms)));
+    }
+
+    /// The lag is again what it was at the start.
+    pub(super) fn end_lag(&mut self, now_ms: i64) {
+        self.lag(self.first_lag_ms, now_ms);
     }
 
     /// Whether a connection leads to a server that is not of this process.
-    fn leads_out(&self, engine: &Engine, key: (usize, OutboundId)) -> bool {
+    fn leads_out(&self, engine: &Engine, key: Key) -> bool {
         let is_inside = match engine.wanted_endpoint(key.1) {
-            Some(endpoint) => self.node_at(endpoint).is_some(),
-            None => self.links.contains_key(&key),
+            Some(endpoint) => self.node_at(&endpoint.host, endpoint.port).is_some(),
+            None => self.links.contains_key(&key) || self.connecting.contains_key(&key),
         };
         !is_inside
     }
 
+    /// A connection that could not be made before is made, if nothing is in its way any more.
+    fn connect_late(&mut self, nodes: &mut [&mut Engine], key: Key) -> bool {
+        let Some(&to) = self.connecting.get(&key) else { return false };
+        if self.is_cut(key.0, to) {
+            return false;
+        }
+        self.connecting.remove(&key);
+        self.connect(nodes, key, to);
+        true
+    }
+
     /// The server that listens there.
-    fn node_at(&self, endpoint: &Endpoint) -> Option<usize> {
-        let is_here = matches!(&*endpoint.host, "127.0.0.1" | "localhost" | "::1");
-        self.ports.iter().position(|port| is_here && *port == endpoint.port)
+    pub(super) fn node_at(&self, host: &str, port: u16) -> Option<usize> {
+        let is_here = matches!(host, LOCALHOST | "localhost" | "::1");
+        self.ports.iter().position(|its| is_here && *its == port)
+    }
+
+    /// The port that a server listens on.
+    pub(super) fn port(&self, node: usize) -> u16 {
+        self.ports[node]
+    }
+
+    /// A server has ended, as its process would: for the others it is gone, and does not come back.
+    pub fn leave(&mut self, nodes: &mut [&mut Engine], node: usize) {
+        if !self.has_left(node) {
+            self.left.push(node);
+            self.kill(nodes, node, i64::MAX, None);
+        }
+    }
+
+    /// Whether a server has ended for good.
+    pub(super) fn has_left(&self, node: usize) -> bool {
+        self.left.contains(&node)
+    }
+
+    /// Whether nothing goes between two servers.
+    fn is_cut(&self, one: usize, other: usize) -> bool {
+        let parts = |side: &[usize], far: &[usize]| side.contains(&one) && far.contains(&other);
+        self.partitions.iter().any(|(side, far)| parts(side, far) || parts(far, side))
+    }
+
+    /// Nothing goes between these servers and those from now on; how many connections that holds.
+    pub(super) fn part(&mut self, side: Vec<usize>, far: Vec<usize>) -> usize {
+        self.partitions.push((side, far));
+        self.links.iter().filter(|(key, link)| self.is_cut(key.0, link.to)).count()
+    }
+
+    /// All partitions of servers end; how many there were.
+    pub(super) fn heal(&mut self) -> usize {
+        std::mem::take(&mut self.partitions).len()
+    }
+
+    pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &Link)> {
+        self.links.iter()
+    }
+
+    /// A server wants no connection any more that it has not got.
+    pub(super) fn forget_wanted(&mut self, node: usize) {
+        self.connecting.retain(|key, _| key.0 != node);
+        self.pending.retain(|key| key.0 != node);
+    }
+
+    pub(super) fn remove_link(&mut self, key: Key) -> Option<Link> {
+        self.links.remove(&key)
     }
 }

@@ -41,6 +41,16 @@ pub enum Direction {
     Both,
 }
 
+impl Direction {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Direction::In => "IN",
+            Direction::Out => "OUT",
+            Direction::Both => "BOTH",
+        }
+    }
+}
+
 /// What becomes of the numbers of grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantNumbers {
@@ -133,12 +143,7 @@ impl Faults {
     /// # Errors
     /// When the server refuses it.
     pub fn partition(&self, clients: &Clients, direction: Direction) -> Result<i64, Refused> {
-        let direction = match direction {
-            Direction::In => "IN",
-            Direction::Out => "OUT",
-            Direction::Both => "BOTH",
-        };
-        let words = Words::of(&["FAULT.PARTITION"]).then(&clients.words()).and(direction);
+        let words = Words::of(&["FAULT.PARTITION"]).then(&clients.words()).and(direction.word());
         self.0.ask(&words).map(|reply| reply.integer())
     }
 

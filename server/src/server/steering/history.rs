@@ -66,6 +66,8 @@ pub struct Entry {
     pub by: Option<String>,
     /// What a fault did.
     pub fault: Option<String>,
+    /// Where it happened, in a topology: the address of a server.
+    pub node: Option<String>,
     /// The line of a mark.
     pub text: Option<String>,
     /// From where to where a clock was turned, in milliseconds.
@@ -206,6 +208,7 @@ impl Entry {
             client_name: text("clientname"),
             by: text("by"),
             fault: text("fault"),
+            node: text("node"),
             text: text("text"),
             clock_ms: number("from").zip(number("to")),
             permits: number("left").zip(number("held")),

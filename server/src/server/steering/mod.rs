@@ -3,6 +3,7 @@
 mod action;
 mod faults;
 mod history;
+mod node_faults;
 mod reply;
 mod report;
 mod until;

@@ -2,20 +2,12 @@
 
 use super::super::call::Call;
 use super::super::engine::Engine;
+use super::node_fault::GrantNumbers;
 use crate::clients::{Closing, Slot};
 use crate::locks;
 use crate::rdb::{self, Writer};
 use crate::spec::Args;
 use crate::values::Value;
-
-/// Whether the numbers of grants begin anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GrantNumbers {
-    /// They go on.
-    GoOn,
-    /// They begin anew.
-    Restart,
-}
 
 impl Engine {
     /// From now on writes reach no replica: those to keys that match the pattern, or all. Replicas have what there is

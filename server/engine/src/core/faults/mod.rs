@@ -10,12 +10,14 @@ mod held;
 mod holding;
 mod links;
 mod messages;
+mod node_fault;
+mod nodes;
 mod replies;
 mod requests;
 mod state;
 mod steering;
 mod subject;
 
-pub(crate) use failover::GrantNumbers;
 pub(super) use held::Held;
+pub(crate) use node_fault::{Apart, GrantNumbers, NodeFault};
 pub(super) use state::Faults;

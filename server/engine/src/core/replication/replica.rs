@@ -2,6 +2,7 @@
 
 use super::super::engine::Engine;
 use super::super::outbound::OutboundEvent;
+use super::super::shared_clock::{ClockRequest, Promotion};
 use super::following::Following;
 use crate::clients::{Closing, Peer, Slot};
 use crate::outbound::{Endpoint, OutboundId, Purpose};
@@ -45,7 +46,10 @@ impl Engine {
     /// Is nobody's replica any more. Its replicas come back, and go on where they are.
     pub(crate) fn unfollow_master(&mut self) {
         let Some(slot) = self.end_link() else { return };
-        self.following = None;
+        if let Some(Following { host, port, .. }) = self.following.take() {
+            let (id, offset) = (self.replication.id, self.replication.offset);
+            self.ask_clock(ClockRequest::Promoted(Promotion { host, port, id, offset }));
+        }
         self.disconnect(slot);
         self.config.replication.master.clear();
         let id = ReplicationId::random(self.keyspace.rng());
@@ -65,6 +69,21 @@ impl Engine {
         }
         self.cut_replicas();
         self.cancel_replication_timer();
+    }
+
+    /// The history of the data is another one, and nobody follows it yet.
+    pub(in crate::core) fn replication_begins_anew(&mut self) {
+        self.stream_changed();
+        self.replication_rules_changed();
+    }
+
+    /// Connects to the master anew, if the link is down: it may be there again. Whether it was down.
+    pub(crate) fn retry_master(&mut self) -> bool {
+        let is_down = self.following.as_ref().is_some_and(|following| following.link.is_none());
+        if is_down {
+            self.connect_to_master();
+        }
+        is_down
     }
 
     /// A session that runs what the master sends.
@@ -218,7 +237,7 @@ impl Engine {
         let Some(following) = self.following.as_mut() else { return };
         let Some((id, offset)) = following.expected else { return };
         let slot = following.slot;
-        let selected = match self.replace_data(file) {
+        let selected = match self.as_another_did(|engine| engine.replace_data(file)) {
             Ok(selected) => selected,
             Err(why) => return self.link_down(&format!("the snapshot cannot be read: {why}")),
         };
@@ -248,7 +267,7 @@ impl Engine {
     /// Runs a request of the master. What is over is for the master to say.
     fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
         let hidden = self.keyspace.set_expiry_backlog(None);
-        self.execute_request(slot, argv);
+        self.as_another_did(|engine| engine.execute_request(slot, argv));
         self.keyspace.set_expiry_backlog(hidden);
     }
 

@@ -7,16 +7,21 @@
 mod entry;
 mod filter;
 pub(super) mod format;
+mod merged;
 mod names;
+mod places;
 mod recorder;
 mod ring;
 mod sections;
+mod stamps;
 
 pub(super) use entry::Entry;
 pub(crate) use entry::{Cause, Event, Mode};
 pub(crate) use filter::Filter;
+pub(super) use merged::merge;
 pub(super) use names::Name;
 pub(super) use recorder::History;
 pub(crate) use recorder::{By, Happening, Request};
 pub(super) use ring::Ring;
 pub(super) use sections::Sections;
+pub use stamps::StampSource;

@@ -3,6 +3,7 @@
 use super::entry::{Cause, Entry, Event, Mode, NO_TOTAL, NO_TTL};
 use super::names::Name;
 use super::ring::Ring;
+use super::stamps::StampSource;
 use crate::spec::{CommandId, PerCommand};
 use crate::time::Now;
 
@@ -14,6 +15,8 @@ const TEXT_MAX: usize = 1024;
 pub(in crate::locks) struct History {
     ring: Ring,
     running: Running,
+    /// Nothing is added for now.
+    is_muted: bool,
     /// The names of commands, from when they made an entry first: they are looked up once.
     commands: PerCommand<Name>,
 }
@@ -109,8 +112,30 @@ impl<'a> Happening<'a> {
 impl History {
     /// An empty history for so many entries. The seed decides the hash of names.
     pub(in crate::locks) fn new(most: usize, seed: u64) -> Self {
-        let commands = PerCommand::new(Name::NONE);
-        History { ring: Ring::new(most, seed), running: Running::default(), commands }
+        History::of(Ring::new(most, seed))
+    }
+
+    /// The same; with a source, of one of several servers.
+    pub(in crate::locks) fn stamped(most: usize, seed: u64, source: Option<StampSource>) -> Self {
+        match source {
+            Some(source) => History::of(Ring::stamped(most, seed, source)),
+            None => History::new(most, seed),
+        }
+    }
+
+    /// That of these entries.
+    pub(super) fn of(ring: Ring) -> Self {
+        History { ring, running: Running::default(), is_muted: false, commands: PerCommand::new(Name::NONE) }
+    }
+
+    /// Whether it is one of several servers' already.
+    pub(in crate::locks) fn is_stamped(&self) -> bool {
+        self.ring.is_stamped()
+    }
+
+    /// Nothing is added from now on, or again.
+    pub(in crate::locks) fn mute(&mut self, is_muted: bool) {
+        self.is_muted = is_muted;
     }
 
     /// The entries.
@@ -152,6 +177,9 @@ impl History {
 
     /// Adds an entry.
     pub(in crate::locks) fn record(&mut self, now: Now, what: Happening<'_>) {
+        if self.is_muted {
+            return;
+        }
         let by_request = what.client.is_none_or(|client| client == self.running.client && client != 0);
         let by = if by_request { self.by() } else { Name::NONE };
         let running = &self.running;

@@ -2,6 +2,8 @@
 
 use super::entry::Entry;
 use super::names::{Name, Names};
+use super::places::{Places, own_number};
+use super::stamps::{StampSource, Stamps};
 use crate::memory::block;
 use std::collections::VecDeque;
 
@@ -28,6 +30,10 @@ pub(in crate::locks) struct Ring {
     /// The number of the first entry that is kept.
     first: u64,
     pub(super) names: Names,
+    /// The numbers of the entries among those of several servers.
+    stamps: Option<Box<Stamps>>,
+    /// Whose the entries are, where they are those of several servers.
+    places: Option<Box<Places>>,
 }
 
 impl Ring {
@@ -39,7 +45,70 @@ impl Ring {
             entries: VecDeque::new(),
             first: 1,
             names: Names::new(seed),
+            stamps: None,
+            places: None,
         }
+    }
+
+    /// The same, whose entries have numbers among those of several servers.
+    pub(super) fn stamped(most: usize, seed: u64, source: StampSource) -> Self {
+        Ring { stamps: Some(Box::new(Stamps::new(source))), ..Ring::new(most, seed) }
+    }
+
+    /// An empty ring for entries of several servers, of which the first has this number.
+    pub(super) fn of_several(first: u64, places: Places, seed: u64) -> Self {
+        let (most, most_names) = (usize::MAX, usize::MAX);
+        Ring { most, most_names, first, places: Some(Box::new(places)), ..Ring::new(0, seed) }
+    }
+
+    /// Adds an entry of another ring, with its names.
+    pub(super) fn push_copy(&mut self, other: &Ring, mut entry: Entry) {
+        let mut named = |name: &mut Name| {
+            if *name != Name::NONE {
+                *name = self.names.intern(other.db(*name).unwrap_or(0), other.text(*name));
+            }
+        };
+        named(&mut entry.key);
+        named(&mut entry.owner);
+        named(&mut entry.client_name);
+        named(&mut entry.by);
+        named(&mut entry.text);
+        self.push(entry);
+    }
+
+    /// Whether the entries have numbers among those of several servers.
+    pub(super) fn is_stamped(&self) -> bool {
+        self.stamps.is_some()
+    }
+
+    /// After which number among those of several servers it began.
+    pub(super) fn stamped_since(&self) -> u64 {
+        self.stamps.as_ref().map_or(0, |stamps| stamps.since)
+    }
+
+    /// The number of its first entry among those of several servers.
+    pub(super) fn first_stamp(&self) -> Option<u64> {
+        self.stamps.as_ref()?.first()
+    }
+
+    /// The entries with their numbers among those of several servers.
+    pub(super) fn stamped_entries(&self) -> impl Iterator<Item = (u64, &Entry)> {
+        self.stamps.iter().flat_map(|stamps| stamps.iter()).zip(&self.entries)
+    }
+
+    /// The server of an entry, where they are those of several.
+    pub(in crate::locks) fn place(&self, seq: u64) -> Option<&[u8]> {
+        self.places.as_ref()?.name(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Whether the entries are those of several servers.
+    pub(in crate::locks) fn is_of_several(&self) -> bool {
+        self.places.is_some()
+    }
+
+    /// The number of an entry's client at its server.
+    pub(in crate::locks) fn client_of(&self, entry: &Entry) -> u64 {
+        if self.is_of_several() { own_number(entry.client) } else { entry.client }
     }
 
     /// Keeps at most so many from now on.
@@ -58,6 +127,9 @@ impl Ring {
             self.entries.reserve_exact(len.max(FEW).min(self.most.saturating_sub(len)));
         }
         self.entries.push_back(entry);
+        if let Some(stamps) = &mut self.stamps {
+            stamps.push();
+        }
     }
 
     /// Drops the oldest entries, so that there is room for so many more.
@@ -65,6 +137,9 @@ impl Ring {
         while self.entries.len() + more > self.most || self.names.text_bytes() > self.most_names {
             let Some(oldest) = self.entries.pop_front() else { return };
             self.first += 1;
+            if let Some(stamps) = &mut self.stamps {
+                stamps.pop();
+            }
             oldest.names().into_iter().for_each(|name| self.names.release(name));
         }
     }

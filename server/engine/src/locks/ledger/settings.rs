@@ -1,13 +1,13 @@
 //! What of the ledger the parameters decide.
 
-use super::super::history::History;
+use super::super::history::{History, StampSource};
 use super::fair_queues::FairQueues;
 use super::lock_ledger::LockLedger;
 use super::semaphores::Semaphores;
 use crate::keyspace::Keyspace;
 
 /// The parameters that concern the ledger.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LedgerSettings {
     /// `lock-ledger`: whether holds are observed that no native command has taken.
     pub(crate) observes: bool,
@@ -17,6 +17,8 @@ pub(crate) struct LedgerSettings {
     pub(crate) wakeup_limit_ms: u64,
     /// `lock-jeopardy`.
     pub(crate) jeopardy_ms: i64,
+    /// What orders the history among those of other servers, if there are such.
+    pub(crate) stamps: Option<StampSource>,
 }
 
 /// Makes parameters hold for the ledger of a keyspace, if it has one.
@@ -38,9 +40,11 @@ impl LockLedger {
                 self.fair_queues = FairQueues::default();
                 self.semaphores = Semaphores::default();
             }
-            (Some(most), Some(history)) => history.set_most(most),
+            (Some(most), Some(history)) if history.is_stamped() == settings.stamps.is_some() => {
+                history.set_most(most);
+            }
             (Some(most), history) => {
-                *history = Some(Box::new(History::new(most, self.seed)));
+                *history = Some(Box::new(History::stamped(most, self.seed, settings.stamps)));
                 self.counted_up_to = 0;
             }
         }

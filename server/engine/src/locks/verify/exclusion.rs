@@ -1,6 +1,6 @@
 //! `mutual-exclusion`: no two owners hold an exclusive lock at once, nor are in one declared section.
 
-use super::super::history::{Entry, Event, Mode};
+use super::super::history::{Entry, Event, Mode, Ring};
 use super::finding::{Finding, Level, words};
 use super::invariant::Invariant;
 use super::locks::View;
@@ -20,6 +20,12 @@ fn excludes(one: Mode, other: Mode) -> bool {
     )
 }
 
+/// Where an entry is from, if there are several servers.
+fn at_node(ring: &Ring, seq: u64) -> String {
+    let node = ring.place(seq).map(|node| format!(" on {}", String::from_utf8_lossy(node)));
+    node.unwrap_or_default()
+}
+
 impl Invariant for Exclusion {
     fn see(&mut self, view: View<'_>, seq: u64, entry: &Entry, findings: &mut Vec<Finding>) {
         let key = entry.key;
@@ -33,8 +39,18 @@ impl Invariant for Exclusion {
                 let holds = view.lock(key).into_iter().flat_map(|lock| &lock.holds);
                 let others = holds.filter(|(other, _)| !view.is_same_owner(**other, entry.owner));
                 for (&other, hold) in others.filter(|(_, hold)| excludes(entry.mode, hold.mode)) {
+                    // A lease that a server was killed with, or that it lost, ends nowhere.
+                    let is_over = hold.deadline_ms.is_some_and(|deadline_ms| deadline_ms <= entry.wall_ms);
+                    if view.ring.is_of_several() && is_over {
+                        continue;
+                    }
                     let holder = words(view.ring, other);
-                    found(hold.seq, other, format!("{owner} took {lock} while {holder} held it"));
+                    let (here, there) = (at_node(view.ring, seq), at_node(view.ring, hold.seq));
+                    found(
+                        hold.seq,
+                        other,
+                        format!("{owner} took {lock}{here} while {holder} held it{there}"),
+                    );
                 }
             }
             Event::Entered => {

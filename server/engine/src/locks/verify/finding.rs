@@ -59,7 +59,10 @@ pub(super) fn evidence(ring: &Ring, seq: u64, entry: &Entry) -> String {
         text.push_str(&format!(", grant {}", entry.grant));
     }
     if entry.client > 0 {
-        text.push_str(&format!(", client {}", entry.client));
+        text.push_str(&format!(", client {}", ring.client_of(entry)));
+    }
+    if let Some(node) = ring.place(seq) {
+        text.push_str(&format!(", on {}", String::from_utf8_lossy(node)));
     }
     let cause = entry.cause.name();
     if !cause.is_empty() {

@@ -1,9 +1,9 @@
 //! Connections that carry nothing.
 
-use super::{milliseconds, row};
-use crate::core::{Call, Engine, Handler};
+use super::{milliseconds, nodes, row, together_row};
+use crate::core::{Call, Engine, Handler, NodeFault, Retry};
 use crate::faults::{Group, Link, Partition, parse_group};
-use crate::spec::{Args, CommandError, Outcome, Row, errors};
+use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
 const GROUP_ERRORS: &[&str] = &["ERR syntax error"];
@@ -32,16 +32,26 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ])
         .syntax("(client-id | NAME name-glob | LIB library-glob)")
         .errors(GROUP_ERRORS),
-    row("fault.partition", -2, partition)
+    together_row("fault.partition", -2, partition)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Cuts the server off from clients, new ones included, in one direction or both.")
         .help(&[
             "FAULT.PARTITION NAME <glob>|LIB <glob>|ADDR <address>|ALL [IN|OUT|BOTH]",
             "    Cut the server off from these clients but this one and those that are exempt. How many they are now.",
+            "FAULT.PARTITION NODES <server>[,<server> ...] [FROM <server>[,<server> ...]|CLIENTS [IN|OUT|BOTH]]",
+            "    Cut servers of this process off from others, or from their clients. How many connections are held.",
         ])
-        .syntax("(NAME name-glob | LIB library-glob | ADDR address | ALL) [IN | OUT | BOTH]")
-        .errors(&["ERR syntax error", "ERR there can be no more than 1000 partitions"]),
-    row("fault.heal", 1, heal)
+        .syntax(
+            "((NAME name-glob | LIB library-glob | ADDR address | ALL) [IN | OUT | BOTH] | NODES servers \
+             [(FROM servers | FROM CLIENTS [IN | OUT | BOTH])])",
+        )
+        .errors(&[
+            "ERR syntax error",
+            "ERR there can be no more than 1000 partitions",
+            nodes::ALONE,
+            nodes::NO_SUCH_SERVER,
+        ]),
+    together_row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Ends all partitions.")
         .help(&["FAULT.HEAL", "    End all partitions. How many there were."]),
@@ -79,28 +89,49 @@ fn thaw(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-fn partition(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+/// What `IN`, `OUT` or `BOTH` at the end, or nothing, does to connections.
+fn link_at(args: Args<'_>, at: usize) -> Result<Link, CommandError> {
+    match args.get(at) {
+        None => Ok(Link::HELD),
+        Some(_) if args.is(at, "both") => Ok(Link::HELD),
+        Some(_) if args.is(at, "in") => Ok(Link { holds_input: true, ..Link::default() }),
+        Some(_) if args.is(at, "out") => Ok(Link { holds_output: true, ..Link::default() }),
+        Some(_) => Err(errors::SYNTAX),
+    }
+}
+
+fn partition(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    if args.is(1, "nodes") {
+        return nodes::partition(engine, call, args, link_at);
+    }
     let (group, at) = parse_group(args, 1)?;
     if matches!(group, Group::Id(_)) || args.len() > at + 1 {
         return Err(errors::SYNTAX);
     }
-    let link = match args.get(at) {
-        None => Link::HELD,
-        Some(_) if args.is(at, "both") => Link::HELD,
-        Some(_) if args.is(at, "in") => Link { holds_input: true, ..Link::default() },
-        Some(_) if args.is(at, "out") => Link { holds_output: true, ..Link::default() },
-        Some(_) => return Err(errors::SYNTAX),
-    };
+    let link = link_at(args, at)?;
     let members = engine.members(&group, call.session).len();
     engine.part(Partition { group, link, spared: call.session })?;
     engine.note_steering(args);
     reply.integer(members as i64);
-    Ok(())
+    Ok(Flow::Done)
 }
 
-fn heal(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn heal(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    if engine.is_member() {
+        return engine.fault_together(call, args, NodeFault::Heal);
+    }
     let healed = engine.heal();
     engine.note_steering(args);
     reply.integer(healed as i64);
-    Ok(())
+    Ok(Flow::Done)
 }

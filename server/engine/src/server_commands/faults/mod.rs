@@ -1,14 +1,16 @@
 //! `FAULT.*`: a test lets go wrong what goes wrong on networks and in servers.
 
 mod links;
+mod nodes;
 mod restarts;
 mod rules;
 
 pub(super) use links::ROWS as LINK_ROWS;
+pub(super) use nodes::ROWS as NODE_ROWS;
 pub(super) use restarts::ROWS as RESTART_ROWS;
 pub(super) use rules::ROWS as RULE_ROWS;
 
-use crate::core::{EngineHandler, Handler};
+use crate::core::{BlockingEngineHandler, EngineHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Row, errors};
 
 const FLAGS: Flags =
@@ -16,6 +18,11 @@ const FLAGS: Flags =
 
 const fn row(name: &'static str, arity: i32, handler: EngineHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Engine(handler)).flags(&[FLAGS]).categories(&["control"])
+}
+
+/// The row of a command that all servers of a process may have to do together.
+const fn together_row(name: &'static str, arity: i32, handler: BlockingEngineHandler) -> Row<Handler> {
+    Row::new(name, arity, Handler::BlockingEngine(handler)).flags(&[FLAGS]).categories(&["control"])
 }
 
 /// Argument `index` as a number of milliseconds.

@@ -1,28 +1,47 @@
 //! Replicas that lag and take over, and restarts.
 
-use super::{milliseconds, row};
-use crate::core::{Call, Engine, GrantNumbers, Handler};
-use crate::spec::{Args, Outcome, Row, errors};
+use super::{milliseconds, nodes, row, together_row};
+use crate::core::{Call, Engine, GrantNumbers, Handler, NodeFault, Retry};
+use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
-    row("fault.failover", -1, failover)
+    together_row("fault.failover", -1, failover)
         .about("control", "7.2.0", "O(N), N the keys written since FAULT.LAG and their values")
         .summary("A replica takes over, without what was written since FAULT.LAG.")
         .help(&[
             "FAULT.FAILOVER [TOKENS]",
             "    Keys are as at FAULT.LAG, scripts are forgotten, other connections are cut.",
             "    TOKENS: the numbers of grants begin anew.",
+            "FAULT.FAILOVER [<server>] [TOKENS]",
+            "    Of several servers in one process: a replica becomes the master with what it has; clients of",
+            "    the old one are cut, and it follows.",
         ])
-        .syntax("[TOKENS]")
-        .errors(&["ERR syntax error"]),
-    row("fault.lag", -1, lag)
+        .syntax("[server] [TOKENS]")
+        .errors(&[
+            "ERR syntax error",
+            nodes::ALONE,
+            nodes::NO_SUCH_SERVER,
+            "ERR that server is no replica of a server in this topology",
+            "ERR no replica in this topology can take over",
+        ]),
+    together_row("fault.lag", -1, lag)
         .about("control", "7.2.0", "O(1); then the first write of a key copies its value")
         .summary("From now on writes reach no replica.")
-        .help(&["FAULT.LAG [KEY <glob>]", "    Writes (to matching keys) reach no replica from now on."])
-        .syntax("[KEY key-glob]")
-        .errors(&["ERR syntax error"]),
+        .help(&[
+            "FAULT.LAG [KEY <glob>]",
+            "    Writes (to matching keys) reach no replica from now on.",
+            "FAULT.LAG <milliseconds>",
+            "    Of several servers in one process: replicas are told everything so much later.",
+        ])
+        .syntax("[(KEY key-glob | milliseconds)]")
+        .errors(&[
+            "ERR syntax error",
+            nodes::ALONE,
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, must be positive",
+        ]),
     row("fault.restart", -1, restart)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Begins as a server does that has kept nothing; clocks and rules stay.")
@@ -39,8 +58,21 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
 ];
 
-fn lag(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn lag(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
     let pattern = match args.len() {
+        1 | 2 if engine.is_member() || args.len() == 2 => {
+            let ms = match args.get(1) {
+                None => None,
+                Some(word) if word.first().is_some_and(u8::is_ascii_digit) => Some(milliseconds(args, 1)?),
+                Some(_) => return Err(errors::SYNTAX),
+            };
+            return engine.fault_together(call, args, NodeFault::Lag { ms });
+        }
         1 => None,
         3 if args.is(1, "key") => Some(&args[2]),
         _ => return Err(errors::SYNTAX),
@@ -48,11 +80,11 @@ fn lag(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) 
     engine.note_steering(args);
     engine.lag(pattern);
     reply.ok();
-    Ok(())
+    Ok(Flow::Done)
 }
 
 /// Reads `TOKENS`, or nothing, from argument `at` to the end.
-fn numbers(args: Args<'_>, at: usize) -> Result<GrantNumbers, crate::spec::CommandError> {
+fn numbers(args: Args<'_>, at: usize) -> Result<GrantNumbers, CommandError> {
     match args.len() - at {
         0 => Ok(GrantNumbers::GoOn),
         1 if args.is(at, "tokens") => Ok(GrantNumbers::Restart),
@@ -60,12 +92,22 @@ fn numbers(args: Args<'_>, at: usize) -> Result<GrantNumbers, crate::spec::Comma
     }
 }
 
-fn failover(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let numbers = numbers(args, 1)?;
+fn failover(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let names_one = args.len() > 1 && !args.is(1, "tokens");
+    let numbers = numbers(args, if names_one { 2 } else { 1 })?;
+    if engine.is_member() || names_one {
+        let node = if names_one { Some(engine.member(&args[1])?) } else { None };
+        return engine.fault_together(call, args, NodeFault::FailOver { node, numbers });
+    }
     engine.note_steering(args);
     engine.fail_over(call, args, numbers);
     reply.ok();
-    Ok(())
+    Ok(Flow::Done)
 }
 
 fn restart(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

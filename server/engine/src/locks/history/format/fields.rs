@@ -46,6 +46,7 @@ pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'s
     let cause = if entry.cause == Cause::None { "" } else { entry.cause.name() };
     let fault = if entry.event == Event::Fault { text(entry.text) } else { Field::Null };
     let db = ring.db(entry.key).map_or(Field::Null, |db| Field::Number(db as i64));
+    let client = ring.client_of(entry);
     let mut fields = vec![
         ("seq", Field::positive(seq)),
         ("wall", Field::Number(entry.wall_ms)),
@@ -61,7 +62,7 @@ pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'s
         ("ttl", ttl.map_or(Field::Null, Field::Number)),
         ("waited", Field::Number(i64::from(entry.waited_ms))),
         ("cause", Field::text(cause.as_bytes())),
-        ("client", Field::positive(entry.client)),
+        ("client", Field::positive(client)),
         ("clientname", text(entry.client_name)),
         (
             "by",
@@ -80,6 +81,9 @@ pub(super) fn fields<'a>(ring: &'a Ring, seq: u64, entry: &'a Entry) -> Vec<(&'s
         fields.push(("left", entry.ttl().map_or(Field::Null, Field::Number)));
         fields.push(("held", Field::Number(entry.grant as i64)));
         fields.push(("total", entry.total().map_or(Field::Null, Field::Number)));
+    }
+    if let Some(node) = ring.place(seq) {
+        fields.push(("node", Field::text(node)));
     }
     if entry.event == Event::Mark {
         fields.push(("text", text(entry.text)));

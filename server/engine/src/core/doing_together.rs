@@ -1,0 +1,151 @@
+//! What servers of one process do together: the one that is asked lets its client wait until it is done.
+
+use super::call::Call;
+use super::engine::{Engine, Handler, Retry};
+use super::faults::NodeFault;
+use super::shared_clock::ClockRequest;
+use super::together::{Together, TogetherAnswer};
+use crate::clients::Closing;
+use crate::locks::{self, MergedHistory};
+use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
+use lockwheel_resp::Reply;
+
+/// The commands that read the history of locks of all servers.
+const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
+
+const ALONE: CommandError =
+    CommandError::text("ERR this server is by itself: there are no others in its process");
+const NO_SUCH_SERVER: CommandError = CommandError::text("ERR there is no such server in this topology");
+
+impl Engine {
+    /// Does what another server of the process has done, whose history has it.
+    pub(super) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
+        if !self.is_member() {
+            return act(self);
+        }
+        locks::mute_history(&mut self.keyspace, true);
+        let done = act(self);
+        locks::mute_history(&mut self.keyspace, false);
+        done
+    }
+
+    /// Whether it is one of several servers of its process.
+    pub(crate) fn is_member(&self) -> bool {
+        self.time.shared.is_shared
+    }
+
+    /// Its place among the servers of its process.
+    pub(crate) fn place(&self) -> usize {
+        self.time.shared.place
+    }
+
+    /// The server that a word names: by its place, from 0, or by host and port.
+    ///
+    /// # Errors
+    /// When there is none, or no others at all.
+    pub(crate) fn member(&self, word: &[u8]) -> Result<usize, CommandError> {
+        if !self.is_member() {
+            return Err(ALONE);
+        }
+        let ports = &self.time.shared.ports;
+        let text = std::str::from_utf8(word).map_err(|_| NO_SUCH_SERVER)?;
+        let found = match text.rsplit_once(':') {
+            Some((host, port)) => {
+                let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]");
+                let port = port.parse::<u16>().ok().filter(|port| is_here && *port != 0);
+                port.and_then(|port| ports.iter().position(|its| *its == port))
+            }
+            None => text.parse::<usize>().ok().filter(|place| *place < ports.len()),
+        };
+        found.ok_or(NO_SUCH_SERVER)
+    }
+
+    /// Leaves a client's request for a fault to who drives all servers.
+    ///
+    /// # Errors
+    /// When there are no others.
+    pub(crate) fn fault_together(
+        &mut self,
+        call: Call<'_>,
+        args: Args<'_>,
+        fault: NodeFault,
+    ) -> Result<Flow<Retry>, CommandError> {
+        if !self.is_member() {
+            return Err(ALONE);
+        }
+        self.note_steering(args);
+        Ok(self.do_together(call, Together::Fault(fault)))
+    }
+
+    /// Leaves a client's request to who drives all servers.
+    fn do_together(&mut self, call: Call<'_>, what: Together) -> Flow<Retry> {
+        self.ask_clock(ClockRequest::Together(call.session, what));
+        Wait { real_time: true, ..Wait::new(Retry::Together, None, Null::Bulk) }.into()
+    }
+
+    /// What a command says of the history of locks is of all servers.
+    pub(crate) fn history_together(
+        &mut self,
+        call: Call<'_>,
+        _: Args<'_>,
+        _: &mut dyn Reply,
+    ) -> Result<Flow<Retry>, CommandError> {
+        Ok(self.do_together(call, Together::History))
+    }
+
+    /// From now on commands that read the history of locks ask all servers.
+    pub(super) fn ask_all_for_history(&mut self) {
+        for name in OF_HISTORY {
+            if let Some(command) = self.commands.find(name.as_bytes()).map(|command| command.id) {
+                self.handlers[command] = Some(Handler::BlockingEngine(Engine::history_together));
+            }
+        }
+    }
+
+    /// Answers a client that waits for what all servers do together.
+    pub(crate) fn answer_together(&mut self, client: u64, answer: Result<TogetherAnswer, CommandError>) {
+        self.time.shared.answer = Some(answer);
+        self.retry(client);
+        self.time.shared.answer = None;
+        if self.was_killed()
+            && let Some(slot) = self.sessions.find(client)
+        {
+            self.sessions.get_mut(slot).close(Closing::AfterOutput);
+        }
+        self.commit();
+    }
+
+    /// Writes the answer that there is for a client; whether there is one.
+    pub(super) fn write_together(
+        &mut self,
+        (command, db): (CommandId, usize),
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Result<bool, CommandError> {
+        let Some(answer) = self.time.shared.answer.take() else { return Ok(false) };
+        match answer? {
+            TogetherAnswer::Ok => reply.ok(),
+            TogetherAnswer::Count(count) => reply.integer(count as i64),
+            TogetherAnswer::History(mut merged) => {
+                let run = locks::history_handler(self.commands.get(command).spec.name);
+                if let Some(merged) = &mut merged {
+                    merged.swap(&mut self.keyspace);
+                }
+                let done =
+                    run.map_or(Ok(()), |run| run(&mut self.keyspace.tx(db, self.time.now), args, reply));
+                if let Some(merged) = &mut merged {
+                    merged.swap(&mut self.keyspace);
+                }
+                done?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The histories of locks of these servers as one.
+pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
+    let first = nodes.first()?;
+    let named = |node: &Engine| format!("127.0.0.1:{}", node.time.shared.ports[node.time.shared.place]);
+    MergedHistory::of(nodes.iter().map(|node| (&node.keyspace, named(node))), first.start.seed)
+}

@@ -1,0 +1,40 @@
+//! What a test does to servers that share a process.
+
+use crate::faults::Link;
+
+/// Whether the numbers of grants begin anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrantNumbers {
+    /// They go on.
+    GoOn,
+    /// They begin anew.
+    Restart,
+}
+
+/// A fault of servers that share a process, each by its place.
+#[derive(Debug)]
+pub(crate) enum NodeFault {
+    /// One is killed, and comes back after so many milliseconds, if it does.
+    Down { node: usize, ms: Option<u64> },
+    /// One that was killed comes back.
+    Up { node: usize },
+    /// Replicas are told everything so many milliseconds later; none: never.
+    Lag { ms: Option<u64> },
+    /// A replica takes over as it is: this one, or the first that can.
+    FailOver { node: Option<usize>, numbers: GrantNumbers },
+    /// Some are cut off.
+    Part { nodes: Vec<usize>, from: Apart, link: Link },
+    /// All partitions end.
+    Heal,
+}
+
+/// From whom servers are cut off.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Apart {
+    /// From these servers.
+    Nodes(Vec<usize>),
+    /// From all others.
+    Others,
+    /// From their clients.
+    Clients,
+}

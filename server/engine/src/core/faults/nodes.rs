@@ -1,0 +1,206 @@
+//! Faults of servers that share a process: one is killed and comes back, is promoted, or follows another.
+
+use super::super::engine::Engine;
+use super::super::shared_clock::Promotion;
+use crate::clients::{Closing, Session, Slot};
+use crate::faults::{Group, Link, Partition};
+use crate::locks::{self, Happening, HistoryEvent};
+use crate::replication::Replication;
+use crate::sentinel::SentinelLine;
+use crate::spec::{Args, CommandError};
+use lockwheel_resp::{Batch, RequestLimits, RequestParser};
+
+/// The most keys that an entry of the history names.
+const NAMED_MAX: usize = 100;
+
+impl Engine {
+    /// Ends as a process does that is killed and has kept nothing but its configuration: keys, scripts, functions and
+    /// connections are gone, but for that of `caller`, which is closed when it has been answered. Nobody is let in
+    /// before this instant of the monotonic clock.
+    pub(crate) fn go_down(&mut self, until_ms: i64, caller: Option<u64>) {
+        self.end_replication();
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            let id = self.sessions.get(slot).id;
+            if caller == Some(id) {
+                continue;
+            }
+            if self.faults.orphans.contains(&id) {
+                self.unblock(slot);
+                self.disconnect(slot);
+            } else if self.sessions.get(slot).closing != Some(Closing::Now) {
+                self.cut_off(slot);
+            }
+        }
+        self.outbound.forget_all();
+        self.keyspace.end_lag();
+        self.environment.identity.reset(self.keyspace.rng());
+        self.replication = Replication::new(self.keyspace.rng());
+        self.replication_begins_anew();
+        let now = self.time.now;
+        locks::mute_history(&mut self.keyspace, true);
+        locks::failing_over(&mut self.keyspace, |keyspace| {
+            keyspace.tx(0, now).flush_all();
+        });
+        locks::mute_history(&mut self.keyspace, false);
+        let seed = self.start.seed;
+        self.scripts.reset(&self.config, seed);
+        self.faults.down_until_ms = Some(until_ms);
+        self.commit();
+    }
+
+    /// Comes back as a process that begins: in the role that it had.
+    pub(crate) fn come_up(&mut self) {
+        self.faults.down_until_ms = None;
+        if let [host, port] = &self.config.replication.master[..] {
+            let (host, port) = (host.clone(), port.parse().unwrap_or(0));
+            self.follow_master(host, port);
+        }
+        self.begin_sentinel_anew();
+        self.commit();
+    }
+
+    /// Whether it was killed and has not come back.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.faults.down_until_ms.is_some()
+    }
+
+    /// When it comes back, by the monotonic clock, if it does so by itself.
+    pub(crate) fn comes_up_at(&self) -> Option<i64> {
+        self.faults.down_until_ms.filter(|until_ms| *until_ms != i64::MAX)
+    }
+
+    /// Whether it may come back now.
+    pub(crate) fn may_come_up(&self) -> bool {
+        self.was_killed() && !self.is_down()
+    }
+
+    /// A sentinel that begins knows what its configuration says.
+    fn begin_sentinel_anew(&mut self) {
+        let lines = self.sentinel_lines();
+        let lines = lines.into_iter().map(|(name, values, _)| {
+            let words = std::iter::once(name.as_bytes().to_vec()).chain(values).collect();
+            SentinelLine { number: 0, text: name.to_owned(), words }
+        });
+        let lines: Vec<SentinelLine> = lines.collect();
+        let now_ms = self.time.now.monotonic_ms();
+        let Some(watching) = &mut self.sentinel else { return };
+        watching.begin_anew(&lines, now_ms, (self.config.shown_port(), &self.config.requirepass));
+        self.begin_as_sentinel();
+    }
+
+    /// The numbers of grants go on behind this one.
+    pub(crate) fn grants_go_on_after(&mut self, last: u64) {
+        locks::numbers_go_on_after(&mut self.keyspace.tx(0, self.time.now), last);
+    }
+
+    /// The numbers of grants begin anew.
+    pub(crate) fn grants_begin_anew(&mut self) {
+        locks::restart_numbers(&mut self.keyspace.tx(0, self.time.now));
+    }
+
+    /// The number of the last grant.
+    pub(crate) fn last_grant(&mut self) -> u64 {
+        locks::last_number(&mut self.keyspace.tx(0, self.time.now))
+    }
+
+    /// All clients are cut but this one, those that are exempt from faults, and these, which are no clients.
+    pub(crate) fn cut_clients(&mut self, but: u64, links: &[Slot]) {
+        for slot in self.sessions.slots().collect::<Vec<_>>() {
+            let session = self.sessions.get(slot);
+            let id = session.id;
+            let is_client = !session.is_master && !links.contains(&slot) && id != but;
+            if is_client && !self.faults.exempt.contains(&id) && session.closing != Some(Closing::Now) {
+                self.cut_off(slot);
+            }
+        }
+    }
+
+    /// Where the master is that it follows.
+    pub(crate) fn followed(&self) -> Option<(&str, u16)> {
+        self.following.as_ref().map(|following| (following.host.as_str(), following.port))
+    }
+
+    /// It follows this master when it comes back.
+    pub(crate) fn follows_when_up(&mut self, host: &str, port: u16) {
+        self.config.replication.master = vec![host.to_owned(), port.to_string()];
+    }
+
+    /// How far it is in the history of a master's data, if that is what it has.
+    pub(crate) fn offset_in_history_of(&self, master: &Engine) -> Option<i64> {
+        let is_follower = self.following.is_some() && master.feeds_replicas();
+        (is_follower && self.replication.id == master.replication.id).then_some(self.replication.offset)
+    }
+
+    /// How far a replica was in the history of this master's data, if that is what it had.
+    pub(crate) fn offset_of(&self, promotion: &Promotion) -> Option<i64> {
+        let is_its = self.feeds_replicas() && promotion.id == self.replication.id;
+        is_its.then_some(promotion.offset)
+    }
+
+    /// The keys of what its stream has behind an offset, each once, and whether all of that is known.
+    pub(crate) fn written_since(&self, offset: i64) -> (Vec<Vec<u8>>, bool) {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let Some(bytes) = self.replication.stream_since(offset + 1) else { return (keys, false) };
+        let (mut parser, mut batch, limits) = (RequestParser::new(), Batch::new(), RequestLimits::default());
+        let mut at = 0;
+        while at < bytes.len() {
+            let parsed = parser.parse(&bytes[at..], &limits, &mut batch);
+            for request in 0..batch.len() {
+                batch.with_arguments(request, &bytes[at..], |argv| {
+                    for key in self.keys_of_request(argv) {
+                        if !keys.contains(&key) {
+                            keys.push(key);
+                        }
+                    }
+                });
+            }
+            at += batch.consumed();
+            if parsed.is_err() || batch.consumed() == 0 {
+                break;
+            }
+        }
+        (keys, true)
+    }
+
+    fn keys_of_request(&self, argv: &[&[u8]]) -> Vec<Vec<u8>> {
+        let args = Args::new(argv);
+        let Some(command) = self.commands.resolve(args) else { return Vec::new() };
+        super::subject::keys_of(command, args).into_iter().map(<[u8]>::to_vec).collect()
+    }
+
+    /// Writes into the history of locks, while it is on, that replicas had not been told of these keys.
+    pub(crate) fn note_lost_writes(&mut self, replica: &str, (keys, is_all): (Vec<Vec<u8>>, bool)) {
+        if !self.config.lock_history || (keys.is_empty() && is_all) {
+            return;
+        }
+        let mut text = format!("LOST {replica} ").into_bytes();
+        let names: Vec<&[u8]> = keys.iter().take(NAMED_MAX).map(Vec::as_slice).collect();
+        text.extend_from_slice(&names.join(&b' '));
+        if keys.len() > NAMED_MAX || !is_all {
+            text.extend_from_slice(b" ...");
+        }
+        let what =
+            Happening { client: Some(0), text: &text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
+        locks::happened(&mut self.keyspace, self.time.now, what);
+    }
+
+    /// Cuts the server off from its clients but `spared`, and but those that are exempt; how many they are now.
+    ///
+    /// # Errors
+    /// When there are too many partitions.
+    pub(crate) fn part_from_clients(
+        &mut self,
+        link: Link,
+        spared: u64,
+        links: &[Slot],
+    ) -> Result<usize, CommandError> {
+        let is_client = |session: &&Session| {
+            let id = session.id;
+            !session.is_master && id != spared && !self.faults.exempt.contains(&id)
+        };
+        let members =
+            self.sessions.live().filter(is_client).filter(|session| !links.contains(&session.slot)).count();
+        self.part(Partition { group: Group::All, link, spared })?;
+        Ok(members)
+    }
+}

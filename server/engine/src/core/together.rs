@@ -1,0 +1,24 @@
+//! What a client asks that servers of one process do together, and what it is answered.
+
+use super::faults::NodeFault;
+use crate::locks::MergedHistory;
+
+/// What a client asks of all servers.
+#[derive(Debug)]
+pub(crate) enum Together {
+    /// A fault of some of them, or between them.
+    Fault(NodeFault),
+    /// What a command says of the history of locks, of all of them.
+    History,
+}
+
+/// What a request to all servers is answered.
+#[derive(Debug)]
+pub(crate) enum TogetherAnswer {
+    /// It is done.
+    Ok,
+    /// It concerns so many.
+    Count(usize),
+    /// What the command says of this history of locks; none: of its own, which is off.
+    History(Option<MergedHistory>),
+}

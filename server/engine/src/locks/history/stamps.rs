@@ -1,0 +1,57 @@
+//! The order of what happens on several servers of one process: each entry has a number among those of all.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+/// Gives each entry of several servers its number among all: they ascend, and none is given twice.
+#[derive(Clone)]
+pub struct StampSource(Arc<dyn Fn() -> u64 + Send + Sync>);
+
+impl StampSource {
+    /// Numbers that this gives.
+    pub fn new(next: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        StampSource(Arc::new(next))
+    }
+}
+
+impl fmt::Debug for StampSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StampSource")
+    }
+}
+
+/// The numbers of a ring's entries.
+#[derive(Debug)]
+pub(super) struct Stamps {
+    source: StampSource,
+    of: VecDeque<u64>,
+    /// The entries of this ring have higher ones.
+    pub(super) since: u64,
+}
+
+impl Stamps {
+    pub(super) fn new(source: StampSource) -> Self {
+        let since = (source.0)();
+        Stamps { source, of: VecDeque::new(), since }
+    }
+
+    /// There is one entry more.
+    pub(super) fn push(&mut self) {
+        self.of.push_back((self.source.0)());
+    }
+
+    /// The oldest entry is gone.
+    pub(super) fn pop(&mut self) {
+        self.of.pop_front();
+    }
+
+    /// The number of the oldest entry that is kept.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.of.front().copied()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
+        self.of.iter().copied()
+    }
+}

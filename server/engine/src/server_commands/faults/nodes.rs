@@ -1,0 +1,84 @@
+//! Servers of one process that are killed, come back, and are cut off.
+
+use super::{milliseconds, together_row};
+use crate::core::{Apart, Call, Engine, Handler, NodeFault, Retry};
+use crate::faults::Link;
+use crate::spec::{Args, CommandError, Flow, Row, errors};
+use lockwheel_resp::Reply;
+
+/// What is answered where a server is named.
+pub(super) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
+pub(super) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology";
+
+/// The rows of this file.
+pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
+    together_row("fault.down", -2, down)
+        .about("control", "7.2.0", "O(N), N the keys of that server")
+        .summary("Kills one of the servers of this process, as if its process had ended.")
+        .help(&[
+            "FAULT.DOWN <server> [<milliseconds>]",
+            "    Cut its clients and links, lose its data and let nobody in, for so long or until FAULT.UP.",
+            "    A server is named by its place, from 0, or by host:port.",
+        ])
+        .syntax("server [milliseconds]")
+        .errors(&[
+            ALONE,
+            NO_SUCH_SERVER,
+            "ERR syntax error",
+            "ERR value is not an integer or out of range",
+            "ERR value is out of range, must be positive",
+        ]),
+    together_row("fault.up", 2, up)
+        .about("control", "7.2.0", "O(1)")
+        .summary("Lets a server that FAULT.DOWN has killed come back, without its data.")
+        .help(&["FAULT.UP <server>", "    Let it come back. Whether it was down."])
+        .syntax("server")
+        .errors(&[ALONE, NO_SUCH_SERVER]),
+];
+
+fn down(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    _: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let node = engine.member(&args[1])?;
+    let ms = match args.len() {
+        2 => None,
+        3 => Some(milliseconds(args, 2)?),
+        _ => return Err(errors::SYNTAX),
+    };
+    engine.fault_together(call, args, NodeFault::Down { node, ms })
+}
+
+fn up(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    _: &mut dyn Reply,
+) -> Result<Flow<Retry>, CommandError> {
+    let node = engine.member(&args[1])?;
+    engine.fault_together(call, args, NodeFault::Up { node })
+}
+
+/// The servers of a list, `0,127.0.0.1:6380`.
+fn servers(engine: &Engine, list: &[u8]) -> Result<Vec<usize>, CommandError> {
+    list.split(|byte| *byte == b',').map(|word| engine.member(word)).collect()
+}
+
+/// `NODES list [FROM list|CLIENTS [IN|OUT|BOTH]]`, from argument 1 on.
+pub(super) fn partition(
+    engine: &mut Engine,
+    call: Call<'_>,
+    args: Args<'_>,
+    link_at: fn(Args<'_>, usize) -> Result<Link, CommandError>,
+) -> Result<Flow<Retry>, CommandError> {
+    let nodes = servers(engine, args.get(2).ok_or(errors::SYNTAX)?)?;
+    let (from, link) = match args.len() {
+        3 => (Apart::Others, Link::HELD),
+        5 | 6 if args.is(3, "from") && args.is(4, "clients") => (Apart::Clients, link_at(args, 5)?),
+        5 if args.is(3, "from") => (Apart::Nodes(servers(engine, &args[4])?), Link::HELD),
+        _ => return Err(errors::SYNTAX),
+    };
+    engine.fault_together(call, args, NodeFault::Part { nodes, from, link })
+}

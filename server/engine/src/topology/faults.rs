@@ -1,0 +1,240 @@
+//! Faults of the servers of one process: one is killed or promoted, some are cut off from others.
+
+use super::link::Link as Connection;
+use super::network::{Key, Network};
+use crate::clients::Slot;
+use crate::core::{Apart, Engine, GrantNumbers, NodeFault, Promotion, TogetherAnswer};
+use crate::faults::Link;
+use crate::spec::CommandError;
+
+const NO_REPLICA: CommandError =
+    CommandError::text("ERR that server is no replica of a server in this topology");
+const NONE_CAN: CommandError = CommandError::text("ERR no replica in this topology can take over");
+
+/// Who asks for a fault: a client of a server.
+#[derive(Clone, Copy, Debug)]
+struct Asker {
+    node: usize,
+    client: u64,
+}
+
+impl Network {
+    /// Does what a client has asked for; what it is answered.
+    pub(super) fn inflict(
+        &mut self,
+        nodes: &mut [&mut Engine],
+        (node, client): (usize, u64),
+        fault: NodeFault,
+    ) -> Result<TogetherAnswer, CommandError> {
+        let asker = Asker { node, client };
+        match fault {
+            NodeFault::Down { node, .. } if self.has_left(node) => Ok(TogetherAnswer::Ok),
+            NodeFault::Down { node, ms } => {
+                let now_ms = nodes[node].now().monotonic_ms();
+                let until_ms = ms.map_or(i64::MAX, |ms| now_ms.saturating_add_unsigned(ms));
+                self.kill(nodes, node, until_ms, (asker.node == node).then_some(asker.client));
+                Ok(TogetherAnswer::Ok)
+            }
+            NodeFault::Up { node } => {
+                let was_down = nodes[node].was_killed() && !self.has_left(node);
+                if was_down {
+                    nodes[node].come_up();
+                }
+                Ok(TogetherAnswer::Count(usize::from(was_down)))
+            }
+            NodeFault::Lag { ms } => {
+                let lag_ms = ms.map_or(i64::MAX, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
+                self.lag(lag_ms, nodes[asker.node].now().monotonic_ms());
+                Ok(TogetherAnswer::Ok)
+            }
+            NodeFault::FailOver { node, numbers } => {
+                let replica = self.replica_to_promote(nodes, asker.node, node)?;
+                self.fail_over(nodes, replica, numbers, asker);
+                Ok(TogetherAnswer::Ok)
+            }
+            NodeFault::Part { nodes: places, from: Apart::Clients, link } => {
+                self.part_from_clients(nodes, asker, &places, link)
+            }
+            NodeFault::Part { nodes: places, from, .. } => {
+                let others = match from {
+                    Apart::Nodes(others) => others,
+                    _ => (0..nodes.len()).filter(|place| !places.contains(place)).collect(),
+                };
+                Ok(TogetherAnswer::Count(self.part(places, others)))
+            }
+            NodeFault::Heal => {
+                let healed = self.heal() + nodes.iter_mut().map(|node| node.heal()).sum::<usize>();
+                Ok(TogetherAnswer::Count(healed))
+            }
+        }
+    }
+
+    /// A server is gone like a process that was killed: until that instant of the monotonic clock, for others and for
+    /// its clients.
+    pub(super) fn kill(
+        &mut self,
+        nodes: &mut [&mut Engine],
+        node: usize,
+        until_ms: i64,
+        caller: Option<u64>,
+    ) {
+        for other in 0..nodes.len() {
+            if other != node {
+                note_lost(nodes, node, other);
+            }
+        }
+        for (key, link) in self.take_links(|key, link| key.0 == node || link.to == node) {
+            nodes[link.to].disconnect(link.slot);
+            if key.0 != node {
+                nodes[key.0].outbound_closed(key.1, "");
+            }
+        }
+        self.forget_wanted(node);
+        nodes[node].go_down(until_ms, caller);
+    }
+
+    /// Nobody is cut off, told late, or killed any more.
+    pub(super) fn end_faults(&mut self, nodes: &mut [&mut Engine]) {
+        self.heal();
+        self.end_lag(nodes[0].now().monotonic_ms());
+        for (place, node) in nodes.iter_mut().enumerate() {
+            if node.was_killed() && !self.has_left(place) {
+                node.come_up();
+            }
+        }
+    }
+
+    /// Replicas whose link is down try again, where their master is there; whether there is one.
+    pub(super) fn retry_masters(&self, nodes: &mut [&mut Engine]) -> bool {
+        let mut any = false;
+        for node in 0..nodes.len() {
+            let is_there = self.master_of(nodes, node).is_some_and(|master| !nodes[master].was_killed());
+            if is_there && !nodes[node].was_killed() {
+                any |= nodes[node].retry_master();
+            }
+        }
+        any
+    }
+
+    /// The numbers of grants go on where their masters' are, as if replicas were told of them at once.
+    pub(super) fn count_grants(&self, nodes: &mut [&mut Engine]) {
+        for node in 0..nodes.len() {
+            if let Some(master) = self.master_of(nodes, node) {
+                let last = nodes[master].last_grant();
+                nodes[node].grants_go_on_after(last);
+            }
+        }
+    }
+
+    /// Servers whose time of being down is over come back; whether there was one. The others are looked at again when
+    /// theirs is.
+    pub(super) fn raise_due(nodes: &mut [&mut Engine]) -> bool {
+        let mut any = false;
+        for node in nodes.iter_mut() {
+            if node.may_come_up() {
+                node.come_up();
+                any = true;
+            } else if let Some(at_ms) = node.comes_up_at() {
+                node.look_again_at(at_ms);
+            }
+        }
+        any
+    }
+
+    /// The replica that takes over: the one that is named, or the first that follows the asker, or its master.
+    fn replica_to_promote(
+        &self,
+        nodes: &[&mut Engine],
+        asker: usize,
+        named: Option<usize>,
+    ) -> Result<usize, CommandError> {
+        if let Some(node) = named {
+            let is_one = self.master_of(nodes, node).is_some() && !nodes[node].was_killed();
+            return if is_one { Ok(node) } else { Err(NO_REPLICA) };
+        }
+        let master = self.master_of(nodes, asker).unwrap_or(asker);
+        let mut all = 0..nodes.len();
+        let can = |node: &usize| self.master_of(nodes, *node) == Some(master) && !nodes[*node].was_killed();
+        all.find(can).ok_or(NONE_CAN)
+    }
+
+    /// The master that a server follows.
+    pub(super) fn master_of(&self, nodes: &[&mut Engine], node: usize) -> Option<usize> {
+        let (host, port) = nodes[node].followed()?;
+        self.node_at(host, port)
+    }
+
+    /// A replica becomes the master with what it has; its master and the other replicas of that follow it.
+    fn fail_over(&mut self, nodes: &mut [&mut Engine], replica: usize, numbers: GrantNumbers, asker: Asker) {
+        let Some(master) = self.master_of(nodes, replica) else { return };
+        let others: Vec<usize> = (0..nodes.len())
+            .filter(|node| *node != replica && self.master_of(nodes, *node) == Some(master))
+            .collect();
+        note_lost(nodes, master, replica);
+        if numbers == GrantNumbers::Restart {
+            nodes[replica].grants_begin_anew();
+        }
+        let links = self.slots_at(master);
+        let spared = if asker.node == master { asker.client } else { 0 };
+        nodes[replica].unfollow_master();
+        if !nodes[master].was_killed() {
+            nodes[master].cut_clients(spared, &links);
+        }
+        let port = self.port(replica);
+        for node in std::iter::once(master).chain(others) {
+            if nodes[node].was_killed() {
+                nodes[node].follows_when_up("127.0.0.1", port);
+            } else {
+                nodes[node].follow_master("127.0.0.1".to_owned(), port);
+            }
+        }
+    }
+
+    /// The history says what a replica lacks that is a master now.
+    pub(super) fn note_promotion(&self, nodes: &mut [&mut Engine], node: usize, promotion: &Promotion) {
+        let Some(master) = self.node_at(&promotion.host, promotion.port) else { return };
+        if let Some(offset) = nodes[master].offset_of(promotion) {
+            note_lost_since(nodes, master, node, offset);
+        }
+    }
+
+    /// Servers are cut off from their clients; how many these are now.
+    fn part_from_clients(
+        &self,
+        nodes: &mut [&mut Engine],
+        asker: Asker,
+        places: &[usize],
+        link: Link,
+    ) -> Result<TogetherAnswer, CommandError> {
+        let mut count = 0;
+        for &place in places {
+            let spared = if place == asker.node { asker.client } else { 0 };
+            count += nodes[place].part_from_clients(link, spared, &self.slots_at(place))?;
+        }
+        Ok(TogetherAnswer::Count(count))
+    }
+
+    /// The sessions that other servers have at this one.
+    fn slots_at(&self, node: usize) -> Vec<Slot> {
+        self.links().filter(|(_, link)| link.to == node).map(|(_, link)| link.slot).collect()
+    }
+
+    fn take_links(&mut self, is_meant: impl Fn(&Key, &Connection) -> bool) -> Vec<(Key, Connection)> {
+        let meant: Vec<Key> =
+            self.links().filter(|(key, link)| is_meant(key, link)).map(|(key, _)| *key).collect();
+        meant.into_iter().filter_map(|key| Some((key, self.remove_link(key)?))).collect()
+    }
+}
+
+/// The history says which of a master's writes a replica lacks, if it follows that one.
+fn note_lost(nodes: &mut [&mut Engine], master: usize, replica: usize) {
+    if let Some(offset) = nodes[replica].offset_in_history_of(nodes[master]) {
+        note_lost_since(nodes, master, replica, offset);
+    }
+}
+
+fn note_lost_since(nodes: &mut [&mut Engine], master: usize, replica: usize, offset: i64) {
+    let lost = nodes[master].written_since(offset);
+    let name = nodes[replica].place().to_string();
+    nodes[master].note_lost_writes(&name, lost);
+}

@@ -1,0 +1,165 @@
+//! One history of locks of all servers, and what is judged by it.
+
+use crate::sentinels::{text, told_port};
+use lockwheel::{Filter, Level, Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+
+/// A master and two replicas whose clock is turned, with a history, and a client of each.
+fn recorded() -> (Topology, Vec<Client>) {
+    let builder = ours::builder().time(Time::Manual).lock_history(true);
+    let topology = builder.replicas(2).start().expect("they start");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    // That they have come stands in the history, too.
+    clients.iter_mut().for_each(|client| assert_eq!(text(client, "PING"), "+PONG"));
+    (topology, clients)
+}
+
+/// What happened to locks: the event, the owner and the place of the server.
+fn events(topology: &Topology, place: usize) -> Vec<(String, String, usize)> {
+    let address = |node: String| {
+        let place = topology.servers().iter().position(|server| server.addr().to_string() == node);
+        place.expect("it is a member")
+    };
+    let entries =
+        topology.servers()[place].history().entries(&Filter::all().key("*")).expect("it is on").entries;
+    let of = |entry: lockwheel::Entry| {
+        (entry.event, entry.owner.unwrap_or_default(), address(entry.node.expect("a node")))
+    };
+    entries.into_iter().map(of).collect()
+}
+
+fn event(name: &str, owner: &str, place: usize) -> (String, String, usize) {
+    (name.to_owned(), owner.to_owned(), place)
+}
+
+#[test]
+fn each_server_tells_of_all() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("LOCK.ACQUIRE l one PX 1000");
+    clients[0].line("LOCK.RELEASE l one");
+    clients[1].line("REPLICAOF NO ONE");
+    clients[1].line("LOCK.ACQUIRE l two PX 1000");
+    clients[0].line("LOCK.ACQUIRE other three PX 1000");
+    let expected = [
+        event("acquired", "one", 0),
+        event("released", "one", 0),
+        event("acquired", "two", 1),
+        event("acquired", "three", 0),
+    ];
+    for place in 0..3 {
+        assert_eq!(events(&topology, place), expected, "{place}");
+    }
+    let numbers = |client: &mut Client| text(client, "LOCK.HISTORY FORMAT JSON");
+    let all: Vec<String> = clients.iter_mut().map(numbers).collect();
+    assert!(all[0].contains("\\\"seq\\\":1,") && all.iter().all(|one| *one == all[0]), "{}", all[0]);
+    assert!(all[0].contains("\\\"truncated\\\":false"));
+}
+
+#[test]
+fn a_turned_clock_is_one_entry() {
+    let (topology, mut clients) = recorded();
+    clients[2].line("CLOCK.ADVANCE 500");
+    let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
+    assert_eq!(entries.iter().filter(|entry| entry.event == "clock").count(), 1);
+}
+
+#[test]
+fn a_lock_that_two_masters_granted_is_a_violation_that_names_them() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("FAULT.LAG 100");
+    assert_eq!(text(&mut clients[0], "SET order first NX PX 10000"), "+OK");
+    clients[1].line("FAULT.FAILOVER 1");
+    assert_eq!(text(&mut clients[1], "SET order second NX PX 10000"), "+OK");
+    let verdict = topology.servers()[2].verify(Level::Violation, None).expect("it is on");
+    let found = &verdict.findings[0];
+    assert_eq!(found.invariant, "mutual-exclusion");
+    assert_eq!(found.owners, ["first", "second"]);
+    for server in &topology.servers()[..2] {
+        assert!(found.to_string().contains(&server.addr().to_string()), "{found}");
+    }
+    // What was lost stands in the history.
+    let entries = topology.servers()[2].history().entries(&Filter::all()).expect("it is on").entries;
+    let lost = |entry: &lockwheel::Entry| entry.fault.as_deref() == Some("LOST 1 order");
+    assert!(entries.iter().any(lost), "{entries:?}");
+}
+
+#[test]
+fn the_history_says_what_a_promoted_replica_lacks() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("FAULT.LAG 50");
+    clients[0].line("MSET a 1 b 2");
+    clients[0].line("DEL c a");
+    clients[2].line("REPLICAOF NO ONE");
+    let faults = |topology: &Topology| {
+        let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
+        entries.into_iter().filter_map(|entry| entry.fault).collect::<Vec<_>>()
+    };
+    assert_eq!(faults(&topology), ["FAULT.LAG 50", "LOST 2 a b"]);
+    // Who is killed takes with it what nobody has been told of.
+    clients[2].line("FAULT.DOWN 0");
+    assert_eq!(faults(&topology)[2..], ["FAULT.DOWN 0", "LOST 1 a b"]);
+}
+
+#[test]
+fn a_lock_that_had_arrived_is_held_after_a_failover() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("SET order first NX PX 10000");
+    clients[1].line("FAULT.FAILOVER 1");
+    assert_eq!(text(&mut clients[1], "SET order second NX PX 10000"), "(nil)");
+    clients[1].line("CLOCK.ADVANCE 10000");
+    assert_eq!(text(&mut clients[1], "SET order second NX PX 10000"), "+OK");
+    let verdict = topology.servers()[0].verify(Level::Violation, None).expect("it is on");
+    assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
+}
+
+#[test]
+fn a_lease_that_was_lost_with_its_server_is_over_at_its_time() {
+    let (topology, mut clients) = recorded();
+    clients[0].line("FAULT.LAG");
+    clients[0].line("SET order first NX PX 1000");
+    clients[1].line("FAULT.FAILOVER 1");
+    clients[1].line("CLOCK.ADVANCE 1000");
+    assert_eq!(text(&mut clients[1], "SET order second NX PX 1000"), "+OK");
+    let verdict = topology.servers()[0].verify(Level::Violation, None).expect("it is on");
+    assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
+}
+
+#[test]
+fn numbers_of_grants_go_on_after_a_failover() {
+    let (topology, mut clients) = recorded();
+    for _ in 0..5 {
+        clients[0].line("LOCK.ACQUIRE l one PX 1000");
+        clients[0].line("LOCK.RELEASE l one");
+    }
+    clients[1].line("FAULT.DOWN 0");
+    clients[1].line("REPLICAOF NO ONE");
+    clients[1].line("LOCK.ACQUIRE l two PX 1000");
+    let verdict = topology.servers()[1].verify(Level::Violation, None).expect("it is on");
+    assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
+    let entries = topology.servers()[1].history().entries(&Filter::all().key("l")).expect("it is on").entries;
+    let grants: Vec<i64> =
+        entries.iter().filter(|entry| entry.event == "acquired").filter_map(|entry| entry.grant).collect();
+    assert!(grants.len() == 6 && grants.is_sorted(), "{grants:?}");
+}
+
+#[test]
+fn split_brain_is_seen_by_its_verdict() {
+    let builder = ours::builder().time(Time::Manual).seed(3).lock_history(true);
+    let topology = builder.sentinels(3).replicas(1).start().expect("they start");
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    clients[0].line("FAULT.PARTITION NODES 0");
+    clients[2].line("CLOCK.ADVANCE 60000");
+    assert_eq!(told_port(&mut clients[2]), topology.servers()[1].port());
+    // A sentinel cuts the clients of those that it makes something else.
+    clients[1] = Client::connect(topology.servers()[1].addr());
+    assert_eq!(text(&mut clients[0], "SET order first NX PX 600000"), "+OK");
+    assert_eq!(text(&mut clients[1], "SET order second NX PX 600000"), "+OK");
+    let verdict = topology.servers()[1].verify(Level::Violation, Some("order")).expect("it is on");
+    let both = |found: &lockwheel::Finding| {
+        found.invariant == "mutual-exclusion" && found.owners == ["first", "second"]
+    };
+    assert_eq!(verdict.findings.iter().filter(|found| both(found)).count(), 1, "{:?}", verdict.findings);
+}

@@ -1,0 +1,317 @@
+//! Servers of a topology that are killed, come back, are cut off and promoted.
+
+use crate::manual;
+use crate::sentinels::{field, text, told_port, watched};
+use lockwheel::{Direction, GrantNumbers, Reply, Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use std::time::Duration;
+
+const READ_ONLY: &str = "-READONLY You can't write against a read only replica.";
+
+fn client(topology: &Topology, place: usize) -> Client {
+    Client::connect(topology.servers()[place].addr())
+}
+
+/// It has been cut, without another word.
+fn assert_closed(client: &mut Client) {
+    assert_eq!(client.read_to_close(), b"");
+}
+
+/// The events of a sentinel that a failover is made of, without addresses, and the place of the new master.
+fn failover_of(seed: u64) -> (Vec<String>, usize) {
+    let (topology, mut clients) = watched(seed);
+    clients[4].line("PSUBSCRIBE *");
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
+    clients[3].line("CLOCK.ADVANCE 60000");
+    let new = told_port(&mut clients[3]);
+    let mut events = Vec::new();
+    clients[4].send_line("PING");
+    loop {
+        let frame = clients[4].read_frame();
+        let words = frame.into_elements().expect("a frame");
+        let word = |at: usize| String::from_utf8_lossy(words[at].as_bytes().unwrap_or_default()).into_owned();
+        if word(0) == "pong" {
+            break;
+        }
+        events.push(format!("{} {}", word(2), word(3)));
+    }
+    let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
+    (events, place)
+}
+
+#[test]
+fn sentinels_replace_a_master_that_is_down() {
+    let (topology, mut clients) = watched(5);
+    clients[0].line("SET k v");
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
+    clients[3].line("CLOCK.ADVANCE 29000");
+    assert_eq!(told_port(&mut clients[3]), topology.servers()[0].port(), "it is not down long enough");
+    clients[3].line("CLOCK.ADVANCE 20000");
+    let new = told_port(&mut clients[3]);
+    let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
+    assert!(place == 1 || place == 2);
+    assert!((3..6).all(|sentinel| told_port(&mut clients[sentinel]) == new));
+    // A sentinel cuts the clients of those that it makes something else.
+    let (mut master, mut replica) = (client(&topology, place), client(&topology, 3 - place));
+    assert_eq!(text(&mut master, "SET k w"), "+OK");
+    assert_eq!(text(&mut replica, "GET k"), "\"w\"");
+    assert_eq!(text(&mut replica, "SET k x"), READ_ONLY);
+
+    // The old one comes back as a master, and is made a replica.
+    assert_eq!(text(&mut master, "FAULT.UP 0"), ":1");
+    assert_eq!(text(&mut client(&topology, 0), "GET k"), "(nil)");
+    clients[3].line("CLOCK.ADVANCE 30000");
+    let mut old = client(&topology, 0);
+    assert_eq!(text(&mut old, "GET k"), "\"w\"");
+    assert_eq!(text(&mut old, "SET k x"), READ_ONLY);
+}
+
+#[test]
+fn a_failover_is_the_same_with_the_same_seed() {
+    let first = failover_of(6);
+    assert!(first.0.iter().any(|text| text.starts_with("+switch-master mymaster ")), "{first:?}");
+    let again = failover_of(6);
+    // Ports are the system's choice.
+    let shape = |events: &[String]| {
+        let is_port = |word: &str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let words = |text: &String| {
+            text.split(' ')
+                .map(|word| if is_port(word) { "port" } else { word })
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        events
+            .iter()
+            .map(words)
+            .map(|text| text.split(':').next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((shape(&first.0), first.1), (shape(&again.0), again.1));
+}
+
+#[test]
+fn a_server_that_was_killed_comes_back_at_its_instant_with_nothing() {
+    let (topology, mut clients) = manual();
+    clients[0].line("SET k v");
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 500"), "+OK");
+    assert_closed(&mut clients[0]);
+    let mut refused = client(&topology, 0);
+    assert_closed(&mut refused);
+    // Its replica has what it had.
+    assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
+    assert!(text(&mut clients[1], "INFO replication").contains("master_link_status:down"));
+    clients[1].line("CLOCK.ADVANCE 499");
+    assert_closed(&mut client(&topology, 0));
+    clients[1].line("CLOCK.ADVANCE 1");
+    let mut back = client(&topology, 0);
+    assert_eq!(text(&mut back, "DBSIZE"), ":0");
+    // As of a real master that keeps nothing, its replicas take over that there is nothing.
+    assert_eq!(text(&mut clients[1], "DBSIZE"), ":0");
+    back.line("SET k w");
+    assert_eq!(text(&mut clients[2], "GET k"), "\"w\"");
+}
+
+#[test]
+fn a_client_may_kill_the_server_that_it_asks() {
+    let (_topology, mut clients) = manual();
+    let address = clients[1].peer();
+    assert_eq!(text(&mut clients[1], &format!("FAULT.DOWN {address}")), "+OK");
+    assert_closed(&mut clients[1]);
+    assert_eq!(text(&mut clients[0], "WAIT 1 0"), ":1");
+    assert_eq!(text(&mut clients[0], "FAULT.UP 1"), ":1");
+    assert_eq!(text(&mut clients[0], "FAULT.UP 1"), ":0");
+    clients[0].line("SET k v");
+    assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
+}
+
+#[test]
+fn a_replica_comes_back_as_a_replica() {
+    let (topology, mut clients) = manual();
+    clients[0].line("SET k v");
+    clients[0].line("FAULT.DOWN 2");
+    clients[0].line("SET k w");
+    clients[0].line("FAULT.UP 2");
+    let mut back = client(&topology, 2);
+    assert_eq!(text(&mut back, "GET k"), "\"w\"");
+    assert_eq!(text(&mut back, "SET k x"), READ_ONLY);
+}
+
+#[test]
+fn two_masters_answer_while_they_are_cut_off() {
+    let (topology, mut clients) = watched(8);
+    // The old master and its clients on one side; all others on the other.
+    assert_ne!(text(&mut clients[0], "FAULT.PARTITION NODES 0"), ":0");
+    clients[0].line("SET lock first NX PX 600000");
+    clients[3].line("CLOCK.ADVANCE 60000");
+    let new = told_port(&mut clients[3]);
+    let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
+    assert_ne!(place, 0);
+    assert_eq!(text(&mut client(&topology, place), "SET lock second NX PX 600000"), "+OK");
+    assert_eq!(text(&mut clients[0], "GET lock"), "\"first\"");
+    assert_eq!(text(&mut clients[0], "SET still here"), "+OK");
+    // When they meet again one of them gives in.
+    assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":1");
+    clients[3].line("CLOCK.ADVANCE 60000");
+    let mut old = client(&topology, 0);
+    assert_eq!(text(&mut old, "GET lock"), "\"second\"");
+    assert_eq!(text(&mut old, "EXISTS still"), ":0");
+}
+
+#[test]
+fn what_is_held_between_servers_arrives_after_healing() {
+    let (_topology, mut clients) = manual();
+    assert_eq!(text(&mut clients[0], "FAULT.PARTITION NODES 0 FROM 1"), ":1");
+    clients[0].line("SET k v");
+    assert_eq!(text(&mut clients[1], "GET k"), "(nil)");
+    assert_eq!(text(&mut clients[2], "GET k"), "\"v\"");
+    assert_eq!(text(&mut clients[2], "FAULT.HEAL"), ":1");
+    assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
+}
+
+#[test]
+fn servers_are_cut_off_from_their_clients() {
+    let (topology, mut clients) = manual();
+    clients.iter_mut().for_each(|client| assert_eq!(text(client, "PING"), "+PONG"));
+    assert_eq!(text(&mut clients[0], "FAULT.PARTITION NODES 1,2 FROM CLIENTS"), ":2");
+    clients[1].send_line("ECHO late");
+    clients[0].line("SET k v");
+    // The servers themselves go on.
+    assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
+    assert_eq!(topology.servers()[1].command(&["GET", "k"]).expect("it answers"), Reply::Text(b"v".to_vec()));
+    assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":2");
+    assert_eq!(clients[1].read_reply().to_string(), "\"late\"");
+}
+
+#[test]
+fn a_replica_takes_over_as_it_is() {
+    let (topology, mut clients) = manual();
+    clients[0].line("SET early v");
+    assert_eq!(text(&mut clients[0], "FAULT.LAG 100"), "+OK");
+    clients[0].line("SET lock first NX PX 10000");
+    assert_eq!(text(&mut clients[0], "FAULT.FAILOVER 2"), "+OK");
+    assert_eq!(text(&mut clients[0], "FAULT.LAG 0"), "+OK");
+    assert_eq!(text(&mut clients[2], "SET lock second NX PX 10000"), "+OK");
+    for place in [0, 1] {
+        let mut other = client(&topology, place);
+        assert_eq!(text(&mut other, "GET lock"), "\"second\"");
+        assert_eq!(text(&mut other, "GET early"), "\"v\"");
+        assert_eq!(text(&mut other, "SET k v"), READ_ONLY);
+    }
+}
+
+#[test]
+fn clients_of_the_old_master_are_cut_by_a_failover() {
+    let (topology, mut clients) = manual();
+    let mut beside = client(&topology, 0);
+    beside.line("PING");
+    assert_eq!(text(&mut clients[1], "FAULT.FAILOVER"), "+OK");
+    assert_closed(&mut beside);
+    assert_closed(&mut clients[0]);
+    assert_eq!(text(&mut clients[1], "SET k v"), "+OK");
+    assert_eq!(
+        text(&mut clients[1], "FAULT.FAILOVER 1"),
+        "-ERR that server is no replica of a server in this topology"
+    );
+}
+
+#[test]
+fn replicas_are_told_nothing_while_the_lag_has_no_end() {
+    let (_topology, mut clients) = manual();
+    clients[0].line("FAULT.LAG");
+    clients[0].line("SET k v");
+    clients[0].line("CLOCK.ADVANCE 1000000");
+    assert_eq!(text(&mut clients[0], "CLOCK.NEXT"), "(nil)");
+    assert_eq!(text(&mut clients[1], "GET k"), "(nil)");
+    clients[0].line("FAULT.LAG 0");
+    assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
+}
+
+#[test]
+fn a_server_by_itself_refuses_them() {
+    let server = ours::builder().start().expect("it starts");
+    let mut client = Client::connect(server.addr());
+    let alone = "-ERR this server is by itself: there are no others in its process";
+    for line in ["FAULT.DOWN 0", "FAULT.UP 0", "FAULT.PARTITION NODES 0", "FAULT.LAG 5", "FAULT.FAILOVER 0"] {
+        assert_eq!(text(&mut client, line), alone, "{line}");
+    }
+    assert_eq!(text(&mut client, "FAULT.HEAL"), ":0");
+}
+
+#[test]
+fn servers_that_there_are_not_are_refused() {
+    let (_topology, mut clients) = manual();
+    for name in ["3", "-1", "127.0.0.1:1", "x", "10.0.0.1:6379"] {
+        let refused = "-ERR there is no such server in this topology";
+        assert_eq!(text(&mut clients[0], &format!("FAULT.DOWN {name}")), refused, "{name}");
+        assert_eq!(text(&mut clients[0], &format!("FAULT.PARTITION NODES 0,{name}")), refused, "{name}");
+    }
+}
+
+#[test]
+fn a_sentinel_that_was_killed_knows_what_it_did() {
+    let (topology, mut clients) = watched(9);
+    clients[3].line("SENTINEL SET mymaster down-after-milliseconds 7000");
+    clients[0].line("FAULT.DOWN 3");
+    assert_closed(&mut clients[3]);
+    clients[0].line("CLOCK.ADVANCE 40000");
+    let down = text(&mut clients[4], "SENTINEL CKQUORUM mymaster");
+    assert!(down.starts_with("+OK 2 usable Sentinels."), "{down}");
+    clients[0].line("FAULT.UP 3");
+    clients[0].line("CLOCK.ADVANCE 5000");
+    let mut back = client(&topology, 3);
+    let master = back.line("SENTINEL MASTER mymaster");
+    let fields = ["flags", "num-slaves", "num-other-sentinels", "down-after-milliseconds"];
+    assert_eq!(fields.map(|name| field(&master, name)), ["master", "2", "2", "7000"]);
+    let up = text(&mut clients[4], "SENTINEL CKQUORUM mymaster");
+    assert!(up.starts_with("+OK 3 usable Sentinels."), "{up}");
+}
+
+#[test]
+fn the_process_itself_makes_them() {
+    let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
+    let [master, replica, other] = topology.servers() else { panic!("three") };
+    let faults = replica.faults();
+    faults.lag_by(Duration::from_millis(50)).expect("it can");
+    master.command(&["SET", "k", "v"]).expect("it is set");
+    assert_eq!(replica.command(&["GET", "k"]).expect("it answers"), Reply::Null);
+    faults.lag_by(Duration::ZERO).expect("it can");
+    assert_eq!(replica.command(&["GET", "k"]).expect("it answers"), Reply::Text(b"v".to_vec()));
+    assert_eq!(faults.part(&[0], Some(&[2])).expect("it can"), 1);
+    assert_eq!(faults.part_from_clients(&[2], Direction::Both).expect("it can"), 0);
+    assert_eq!(faults.heal().expect("it can"), 2);
+    faults.down(0, None).expect("it can");
+    faults.failover_to(1, GrantNumbers::GoOn).expect("it can");
+    replica.command(&["SET", "k", "w"]).expect("it is a master");
+    assert_eq!(other.command(&["GET", "k"]).expect("it answers"), Reply::Text(b"w".to_vec()));
+    assert!(faults.up(0).expect("it can"));
+    assert_eq!(master.command(&["GET", "k"]).expect("it answers"), Reply::Text(b"w".to_vec()));
+}
+
+#[test]
+fn a_server_that_is_shut_down_is_gone_for_the_others() {
+    let (_topology, mut clients) = manual();
+    assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
+    clients[2].send_line("SHUTDOWN NOSAVE");
+    assert_closed(&mut clients[2]);
+    while !text(&mut clients[0], "INFO replication").contains("connected_slaves:1") {}
+    assert_eq!(text(&mut clients[0], "FAULT.UP 2"), ":0");
+    clients[0].send_line("SHUTDOWN NOSAVE");
+    assert_closed(&mut clients[0]);
+    while !text(&mut clients[1], "INFO replication").contains("master_link_status:down") {}
+    assert_eq!(text(&mut clients[1], "REPLICAOF NO ONE"), "+OK");
+    assert_eq!(text(&mut clients[1], "SET k v"), "+OK");
+}
+
+#[test]
+fn a_reset_ends_faults_of_servers() {
+    let (topology, mut clients) = manual();
+    clients[0].line("FAULT.DOWN 2");
+    clients[0].line("FAULT.PARTITION NODES 0 FROM 1");
+    clients[0].line("FAULT.LAG");
+    clients[0].line("CONTROL.RESET");
+    clients[0].line("SET k v");
+    for place in [1, 2] {
+        assert_eq!(text(&mut client(&topology, place), "GET k"), "\"v\"");
+    }
+}

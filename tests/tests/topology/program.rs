@@ -1,0 +1,47 @@
+//! The program that starts several servers, as a user does.
+
+use crate::sentinels::{text, told_port};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::program;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// Killed when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[test]
+fn it_tells_where_the_servers_are_and_what() {
+    let directory = std::env::temp_dir().join(format!("lockwheel-topology-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("it can be made");
+    let file = directory.join("ports");
+    let mut command = Command::new(program::path());
+    command.args(["topology", "sentinel", "3", "--replicas", "2", "--time", "manual", "--port", "0"]);
+    command.arg("--port-file").arg(&file).arg("--dir").arg(&directory).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let output = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
+    let _running = Running(child);
+    let lines: Vec<String> = output.lines().take(6).map(|line| line.expect("a line")).collect();
+    let told: Vec<(&str, &str)> = lines.iter().filter_map(|line| line.split_once(' ')).collect();
+    let roles: Vec<&str> = told.iter().map(|(role, _)| *role).collect();
+    assert_eq!(roles, ["master", "replica", "replica", "sentinel", "sentinel", "sentinel"]);
+    let addresses: Vec<&str> = told.iter().map(|(_, address)| *address).collect();
+    let written = std::fs::read_to_string(&file).expect("it is there");
+    assert_eq!(written.lines().collect::<Vec<_>>(), addresses);
+
+    let mut sentinel = Client::connect(addresses[3]);
+    assert!(addresses[0].ends_with(&format!(":{}", told_port(&mut sentinel))));
+    let mut replica = Client::connect(addresses[1]);
+    assert_eq!(text(&mut replica, "FAULT.DOWN 0"), "+OK");
+    sentinel.line("CLOCK.ADVANCE 60000");
+    assert!(!addresses[0].ends_with(&format!(":{}", told_port(&mut sentinel))));
+    let kept: Vec<_> =
+        std::fs::read_dir(&directory).expect("it is one").map(|entry| entry.expect("one").path()).collect();
+    assert_eq!(kept, [file], "nothing else is written");
+    let _removed = std::fs::remove_dir_all(&directory);
+}

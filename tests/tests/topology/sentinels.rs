@@ -1,0 +1,120 @@
+//! Sentinels in one process with what they watch: what the turned clock makes of them.
+
+use lockwheel::{Time, Topology};
+use lockwheel_tests::client::Client;
+use lockwheel_tests::ours;
+use lockwheel_tests::reply::Reply;
+
+/// A master, two replicas and three sentinels whose clock is turned, and a client of each.
+pub(crate) fn watched(seed: u64) -> (Topology, Vec<Client>) {
+    let builder = ours::builder().time(Time::Manual).seed(seed);
+    let topology = builder.sentinels(3).replicas(2).start().expect("they start");
+    let clients = topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    (topology, clients)
+}
+
+pub(crate) fn text(client: &mut Client, line: &str) -> String {
+    client.line(line).to_string()
+}
+
+/// The value of a field in a reply of fields and values.
+pub(crate) fn field(reply: &Reply, name: &str) -> String {
+    let Reply::Array(words) = reply else { panic!("no fields: {reply:?}") };
+    let texts: Vec<String> = words
+        .iter()
+        .map(|word| String::from_utf8_lossy(word.as_bytes().unwrap_or_default()).into_owned())
+        .collect();
+    let at = texts.iter().step_by(2).position(|field| field == name);
+    texts[at.unwrap_or_else(|| panic!("no {name}: {texts:?}")) * 2 + 1].clone()
+}
+
+/// The port of the master, as a sentinel tells it.
+pub(crate) fn told_port(sentinel: &mut Client) -> u16 {
+    let Reply::Array(address) = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster") else {
+        panic!("no address")
+    };
+    String::from_utf8_lossy(address[1].as_bytes().expect("a port")).parse().expect("a number")
+}
+
+#[test]
+fn sentinels_know_all_others_when_they_are_ready() {
+    let (topology, mut clients) = watched(1);
+    let port = topology.servers()[0].port();
+    for sentinel in 3..6 {
+        let master = clients[sentinel].line("SENTINEL MASTER mymaster");
+        let fields = ["flags", "num-slaves", "num-other-sentinels", "quorum"];
+        assert_eq!(fields.map(|name| field(&master, name)), ["master", "2", "2", "2"]);
+        assert_eq!(told_port(&mut clients[sentinel]), port);
+        let Reply::Array(replicas) = clients[sentinel].line("SENTINEL REPLICAS mymaster") else { panic!() };
+        for replica in &replicas {
+            assert_eq!(field(replica, "flags"), "slave");
+            assert_eq!(field(replica, "master-link-status"), "ok");
+            assert_eq!(field(replica, "master-port"), port.to_string());
+        }
+        let Reply::Array(others) = clients[sentinel].line("SENTINEL SENTINELS mymaster") else { panic!() };
+        assert!(others.iter().all(|other| field(other, "flags") == "sentinel"), "{others:?}");
+        let quorum = text(&mut clients[sentinel], "SENTINEL CKQUORUM mymaster");
+        assert_eq!(quorum, "+OK 3 usable Sentinels. Quorum and failover authorization can be reached");
+    }
+    assert_eq!(topology.sentinels().len(), 3);
+    let roles: Vec<&str> = topology.roles().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["master", "replica", "replica", "sentinel", "sentinel", "sentinel"]);
+}
+
+#[test]
+fn time_that_is_turned_leaves_a_healthy_master_alone() {
+    let (topology, mut clients) = watched(2);
+    clients[5].line("PSUBSCRIBE *");
+    clients[0].line("CLOCK.ADVANCE 120000");
+    let port = topology.servers()[0].port();
+    (3..5).for_each(|sentinel| assert_eq!(told_port(&mut clients[sentinel]), port));
+    assert_eq!(text(&mut clients[5], "PING"), "[\"pong\", \"\"]");
+}
+
+#[test]
+fn a_forced_failover_promotes_a_replica_and_the_others_follow() {
+    let (topology, mut clients) = watched(3);
+    clients[0].line("SET k v");
+    let old = topology.servers()[0].port();
+    assert_eq!(text(&mut clients[3], "SENTINEL FAILOVER mymaster"), "+OK");
+    clients[5].line("CLOCK.ADVANCE 20000");
+    let new = told_port(&mut clients[3]);
+    assert_ne!(new, old);
+    assert!((3..6).all(|sentinel| told_port(&mut clients[sentinel]) == new));
+    // A sentinel cuts the clients of those that it makes something else.
+    let mut clients: Vec<Client> =
+        topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
+    let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
+    assert_eq!(text(&mut clients[place], "SET k w"), "+OK");
+    for other in (0..3).filter(|other| *other != place) {
+        assert_eq!(text(&mut clients[other], "GET k"), "\"w\"");
+        let refused = text(&mut clients[other], "SET k x");
+        assert_eq!(refused, "-READONLY You can't write against a read only replica.");
+    }
+}
+
+#[test]
+fn sentinels_keep_what_they_know_in_no_file() {
+    let (_topology, mut clients) = watched(4);
+    for line in ["SENTINEL FLUSHCONFIG", "SENTINEL SET mymaster down-after-milliseconds 5000"] {
+        assert_eq!(text(&mut clients[3], line), "+OK");
+    }
+    let master = clients[3].line("SENTINEL MASTER mymaster");
+    assert_eq!(field(&master, "down-after-milliseconds"), "5000");
+}
+
+#[test]
+fn servers_with_a_password_watch_and_follow_each_other() {
+    let topology =
+        ours::builder().time(Time::Manual).password("secret").sentinels(3).start().expect("they start");
+    let mut sentinel = Client::connect(topology.sentinels()[0].addr());
+    sentinel.line("AUTH secret");
+    let master = sentinel.line("SENTINEL MASTER mymaster");
+    assert_eq!(field(&master, "flags"), "master");
+    assert_eq!(text(&mut sentinel, "SENTINEL FAILOVER mymaster"), "+OK");
+    sentinel.line("CLOCK.ADVANCE 20000");
+    assert_eq!(told_port(&mut sentinel), topology.servers()[1].port());
+    let mut old = Client::connect(topology.servers()[0].addr());
+    old.line("AUTH secret");
+    assert!(text(&mut old, "INFO replication").contains("master_link_status:up"));
+}
