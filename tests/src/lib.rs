@@ -25,6 +25,7 @@ pub mod redisson;
 pub mod redisson_scripts;
 pub mod reply;
 pub mod rng;
+pub mod shapes;
 pub mod simulated;
 pub mod state;
 pub mod steered;

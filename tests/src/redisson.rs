@@ -7,8 +7,9 @@ use crate::redis_server::{find_in_path, is_wanted, skip};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Flags of a short run on few cores.
 const JVM_FLAGS: [&str; 5] = [
@@ -79,6 +80,10 @@ pub struct Run<'a> {
     pub ports: &'a [u16],
     /// The ports of the replicas of the first server, to which clients then read and listen.
     pub replicas: &'a [u16],
+    /// The ports of the nodes of a cluster that is used in place of the first server.
+    pub nodes: &'a [u16],
+    /// The ports of the sentinels that say where the first server is, by the name `m`.
+    pub sentinels: &'a [u16],
     /// The names of the scenarios; empty for all.
     pub only: &'a [&'a str],
     /// Milliseconds to wait for what has to happen; `None` for the default, which no sound server needs. Shorter
@@ -144,14 +149,41 @@ impl Redisson {
     /// # Panics
     /// When the JVM does not start or ends before it has said how all scenarios went.
     pub fn run(&self, run: &Run<'_>) -> Report {
-        let mut arguments =
-            vec![format!("ports={}", joined(run.ports)), format!("replicas={}", joined(run.replicas))];
-        arguments.push(format!("only={}", run.only.join(",")));
-        arguments.push(format!("resp3={}", run.resp3));
-        arguments.push(format!("native={}", run.native));
-        arguments.push(format!("clock={}", run.clock));
-        arguments.extend(run.patience.map(|millis| format!("patience={millis}")));
-        let output = self.java("lockwheel.Main", &arguments);
+        let output = self.java("lockwheel.Main", &run.arguments());
+        self.report(&output)
+    }
+
+    /// Runs the scenarios that a failover happens in: `failover` is called when all of them have prepared what is to
+    /// outlive it, and they go on when it returns.
+    ///
+    /// # Panics
+    /// As [`Redisson::run`].
+    pub fn run_through(&self, run: &Run<'_>, failover: impl FnOnce()) -> Report {
+        let mut arguments = run.arguments();
+        arguments.push("failover=true".to_owned());
+        let mut command = self.command("lockwheel.Main", &arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the JVM starts");
+        let (input, log) = (child.stdin.take(), child.stderr.take());
+        let log = std::thread::spawn(move || read_all(log.expect("it is a pipe")));
+        let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe"));
+        let (mut text, mut line) = (String::new(), String::new());
+        while lines.read_line(&mut line).expect("it is text") > 0 && line != "ready\n" {
+            text.push_str(&std::mem::take(&mut line));
+        }
+        if line == "ready\n" {
+            failover();
+            // A JVM that has ended is told by the report.
+            let _ = input.expect("it is a pipe").write_all(b"\n");
+        }
+        lines.read_to_string(&mut text).expect("it is text");
+        let status = child.wait().expect("it is ours");
+        let stderr = log.join().expect("it reads");
+        self.report(&Output { status, stdout: text.into_bytes(), stderr })
+    }
+
+    /// What a JVM has said of its scenarios.
+    fn report(&self, output: &Output) -> Report {
         let text = String::from_utf8_lossy(&output.stdout);
         let mut report = Report::parse(&text).unwrap_or_else(|why| {
             let log = String::from_utf8_lossy(&output.stderr);
@@ -197,6 +229,34 @@ impl Redisson {
         command.args(JVM_FLAGS).arg("-cp").arg(&self.classpath).arg(class).args(arguments);
         command
     }
+}
+
+impl Run<'_> {
+    /// The words that the Java side's `Options` documents.
+    fn arguments(&self) -> Vec<String> {
+        let lists = [
+            ("ports", self.ports),
+            ("replicas", self.replicas),
+            ("nodes", self.nodes),
+            ("sentinels", self.sentinels),
+        ];
+        let mut arguments: Vec<String> =
+            lists.iter().map(|(name, ports)| format!("{name}={}", joined(ports))).collect();
+        arguments.push(format!("only={}", self.only.join(",")));
+        arguments.push(format!("resp3={}", self.resp3));
+        arguments.push(format!("native={}", self.native));
+        arguments.push(format!("clock={}", self.clock));
+        arguments.extend(self.patience.map(|millis| format!("patience={millis}")));
+        arguments
+    }
+}
+
+/// All that a pipe brings until its end.
+fn read_all(mut pipe: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What came before it broke is what there is to show.
+    let _ = pipe.read_to_end(&mut bytes);
+    bytes
 }
 
 fn joined(ports: &[u16]) -> String {

@@ -73,6 +73,15 @@ impl Jvm {
     /// When it cannot connect.
     #[track_caller]
     pub fn client(&self, name: &str, port: u16, setup: Setup) -> Client<'_> {
+        self.client_of(name, &[port], setup)
+    }
+
+    /// A client of this name, connected to a master on this machine and to its replicas, from which it reads.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    #[track_caller]
+    pub fn client_of(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
         let number = {
             let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
             input.clients += 1;
@@ -80,7 +89,9 @@ impl Jvm {
         };
         let client = Client { jvm: self, number };
         let Setup { watchdog_ms, timeout_ms, retries } = setup;
-        client.thread("-").does(&format!("connect {name} {port} {watchdog_ms} {timeout_ms} {retries}"), "");
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        let ports = ports.join(",");
+        client.thread("-").does(&format!("connect {name} {ports} {watchdog_ms} {timeout_ms} {retries}"), "");
         client
     }
 
@@ -128,6 +139,11 @@ pub struct Client<'a> {
 }
 
 impl Client<'_> {
+    /// What calls that use several clients call it.
+    pub fn name(&self) -> String {
+        self.number.to_string()
+    }
+
     /// A thread of this name.
     pub fn thread(&self, name: &str) -> Thread<'_> {
         Thread { jvm: self.jvm, name: format!("{} {name}", self.number) }

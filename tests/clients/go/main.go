@@ -38,6 +38,10 @@ func show(value any) string {
 }
 
 func main() {
+	if shape := os.Args[1]; shape == "cluster" || shape == "sentinel" {
+		shapes(shape, os.Args[2:])
+		return
+	}
 	port, protocol := os.Args[1], os.Args[2]
 	options := &redis.Options{Addr: "127.0.0.1:" + port}
 	if protocol != "0" {

@@ -2,6 +2,7 @@
 //! what it prints, the replies as it has decoded them, is the same.
 
 mod redis_rs;
+mod shapes;
 mod workshop;
 
 use lockwheel_tests::ours;

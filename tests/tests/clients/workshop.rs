@@ -79,6 +79,21 @@ impl Workshop {
         command
     }
 
+    /// Java's clients of several servers.
+    pub(crate) fn java_shapes(&self, arguments: &[&str]) -> Command {
+        let classpath = fs::read_to_string(self.directory.join("classpath")).expect("Maven wrote it");
+        let mut command = java(&self.tool);
+        command.args(["-cp", classpath.trim_end()]).arg(self.directory.join("Shapes.java")).args(arguments);
+        command
+    }
+
+    /// The same of Go's.
+    pub(crate) fn go_shapes(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.tool);
+        command.args(arguments);
+        command
+    }
+
     /// What all clients send.
     fn script(&self) -> PathBuf {
         self.directory.with_file_name("script.txt")

@@ -3,6 +3,7 @@
 mod alone;
 mod at_start;
 mod clients;
+mod listeners;
 mod moving;
 mod nodes;
 mod redirects;

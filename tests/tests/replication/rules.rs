@@ -216,3 +216,16 @@ fn a_link_has_the_source_address_that_was_set() {
     let told = pair.ask_master("INFO replication");
     assert!(told.contains("slave0:ip=127.0.0.2,"), "{told}");
 }
+
+/// Sentinels and clients find a replica by the port that it has told its master.
+#[test]
+fn a_replica_that_was_told_at_its_start_is_known_by_its_port() {
+    let master = ours::server();
+    let mut config = lockwheel::Config::default();
+    config.replication.master = vec!["127.0.0.1".to_owned(), master.port().to_string()];
+    let replica = ours::configured(config).start().expect("it starts");
+    let mut client = Client::connect(master.addr());
+    while info(&mut client, "replication", "connected_slaves") != "1" {}
+    let line = info(&mut client, "replication", "slave0");
+    assert!(line.contains(&format!("port={},", replica.port())), "{line}");
+}

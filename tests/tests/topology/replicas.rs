@@ -116,3 +116,14 @@ fn a_replica_that_was_cut_comes_back() {
         assert_eq!(all.len(), count, "{all:?}");
     }
 }
+
+/// Redisson may listen at a replica, and what the master sends nobody there hears.
+#[test]
+fn a_native_release_is_told_to_who_listens_to_a_replica() {
+    let (_topology, mut clients) = manual();
+    clients[2].line("SUBSCRIBE redisson_lock__channel:{l}");
+    clients[0].line("LOCK.ACQUIRE l owner PX 1000");
+    clients[0].line("LOCK.RELEASE l owner");
+    let message = clients[2].read_frame().to_string();
+    assert_eq!(message, "[\"message\", \"redisson_lock__channel:{l}\", \"0\"]");
+}

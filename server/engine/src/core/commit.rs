@@ -64,13 +64,7 @@ impl Engine {
                 Effect::FollowUp { db, key, field } => {
                     locks::follow_up(&mut self.keyspace.tx(db, self.time.now), &key, &field);
                 }
-                Effect::Publish { channel, message } => {
-                    self.replicate_request(&[b"PUBLISH", &channel, &message], 0);
-                    self.send_to_subscribers(&channel, &message);
-                    if self.is_node() {
-                        self.publish_to_nodes(&channel, &message, false);
-                    }
-                }
+                Effect::Publish { channel, message } => self.publish(&channel, &message),
                 Effect::Notify { db, event, key } => {
                     let classes = self.keyspace.published();
                     if classes.contains(EventClasses::KEYSPACE) {

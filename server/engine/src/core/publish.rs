@@ -74,6 +74,19 @@ impl Engine {
         self.wake(slot);
     }
 
+    /// Sends a message that is the server's own to all who listen to its channel: in a cluster some do at the channel
+    /// of this name that is the slot's alone.
+    pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
+        self.replicate_request(&[b"PUBLISH", channel, message], 0);
+        self.send_to_subscribers(channel, message);
+        self.send_to_shard(channel, message);
+        if self.is_node() {
+            self.replicate_request(&[b"SPUBLISH", channel, message], 0);
+            self.publish_to_nodes(channel, message, false);
+            self.publish_to_nodes(channel, message, true);
+        }
+    }
+
     /// Sends a message to the subscribers of a channel of a shard.
     pub(crate) fn send_to_shard(&mut self, channel: &[u8], message: &[u8]) {
         let mut ids: Vec<u64> = self.pubsub.listening_to_shard(channel).collect();
@@ -111,7 +124,10 @@ impl Engine {
             self.note_subscription(slot, channel, HistoryEvent::LeftQueue);
         }
         patterns.iter().for_each(|pattern| self.pubsub.unsubscribe_pattern(pattern, id));
-        shards.iter().for_each(|channel| self.pubsub.unsubscribe_shard(channel, id));
+        for channel in shards.iter() {
+            self.pubsub.unsubscribe_shard(channel, id);
+            self.note_subscription(slot, channel, HistoryEvent::LeftQueue);
+        }
         self.subscriptions_changed(slot);
     }
 
@@ -122,8 +138,11 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Lets those who would send messages know whether there is anybody to receive them.
+    /// Lets those who would send messages know whether there is anybody to receive them: here, at a replica or at another
+    /// node of the cluster.
     pub(super) fn note_audience(&mut self) {
-        self.keyspace.set_audience(self.pubsub.has_audience(), self.pubsub.has_prefix(SERVER_CHANNELS));
+        let is_passed_on = self.config.cluster.enabled || self.feeds_replicas();
+        let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;
+        self.keyspace.set_audience(is_heard, self.pubsub.has_prefix(SERVER_CHANNELS));
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that wait for a lock as Redisson does: by subscribing to its channels.
+//! Clients that wait for a lock as Redisson does: by subscribing to its channels, in a cluster to those of its slot.
 
 use super::redisson::Channels;
 use crate::keyspace::glob;
@@ -18,13 +18,14 @@ pub(crate) struct ChannelWaiter {
 /// match these.
 pub(crate) fn channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     let Channels { all, fair } = Channels::of(key);
-    let of_waiters: Vec<_> = pubsub.with_prefix(&fair).collect();
+    let of_waiters: Vec<_> = pubsub.with_prefix(&fair).chain(pubsub.shards_with_prefix(&fair)).collect();
     let named = of_waiters.iter().flat_map(|(channel, ids)| {
         let owner = Some(Box::from(&channel[fair.len()..]));
         ids.iter().map(move |&client| ChannelWaiter { client, owner: owner.clone() })
     });
     let listened: Vec<&[u8]> = all.iter().map(Vec::as_slice).chain([&*fair]).collect();
-    let by_channel = all.iter().flat_map(|channel| pubsub.listening_to(channel));
+    let by_channel =
+        all.iter().flat_map(|channel| pubsub.listening_to(channel).chain(pubsub.listening_to_shard(channel)));
     let by_pattern = pubsub.all_patterns().filter(|(pattern, _)| {
         let mut heard = listened.iter().copied().chain(of_waiters.iter().map(|(channel, _)| *channel));
         heard.any(|channel| glob::matches(pattern, channel, false))

@@ -74,6 +74,15 @@ impl PubSub {
         from.take_while(move |(channel, _)| channel.starts_with(prefix))
     }
 
+    /// The same of channels of shards.
+    pub(crate) fn shards_with_prefix<'a>(
+        &'a self,
+        prefix: &'a [u8],
+    ) -> impl Iterator<Item = (&'a [u8], &'a BTreeSet<u64>)> {
+        let from = self.shards.range(Box::from(prefix)..).map(|(channel, ids)| (&**channel, ids));
+        from.take_while(move |(channel, _)| channel.starts_with(prefix))
+    }
+
     /// The patterns with subscribers, in order, each with its subscribers.
     pub(crate) fn all_patterns(&self) -> impl Iterator<Item = (&[u8], &BTreeSet<u64>)> {
         self.patterns.iter().map(|(pattern, ids)| (&**pattern, ids))

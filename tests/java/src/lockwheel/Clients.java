@@ -1,11 +1,9 @@
 package lockwheel;
 
-import java.util.List;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
-import org.redisson.config.MasterSlaveServersConfig;
 
 /** How the scenarios' clients are set up. */
 final class Clients {
@@ -15,22 +13,42 @@ final class Clients {
     private Clients() {}
 
     /**
-     * Connects to one server, or to it and its replicas, with few threads and connections, because CI has few cores. The
-     * values are sent as plain text, so that scenarios can read them over their own connection.
+     * Connects to one server, or to what stands for the first one: it and its replicas, a cluster, or what sentinels
+     * name. With few threads and connections, because CI has few cores. The values are sent as plain text, so that
+     * scenarios can read them over their own connection.
      */
     static RedissonClient connect(int port, String clientName, long watchdogTimeout, Options options) {
+        return connect(port, clientName, watchdogTimeout, options, options.resp3());
+    }
+
+    /** The same, in a protocol that is told. */
+    static RedissonClient connect(
+            int port, String clientName, long watchdogTimeout, Options options, boolean resp3) {
+        Config config = config(watchdogTimeout, resp3);
+        if (options.failover()) {
+            Shapes.bearsFailover(config);
+        }
         boolean isFirst = port == options.ports().get(0);
-        List<Integer> replicas = isFirst ? options.replicas() : List.of();
-        return connect(port, replicas, clientName, watchdogTimeout, options.resp3());
+        if (isFirst && !options.nodes().isEmpty()) {
+            Shapes.useCluster(config, options.nodes(), clientName);
+        } else if (isFirst && !options.sentinels().isEmpty()) {
+            Shapes.useSentinels(config, options.sentinels(), clientName);
+        } else if (isFirst && !options.replicas().isEmpty()) {
+            Shapes.useReplicas(config, port, options.replicas(), clientName);
+        } else {
+            useOne(config, port, clientName);
+        }
+        return Redisson.create(config);
     }
 
-    /** The same, to one server. */
+    /** Connects to one server. */
     static RedissonClient connect(int port, String clientName, long watchdogTimeout, boolean resp3) {
-        return connect(port, List.of(), clientName, watchdogTimeout, resp3);
+        Config config = config(watchdogTimeout, resp3);
+        useOne(config, port, clientName);
+        return Redisson.create(config);
     }
 
-    private static RedissonClient connect(
-            int port, List<Integer> replicas, String clientName, long watchdogTimeout, boolean resp3) {
+    private static Config config(long watchdogTimeout, boolean resp3) {
         Config config = new Config();
         if (resp3) {
             speakResp3(config);
@@ -39,12 +57,7 @@ final class Clients {
         config.setThreads(4);
         config.setNettyThreads(2);
         config.setLockWatchdogTimeout(watchdogTimeout);
-        if (replicas.isEmpty()) {
-            useOne(config, port, clientName);
-        } else {
-            useReplicas(config, port, replicas, clientName);
-        }
-        return Redisson.create(config);
+        return config;
     }
 
     private static void useOne(Config config, int port, String clientName) {
@@ -60,23 +73,7 @@ final class Clients {
                 .setConnectTimeout(20_000);
     }
 
-    /** Reads and subscriptions go to the replicas, as Redisson has it by default. */
-    private static void useReplicas(Config config, int port, List<Integer> replicas, String clientName) {
-        MasterSlaveServersConfig servers = config.useMasterSlaveServers()
-                .setMasterAddress(address(port))
-                .setClientName(clientName)
-                .setMasterConnectionMinimumIdleSize(1)
-                .setMasterConnectionPoolSize(16)
-                .setSlaveConnectionMinimumIdleSize(1)
-                .setSlaveConnectionPoolSize(16)
-                .setSubscriptionConnectionMinimumIdleSize(1)
-                .setSubscriptionConnectionPoolSize(8)
-                .setTimeout(20_000)
-                .setConnectTimeout(20_000);
-        replicas.forEach(replica -> servers.addSlaveAddress(address(replica)));
-    }
-
-    private static String address(int port) {
+    static String address(int port) {
         return "redis://127.0.0.1:" + port;
     }
 

@@ -62,7 +62,15 @@ final class Groups {
         return scenarios;
     }
 
-    private static Group optional(String name) {
+    /** The scenarios that a failover happens in. */
+    static List<Scenario> ofFailover() {
+        List<Scenario> scenarios = new ArrayList<>();
+        Failover.addTo(scenarios);
+        return scenarios;
+    }
+
+    /** A group that not all versions have, or null. */
+    static Group optional(String name) {
         try {
             return (Group) Class.forName("lockwheel." + name + "Group").getDeclaredConstructor().newInstance();
         } catch (ClassNotFoundException absent) {

@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
  * failed NAME MILLIS        (followed by the stack trace, each line behind "| ")
  * absent GROUP              (this version of the client has no such class)
  * done OK FAILED
+ * ready                     (now the failover: see {@link Failover})
  * </pre>
  *
  * The exit code is 0 when none failed, 1 when one did.
@@ -33,6 +34,7 @@ public final class Main {
 
     private final World world;
     private final Queue<Scenario> queue;
+    private final Failover failover;
     private final Map<String, Thread> running = new ConcurrentHashMap<>();
     private int ok;
     private int failed;
@@ -40,6 +42,8 @@ public final class Main {
     private Main(World world, List<Scenario> scenarios) {
         this.world = world;
         this.queue = new ArrayDeque<>(scenarios);
+        this.failover = world.options().failover() ? new Failover(scenarios.size()) : null;
+        world.expects(failover);
     }
 
     /** See {@link Options}. */
@@ -57,9 +61,7 @@ public final class Main {
     }
 
     private static List<Scenario> choose(Options options) {
-        List<Scenario> all = options.clock()
-                ? Groups.ofClock()
-                : Groups.scenarios(options.nativeLocks(), group -> say("absent " + group));
+        List<Scenario> all = all(options);
         Set<String> only = options.only();
         if (only.isEmpty()) {
             return all;
@@ -77,15 +79,28 @@ public final class Main {
         return chosen;
     }
 
-    /** There is one clock, which scenarios turn one after another. */
+    private static List<Scenario> all(Options options) {
+        if (options.failover()) {
+            return Groups.ofFailover();
+        }
+        return options.clock()
+                ? Groups.ofClock()
+                : Groups.scenarios(options.nativeLocks(), group -> say("absent " + group));
+    }
+
+    /** There is one clock, which scenarios turn one after another; and one failover, which all wait for. */
     private int threads() {
+        if (failover != null) {
+            return queue.size();
+        }
         return world.options().clock() ? 1 : THREADS;
     }
 
     /** True when a scenario hung. */
     private boolean runAll() throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < threads(); i++) {
+        int count = threads();
+        for (int i = 0; i < count; i++) {
             Thread thread = new Thread(this::work, "runner-" + i);
             thread.setDaemon(true);
             thread.start();
@@ -104,6 +119,9 @@ public final class Main {
             running.put(scenario.name(), Thread.currentThread());
             long start = System.nanoTime();
             Throwable thrown = run(scenario);
+            if (failover != null) {
+                failover.leave();
+            }
             running.remove(scenario.name());
             report(scenario.name(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start), thrown);
         }

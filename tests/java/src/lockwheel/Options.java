@@ -12,10 +12,11 @@ import java.util.TreeSet;
  * The command line of a JVM: {@code key=value} words.
  *
  * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
- * replicas} lists those that follow it; {@code only} lists scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what
- * has to happen before it fails; {@code resp3=true} lets the clients speak that; {@code
+ * replicas} lists those that follow it; {@code nodes} lists the nodes of the cluster that is used in its place; {@code
+ * sentinels} lists those that know it by the name {@code m}; {@code only} lists scenarios to run (all when absent);
+ * {@code patience} is how many milliseconds a scenario waits for what has to happen before it fails; {@code resp3=true} lets the clients speak that; {@code
  * native=true} adds the scenarios that only Lockwheel can pass; {@code clock=true} runs, instead of all others, those
- * that turn its clock.
+ * that turn its clock, {@code failover=true} those that a failover happens in.
  */
 final class Options {
     private final Map<String, String> words = new HashMap<>();
@@ -38,6 +39,27 @@ final class Options {
     /** The ports of the first server's replicas, to which clients read and listen; none unless told. */
     List<Integer> replicas() {
         return numbers(words.getOrDefault("replicas", ""));
+    }
+
+    /** The ports of the nodes of a cluster that stands for the first server; none unless told. */
+    List<Integer> nodes() {
+        return numbers(words.getOrDefault("nodes", ""));
+    }
+
+    /** The ports of the sentinels that say where the first server is; none unless told. */
+    List<Integer> sentinels() {
+        return numbers(words.getOrDefault("sentinels", ""));
+    }
+
+    /** The words that another process wants so as to find the servers in the same way. */
+    List<String> passedOn() {
+        List<String> passed = new ArrayList<>();
+        for (String key : List.of("ports", "replicas", "nodes", "sentinels", "resp3")) {
+            if (words.containsKey(key)) {
+                passed.add(key + "=" + words.get(key));
+            }
+        }
+        return passed;
     }
 
     private static List<Integer> numbers(String list) {
@@ -72,6 +94,11 @@ final class Options {
     /** Whether to run the scenarios that turn the server's clock, and no others; not unless told. */
     boolean clock() {
         return Boolean.parseBoolean(words.getOrDefault("clock", "false"));
+    }
+
+    /** Whether to run the scenarios that a failover happens in, and no others; not unless told. */
+    boolean failover() {
+        return Boolean.parseBoolean(words.getOrDefault("failover", "false"));
     }
 
     /** The value of a word that must be there. */

@@ -6,24 +6,24 @@ import org.redisson.api.RedissonClient;
 
 /** The second process: counts under the lock as the first one does, then ends. */
 public final class OtherProcess {
-    private static final int TIMEOUT_MILLIS = 30_000;
-
     private OtherProcess() {}
 
-    /** Wants {@code port}, {@code lock} and {@code rounds}. */
+    /** Wants {@code lock} and {@code rounds}, and where the servers are. */
     public static void main(String[] args) throws Exception {
         Options options = new Options(args);
-        int port = Integer.parseInt(options.required("port"));
-        RedissonClient client = Clients.connect(port, "other-process", Clients.DEFAULT_WATCHDOG, options.resp3());
-        try (Raw raw = new Raw(port, TIMEOUT_MILLIS)) {
-            count(client.getLock(options.required("lock")), raw, Integer.parseInt(options.required("rounds")));
+        int port = options.ports().get(0);
+        RedissonClient client = Clients.connect(port, "other-process", Clients.DEFAULT_WATCHDOG, options);
+        String lock = options.required("lock");
+        World world = new World(options);
+        try (Scene scene = new Scene(world, lock)) {
+            count(client.getLock(lock), scene.raw(), Integer.parseInt(options.required("rounds")));
         } finally {
             client.shutdown();
         }
     }
 
     static String counter(String lock) {
-        return lock + ".counter";
+        return "{" + lock + "}.counter";
     }
 
     /** Reads and writes a counter in two steps, which only a lock makes safe. */

@@ -15,6 +15,7 @@ import java.util.Map;
 final class Raw implements AutoCloseable {
     private final Socket socket;
     private final DataInputStream in;
+    private final List<Raw> otherNodes = new ArrayList<>();
 
     Raw(int port, int timeoutMillis) throws IOException {
         socket = new Socket("127.0.0.1", port);
@@ -73,9 +74,22 @@ final class Raw implements AutoCloseable {
         return map;
     }
 
-    /** How many clients are subscribed to a channel. */
+    /**
+     * How many clients are subscribed to a channel, or to the one of this name that is the slot's alone; at the other
+     * nodes of a cluster too, to which a message goes on.
+     */
     long subscribers(String channel) throws IOException {
-        return (Long) ((List<?>) call("PUBSUB", "NUMSUB", channel)).get(1);
+        long all = (Long) ((List<?>) call("PUBSUB", "NUMSUB", channel)).get(1);
+        all += (Long) ((List<?>) call("PUBSUB", "SHARDNUMSUB", channel)).get(1);
+        for (Raw node : otherNodes) {
+            all += node.subscribers(channel);
+        }
+        return all;
+    }
+
+    /** Names the other nodes of the cluster. */
+    void isBeside(List<Raw> nodes) {
+        otherNodes.addAll(nodes);
     }
 
     void send(String... words) throws IOException {

@@ -32,9 +32,14 @@ final class Scene implements AutoCloseable {
         return name;
     }
 
-    /** The name of another key of the scenario. */
+    /** The name of another key of the scenario; in a cluster it has the same slot. */
     String name(String suffix) {
-        return name + "." + suffix;
+        return (inCluster() ? "{" + name + "}" : name) + "." + suffix;
+    }
+
+    /** Whether a cluster stands for the first server. */
+    boolean inCluster() {
+        return !options().nodes().isEmpty();
     }
 
     Options options() {
@@ -68,13 +73,50 @@ final class Scene implements AutoCloseable {
         return world.watched();
     }
 
-    /** A plain connection to the first server. */
+    /** Waits until the other scenarios have come here too, and a replica has taken over. */
+    void failsOver() {
+        world.failover().await();
+    }
+
+    /** Its lease. */
+    long watchdog() {
+        return world.watchdog();
+    }
+
+    /** A plain connection to the first server, or to the node of the cluster that has the scenario's keys. */
     Raw raw() throws IOException {
         return raw(0);
     }
 
     Raw raw(int server) throws IOException {
-        return rawAt(options().ports().get(server));
+        return server == 0 && inCluster() ? rawInCluster() : rawAt(options().ports().get(server));
+    }
+
+    private Raw rawInCluster() throws IOException {
+        int port = nodeOf(name);
+        List<Raw> others = new ArrayList<>();
+        for (int node : options().nodes()) {
+            if (node != port) {
+                others.add(rawAt(node));
+            }
+        }
+        Raw raw = rawAt(port);
+        raw.isBeside(others);
+        return raw;
+    }
+
+    /** The port of the master that has a key. */
+    private int nodeOf(String key) throws IOException {
+        try (Raw any = new Raw(options().nodes().get(0), (int) patience())) {
+            long slot = any.number("CLUSTER", "KEYSLOT", key);
+            for (Object range : (List<?>) any.call("CLUSTER", "SLOTS")) {
+                List<?> parts = (List<?>) range;
+                if ((Long) parts.get(0) <= slot && slot <= (Long) parts.get(1)) {
+                    return ((Long) ((List<?>) parts.get(2)).get(1)).intValue();
+                }
+            }
+        }
+        throw new AssertionError("no node has the slot of " + key);
     }
 
     /** A connection of its own to each replica of the first server. */

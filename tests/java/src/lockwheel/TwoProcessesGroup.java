@@ -18,18 +18,14 @@ final class TwoProcessesGroup implements Groups.Group {
     }
 
     private static void count(Scene scene) throws Throwable {
-        int port = scene.options().ports().get(0);
         RLock lock = scene.a().getLock(scene.name());
         Raw raw = scene.raw();
         String waiting = PlainLockGroup.CHANNEL + "{" + scene.name() + "}";
         lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
         File output = File.createTempFile("lockwheel-other-process", ".log");
-        Process other = start(
-                output,
-                "port=" + port,
-                "lock=" + scene.name(),
-                "rounds=" + ROUNDS,
-                "resp3=" + scene.options().resp3());
+        List<String> words = new ArrayList<>(scene.options().passedOn());
+        words.addAll(List.of("lock=" + scene.name(), "rounds=" + ROUNDS));
+        Process other = start(output, words);
         try {
             scene.until(
                     "the other process waits for the lock, or has ended",
@@ -49,7 +45,7 @@ final class TwoProcessesGroup implements Groups.Group {
         Check.equal(0L, raw.number("EXISTS", scene.name()));
     }
 
-    private static Process start(File output, String... args) throws IOException {
+    private static Process start(File output, List<String> words) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
                 "-XX:+UseSerialGC",
@@ -59,7 +55,7 @@ final class TwoProcessesGroup implements Groups.Group {
                 "-cp",
                 System.getProperty("java.class.path"),
                 OtherProcess.class.getName()));
-        command.addAll(List.of(args));
+        command.addAll(words);
         return new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(output)

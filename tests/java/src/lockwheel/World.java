@@ -17,6 +17,7 @@ final class World implements AutoCloseable {
     private final List<RedissonClient> first = new ArrayList<>();
     private final List<RedissonClient> second = new ArrayList<>();
     private RedissonClient watched;
+    private Failover failover;
 
     World(Options options) {
         this.options = options;
@@ -24,6 +25,15 @@ final class World implements AutoCloseable {
             first.add(null);
             second.add(null);
         }
+    }
+
+    /** What all scenarios wait for, or null. */
+    void expects(Failover expected) {
+        failover = expected;
+    }
+
+    Failover failover() {
+        return failover;
     }
 
     Options options() {
@@ -40,10 +50,15 @@ final class World implements AutoCloseable {
         return clients.get(server);
     }
 
+    /** The lease of the client with the short watchdog: of a failover it has to outlive a renewal that fails. */
+    long watchdog() {
+        return options.failover() ? 3 * SHORT_WATCHDOG : SHORT_WATCHDOG;
+    }
+
     /** The client with the short watchdog. */
     synchronized RedissonClient watched() {
         if (watched == null) {
-            watched = Clients.connect(options.ports().get(0), "client-w", SHORT_WATCHDOG, options);
+            watched = Clients.connect(options.ports().get(0), "client-w", watchdog(), options);
         }
         return watched;
     }

@@ -89,6 +89,7 @@ impl Engine {
 
     /// Whether there is a stream, or who writes it, has changed.
     pub(super) fn stream_changed(&mut self) {
+        self.note_audience();
         let is_on = self.feeds_replicas();
         match self.keyspace.subscriber_itself::<Feed>() {
             Some(feed) => feed.turn(is_on),

@@ -134,7 +134,8 @@ impl Engine {
         let endpoint = Endpoint { host: following.host.as_str().into(), port: following.port };
         let parameters = &self.config.replication;
         let port = match parameters.announce_port {
-            0 => self.environment.identity.process.port,
+            // What INFO shows of the process is told to an engine after it has begun.
+            0 => self.config.shown_port(),
             port => port,
         };
         let parameters = LinkParameters {

@@ -79,12 +79,18 @@ fn words(args: Args<'_>) -> Result<(bool, bool), CommandError> {
     Ok((with_dot, with_inferred))
 }
 
+/// The channels of locks that somebody listens to.
+fn listened(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> {
+    let of_all = pubsub.with_prefix(redisson::LOCK_CHANNELS);
+    of_all.chain(pubsub.shards_with_prefix(redisson::LOCK_CHANNELS)).map(|(name, _)| name)
+}
+
 /// All edges, in the order of the names of waiters, locks and holders.
 fn all_edges(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Vec<Edge> {
     let mut found = BTreeSet::new();
     let native = tx.waited_for();
     let inferred = history_of(tx).filter(|_| with_inferred).map(Inferred::of).unwrap_or_default();
-    let listened = redisson::listened_keys(pubsub.with_prefix(redisson::LOCK_CHANNELS).map(|(name, _)| name));
+    let listened = redisson::listened_keys(listened(pubsub));
     let keys: BTreeSet<Box<[u8]>> = native.into_iter().chain(listened).collect();
     for key in keys {
         let holders = edges::holders(tx, &key);

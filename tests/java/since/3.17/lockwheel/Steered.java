@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
@@ -27,7 +28,7 @@ import org.redisson.config.Config;
  * one thread is told it does in that order, and threads do not wait for each other. The verbs:
  *
  * <pre>
- * connect NAME PORT WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
+ * connect NAME PORT[,REPLICA...] WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES
  * shutdown
  * owner                                       what the thread is called in a lock's hash
  * lock LOCK [LEASE-MILLIS]                    without a lease the watchdog renews it
@@ -36,6 +37,8 @@ import org.redisson.config.Config;
  * held LOCK, holds LOCK                       by this thread: whether, how often
  * fenced-lock LOCK WAIT-MILLIS LEASE-MILLIS   the answer is the token; since 3.19
  * fenced-unlock LOCK
+ * red-try-lock LOCK WAIT-MILLIS LEASE-MILLIS CLIENT...   a lock of the same name by each client: whether a majority has it
+ * red-unlock LOCK CLIENT...
  * </pre>
  */
 public final class Steered {
@@ -95,9 +98,23 @@ public final class Steered {
                 return token(fencedLock(client, arguments[0]), number(arguments[1]), number(arguments[2]));
             case "fenced-unlock":
                 return act(fencedLock(client, arguments[0]), "unlock", arguments);
+            case "red-try-lock":
+                return redLock(arguments, 3).tryLock(number(arguments[1]), number(arguments[2]), TimeUnit.MILLISECONDS);
+            case "red-unlock":
+                redLock(arguments, 1).unlock();
+                return "";
             default:
                 return act(client.getLock(arguments[0]), verb, arguments);
         }
+    }
+
+    /** The locks of all clients whose names follow from an argument on. */
+    @SuppressWarnings("deprecation") // It is deprecated in newer versions and still used.
+    private RedissonRedLock redLock(String[] arguments, int from) {
+        RLock[] locks = Arrays.stream(arguments, from, arguments.length)
+                .map(name -> clients.get(name).getLock(arguments[0]))
+                .toArray(RLock[]::new);
+        return new RedissonRedLock(locks);
     }
 
     private static Object act(RLock lock, String verb, String[] arguments) throws InterruptedException {
@@ -143,8 +160,13 @@ public final class Steered {
         config.setThreads(2);
         config.setNettyThreads(1);
         config.setLockWatchdogTimeout(number(arguments[2]));
+        String[] ports = arguments[1].split(",");
+        if (ports.length > 1) {
+            useReplicas(config, ports, arguments);
+            return Redisson.create(config);
+        }
         config.useSingleServer()
-                .setAddress("redis://127.0.0.1:" + arguments[1])
+                .setAddress("redis://127.0.0.1:" + ports[0])
                 .setClientName(arguments[0])
                 .setConnectionMinimumIdleSize(1)
                 .setConnectionPoolSize(8)
@@ -154,6 +176,21 @@ public final class Steered {
                 .setConnectTimeout(20_000)
                 .setRetryAttempts((int) number(arguments[4]));
         return Redisson.create(config);
+    }
+
+    private static void useReplicas(Config config, String[] ports, String[] arguments) {
+        var servers = config.useMasterSlaveServers().setMasterAddress("redis://127.0.0.1:" + ports[0]);
+        Arrays.stream(ports).skip(1).forEach(port -> servers.addSlaveAddress("redis://127.0.0.1:" + port));
+        servers.setClientName(arguments[0])
+                .setMasterConnectionMinimumIdleSize(1)
+                .setMasterConnectionPoolSize(8)
+                .setSlaveConnectionMinimumIdleSize(1)
+                .setSlaveConnectionPoolSize(8)
+                .setSubscriptionConnectionMinimumIdleSize(1)
+                .setSubscriptionConnectionPoolSize(2)
+                .setTimeout((int) number(arguments[3]))
+                .setConnectTimeout(20_000)
+                .setRetryAttempts((int) number(arguments[4]));
     }
 
     private static long number(String text) {

@@ -1,0 +1,262 @@
+package lockwheel;
+
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.redisson.RedissonMultiLock;
+import org.redisson.api.RBlockingQueue;
+import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RDelayedQueue;
+import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.RedisException;
+
+/** Objects that are in use while a replica takes over: who held goes on to hold, who waited is served. */
+@SuppressWarnings("deprecation") // The delayed queue is deprecated in newer versions and still used.
+final class FailoverGroup implements Groups.Group {
+    /** Between two attempts to be heard. */
+    private static final long AGAIN_MILLIS = 300;
+
+    /**
+     * A lease that outlives the failover. Who waits for a lock asks again when the lease is over that it has seen: where
+     * the message of the unlock is lost, which happens, that serves it.
+     */
+    private static final long LEASE = 40_000;
+
+    @Override
+    public void addTo(List<Scenario> scenarios) {
+        scenarios.add(new Scenario("failover.watchdog", FailoverGroup::watchdog));
+        scenarios.add(new Scenario("failover.plain", scene -> keeps(
+                scene, scene.a().getLock(scene.name()), scene.b().getLock(scene.name()))));
+        scenarios.add(new Scenario("failover.fair", scene -> keeps(
+                scene, scene.a().getFairLock(scene.name()), scene.b().getFairLock(scene.name()))));
+        scenarios.add(new Scenario("failover.write", scene -> keeps(
+                scene,
+                scene.a().getReadWriteLock(scene.name()).writeLock(),
+                scene.b().getReadWriteLock(scene.name()).readLock())));
+        scenarios.add(new Scenario("failover.read", scene -> keeps(
+                scene,
+                scene.a().getReadWriteLock(scene.name()).readLock(),
+                scene.b().getReadWriteLock(scene.name()).writeLock())));
+        scenarios.add(new Scenario("failover.multi", FailoverGroup::multi));
+        scenarios.add(new Scenario("failover.semaphore", FailoverGroup::semaphore));
+        scenarios.add(new Scenario("failover.permits", FailoverGroup::permits));
+        scenarios.add(new Scenario("failover.latch", FailoverGroup::latch));
+        scenarios.add(new Scenario("failover.topics", FailoverGroup::topics));
+        scenarios.add(new Scenario("failover.queues", FailoverGroup::queues));
+        scenarios.add(new Scenario("failover.delayed", FailoverGroup::delayed));
+    }
+
+    private static RedissonMultiLock multi(Scene scene, RedissonClient client) {
+        return new RedissonMultiLock(
+                client.getLock(scene.name("one")), client.getLock(scene.name("two")), client.getLock(scene.name("three")));
+    }
+
+    /** Waits for the failover, and then until the clients have found the new master. */
+    private static void through(Scene scene) throws Exception {
+        scene.failsOver();
+        for (RedissonClient client : List.of(scene.a(), scene.b(), scene.watched())) {
+            scene.until("the client writes again", () -> writes(client, scene.name("alive")));
+        }
+    }
+
+    private static boolean writes(RedissonClient client, String key) {
+        try {
+            client.getBucket(key).set("yes");
+            return true;
+        } catch (RuntimeException notYet) {
+            return false;
+        }
+    }
+
+    /**
+     * Does again what tells a waiter to look, until it has: a message that is published while its listener is on the
+     * way from the old server to the new one is heard by nobody.
+     */
+    private static void served(Scene scene, Task<?> waiter, Scenario.Body told) throws Throwable {
+        for (long tries = 0; !waiter.done(); tries++) {
+            Check.that(tries * AGAIN_MILLIS < LEASE + scene.patience(), "the waiter is served");
+            told.run(scene);
+            for (long waited = 0; !waiter.done() && waited < AGAIN_MILLIS; waited += 10) {
+                Thread.sleep(10);
+            }
+        }
+        waiter.get();
+    }
+
+    /** A lease goes on, and its end serves who has waited since before. */
+    static void keeps(Scene scene, RLock ofA, RLock ofB) throws Throwable {
+        ofA.lock(LEASE, TimeUnit.MILLISECONDS);
+        Task<Boolean> waiter = scene.start(() -> {
+            lockAtLast(ofB);
+            ofB.unlock();
+            return true;
+        });
+        waits(scene, waiter, ofA);
+        through(scene);
+        Check.that(ofA.isHeldByCurrentThread(), "who held it holds it");
+        Check.that(!waiter.done(), "nobody else does");
+        ofA.unlock();
+        served(scene, waiter, ignored -> {});
+    }
+
+    /** Who asks while the servers change their places may be told so, by an exception, and asks again. */
+    private static void lockAtLast(RLock lock) {
+        while (true) {
+            try {
+                lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
+                return;
+            } catch (RedisException meanwhile) {
+                Check.that(!lock.isHeldByCurrentThread(), "a lock that was not given");
+            }
+        }
+    }
+
+    /** The spin lock listens to nothing. */
+    private static void waits(Scene scene, Task<?> waiter, RLock lock) throws Exception {
+        if (!lock.getClass().getSimpleName().contains("Spin")) {
+            waiter.untilItWaitsForAMessage();
+        }
+    }
+
+    /** The same with a lock of several. */
+    private static void multi(Scene scene) throws Throwable {
+        RedissonMultiLock ofA = multi(scene, scene.a());
+        ofA.lock(LEASE, TimeUnit.MILLISECONDS);
+        Task<Boolean> waiter = scene.start(() -> {
+            RedissonMultiLock ofB = multi(scene, scene.b());
+            ofB.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
+            ofB.unlock();
+            return true;
+        });
+        through(scene);
+        Check.that(!waiter.done(), "nobody else holds it");
+        ofA.unlock();
+        served(scene, waiter, ignored -> {});
+    }
+
+    /** A lease that is renewed is renewed at the new master. */
+    private static void watchdog(Scene scene) throws Throwable {
+        RLock lock = scene.watched().getLock(scene.name());
+        lock.lock();
+        through(scene);
+        RLock ofB = scene.b().getLock(scene.name());
+        long renewals = 0;
+        for (long polls = 0, last = ofB.remainTimeToLive(); renewals < 1; polls++) {
+            Thread.sleep(20);
+            long left = ofB.remainTimeToLive();
+            Check.within(1, scene.watchdog(), left, "the time to live");
+            renewals += left > last ? 1 : 0;
+            last = left;
+            Check.that(polls < scene.patience() / 20, "the lease is renewed; it only ran down to " + left);
+        }
+        Check.that(lock.isHeldByCurrentThread(), "who held it holds it");
+        Check.that(!ofB.tryLock(), "nobody else gets it");
+        lock.unlock();
+        Check.that(ofB.tryLock(), "it is free");
+        ofB.unlock();
+    }
+
+    private static void semaphore(Scene scene) throws Throwable {
+        RSemaphore semaphore = scene.a().getSemaphore(scene.name());
+        semaphore.trySetPermits(1);
+        semaphore.acquire();
+        Task<Boolean> waiter = scene.start(() -> {
+            scene.b().getSemaphore(scene.name()).acquire();
+            return true;
+        });
+        waiter.untilItWaitsForAMessage();
+        through(scene);
+        Check.equal(0, semaphore.availablePermits());
+        served(scene, waiter, ignored -> semaphore.release());
+    }
+
+    private static void permits(Scene scene) throws Throwable {
+        RPermitExpirableSemaphore semaphore = scene.a().getPermitExpirableSemaphore(scene.name());
+        semaphore.trySetPermits(1);
+        String[] permit = {semaphore.acquire(Scene.NEVER, TimeUnit.MILLISECONDS)};
+        Task<String> waiter =
+                scene.start(() -> scene.b().getPermitExpirableSemaphore(scene.name()).acquire());
+        waiter.untilItWaitsForAMessage();
+        through(scene);
+        Check.equal(0, semaphore.availablePermits());
+        served(scene, waiter, ignored -> {
+            if (permit[0] == null) {
+                permit[0] = semaphore.tryAcquire(0, Scene.NEVER, TimeUnit.MILLISECONDS);
+            }
+            if (permit[0] != null) {
+                semaphore.release(permit[0]);
+                permit[0] = null;
+            }
+        });
+        Check.that(waiter.get() != null, "a permit");
+    }
+
+    private static void latch(Scene scene) throws Throwable {
+        RCountDownLatch latch = scene.a().getCountDownLatch(scene.name());
+        latch.trySetCount(2);
+        latch.countDown();
+        Task<Boolean> waiter = scene.start(() -> {
+            scene.b().getCountDownLatch(scene.name()).await();
+            return true;
+        });
+        waiter.untilItWaitsForAMessage();
+        through(scene);
+        Check.equal(1L, latch.getCount());
+        served(scene, waiter, ignored -> {
+            latch.trySetCount(1);
+            latch.countDown();
+        });
+    }
+
+    private static void topics(Scene scene) throws Throwable {
+        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+        Set<String> texts = ConcurrentHashMap.newKeySet();
+        Versions.listen(scene.b(), scene.name(), (channel, text) -> texts.add(text));
+        Versions.listenToPattern(scene.b(), scene.name("*"), (channel, text) -> heard.add(text));
+        scene.until("both are heard", () -> {
+            Versions.publish(scene.a(), scene.name(), "before");
+            Versions.publish(scene.a(), scene.name("x"), "before");
+            return texts.contains("before") && heard.contains("before");
+        });
+        through(scene);
+        scene.until("both are heard again", () -> {
+            Versions.publish(scene.a(), scene.name(), "after");
+            Versions.publish(scene.a(), scene.name("x"), "after");
+            return texts.contains("after") && heard.contains("after");
+        });
+    }
+
+    private static void queues(Scene scene) throws Throwable {
+        RBlockingQueue<String> queue = scene.b().getBlockingQueue(scene.name());
+        scene.a().getQueue(scene.name()).add("before");
+        Check.equal("before", queue.take());
+        Task<String> taker = scene.start(queue::take);
+        scene.a().getQueue(scene.name("kept")).add("kept");
+        through(scene);
+        Check.equal("kept", scene.b().getQueue(scene.name("kept")).poll());
+        scene.a().getQueue(scene.name()).add("after");
+        Check.equal("after", taker.get());
+    }
+
+    /** What was offered before comes due after. */
+    private static void delayed(Scene scene) throws Throwable {
+        RBlockingQueue<String> target = scene.a().getBlockingQueue(scene.name());
+        RDelayedQueue<String> delayed = scene.a().getDelayedQueue(target);
+        delayed.offer("kept", Scene.NEVER, TimeUnit.MILLISECONDS);
+        through(scene);
+        Check.equal(List.of("kept"), delayed.readAll());
+        RBlockingQueue<String> ofB = scene.b().getBlockingQueue(scene.name());
+        // The client that moves what is due is told of it by a message, which may be lost, too.
+        scene.until("what is due comes", () -> {
+            delayed.offer("soon", 200, TimeUnit.MILLISECONDS);
+            return "soon".equals(ofB.poll(1, TimeUnit.SECONDS));
+        });
+        delayed.destroy();
+    }
+}

@@ -1,0 +1,64 @@
+package lockwheel;
+
+import java.util.List;
+import org.redisson.config.BaseMasterSlaveServersConfig;
+import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
+
+/** The ways of Redisson's to reach several servers as if they were one. */
+final class Shapes {
+    /** What sentinels call the master. */
+    static final String MASTER_NAME = "m";
+
+    /** How often a client looks whether the servers have changed their places, in milliseconds. */
+    private static final int SCAN_MILLIS = 500;
+
+    private Shapes() {}
+
+    /** Reads go to the replicas, as Redisson has it by default: nothing lags where that is used. */
+    static void useReplicas(Config config, int port, List<Integer> replicas, String clientName) {
+        var servers = config.useMasterSlaveServers().setMasterAddress(Clients.address(port));
+        replicas.forEach(replica -> servers.addSlaveAddress(Clients.address(replica)));
+        few(servers, clientName);
+    }
+
+    /** Reads go to the masters: a replica of another process lags. */
+    static void useCluster(Config config, List<Integer> nodes, String clientName) {
+        var servers = config.useClusterServers().setScanInterval(SCAN_MILLIS);
+        nodes.forEach(node -> servers.addNodeAddress(Clients.address(node)));
+        few(servers, clientName).setReadMode(ReadMode.MASTER);
+    }
+
+    /** The same, of the master that sentinels name. */
+    static void useSentinels(Config config, List<Integer> sentinels, String clientName) {
+        var servers = config.useSentinelServers().setMasterName(MASTER_NAME).setScanInterval(SCAN_MILLIS);
+        sentinels.forEach(sentinel -> servers.addSentinelAddress(Clients.address(sentinel)));
+        few(servers, clientName).setReadMode(ReadMode.MASTER);
+    }
+
+    /**
+     * While the servers change their places a master has no replica that follows. Since 3.16 a lock that none has is an
+     * exception unless told otherwise, and a watchdog that has met one renews no more.
+     */
+    static void bearsFailover(Config config) {
+        try {
+            Config.class.getMethod("setCheckLockSyncedSlaves", boolean.class).invoke(config, false);
+        } catch (NoSuchMethodException before) {
+            // It does not look.
+        } catch (ReflectiveOperationException broken) {
+            throw new IllegalStateException(broken);
+        }
+    }
+
+    private static <T extends BaseMasterSlaveServersConfig<T>> T few(T servers, String clientName) {
+        return servers.setClientName(clientName)
+                .setMasterConnectionMinimumIdleSize(1)
+                .setMasterConnectionPoolSize(16)
+                .setSlaveConnectionMinimumIdleSize(1)
+                .setSlaveConnectionPoolSize(16)
+                .setSubscriptionConnectionMinimumIdleSize(1)
+                .setSubscriptionConnectionPoolSize(8)
+                .setTimeout(20_000)
+                .setConnectTimeout(20_000);
+    }
+}

@@ -1,0 +1,172 @@
+//! One server of a shape: a process on a port that the others were told before.
+
+use crate::client::Client;
+use crate::program;
+use crate::redis_server::{Kind, free_port, fresh_directory, skip};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How often a shape is started anew when another process took one of its ports.
+const START_ATTEMPTS_MAX: u32 = 20;
+
+/// A port for clients that leaves room for the one for nodes, 10000 above.
+const PORT_MAX: u16 = 55_000;
+
+/// Between two looks at a state that nobody tells of.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Which program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// Lockwheel.
+    Ours,
+    /// redis-server.
+    Redis,
+}
+
+impl Make {
+    /// Where the program is; `None`, after a line on standard error, when there is none.
+    pub(super) fn program(self) -> Option<PathBuf> {
+        let found = match self {
+            Make::Ours => Some(program::path()),
+            Make::Redis => Kind::Redis.find(),
+        };
+        if found.is_none() {
+            skip(&["redis-server"], "redis-server is not installed (apt-get install redis-server)");
+        }
+        found
+    }
+}
+
+/// Whether the counterparts with real servers are wanted, which take long: `LOCKWHEEL_SHAPES=redis`.
+pub fn is_full() -> bool {
+    std::env::var("LOCKWHEEL_SHAPES").is_ok_and(|words| words.split_whitespace().any(|word| word == "redis"))
+}
+
+/// Waits for a state, which is named for who reads the test.
+pub fn until(_what: &str, mut is_reached: impl FnMut() -> bool) {
+    while !is_reached() {
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Ports that are free now.
+pub(super) fn free_ports(count: usize) -> Vec<u16> {
+    let mut ports = Vec::new();
+    while ports.len() < count {
+        let port = free_port();
+        if port < PORT_MAX && !ports.contains(&port) {
+            ports.push(port);
+        }
+    }
+    ports
+}
+
+/// Starts a shape anew until no other process has taken one of its ports meanwhile.
+pub(super) fn attempts<T>(start: impl FnMut() -> Option<T>) -> T {
+    let mut attempts = std::iter::repeat_with(start).take(START_ATTEMPTS_MAX as usize);
+    attempts.find_map(|started| started).expect("the machine has free ports")
+}
+
+/// A server in a directory of its own; killed when dropped.
+#[derive(Debug)]
+pub struct Process {
+    program: PathBuf,
+    arguments: Vec<String>,
+    child: Child,
+    port: u16,
+    directory: PathBuf,
+}
+
+impl Process {
+    /// Starts a server with these arguments, and a file of this name and text beside it. `None` when it ends at once.
+    pub(super) fn start(
+        program: &Path,
+        port: u16,
+        arguments: Vec<String>,
+        file: Option<(&str, &str)>,
+    ) -> Option<Process> {
+        let directory = fresh_directory();
+        if let Some((name, text)) = file {
+            std::fs::write(directory.join(name), text).expect("it can be written");
+        }
+        let child = spawn(program, &arguments, &directory);
+        let mut process = Process { program: program.to_owned(), arguments, child, port, directory };
+        process.is_ready().then_some(process)
+    }
+
+    /// The arguments of a server that saves nothing.
+    pub(super) fn arguments(port: u16, more: &[&str]) -> Vec<String> {
+        let port = port.to_string();
+        let own = ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+        own.iter().chain(more).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Waits until it accepts connections; false when it ends instead.
+    fn is_ready(&mut self) -> bool {
+        while TcpStream::connect(self.addr()).is_err() {
+            if self.child.try_wait().expect("it is ours").is_some() {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
+    }
+
+    /// The address that it listens on.
+    pub fn addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A connection to it.
+    #[track_caller]
+    pub fn client(&self) -> Client {
+        Client::connect(self.addr())
+    }
+
+    /// What it answers to a line, as text; nothing where it is not there.
+    pub fn says(&self, line: &str) -> String {
+        if TcpStream::connect(self.addr()).is_err() {
+            return String::new();
+        }
+        let reply = self.client().line(line);
+        reply.as_bytes().map_or_else(|| reply.to_string(), |text| String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// Ends it as a power failure does.
+    pub fn kill(&mut self) {
+        let _it_has_ended = self.child.kill();
+        let _it_has_ended = self.child.wait();
+    }
+
+    /// Starts it again, with its port and its directory.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.child = spawn(&self.program, &self.arguments, &self.directory);
+        assert!(self.is_ready(), "it starts again");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        let _gone = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn spawn(program: &Path, arguments: &[String], directory: &Path) -> Child {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("it starts")
+}

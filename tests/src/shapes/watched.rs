@@ -1,0 +1,109 @@
+//! A master with replicas, and three sentinels that watch them.
+
+use super::process::{Make, Process, attempts, free_ports, until};
+use crate::client::Client;
+use std::path::Path;
+
+/// Of whom two agree.
+const SENTINELS: usize = 3;
+
+/// They call the master `m`.
+#[derive(Debug)]
+pub struct Watched {
+    servers: Vec<Process>,
+    sentinels: Vec<Process>,
+}
+
+impl Watched {
+    /// Starts them, and waits until all know each other; `None` without the program.
+    pub fn start(make: Make, replicas: usize) -> Option<Watched> {
+        let program = make.program()?;
+        let watched = attempts(|| Self::try_start(&program, replicas));
+        watched.wait_until_known(replicas);
+        Some(watched)
+    }
+
+    fn try_start(program: &Path, replicas: usize) -> Option<Watched> {
+        let ports = free_ports(1 + replicas + SENTINELS);
+        let (of_servers, of_sentinels) = ports.split_at(1 + replicas);
+        let master = of_servers[0].to_string();
+        let server = |port: &u16| {
+            let follow = ["--replicaof", "127.0.0.1", &master];
+            // A real master waits five seconds for more replicas unless told otherwise.
+            let more = ["--repl-diskless-sync-delay", "0"];
+            let more = if *port == of_servers[0] { more.to_vec() } else { [&more[..], &follow].concat() };
+            Process::start(program, *port, Process::arguments(*port, &more), None)
+        };
+        let sentinel = |port: &u16| {
+            let text = format!(
+                "port {port}\nbind 127.0.0.1\nsentinel monitor m 127.0.0.1 {master} 2\n\
+                 sentinel down-after-milliseconds m 1500\nsentinel failover-timeout m 6000\n"
+            );
+            let arguments = vec!["sentinel.conf".to_owned(), "--sentinel".to_owned()];
+            Process::start(program, *port, arguments, Some(("sentinel.conf", &text)))
+        };
+        let servers = of_servers.iter().map(server).collect::<Option<Vec<_>>>()?;
+        let sentinels = of_sentinels.iter().map(sentinel).collect::<Option<Vec<_>>>()?;
+        Some(Watched { servers, sentinels })
+    }
+
+    fn wait_until_known(&self, replicas: usize) {
+        until("the sentinels know the replicas, which follow", || {
+            self.sentinels.iter().all(|sentinel| {
+                let known = sentinel.says("SENTINEL REPLICAS m");
+                known.matches("\"master-link-status\", \"ok\"").count() == replicas
+            })
+        });
+        until("the sentinels know each other", || {
+            self.sentinels
+                .iter()
+                .all(|sentinel| sentinel.says("SENTINEL CKQUORUM m").starts_with("+OK 3 usable"))
+        });
+    }
+
+    /// The servers, of which the first is the master at the start.
+    pub fn servers(&self) -> &[Process] {
+        &self.servers
+    }
+
+    /// One of the servers.
+    pub fn server(&mut self, at: usize) -> &mut Process {
+        &mut self.servers[at]
+    }
+
+    /// The sentinels.
+    pub fn sentinels(&self) -> &[Process] {
+        &self.sentinels
+    }
+
+    /// The ports of the sentinels.
+    pub fn sentinel_ports(&self) -> Vec<u16> {
+        self.sentinels.iter().map(Process::port).collect()
+    }
+
+    /// Which of the servers the sentinels name, once all name the same.
+    pub fn master(&self) -> usize {
+        let mut named = Vec::new();
+        until("they agree", || {
+            named = self.sentinels.iter().map(|one| one.says("SENTINEL GET-MASTER-ADDR-BY-NAME m")).collect();
+            named.iter().all(|name| *name == named[0])
+        });
+        let named = |server: &Process| named[0].contains(&format!("\"{}\"", server.port()));
+        self.servers.iter().position(named).expect("it is one of them")
+    }
+
+    /// Waits until the sentinels name another server than this one, which is a master by then; which.
+    pub fn successor(&self, old: usize) -> usize {
+        until("there is another master", || {
+            let new = self.master();
+            new != old && self.servers[new].says("ROLE").contains("\"master\"")
+        });
+        self.master()
+    }
+
+    /// A connection to the master.
+    #[track_caller]
+    pub fn client(&self) -> Client {
+        self.servers[self.master()].client()
+    }
+}

@@ -1,0 +1,89 @@
+//! A failover while Redisson's objects are in use: who held goes on to hold, who waited is served, who listened hears.
+
+use crate::{V3_6, V3_17, V3_24, V4_7, prepared};
+use lockwheel_tests::redisson::{Run, Version};
+use lockwheel_tests::shapes::{Make, Watched, is_full, until};
+
+/// Replicas of the master.
+const REPLICAS: usize = 2;
+
+/// What becomes of the master.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// A sentinel is asked for a failover.
+    Asked,
+    /// It is killed, and found to be down.
+    Killed,
+}
+
+/// What all scenarios have written has reached the replicas, before the failover.
+fn settle(watched: &Watched) {
+    let mut client = watched.client();
+    client.line("SET settled 1");
+    assert_eq!(client.line(&format!("WAIT {REPLICAS} 0")).to_string(), format!(":{REPLICAS}"));
+}
+
+fn fail_over(watched: &mut Watched, how: How) {
+    settle(watched);
+    match how {
+        How::Asked => {
+            let sentinel = &watched.sentinels()[0];
+            until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "+OK");
+        }
+        How::Killed => watched.server(0).kill(),
+    }
+    watched.successor(0);
+}
+
+/// What older versions may fail, on real servers too: a subscription or a blocked request that does not come back, and an
+/// unlock that is sent again because its answer was lost. Locks, whose waiters ask again, are never among them.
+fn misses(version: Version) -> &'static [&'static str] {
+    const NOT_HEARD: &[&str] = &[
+        "failover.delayed",
+        "failover.latch",
+        "failover.permits",
+        "failover.queues",
+        "failover.semaphore",
+        "failover.spin",
+        "failover.topics",
+    ];
+    if version < V3_24 { NOT_HEARD } else { &[] }
+}
+
+#[track_caller]
+fn survives(version: Version, make: Make, how: How) {
+    let Some(client) = prepared(version) else { return };
+    let Some(mut watched) = Watched::start(make, REPLICAS) else { return };
+    let (ports, sentinels) = ([watched.servers()[0].port()], watched.sentinel_ports());
+    let run = Run { ports: &ports, sentinels: &sentinels, ..Run::default() };
+    let report = client.run_through(&run, || fail_over(&mut watched, how));
+    let is_expected = report.failed.keys().all(|name| misses(version).contains(&name.as_str()));
+    assert!(is_expected, "Redisson {version}, {make:?}, {how:?}:\n{}", report.failures());
+    assert!(report.ok.contains("failover.watchdog"), "{:?}", report.ok);
+}
+
+#[test]
+fn redisson_3_24_survives_a_killed_master() {
+    survives(V3_24, Make::Ours, How::Killed);
+}
+
+#[test]
+fn redisson_4_7_survives_a_failover() {
+    survives(V4_7, Make::Ours, How::Asked);
+}
+
+#[test]
+fn real_shapes_failover() {
+    if is_full() {
+        for version in [V3_6, V3_17, V3_24, V4_7] {
+            for (make, how) in [
+                (Make::Ours, How::Asked),
+                (Make::Ours, How::Killed),
+                (Make::Redis, How::Asked),
+                (Make::Redis, How::Killed),
+            ] {
+                survives(version, make, how);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Lost-on-failover: the master has given the lock, and fails before its replica has been told.
+
+use crate::pair::{LAG, Pair};
+use crate::stage::{LOCK, check, field, redisson_3_17, redisson_4_7};
+use lockwheel_tests::reply::Reply;
+use lockwheel_tests::steered::{Jvm, Setup};
+
+/// Alice has taken the lock at the master; the replica takes over a moment too early.
+fn alice_is_forgotten() -> Pair {
+    let mut pair = Pair::new();
+    let line = format!("LOCK.ACQUIRE {LOCK} alice PX 60000");
+    assert_eq!(field(&mut pair.master, &line, "token"), Reply::Int(1));
+    pair.advance(LAG - 1);
+    pair.fails_over();
+    pair
+}
+
+/// Bob gets it from the heir.
+#[track_caller]
+fn bob_takes_it(pair: &mut Pair) {
+    let line = format!("LOCK.ACQUIRE {LOCK} bob PX 60000");
+    assert_eq!(field(&mut pair.heir, &line, "token"), Reply::Int(1));
+}
+
+#[test]
+fn lost_on_failover_is_found() {
+    let mut pair = alice_is_forgotten();
+    check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} alice"), ":1");
+    bob_takes_it(&mut pair);
+    check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");
+    pair.is_found_at_heir(&["violation mutual-exclusion"]);
+}
+
+#[test]
+fn lost_on_failover_harms_nothing_when_the_holder_asks_again() {
+    let mut pair = alice_is_forgotten();
+    check(&mut pair.heir, &format!("LOCK.ASSERT {LOCK} 1"), "-STALE token 1, current none");
+    check(&mut pair.heir, &format!("LOCK.RENEW 1 {LOCK} alice PX 60000"), "[:0]");
+    bob_takes_it(&mut pair);
+    check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");
+    check(&mut pair.heir, &format!("LOCK.LEAVE {LOCK} bob"), ":1");
+    pair.is_found_at_heir(&[]);
+}
+
+/// What has arrived is not lost.
+#[test]
+fn lost_on_failover_is_a_matter_of_one_millisecond() {
+    let mut pair = Pair::new();
+    pair.master.line(&format!("LOCK.ACQUIRE {LOCK} alice PX 60000"));
+    pair.advance(LAG);
+    pair.fails_over();
+    check(&mut pair.heir, &format!("LOCK.ACQUIRE {LOCK} bob"), "(nil)");
+    pair.is_found_at_heir(&[]);
+}
+
+/// Two processes that use Redisson: alice's has the master, bob's comes when the heir has taken over.
+fn is_found_with(jvm: Option<&Jvm>) {
+    let Some(jvm) = jvm else { return };
+    let mut pair = Pair::new();
+    let ports = pair.ports();
+    let clients =
+        [("alice", ports[0]), ("bob", ports[1])].map(|(name, port)| jvm.client(name, port, Setup::default()));
+    let [alice, bob] = [&clients[0], &clients[1]].map(|client| client.thread("worker"));
+    alice.does(&format!("lock {LOCK} 600000"), "");
+    pair.fails_over();
+    let names = [&alice, &bob].map(|thread| thread.owner());
+    check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} {}", names[0]), ":1");
+    bob.does(&format!("try-lock {LOCK} 0 600000"), "true");
+    check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} {}", names[1]), ":1");
+    // Each is told that it is the holder, by the server that it knows.
+    alice.does(&format!("held {LOCK}"), "true");
+    bob.does(&format!("held {LOCK}"), "true");
+    pair.is_found_at_heir(&["violation mutual-exclusion"]);
+}
+
+#[test]
+fn lost_on_failover_is_found_with_redisson_3_17() {
+    is_found_with(redisson_3_17());
+}
+
+#[test]
+fn lost_on_failover_is_found_with_redisson_4_7() {
+    is_found_with(redisson_4_7());
+}
