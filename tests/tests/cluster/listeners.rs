@@ -2,6 +2,7 @@
 
 use crate::nodes::{OurCluster, names};
 use lockwheel_tests::client::Client;
+use lockwheel_tests::shapes::{Cluster, Make, until};
 
 /// A key of the first node, and its channel.
 const LOCK: &str = "{bar}";
@@ -22,6 +23,21 @@ fn a_native_release_is_told_on_the_channel_of_the_slot() {
     assert_eq!(owner.line(&format!("LOCK.RELEASE {LOCK} owner")).to_string(), ":0");
     let message = waiter.read_frame().to_string();
     assert!(message.contains("smessage") && message.contains(CHANNEL), "{message}");
-    // Once, on this channel.
-    waiter.line("PING");
+}
+
+/// A replica is a node too: what all nodes are told does not come by its master's stream as well.
+#[test]
+fn who_listens_to_a_replica_hears_each_message_once() {
+    let Some(cluster) = Cluster::start(Make::Ours, 1) else { return };
+    let (mut master, mut listener) = (cluster.client(0), cluster.client(3));
+    listener.line("SUBSCRIBE news end");
+    listener.read_frame();
+    until("the nodes have met", || !cluster.nodes()[0].says("CLUSTER NODES").contains("disconnected"));
+    master.line("PUBLISH news once");
+    master.line("PUBLISH end now");
+    let mut heard = Vec::new();
+    while !heard.last().is_some_and(|text: &String| text.contains("now")) {
+        heard.push(listener.read_frame().to_string());
+    }
+    assert_eq!(heard.iter().filter(|text| text.contains("once")).count(), 1, "{heard:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::{V3_6, V3_17, V3_24, V4_7, prepared};
 use lockwheel_tests::redisson::{Run, Version};
-use lockwheel_tests::shapes::{Make, Watched, is_full, until};
+use lockwheel_tests::shapes::{Cluster, Make, Watched, is_full, until};
 
 /// Replicas of the master.
 const REPLICAS: usize = 2;
@@ -50,6 +50,45 @@ fn misses(version: Version) -> &'static [&'static str] {
     if version < V3_24 { NOT_HEARD } else { &[] }
 }
 
+/// Replicas of all masters take over, or that of the first, which is killed.
+fn cluster_fails_over(cluster: &mut Cluster, how: How) {
+    let masters = match how {
+        How::Asked => 0..3,
+        How::Killed => {
+            let mut client = cluster.client(0);
+            assert_eq!(client.line("SET {bar}settled 1").to_string(), "+OK");
+            assert_eq!(client.line("WAIT 1 0").to_string(), ":1");
+            cluster.node(0).kill();
+            0..1
+        }
+    };
+    for master in masters {
+        let heir = &cluster.nodes()[3 + master];
+        let is_master = || heir.says("ROLE").contains("\"master\"");
+        if let How::Asked = how {
+            until("it takes over", || heir.says("CLUSTER FAILOVER") == "+OK" || is_master());
+        }
+        until("it is the master", is_master);
+    }
+}
+
+#[track_caller]
+fn survives_in_a_cluster(version: Version, make: Make, how: How) {
+    let Some(client) = prepared(version) else { return };
+    let Some(mut cluster) = Cluster::start(make, 1) else { return };
+    let nodes = cluster.ports();
+    let run = Run { ports: &nodes[..1], nodes: &nodes, ..Run::default() };
+    let report = client.run_through(&run, || cluster_fails_over(&mut cluster, how));
+    let is_expected = report.failed.keys().all(|name| misses(version).contains(&name.as_str()));
+    assert!(is_expected, "Redisson {version} in a cluster, {make:?}, {how:?}:\n{}", report.failures());
+    assert!(report.ok.contains("failover.watchdog"), "{:?}", report.ok);
+}
+
+#[test]
+fn redisson_4_7_survives_a_failover_of_a_cluster() {
+    survives_in_a_cluster(V4_7, Make::Ours, How::Asked);
+}
+
 #[track_caller]
 fn survives(version: Version, make: Make, how: How) {
     let Some(client) = prepared(version) else { return };
@@ -83,6 +122,7 @@ fn real_shapes_failover() {
                 (Make::Redis, How::Killed),
             ] {
                 survives(version, make, how);
+                survives_in_a_cluster(version, make, how);
             }
         }
     }

@@ -77,13 +77,13 @@ impl Engine {
     /// Sends a message that is the server's own to all who listen to its channel: in a cluster some do at the channel
     /// of this name that is the slot's alone.
     pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
-        self.replicate_request(&[b"PUBLISH", channel, message], 0);
         self.send_to_subscribers(channel, message);
         self.send_to_shard(channel, message);
         if self.is_node() {
-            self.replicate_request(&[b"SPUBLISH", channel, message], 0);
             self.publish_to_nodes(channel, message, false);
             self.publish_to_nodes(channel, message, true);
+        } else {
+            self.replicate_request(&[b"PUBLISH", channel, message], 0);
         }
     }
 

@@ -163,29 +163,33 @@ const PUBSUB: &[Row<Handler>] = &[
 ];
 
 fn publish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.replicate_request(args.all(), call.session);
     let receivers = engine.pubsub.receivers(&args[1]);
     if receivers > 0 {
         engine.send_to_subscribers(&args[1], &args[2]);
     }
-    if engine.is_node() {
-        engine.publish_to_nodes(&args[1], &args[2], false);
-    }
+    pass_on(engine, call, args, false);
     reply.integer(receivers as i64);
     Ok(())
 }
 
 fn spublish(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.replicate_request(args.all(), call.session);
     let receivers = engine.pubsub.shard_subscribers(&args[1]);
     if receivers > 0 {
         engine.send_to_shard(&args[1], &args[2]);
     }
-    if engine.is_node() {
-        engine.publish_to_nodes(&args[1], &args[2], true);
-    }
+    pass_on(engine, call, args, true);
     reply.integer(receivers as i64);
     Ok(())
+}
+
+/// Lets the subscribers of other servers hear a message: of all nodes of a cluster, replicas among them, or else of
+/// replicas, by the stream.
+fn pass_on(engine: &mut Engine, call: Call<'_>, args: Args<'_>, is_shard: bool) {
+    if engine.is_node() {
+        engine.publish_to_nodes(&args[1], &args[2], is_shard);
+    } else {
+        engine.replicate_request(args.all(), call.session);
+    }
 }
 
 /// What a client can subscribe to.
