@@ -157,8 +157,8 @@ impl Builder {
     }
 
     /// The same for a sentinel.
-    pub(super) fn as_sentinel(mut self) -> Self {
-        self.config = self.config.as_sentinel();
+    pub(super) fn into_sentinel(mut self) -> Self {
+        self.config = self.config.into_sentinel();
         self.config.lock_history = false;
         self
     }

@@ -142,7 +142,7 @@ impl TopologyBuilder {
         let mut servers = Vec::new();
         for place in 0..holders + sentinels {
             let one = each.clone().at_place(place);
-            let one = if place < holders { one } else { one.as_sentinel() };
+            let one = if place < holders { one } else { one.into_sentinel() };
             servers.push(Server::start(one, clock)?);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();

@@ -84,8 +84,8 @@ fn programs(shape: &str, ports: &[u16]) -> Vec<Program> {
 /// Which master has a slot at the start.
 fn owner(slot: i64) -> usize {
     match slot {
-        ..=5460 => 0,
-        ..=10922 => 1,
+        0..=5460 => 0,
+        5461..=10922 => 1,
         _ => 2,
     }
 }

@@ -26,7 +26,7 @@ fn contend(address: SocketAddr, n: usize, (take, give_back): (&str, &str), insid
     for round in 0..ROUNDS {
         let [take, give_back] = [take, give_back].map(|line| line.replace("{o}", &format!("o{n}-{round}")));
         client.send_line(&format!("{take} BLOCK 0"));
-        if (n + round) % 5 == 0 {
+        if (n + round).is_multiple_of(5) {
             client = Client::connect(address);
             continue;
         }

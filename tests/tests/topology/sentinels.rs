@@ -40,20 +40,20 @@ pub(crate) fn told_port(sentinel: &mut Client) -> u16 {
 fn sentinels_know_all_others_when_they_are_ready() {
     let (topology, mut clients) = watched(1);
     let port = topology.servers()[0].port();
-    for sentinel in 3..6 {
-        let master = clients[sentinel].line("SENTINEL MASTER mymaster");
+    for sentinel in &mut clients[3..6] {
+        let master = sentinel.line("SENTINEL MASTER mymaster");
         let fields = ["flags", "num-slaves", "num-other-sentinels", "quorum"];
         assert_eq!(fields.map(|name| field(&master, name)), ["master", "2", "2", "2"]);
-        assert_eq!(told_port(&mut clients[sentinel]), port);
-        let Reply::Array(replicas) = clients[sentinel].line("SENTINEL REPLICAS mymaster") else { panic!() };
+        assert_eq!(told_port(sentinel), port);
+        let Reply::Array(replicas) = sentinel.line("SENTINEL REPLICAS mymaster") else { panic!() };
         for replica in &replicas {
             assert_eq!(field(replica, "flags"), "slave");
             assert_eq!(field(replica, "master-link-status"), "ok");
             assert_eq!(field(replica, "master-port"), port.to_string());
         }
-        let Reply::Array(others) = clients[sentinel].line("SENTINEL SENTINELS mymaster") else { panic!() };
+        let Reply::Array(others) = sentinel.line("SENTINEL SENTINELS mymaster") else { panic!() };
         assert!(others.iter().all(|other| field(other, "flags") == "sentinel"), "{others:?}");
-        let quorum = text(&mut clients[sentinel], "SENTINEL CKQUORUM mymaster");
+        let quorum = text(sentinel, "SENTINEL CKQUORUM mymaster");
         assert_eq!(quorum, "+OK 3 usable Sentinels. Quorum and failover authorization can be reached");
     }
     assert_eq!(topology.sentinels().len(), 3);

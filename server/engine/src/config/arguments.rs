@@ -72,7 +72,7 @@ fn of_sentinel(defaults: Config) -> Config {
 impl Config {
     /// The same for a sentinel that watches nothing yet and has no file: what it knows is kept in memory.
     #[must_use]
-    pub fn as_sentinel(self) -> Self {
+    pub fn into_sentinel(self) -> Self {
         let saves = SaveParameters { load: String::new(), ..self.saves };
         Config { protected_mode: false, sentinel: Some(Vec::new()), file: String::new(), saves, ..self }
     }

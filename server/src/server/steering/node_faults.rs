@@ -44,7 +44,7 @@ impl Faults {
         let servers = list(servers);
         let words = Words::of(&["FAULT.PARTITION", "NODES", &servers]);
         let words = match from {
-            Some(others) => words.and("FROM").and(&list(others)),
+            Some(others) => words.and("FROM").and(list(others)),
             None => words,
         };
         self.0.ask(&words).map(|reply| reply.integer())
