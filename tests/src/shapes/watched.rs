@@ -57,7 +57,7 @@ impl Watched {
         until("the sentinels know each other", || {
             self.sentinels
                 .iter()
-                .all(|sentinel| sentinel.says("SENTINEL CKQUORUM m").starts_with("+OK 3 usable"))
+                .all(|sentinel| sentinel.says("SENTINEL CKQUORUM m").starts_with("OK 3 usable"))
         });
     }
 

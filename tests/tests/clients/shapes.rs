@@ -147,7 +147,7 @@ fn follow_master(make: Make) {
         program.does("get key", "before");
     }
     let sentinel = &watched.sentinels()[0];
-    until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "+OK");
+    until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "OK");
     let new = watched.successor(0);
     for program in &mut programs {
         let name = program.name;

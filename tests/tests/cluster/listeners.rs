@@ -18,7 +18,7 @@ fn a_native_release_is_told_on_the_channel_of_the_slot() {
     let info = owner.line(&format!("LOCK.INFO {LOCK}")).to_string();
     assert!(info.contains("foreign"), "{info}");
     assert_eq!(owner.line(&format!("AWAIT.WAITERS {LOCK} 1")).to_string(), ":1");
-    let graph = owner.line("LOCK.GRAPH").to_string();
+    let graph = owner.line("LOCK.GRAPH INFERRED").to_string();
     assert!(graph.contains("owner"), "{graph}");
     assert_eq!(owner.line(&format!("LOCK.RELEASE {LOCK} owner")).to_string(), ":0");
     let message = waiter.read_frame().to_string();

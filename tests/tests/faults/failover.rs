@@ -241,7 +241,7 @@ fn wrong_words_change_nothing() {
     for line in [
         "FAULT.LAG k",
         "FAULT.LAG KEY",
-        "FAULT.FAILOVER NOW",
+        "FAULT.FAILOVER 1 NOW",
         "FAULT.FAILOVER TOKENS TOKENS",
         "FAULT.RESTART DOWN",
         "FAULT.RESTART TOKENS DOWN 1",
@@ -249,6 +249,7 @@ fn wrong_words_change_nothing() {
     ] {
         scene.steer(line, "-ERR syntax error");
     }
+    scene.steer("FAULT.FAILOVER 1", "-ERR this server is by itself: there are no others in its process");
     scene.steer("FAULT.RESTART DOWN x", "-ERR value is not an integer or out of range");
     scene.steer("FAULT.RESTART DOWN -1", "-ERR value is out of range, must be positive");
     scene.steer("GET k", "$1 v");

@@ -232,6 +232,7 @@ fn a_conversion_can_be_waited_for_by_a_ticket() {
     server.ask(main, "LOCK.ACQUIRE l c SHARED PX 9000");
     let writer = server.connect();
     server.send(writer, "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0");
+    assert!(server.read(client).contains("lock-contended"));
     let first = ticket(&server.ask(client, "LOCK.CONVERT l b EXCLUSIVE ASYNC PX 5000"));
     assert!(server.ask(main, "LOCK.CONVERT l c EXCLUSIVE BLOCK 0").starts_with("-DEADLOCK"));
     assert_eq!(server.ask(main, "LOCK.CANCEL l b"), ":1\r\n");

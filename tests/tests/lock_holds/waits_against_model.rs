@@ -40,7 +40,8 @@ fn request(rng: &mut Rng) -> Request {
     rng.shuffle(&mut keys);
     keys.truncate(if together { 1 + rng.below(3) } else { 1 });
     let (lease_ms, priority) = (1 + rng.below(90) as i64, rng.below(3) as i64 - 1);
-    Request { owner: rng.pick(&OWNERS), keys, together, lease_ms, priority }
+    let owner = *rng.pick(&OWNERS);
+    Request { owner, keys, together, lease_ms, priority }
 }
 
 /// Its line.

@@ -6,7 +6,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use std::collections::BTreeMap;
 
 /// What README.md says of commands.
-const CLAIM: &str = "All commands of\nRedis 7.2 are there";
+const CLAIM: &str = "All commands of Redis 7.2 are there";
 
 #[test]
 fn all_commands_of_redis_are_there() {

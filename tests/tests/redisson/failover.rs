@@ -28,15 +28,16 @@ fn fail_over(watched: &mut Watched, how: How) {
     match how {
         How::Asked => {
             let sentinel = &watched.sentinels()[0];
-            until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "+OK");
+            until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "OK");
         }
         How::Killed => watched.server(0).kill(),
     }
     watched.successor(0);
 }
 
-/// What older versions may fail, on real servers too: a subscription or a blocked request that does not come back, and an
-/// unlock that is sent again because its answer was lost. Locks, whose waiters ask again, are never among them.
+/// What older versions may fail, on real servers too: a subscription or a blocked request that does not come back,
+/// and an unlock that is sent again because its answer was lost. Locks, whose waiters ask again, are never among
+/// them.
 fn misses(version: Version) -> &'static [&'static str] {
     const NOT_HEARD: &[&str] = &[
         "failover.delayed",
@@ -66,7 +67,7 @@ fn cluster_fails_over(cluster: &mut Cluster, how: How) {
         let heir = &cluster.nodes()[3 + master];
         let is_master = || heir.says("ROLE").contains("\"master\"");
         if let How::Asked = how {
-            until("it takes over", || heir.says("CLUSTER FAILOVER") == "+OK" || is_master());
+            until("it takes over", || heir.says("CLUSTER FAILOVER") == "OK" || is_master());
         }
         until("it is the master", is_master);
     }

@@ -1,5 +1,5 @@
-//! Redlock-split-vote: of five servers two are cut off from one client, and the clock of a third jumps. Both clients have
-//! a majority.
+//! Redlock-split-vote: of five servers two are cut off from one client, and the clock of a third jumps. Both clients
+//! have a majority.
 
 use crate::stage::{LOCK, Stage, check, redisson_3_17, redisson_4_7};
 use lockwheel_tests::client::Client;

@@ -24,7 +24,7 @@ fn token_regress_is_found_by_what_is_written_to() {
     assert_eq!(field(&mut pair.master, &line, "token"), Reply::Int(4));
     let mut stock = stock(4);
     pair.advance(LAG);
-    pair.fails_over();
+    check(&mut pair.heir, "FAULT.FAILOVER TOKENS", "+OK");
     check(&mut pair.heir, &format!("LOCK.RELEASE {LOCK} alice"), ":0");
     let line = format!("LOCK.ACQUIRE {LOCK} bob PX 600000");
     assert_eq!(field(&mut pair.heir, &line, "token"), Reply::Int(1));
@@ -51,5 +51,6 @@ fn token_regress_gives_a_token_twice_with_redissons_fenced_lock() {
     for name in &names {
         check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} {name}"), ":1");
     }
-    pair.is_found_at_heir(&["violation mutual-exclusion"]);
+    // Two hold it by what their servers say, and both have begun to work.
+    pair.is_found_at_heir(&["violation mutual-exclusion", "violation mutual-exclusion"]);
 }

@@ -61,12 +61,13 @@ impl Model {
         permit.ends_ms.is_some_and(|ends_ms| ends_ms <= self.now_ms)
     }
 
-    /// Takes permits, after so many have come back as are wanted, if their leases are over.
+    /// Takes permits, after so many have come back as are wanted and owed, if their leases are over.
     fn take(&mut self, asked: &Waiter) -> Option<String> {
         let &Waiter { client, owner, permits, lease_ms, session, .. } = asked;
         let mut over: Vec<_> = self.out.iter().filter(|permit| self.is_over(permit)).collect();
         over.sort_by_key(|permit| permit.ends_ms);
-        let back: Vec<_> = over.iter().take(permits as usize).map(|permit| permit.number).collect();
+        let wanted = (permits - self.left.min(0)) as usize;
+        let back: Vec<_> = over.iter().take(wanted).map(|permit| permit.number).collect();
         self.out.retain(|permit| !back.contains(&permit.number));
         self.left += back.len() as i64;
         if self.left < permits {

@@ -78,7 +78,9 @@ impl Engine {
     /// of this name that is the slot's alone.
     pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
         self.send_to_subscribers(channel, message);
-        self.send_to_shard(channel, message);
+        if self.pubsub.shard_subscribers(channel) > 0 {
+            self.send_to_shard(channel, message);
+        }
         if self.is_node() {
             self.publish_to_nodes(channel, message, false);
             self.publish_to_nodes(channel, message, true);
@@ -138,8 +140,8 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Lets those who would send messages know whether there is anybody to receive them: here, at a replica or at another
-    /// node of the cluster.
+    /// Lets those who would send messages know whether there is anybody to receive them: here, at a replica or at
+    /// another node of the cluster.
     pub(super) fn note_audience(&mut self) {
         let is_passed_on = self.config.cluster.enabled || self.feeds_replicas();
         let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;

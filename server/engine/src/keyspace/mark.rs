@@ -1,7 +1,7 @@
 //! What a subscriber keeps beside an entry.
 
-/// Six bytes beside an entry. What they mean is the business of the subscriber that has put them there, but for those of
-/// threads.
+/// Six bytes beside an entry. What they mean is the business of the subscriber that has put them there, but for those
+/// of threads.
 pub type Mark = [u8; 6];
 
 /// Set in marks that are no numbers.

@@ -1,8 +1,8 @@
 //! Marks that the keyspace makes and takes by itself, for the subscriber whose they are, while that has nobody to tell
 //! of them.
 //!
-//! That a script takes a lock for a thread and gives it back is what happens to marked keys most: a number, six bytes and
-//! a hash are all that remains of it, and no call of the subscriber is needed for them.
+//! That a script takes a lock for a thread and gives it back is what happens to marked keys most: a number, six bytes
+//! and a hash are all that remains of it, and no call of the subscriber is needed for them.
 
 use super::actor::Actor;
 use super::change::EntryId;
@@ -12,8 +12,8 @@ use super::mark::{is_of_thread, is_thread, mark_of_thread};
 use crate::values::Value;
 
 impl Keyspace {
-    /// A field has been added to the hash of this entry. Marks it, if the field is a thread's and the hash has no other;
-    /// whether it has, so that the subscriber need not be told.
+    /// A field has been added to the hash of this entry. Marks it, if the field is a thread's and the hash has no
+    /// other; whether it has, so that the subscriber need not be told.
     #[inline(never)]
     pub(super) fn mark_for_thread(&mut self, db: usize, at: EntryId, field: &[u8]) -> bool {
         let number = self.marking.last + 1;
@@ -26,8 +26,8 @@ impl Keyspace {
         is_marked
     }
 
-    /// A key of this hash was removed by a command. Whether that was a script that names the thread that had it, so that
-    /// the subscriber need not be told.
+    /// A key of this hash was removed by a command. Whether that was a script that names the thread that had it, so
+    /// that the subscriber need not be told.
     #[inline(always)]
     pub(super) fn take_from_thread(
         &mut self,

@@ -107,6 +107,7 @@ fn fields_take_the_values_of_their_parameters() {
         ("latency-tracking-info-percentiles", _) => "50 90".to_owned(),
         ("repl-backlog-size", _) => "65536".to_owned(),
         ("replicaof", _) => "127.0.0.1 7000".to_owned(),
+        ("save", _) => "60 1000".to_owned(),
         (_, Kind::Flag) if parameter.default == "yes" => "no".to_owned(),
         (_, Kind::Flag) => "yes".to_owned(),
         (_, Kind::Integer { max, .. }) => max.to_string(),

@@ -3,8 +3,8 @@
 use super::lock_ledger::LockLedger;
 
 impl LockLedger {
-    /// Whether nothing is known beyond numbers of grants, and nobody wants to know more: that a script takes a free lock
-    /// is a number then, and when it gives it back there is nothing to know but that.
+    /// Whether nothing is known beyond numbers of grants, and nobody wants to know more: that a script takes a free
+    /// lock is a number then, and when it gives it back there is nothing to know but that.
     pub(super) fn is_quiet(&self) -> bool {
         let remembers = !self.causes.is_empty() || !self.losses.is_empty();
         let follows = self.history.is_some() || self.jeopardy_ms > 0 || self.declared().is_some();

@@ -179,9 +179,11 @@ impl Acquire {
         Ok(Some(Granted { left, token, ids }))
     }
 
-    /// Gives back, as Redisson does before it takes any, so many permits whose leases are over as are wanted.
+    /// Gives back, as Redisson does before it takes any, so many permits whose leases are over as are wanted; and those
+    /// that are owed besides, where fewer than none are left.
     fn take_over(&self, tx: &mut Tx<'_>, key: &[u8], left: Option<i64>) -> Result<Option<i64>, CommandError> {
-        let most = usize::try_from(self.permits).unwrap_or(usize::MAX);
+        let owed = left.unwrap_or(0).min(0).saturating_neg();
+        let most = usize::try_from(self.permits.saturating_add(owed)).unwrap_or(usize::MAX);
         let over = ids::take_over(tx, key, most)?;
         if over == 0 {
             return Ok(left);

@@ -20,7 +20,7 @@ public final class ClientSideCachingGroup implements Groups.Group {
     private static void all(Scene scene) throws Throwable {
         // Redisson tracks keys in RESP3 only.
         int port = scene.options().ports().get(0);
-        RedissonClient client = 
+        RedissonClient client =
                 Clients.connect(port, "client-c", Clients.DEFAULT_WATCHDOG, scene.options(), true);
         try {
             RClientSideCaching caching = client.getClientSideCaching(ClientSideCachingOptions.defaults());
