@@ -6,8 +6,8 @@
 use std::env;
 use std::process::Command;
 
-/// Kinds of events of the program `crowd`, but for those that walk a list: of all clients (`killed`), or Redisson's queue
-/// (`fair`).
+/// Kinds of events of the program `crowd`, but for those that walk a list: of all clients (`killed`), or Redisson's
+/// queue (`fair`).
 const KINDS: [&str; 4] = ["unblocked", "timed-out", "reader", "reader-before-readers"];
 /// How many wait, or hold the lock.
 const FEW: u64 = 200;

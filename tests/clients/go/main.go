@@ -122,6 +122,8 @@ func withInterfaces(all context.Context, client *redis.Client, options *redis.Op
 func showCalls(all context.Context, client *redis.Client, options *redis.Options) {
 	two := *options
 	two.Protocol = 2
+	// After a time limit a monitor of go-redis would hear nothing more.
+	two.ReadTimeout = -1
 	watching := redis.NewClient(&two)
 	shown := make(chan string, 16)
 	monitor := watching.Monitor(all, shown)

@@ -149,6 +149,8 @@ fn follow_master(make: Make) {
     let sentinel = &watched.sentinels()[0];
     until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "OK");
     let new = watched.successor(0);
+    // Until it has been told, the old one takes what is lost then.
+    until("the old one follows", || watched.servers()[0].says("ROLE").contains("\"slave\""));
     for program in &mut programs {
         let name = program.name;
         program.does_at_last(&format!("set {name} after"), "OK");

@@ -20,8 +20,11 @@ public final class ClientSideCachingGroup implements Groups.Group {
     private static void all(Scene scene) throws Throwable {
         // Redisson tracks keys in RESP3 only.
         int port = scene.options().ports().get(0);
-        RedissonClient client =
-                Clients.connect(port, "client-c", Clients.DEFAULT_WATCHDOG, scene.options(), true);
+        Options options = scene.options();
+        // Beside replicas it is a client of the master alone.
+        RedissonClient client = options.replicas().isEmpty()
+                ? Clients.connect(port, "client-c", Clients.DEFAULT_WATCHDOG, options, true)
+                : Clients.connect(port, "client-c", Clients.DEFAULT_WATCHDOG, true);
         try {
             RClientSideCaching caching = client.getClientSideCaching(ClientSideCachingOptions.defaults());
             bucket(scene, caching.getBucket(scene.name(), StringCodec.INSTANCE));
