@@ -146,8 +146,8 @@ fn passes_beside_replicas(version: Version) {
     let run = Run { ports: &ports, replicas: &replicas, native: true, ..Run::default() };
     let report = client.run(&run);
     let failed: Vec<&str> = report.failed.keys().map(String::as_str).collect();
-    // It sends GEORADIUS, which may write, to replicas, and goes on with SCAN at another one than it has begun at: a real
-    // replica refuses the one, and has an order of its own for the other.
+    // It sends GEORADIUS, which may write, to replicas, and goes on with SCAN at another one than it has begun at: a
+    // real replica refuses the one, and has an order of its own for the other.
     let may_fail: &[&str] = if version == V3_6 { &["geo.all", "keys.all"] } else { &[] };
     assert!(failed.iter().all(|name| may_fail.contains(name)), "Redisson {version}:\n{}", report.failures());
     assert!(!report.ok.is_empty());
