@@ -133,8 +133,11 @@ final class NativeGroup implements Groups.Group {
         });
         waiter.untilItWaitsForAMessage();
         List<?> waiters = (List<?>) raw.map("LOCK.INFO", scene.name()).get("waiters");
-        Check.equal(1, waiters.size());
-        Check.equal("foreign", Raw.mapped((List<?>) waiters.get(0)).get("kind"));
+        // In a cluster older versions listen at any node, and each node shows who listens to it.
+        if (scene.options().nodes().isEmpty() || !waiters.isEmpty()) {
+            Check.equal(1, waiters.size());
+            Check.equal("foreign", Raw.mapped((List<?>) waiters.get(0)).get("kind"));
+        }
         release(scene, raw, OWNER);
         Check.that(waiter.get(), "the waiter holds it");
     }
