@@ -12,5 +12,7 @@ mod reply;
 mod request;
 
 pub use line::MAX_LINE;
-pub use reply::{Elements, InvalidReply, Protocol, Replies, Reply, ReplyLimits, ReplyParser, Value, Writer};
+pub use reply::{
+    Elements, InvalidReply, Protocol, Replies, Reply, ReplyLimits, ReplyParser, ReplyStream, Value, Writer,
+};
 pub use request::{Batch, ProtocolError, RequestLimits, RequestParser, split_words, write_request};

@@ -21,7 +21,6 @@ pub fn path() -> PathBuf {
 pub fn text() -> String {
     let commands = ours::commands();
     let count = |own: bool| {
-        let is_own = |command: &Command| OWN_GROUPS.iter().any(|(group, _)| *group == command.spec.group);
         commands.iter_all().filter(|command| command.subcommands.is_empty() && is_own(command) == own).count()
     };
     let mut text = format!(
@@ -61,6 +60,11 @@ fn write_group(group: &str, title: &str, text: &mut String) {
     }
 }
 
+/// Whether no Redis has it: the families of our own, and the way in which nodes of a cluster speak to each other.
+fn is_own(command: &Command) -> bool {
+    OWN_GROUPS.iter().any(|(group, _)| *group == command.spec.group) || command.name == "cluster|gossip"
+}
+
 /// Whether it stands in the page: containers stand by their subcommands, and each has a HELP.
 fn is_listed(command: &Command) -> bool {
     command.subcommands.is_empty() && !command.name.ends_with("help")
@@ -72,7 +76,7 @@ fn write_command(command: &Command, text: &mut String) {
     let name = command.name.replace('|', " ").to_uppercase();
     let form = format!("{name} {syntax}");
     let version: Vec<u32> = row.since.split('.').filter_map(|number| number.parse().ok()).collect();
-    let is_own = OWN_GROUPS.iter().any(|(group, _)| *group == row.group);
+    let is_own = is_own(command);
     let since = if version[..] > [7, 0, 15][..] && !is_own {
         format!(" *Since {}.*", row.since)
     } else {

@@ -4,10 +4,12 @@ mod error;
 mod parser;
 mod replies;
 mod sink;
+mod stream;
 mod writer;
 
 pub use error::InvalidReply;
 pub use parser::{ReplyLimits, ReplyParser};
 pub use replies::{Elements, Replies, Value};
 pub use sink::{Protocol, Reply};
+pub use stream::ReplyStream;
 pub use writer::Writer;

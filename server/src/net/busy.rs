@@ -88,17 +88,14 @@ impl Caller for Waiting {
     }
 }
 
-/// How a request is answered while a script or a function is slow, of a session in this state.
+/// How a request is answered while a script or a function is slow, of a session in this state. On a server that is not
+/// open to all (`Engine::is_open`) the engine is asked, whatever the request: only it knows what a user may do by now.
 pub(super) fn answer(
     table: &CommandTable,
     argv: &[&[u8]],
     status: SessionStatus,
     running: EntryKind,
 ) -> WhileBusy {
-    if status.is_restricted {
-        // The engine knows what its user may do.
-        return WhileBusy::Queue;
-    }
     let args = Args::new(argv);
     match decide(&Waiting { status, running }, table, args) {
         // Within a transaction it is queued, as everything that is allowed now.

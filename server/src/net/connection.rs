@@ -351,7 +351,10 @@ impl Connection {
     fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
         let (shared, status) = (turn.shared, self.status);
         let running = shared.script.kind();
-        let way = self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status, running));
+        let way = match shared.is_open() {
+            true => self.input.with_arguments(0, |argv| busy::answer(&shared.table, argv, status, running)),
+            false => WhileBusy::Queue,
+        };
         // The engine knows which replies a client does not want.
         if status.muted || way == WhileBusy::Queue {
             return match &mut turn.access {

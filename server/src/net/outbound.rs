@@ -68,8 +68,6 @@ struct Link {
     stream: TcpStream,
     is_open: bool,
     unsent: Vec<u8>,
-    /// The engine does not want it any more; what is unsent goes first.
-    ends: bool,
 }
 
 /// Serves all connections until the server ends.
@@ -126,7 +124,8 @@ impl Links<'_> {
             let done = match outgoing {
                 Outgoing::Connect(endpoint) => self.connect(id, &endpoint),
                 Outgoing::Send(bytes) => self.send(id, &bytes),
-                Outgoing::Close => return self.end(id),
+                // What the system has not taken by now, another end that does not read keeps waiting.
+                Outgoing::Close => return drop(self.open.remove(&id)),
             };
             if let Err(error) = done {
                 return self.closed(id, &error.to_string());
@@ -141,7 +140,7 @@ impl Links<'_> {
         let mut stream = connect(&source, address)?;
         let interests = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(id.0 as usize), interests)?;
-        self.open.insert(id, Link { stream, is_open: false, unsent: Vec::new(), ends: false });
+        self.open.insert(id, Link { stream, is_open: false, unsent: Vec::new() });
         Ok(())
     }
 
@@ -149,16 +148,6 @@ impl Links<'_> {
         let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
         link.unsent.extend_from_slice(bytes);
         link.flush()
-    }
-
-    /// The engine has closed it.
-    fn end(&mut self, id: OutboundId) {
-        if let Some(link) = self.open.get_mut(&id) {
-            link.ends = true;
-            if link.unsent.is_empty() {
-                self.open.remove(&id);
-            }
-        }
     }
 
     /// The connection has ended by itself.
@@ -181,17 +170,13 @@ impl Links<'_> {
             });
         }
         link.flush().map_err(|error| error.to_string())?;
-        if link.ends && link.unsent.is_empty() {
-            self.open.remove(&id);
-            return Ok(());
-        }
         self.read_some(id)
     }
 
     /// Reads what there is, but no more than others can wait for: the rest is read in the next turn.
     fn read_some(&mut self, id: OutboundId) -> Result<(), String> {
         for _ in 0..READS {
-            let Some(link) = self.open.get_mut(&id).filter(|link| !link.ends) else { return Ok(()) };
+            let Some(link) = self.open.get_mut(&id) else { return Ok(()) };
             match link.stream.read(&mut self.buffer) {
                 Ok(0) => return Err(String::new()),
                 Ok(read) => {

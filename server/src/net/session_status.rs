@@ -14,8 +14,6 @@ pub(super) struct SessionStatus {
     pub(super) closing: Option<Closing>,
     /// It has logged in, or needs not.
     pub(super) is_authenticated: bool,
-    /// Its user may not do everything.
-    pub(super) is_restricted: bool,
     pub(super) in_transaction: bool,
     /// It is subscribed, and speaks RESP2.
     pub(super) is_subscribed: bool,
@@ -39,7 +37,6 @@ impl SessionStatus {
             blocked: session.is_blocked(),
             closing: session.closing(),
             is_authenticated: engine.is_authenticated(session),
-            is_restricted: engine.is_restricted(session),
             in_transaction: session.is_in_transaction(),
             is_subscribed: session.subscriptions() > 0 && session.protocol == Protocol::Resp2,
             has_control: engine.config.control,

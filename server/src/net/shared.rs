@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     /// The bytes of all clients' buffers, and from how many on clients are evicted.
     client_buffers: BufferBytes,
     client_buffers_limit: AtomicUsize,
+    /// Every client may do everything, without logging in.
+    is_open: AtomicBool,
     /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
     /// The loop that locked the engine last: a running script runs there.
@@ -117,6 +119,7 @@ impl Shared {
             admission: Admission::of(&engine),
             client_buffers: engine.client_buffers(),
             client_buffers_limit: AtomicUsize::new(engine.client_buffers_limit()),
+            is_open: AtomicBool::new(engine.is_open()),
             busy_threshold_ms: AtomicU64::new(engine.config.busy_reply_threshold),
             holder: AtomicUsize::new(0),
             refused: Refused::new(&engine.commands),
@@ -162,6 +165,11 @@ impl Shared {
     /// The engine's lock. Unlock with [`Shared::unlock`].
     pub(super) fn lock(&self) -> &Mutex<Engine> {
         self.engine.lock()
+    }
+
+    /// Whether every client may do everything without logging in, as the engine was left.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
     }
 
     /// How long the running script may go on before it is slow; the whole threshold when none runs. A threshold of 0 is
@@ -332,6 +340,7 @@ impl Shared {
         self.client_limit.set(engine.config.maxclients);
         self.admission.follow(engine);
         self.client_buffers_limit.store(engine.client_buffers_limit(), Ordering::Relaxed);
+        self.is_open.store(engine.is_open(), Ordering::Relaxed);
         self.busy_threshold_ms.store(engine.config.busy_reply_threshold, Ordering::Relaxed);
     }
 

@@ -22,20 +22,31 @@ pub struct TopologyBuilder {
 enum Shape {
     /// The first is the master of so many others.
     Replicas(usize),
-    /// So many masters of a cluster, each with so many replicas.
-    Cluster(usize, usize),
     /// The same, and sentinels that watch them.
     Sentinel { replicas: usize, sentinels: usize },
+    /// So many masters of a cluster, each with so many replicas.
+    Cluster { masters: usize, replicas: usize },
 }
 
 impl Shape {
-    /// How many servers hold data, and how many are sentinels.
-    fn counts(self) -> (usize, usize) {
+    /// How many servers, the first ones, begin as masters.
+    fn masters(self) -> usize {
         match self {
-            Shape::Replicas(replicas) => (1 + replicas, 0),
-            Shape::Sentinel { replicas, sentinels } => (1 + replicas, sentinels),
-            Shape::Cluster(masters, replicas) => (masters * (1 + replicas), 0),
+            Shape::Replicas(_) | Shape::Sentinel { .. } => 1,
+            Shape::Cluster { masters, .. } => masters,
         }
+    }
+
+    /// How many servers, the first ones, hold data.
+    fn holders(self) -> usize {
+        let (Shape::Replicas(replicas) | Shape::Sentinel { replicas, .. } | Shape::Cluster { replicas, .. }) =
+            self;
+        self.masters() * (1 + replicas)
+    }
+
+    /// How many servers, the last ones, are sentinels.
+    fn sentinels(self) -> usize {
+        if let Shape::Sentinel { sentinels, .. } = self { sentinels } else { 0 }
     }
 }
 
@@ -47,10 +58,7 @@ const MASTER_NAME: &str = "mymaster";
 #[derive(Debug)]
 pub struct Topology {
     servers: Vec<Server>,
-    /// How many of them, the first ones, begin as masters.
-    masters: usize,
-    /// How many of them, the last ones, are sentinels.
-    sentinels: usize,
+    shape: Shape,
 }
 
 impl Builder {
@@ -88,9 +96,7 @@ impl Builder {
         let shape = Shape::Sentinel { replicas: 1, sentinels: count };
         TopologyBuilder { each: self, shape, lag: Duration::ZERO }
     }
-}
 
-impl Builder {
     /// A cluster of so many masters, at least one, each with so many replicas, all in this process and on one clock.
     /// The port is the first master's; the others choose free ones. [`Topology::servers`] has the masters first, then
     /// the first replica of each, and so on. Each knows all of them when this has started, and keeps what it knows in
@@ -106,7 +112,8 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cluster(self, masters: usize, replicas: usize) -> TopologyBuilder {
-        TopologyBuilder { each: self, shape: Shape::Cluster(masters.max(1), replicas), lag: Duration::ZERO }
+        let shape = Shape::Cluster { masters: masters.max(1), replicas };
+        TopologyBuilder { each: self, shape, lag: Duration::ZERO }
     }
 }
 
@@ -120,11 +127,9 @@ impl TopologyBuilder {
 
     /// How many replicas each master has.
     pub fn replicas(mut self, count: usize) -> Self {
-        self.shape = match self.shape {
-            Shape::Replicas(_) => Shape::Replicas(count),
-            Shape::Sentinel { sentinels, .. } => Shape::Sentinel { replicas: count, sentinels },
-            Shape::Cluster(masters, _) => Shape::Cluster(masters, count),
-        };
+        let (Shape::Replicas(replicas) | Shape::Sentinel { replicas, .. } | Shape::Cluster { replicas, .. }) =
+            &mut self.shape;
+        *replicas = count;
         self
     }
 
@@ -133,33 +138,34 @@ impl TopologyBuilder {
     /// # Errors
     /// What keeps one of them from starting; then none runs.
     pub fn start(self) -> Result<Topology, StartError> {
-        let (holders, sentinels) = self.shape.counts();
+        let shape = self.shape;
         let clock = OsClock::new();
-        let each = match self.shape {
-            Shape::Cluster(..) => self.each.in_cluster(),
+        let each = match shape {
+            Shape::Cluster { .. } => self.each.in_cluster(),
             Shape::Replicas(_) | Shape::Sentinel { .. } => self.each,
         };
         let mut servers = Vec::new();
-        for place in 0..holders + sentinels {
+        for place in 0..shape.holders() + shape.sentinels() {
             let one = each.clone().at_place(place);
-            let one = if place < holders { one } else { one.into_sentinel() };
+            let one = if place < shape.holders() { one } else { one.into_sentinel() };
             servers.push(Server::start(one, clock)?);
         }
         let shared: Vec<_> = servers.iter().map(|server| server.handle().shared).collect();
         let ports: Vec<u16> = servers.iter().map(Server::port).collect();
-        if let Shape::Cluster(masters, _) = self.shape {
+        if let Shape::Cluster { masters, .. } = shape {
             let plan = ClusterPlan::new(masters, &ports, each.seed_or_random());
             for (at, shared) in shared.iter().enumerate() {
                 shared.with_engine(|engine| engine.join_cluster(&plan, at));
             }
         }
         let network = net::Topology::join(&shared, ports);
-        let masters = if let Shape::Cluster(masters, _) = self.shape { masters } else { 1 };
-        let topology = Topology { servers, masters, sentinels };
-        match self.shape {
-            Shape::Cluster(..) => [Engine::contact_nodes, Engine::tell_nodes].into_iter().for_each(|step| {
-                shared.iter().for_each(|shared| shared.with_engine(step));
-            }),
+        let topology = Topology { servers, shape };
+        match shape {
+            Shape::Cluster { .. } => {
+                [Engine::contact_nodes, Engine::tell_nodes].into_iter().for_each(|step| {
+                    shared.iter().for_each(|shared| shared.with_engine(step));
+                })
+            }
             Shape::Replicas(_) | Shape::Sentinel { .. } => topology.replicate(),
         }
         topology.watch();
@@ -169,29 +175,24 @@ impl TopologyBuilder {
 }
 
 impl Topology {
-    /// All servers: the first master first, then its replicas, then sentinels.
+    /// All servers: the masters first, then their replicas, then sentinels.
     pub fn servers(&self) -> &[Server] {
         &self.servers
     }
 
     /// Those of them that are sentinels.
     pub fn sentinels(&self) -> &[Server] {
-        &self.servers[self.holders()..]
+        &self.servers[self.shape.holders()..]
     }
 
     /// What each of them began as: `master`, `replica` or `sentinel`.
     pub fn roles(&self) -> impl Iterator<Item = (&'static str, &Server)> {
         let role = |place| match place {
-            place if place < self.masters => "master",
-            place if place < self.holders() => "replica",
+            place if place < self.shape.masters() => "master",
+            place if place < self.shape.holders() => "replica",
             _ => "sentinel",
         };
         self.servers.iter().enumerate().map(move |(place, server)| (role(place), server))
-    }
-
-    /// How many of them, the first ones, hold data.
-    fn holders(&self) -> usize {
-        self.servers.len() - self.sentinels
     }
 
     /// Ends all of them, as [`Server::stop`] does.
@@ -207,7 +208,7 @@ impl Topology {
     /// The first is the master of the others that hold data.
     fn replicate(&self) {
         let port = self.servers[0].port().to_string();
-        for replica in &self.servers[1..self.holders()] {
+        for replica in &self.servers[1..self.shape.holders()] {
             let _answered = replica.command(&["REPLICAOF", "127.0.0.1", &port]);
             replica.handle().shared.with_engine(Engine::stays_replica);
         }
@@ -216,7 +217,7 @@ impl Topology {
     /// The sentinels know all others, and have looked at them.
     fn watch(&self) {
         let holders: Vec<String> =
-            self.servers[..self.holders()].iter().map(|server| server.port().to_string()).collect();
+            self.servers[..self.shape.holders()].iter().map(|server| server.port().to_string()).collect();
         let id = |sentinel: &Server| {
             let id = sentinel.handle().shared.with_engine(|engine| engine.sentinel_id().map(str::to_owned));
             (sentinel.port().to_string(), id.unwrap_or_default())

@@ -122,6 +122,58 @@ fn a_node_that_is_cut_off_is_replaced_by_the_clock_that_is_turned() {
 }
 
 #[test]
+fn a_killed_master_is_replaced_and_follows_when_it_is_back() {
+    let (topology, mut clients) = cluster(Duration::ZERO);
+    text(&mut clients[0], &format!("SET {KEY} v"));
+    assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
+    text(&mut clients[1], "CLOCK.ADVANCE 120000");
+    assert_eq!(text(&mut clients[1], &format!("GET {KEY}")), moved_to(&topology, 3));
+    assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"v\"");
+    assert_eq!(text(&mut clients[1], "FAULT.UP 0"), ":1");
+    text(&mut clients[1], "CLOCK.ADVANCE 10000");
+    let mut back = Client::connect(topology.servers()[0].addr());
+    assert!(text(&mut back, "ROLE").contains("slave"));
+    text(&mut back, "READONLY");
+    assert_eq!(text(&mut back, &format!("GET {KEY}")), "\"v\"");
+}
+
+#[test]
+fn a_replica_takes_over_its_masters_slots_when_it_is_promoted() {
+    let (topology, mut clients) = cluster(Duration::from_millis(100));
+    text(&mut clients[0], "CLOCK.ADVANCE 100");
+    text(&mut clients[0], &format!("SET {KEY} lost"));
+    assert_eq!(text(&mut clients[1], "FAULT.FAILOVER 3"), "+OK");
+    assert_eq!(text(&mut clients[1], &format!("GET {KEY}")), moved_to(&topology, 3));
+    assert_eq!(text(&mut clients[3], &format!("SET {KEY} v NX")), "+OK");
+    text(&mut clients[1], "CLOCK.ADVANCE 10000");
+    let mut old = Client::connect(topology.servers()[0].addr());
+    assert!(text(&mut old, "ROLE").contains("slave"));
+    assert_eq!(text(&mut old, &format!("GET {KEY}")), moved_to(&topology, 3));
+}
+
+/// A node tells others an address that they can use, or none.
+#[test]
+fn a_node_whose_announced_address_is_none_is_heard_all_the_same() {
+    let (_topology, mut clients) = cluster(Duration::ZERO);
+    for address in ["localhost", "no address at all", &"x".repeat(300)] {
+        assert_eq!(text(&mut clients[0], &format!("CONFIG SET cluster-announce-ip '{address}'")), "+OK");
+        text(&mut clients[1], "CLOCK.ADVANCE 60000");
+        assert!(!text(&mut clients[1], "CLUSTER NODES").contains("fail"), "{address}");
+    }
+}
+
+#[test]
+fn partitions_are_bounded() {
+    let (_topology, mut clients) = cluster(Duration::ZERO);
+    for _ in 0..1000 {
+        assert!(matches!(clients[1].line("FAULT.PARTITION NODES 0,0 FROM 3"), reply::Reply::Int(_)));
+    }
+    let refused = text(&mut clients[1], "FAULT.PARTITION NODES 0 FROM 3");
+    assert_eq!(refused, "-ERR there can be no more than 1000 partitions");
+    assert_eq!(text(&mut clients[1], "FAULT.HEAL"), ":1000");
+}
+
+#[test]
 fn a_day_passes_and_nobody_has_failed() {
     let (_topology, mut clients) = cluster(Duration::ZERO);
     text(&mut clients[0], "CLOCK.ADVANCE 86400000");

@@ -4,7 +4,7 @@ use super::call::Call;
 use super::engine::{Engine, Handler, Retry};
 use super::faults::NodeFault;
 use super::shared_clock::ClockRequest;
-use super::together::{Together, TogetherAnswer};
+use super::together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
 use crate::clients::Closing;
 use crate::locks::{self, MergedHistory};
 use crate::spec::{Args, CommandError, CommandId, Flow, Null, Wait};
@@ -12,10 +12,6 @@ use lockwheel_resp::Reply;
 
 /// The commands that read the history of locks of all servers.
 const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
-
-const ALONE: CommandError =
-    CommandError::text("ERR this server is by itself: there are no others in its process");
-const NO_SUCH_SERVER: CommandError = CommandError::text("ERR there is no such server in this topology");
 
 impl Engine {
     /// Does what another server of the process has done, whose history has it.
@@ -45,10 +41,11 @@ impl Engine {
     /// When there is none, or no others at all.
     pub(crate) fn member(&self, word: &[u8]) -> Result<usize, CommandError> {
         if !self.is_member() {
-            return Err(ALONE);
+            return Err(CommandError::text(ALONE));
         }
         let ports = &self.time.shared.ports;
-        let text = std::str::from_utf8(word).map_err(|_| NO_SUCH_SERVER)?;
+        let unknown = || CommandError::text(NO_SUCH_SERVER);
+        let text = std::str::from_utf8(word).map_err(|_| unknown())?;
         let found = match text.rsplit_once(':') {
             Some((host, port)) => {
                 let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]");
@@ -57,7 +54,7 @@ impl Engine {
             }
             None => text.parse::<usize>().ok().filter(|place| *place < ports.len()),
         };
-        found.ok_or(NO_SUCH_SERVER)
+        found.ok_or_else(unknown)
     }
 
     /// Leaves a client's request for a fault to who drives all servers.
@@ -71,7 +68,7 @@ impl Engine {
         fault: NodeFault,
     ) -> Result<Flow<Retry>, CommandError> {
         if !self.is_member() {
-            return Err(ALONE);
+            return Err(CommandError::text(ALONE));
         }
         self.note_steering(args);
         Ok(self.do_together(call, Together::Fault(fault)))

@@ -61,7 +61,7 @@ pub(crate) use engine::{
     BlockingEngineHandler, EngineAttempt, EngineHandler, Handler, ReadingHandler, Retry,
 };
 pub use engine::{Engine, Host};
-pub(crate) use faults::{Apart, GrantNumbers, NodeFault};
+pub(crate) use faults::{Apart, GrantNumbers, NodeFault, PARTITIONS_MAX, TOO_MANY};
 pub use output::Output;
 pub(crate) use pause_state::PauseKind;
 pub(crate) use planned_turns::PlannedTurn;
@@ -73,6 +73,6 @@ pub(crate) use saving::NotSaved;
 pub(crate) use shared_clock::{ClockRequest, Promotion};
 pub use simulation::Simulation;
 pub use target::{Broken, NotConnected, Target, TargetAddress};
-pub(crate) use together::{Together, TogetherAnswer};
+pub(crate) use together::{ALONE, NO_SUCH_SERVER, Together, TogetherAnswer};
 pub(crate) use tracking::TrackingRequest;
 pub(crate) use turning_together::turn_together;

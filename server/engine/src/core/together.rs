@@ -3,6 +3,10 @@
 use super::faults::NodeFault;
 use crate::locks::MergedHistory;
 
+/// What is answered where a server is named.
+pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
+pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology";
+
 /// What a client asks of all servers.
 #[derive(Debug)]
 pub(crate) enum Together {

@@ -28,9 +28,9 @@ impl Engine {
         session.login != Login::None || self.users.get(UserId::DEFAULT).is_open()
     }
 
-    /// Whether a session may not do everything.
-    pub fn is_restricted(&self, session: &Session) -> bool {
-        self.users.are_restricted() && self.user_of(session).is_some_and(|user| !user.is_unrestricted())
+    /// Whether every client may do everything, without logging in.
+    pub fn is_open(&self) -> bool {
+        !self.users.are_restricted() && self.users.get(UserId::DEFAULT).is_open()
     }
 
     /// Why a session may not make a request.

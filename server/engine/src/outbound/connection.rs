@@ -18,7 +18,7 @@ pub enum Outgoing {
     Connect(Endpoint),
     /// Send these bytes.
     Send(Vec<u8>),
-    /// Close it, after what was to be sent.
+    /// Close it, when as much of what was to be sent has gone as the other end takes at once.
     Close,
 }
 

@@ -1,13 +1,11 @@
 //! The two connections to a watched server, as far as the sentinel knows them.
 
 use super::effect::LinkId;
-use lockwheel_resp::{Replies, ReplyLimits, ReplyParser, Value};
+use lockwheel_resp::{ReplyLimits, ReplyStream, Value};
 use std::collections::VecDeque;
 
-/// The longest reply, in bytes: INFO is far shorter.
-const REPLY_MAX: usize = 1 << 20;
-/// How deep a reply may nest.
-const DEPTH_MAX: usize = 8;
+/// The longest reply, in bytes, and how deep it may nest: INFO is far shorter.
+pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth: 8 };
 
 /// What is done with a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    fn of(value: Value<'_>) -> Self {
+    pub(super) fn of(value: Value<'_>) -> Self {
         match value {
             Value::Simple(text) => Answer::Text(text.to_vec()),
             Value::Error(text) | Value::BlobError(text) => Answer::Error(text.to_vec()),
@@ -50,33 +48,6 @@ impl Answer {
     }
 }
 
-/// What has come over a connection.
-#[derive(Default)]
-pub(super) struct Incoming {
-    parser: ReplyParser,
-    replies: Replies,
-    buffer: Vec<u8>,
-}
-
-impl std::fmt::Debug for Incoming {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Incoming").field("bytes", &self.buffer.len()).finish_non_exhaustive()
-    }
-}
-
-impl Incoming {
-    /// The replies that are complete with these bytes, and whether the stream can be read on.
-    pub(super) fn receive(&mut self, bytes: &[u8]) -> (Vec<Answer>, bool) {
-        self.buffer.extend_from_slice(bytes);
-        let limits = ReplyLimits { max_len: REPLY_MAX, max_depth: DEPTH_MAX };
-        let readable = self.parser.parse(&self.buffer, &limits, &mut self.replies).is_ok();
-        let answers = (0..self.replies.len()).map(|at| Answer::of(self.replies.value(at, &self.buffer)));
-        let answers = answers.collect();
-        self.buffer.drain(..self.replies.consumed());
-        (answers, readable)
-    }
-}
-
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -84,7 +55,7 @@ pub(super) struct Connection {
     /// When it was wanted.
     pub(super) since: i64,
     pub(super) expected: VecDeque<Expected>,
-    pub(super) incoming: Incoming,
+    pub(super) incoming: ReplyStream,
 }
 
 /// Which of the two connections.

@@ -1,11 +1,11 @@
 //! Connections are made, greeted, and taken down again.
 
 use super::effect::{Effect, Level, LinkId};
-use super::link::{Channel, Connection, Expected, Incoming};
+use super::link::{Channel, Connection, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{Login, Who};
-use lockwheel_resp::write_request;
+use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
 /// The channel on which sentinels tell each other of themselves.
@@ -50,7 +50,7 @@ impl Sentinel {
         let (link, now) = (self.next_id(), self.now);
         let Some(at) = self.instance_mut(who) else { return };
         let connection =
-            Connection { id: link, since: now, expected: VecDeque::new(), incoming: Incoming::default() };
+            Connection { id: link, since: now, expected: VecDeque::new(), incoming: ReplyStream::default() };
         *at.link.connection(channel) = Some(connection);
         let (ip, port) = (at.address.ip.clone(), at.address.port);
         self.links.insert(link, (who, channel));

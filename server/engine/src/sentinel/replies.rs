@@ -2,7 +2,7 @@
 
 use super::effect::LinkId;
 use super::instance::Flags;
-use super::link::{Answer, Channel, Expected};
+use super::link::{Answer, Channel, Expected, LIMITS};
 use super::links::HELLO;
 use super::state::Sentinel;
 use super::watched::Who;
@@ -13,7 +13,7 @@ impl Sentinel {
         let Some((who, channel)) = self.links.get(&link).copied() else { return };
         let Some(at) = self.instance_mut(who) else { return };
         let Some(connection) = at.link.connection(channel) else { return };
-        let (answers, readable) = connection.incoming.receive(bytes);
+        let (answers, readable) = connection.incoming.receive(bytes, &LIMITS, Answer::of);
         for answer in answers {
             match channel {
                 Channel::Commands => self.command_answered(who, link, answer),

@@ -60,7 +60,7 @@ impl Network {
                     Apart::Nodes(others) => others,
                     _ => (0..nodes.len()).filter(|place| !places.contains(place)).collect(),
                 };
-                Ok(TogetherAnswer::Count(self.part(places, others)))
+                Ok(TogetherAnswer::Count(self.part(places, others)?))
             }
             NodeFault::Heal => {
                 let healed = self.heal() + nodes.iter_mut().map(|node| node.heal()).sum::<usize>();
@@ -176,10 +176,14 @@ impl Network {
         }
         let links = self.slots_at(master);
         let spared = if asker.node == master { asker.client } else { 0 };
-        nodes[replica].unfollow_master();
         if !nodes[master].was_killed() {
             nodes[master].cut_clients(spared, &links);
         }
+        if nodes[replica].is_node() {
+            // The others follow when they hear of it.
+            return nodes[replica].take_over_slots();
+        }
+        nodes[replica].unfollow_master();
         let port = self.port(replica);
         for node in std::iter::once(master).chain(others) {
             if nodes[node].was_killed() {
@@ -194,7 +198,7 @@ impl Network {
     pub(super) fn note_promotion(&self, nodes: &mut [&mut Engine], node: usize, promotion: &Promotion) {
         let Some(master) = self.node_at(&promotion.host, promotion.port) else { return };
         if let Some(offset) = nodes[master].offset_of(promotion) {
-            note_lost_since(nodes, master, node, offset);
+            nodes[master].note_lost_writes(node, offset);
         }
     }
 
@@ -229,12 +233,6 @@ impl Network {
 /// The history says which of a master's writes a replica lacks, if it follows that one.
 fn note_lost(nodes: &mut [&mut Engine], master: usize, replica: usize) {
     if let Some(offset) = nodes[replica].offset_in_history_of(nodes[master]) {
-        note_lost_since(nodes, master, replica, offset);
+        nodes[master].note_lost_writes(replica, offset);
     }
-}
-
-fn note_lost_since(nodes: &mut [&mut Engine], master: usize, replica: usize, offset: i64) {
-    let lost = nodes[master].written_since(offset);
-    let name = nodes[replica].place().to_string();
-    nodes[master].note_lost_writes(&name, lost);
 }

@@ -68,6 +68,10 @@ impl Link {
 
     /// What the session has to say is on its way; what a replica is told takes so many milliseconds.
     pub(super) fn send_output(&mut self, engine: &mut Engine, lag_ms: i64) {
+        if lag_ms == i64::MAX && engine.session(self.slot).is_replica {
+            // It never goes: it stays with the session, whose limits count it.
+            return;
+        }
         let mut output = Outbox::default();
         engine.take_output(self.slot, &mut output);
         engine.buffers(self.slot).set_unwritten(0);

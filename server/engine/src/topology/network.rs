@@ -3,10 +3,12 @@
 use super::link::Link;
 use crate::clients::Peer;
 use crate::core::{
-    ClockRequest, ClockTurn, Engine, Together, TogetherAnswer, TurnProgress, merged_history, turn_together,
+    ClockRequest, ClockTurn, Engine, PARTITIONS_MAX, TOO_MANY, Together, TogetherAnswer, TurnProgress,
+    merged_history, turn_together,
 };
 use crate::locks::StampSource;
 use crate::outbound::{OutboundId, Outgoing};
+use crate::spec::CommandError;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A connection: the server that has made it, and its name there.
@@ -214,7 +216,7 @@ impl Network {
     /// Makes a connection, if the other server is there.
     fn connect(&mut self, nodes: &mut [&mut Engine], key: Key, to: usize) {
         let (node, id) = key;
-        if nodes[to].was_killed() {
+        if nodes[to].was_killed() || nodes[node].was_killed() {
             return nodes[node].outbound_closed(id, "Connection refused");
         }
         let peer = Peer { addr: address_of(key), ..Peer::default() };
@@ -320,9 +322,15 @@ impl Network {
     }
 
     /// Nothing goes between these servers and those from now on; how many connections that holds.
-    pub(super) fn part(&mut self, side: Vec<usize>, far: Vec<usize>) -> usize {
+    ///
+    /// # Errors
+    /// When there are too many partitions.
+    pub(super) fn part(&mut self, side: Vec<usize>, far: Vec<usize>) -> Result<usize, CommandError> {
+        if self.partitions.len() == PARTITIONS_MAX {
+            return Err(TOO_MANY);
+        }
         self.partitions.push((side, far));
-        self.links.iter().filter(|(key, link)| self.is_cut(key.0, link.to)).count()
+        Ok(self.links.iter().filter(|(key, link)| self.is_cut(key.0, link.to)).count())
     }
 
     /// All partitions of servers end; how many there were.

@@ -2,8 +2,6 @@
 
 use super::super::node::NodeId;
 use super::super::slot_set::SlotSet;
-use std::net::IpAddr;
-
 /// What is left of a message.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
@@ -39,26 +37,34 @@ impl<'a> Bytes<'a> {
         std::str::from_utf8(self.take(usize::from(len))?).ok()
     }
 
-    /// An address, or nothing.
-    pub(super) fn ip(&mut self) -> Option<String> {
-        let text = self.text()?;
-        (text.is_empty() || text.parse::<IpAddr>().is_ok()).then(|| text.to_owned())
+    /// An epoch, which never comes near the end of the numbers.
+    pub(super) fn epoch(&mut self) -> Option<u64> {
+        self.number().filter(|epoch| *epoch <= EPOCH_MAX)
     }
 
-    /// The name of a host, or nothing.
-    pub(super) fn hostname(&mut self) -> Option<String> {
-        let text = self.text()?;
-        let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
-        text.bytes().all(is_fine).then(|| text.to_owned())
+    /// The address or the name of a host, or nothing.
+    pub(super) fn host(&mut self) -> Option<String> {
+        self.text().filter(|text| is_host(text)).map(str::to_owned)
     }
+}
+
+/// The latest epoch that is believed: there is always a later one.
+const EPOCH_MAX: u64 = i64::MAX as u64;
+
+/// Whether a text can be an address or the name of a host, or is empty.
+fn is_host(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b':'))
 }
 
 pub(super) fn put_id(id: NodeId, out: &mut Vec<u8>) {
     out.extend(id.as_bytes());
 }
 
-/// A text that is too long is none that is read.
-pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
-    out.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
-    out.extend(text.as_bytes());
+/// The address or the name of a host; a text that can be neither is not told.
+pub(super) fn put_host(text: &str, out: &mut Vec<u8>) {
+    let len = u8::try_from(text.len()).ok().filter(|_| is_host(text));
+    out.push(len.unwrap_or(0));
+    if len.is_some() {
+        out.extend(text.as_bytes());
+    }
 }

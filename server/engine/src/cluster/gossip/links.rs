@@ -3,12 +3,12 @@
 use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
+use super::answer::{Answer, LIMITS};
 use super::effect::{Effect, LinkId};
-use super::incoming::{Answer, Incoming};
 use super::message::{Body, Message};
 use super::peer::{Awaited, Link, Peer, UNANSWERED_MAX};
-use super::state::Gossip;
-use lockwheel_resp::write_request;
+use super::state::{Candidacy, Gossip};
+use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
 impl Gossip {
@@ -57,7 +57,7 @@ impl Gossip {
             since: self.now(),
             awaited: VecDeque::new(),
             unanswered: 0,
-            incoming: Incoming::default(),
+            incoming: ReplyStream::default(),
         };
         self.links.insert(id, number);
         self.effect(Effect::Connect { link: id, ip, port });
@@ -68,10 +68,13 @@ impl Gossip {
         if let Some(peer) = self.peers.get_mut(&number) {
             peer.link = Some(link);
         }
+        let shown_before = view.node(number).map_or(0, |node| node.ping_sent_ms);
         self.ping(view, number, meets);
-        if let Some(peer) = self.peers.get_mut(&number) {
-            // It owes a sign of life since it was first asked.
-            peer.ping_sent = asked_before.or(peer.ping_sent);
+        // It owes a sign of life since it was first asked.
+        if asked_before.is_some()
+            && let (Some(peer), Some(node)) = (self.peers.get_mut(&number), view.node_mut(number))
+        {
+            (peer.ping_sent, node.ping_sent_ms) = (asked_before, shown_before);
         }
     }
 
@@ -196,18 +199,21 @@ impl Gossip {
     }
 
     /// Closes all connections: everything begins anew.
-    pub(crate) fn end(&mut self) {
-        for link in std::mem::take(&mut self.links).into_keys() {
-            self.effect(Effect::Close { link });
+    pub(crate) fn end(&mut self, view: &mut ClusterView) {
+        for number in self.peers.keys().copied().collect::<Vec<_>>() {
+            self.close(view, number);
         }
         self.peers.clear();
+        self.sessions.clear();
+        self.candidacy = Candidacy::default();
+        self.end_manual();
     }
 
     /// Bytes have come over a connection, in pieces of any length.
     pub(crate) fn received(&mut self, view: &mut ClusterView, link: LinkId, bytes: &[u8]) {
         let Some(number) = self.links.get(&link).copied() else { return };
         let Some(its) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else { return };
-        let (answers, readable) = its.incoming.receive(bytes);
+        let (answers, readable) = its.incoming.receive(bytes, &LIMITS, Answer::of);
         for answer in answers {
             // What was said before may have ended the connection.
             if self.links.contains_key(&link) {

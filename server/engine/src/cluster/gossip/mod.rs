@@ -7,13 +7,13 @@
 //! most masters report, votes by epochs, and slots that go to the claim of the higher epoch. The messages are not: they
 //! are requests over ports for clients.
 
+mod answer;
 mod bytes;
 mod claims;
 mod effect;
 mod election;
 mod failures;
 mod hearing;
-mod incoming;
 mod links;
 mod manual;
 mod message;

@@ -2,7 +2,7 @@
 
 use super::super::node::NodeNumber;
 use super::effect::LinkId;
-use super::incoming::Incoming;
+use lockwheel_resp::ReplyStream;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many bytes of messages a node may leave unanswered before its connection is given up.
@@ -27,7 +27,7 @@ pub(super) struct Link {
     pub(super) awaited: VecDeque<Awaited>,
     /// Bytes of messages that have no answer yet.
     pub(super) unanswered: usize,
-    pub(super) incoming: Incoming,
+    pub(super) incoming: ReplyStream,
 }
 
 /// Another node. Instants are those of the clock that turns all of this, in milliseconds.

@@ -78,11 +78,7 @@ impl Gossip {
             peer.link.is_some() && peer.ping_sent.is_none() && !is_handshake
         };
         let mut fit: Vec<NodeNumber> = self.peers.keys().copied().filter(is_fit).collect();
-        for at in 0..CHOSEN.min(fit.len()) {
-            let other = at + self.rng.below((fit.len() - at) as u64) as usize;
-            fit.swap(at, other);
-        }
-        fit.truncate(CHOSEN);
+        self.choose(&mut fit, CHOSEN);
         if let Some(oldest) = fit.into_iter().min_by_key(|number| self.peers[number].pong_received) {
             self.ping(view, oldest, false);
         }

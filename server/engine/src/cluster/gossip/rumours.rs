@@ -23,11 +23,7 @@ impl Gossip {
         let (ill, mut fine): (Vec<_>, Vec<_>) =
             others.partition(|(_, node)| node.flags.contains(NodeFlags::MAY_HAVE_FAILED));
         let wanted = (view.nodes().len() / 10).max(RUMOURS_MIN);
-        for at in 0..wanted.min(fine.len()) {
-            let other = at + self.rng.below((fine.len() - at) as u64) as usize;
-            fine.swap(at, other);
-        }
-        fine.truncate(wanted);
+        self.choose(&mut fine, wanted);
         fine.into_iter().chain(ill).map(|(number, node)| self.rumour(number, node)).collect()
     }
 

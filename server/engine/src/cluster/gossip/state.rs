@@ -133,6 +133,15 @@ impl Gossip {
         }
     }
 
+    /// Keeps so many of them, by chance.
+    pub(super) fn choose<T>(&mut self, all: &mut Vec<T>, most: usize) {
+        for at in 0..most.min(all.len()) {
+            let other = at + self.rng.below((all.len() - at) as u64) as usize;
+            all.swap(at, other);
+        }
+        all.truncate(most);
+    }
+
     /// The next thing to be done.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()

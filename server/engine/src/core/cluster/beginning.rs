@@ -169,7 +169,7 @@ impl Engine {
 
     /// The view is as at the start, and nobody has said anything of its requests.
     pub(in super::super) fn reset_cluster(&mut self) {
-        self.with_gossip(|gossip, _| gossip.end());
+        self.with_gossip(Gossip::end);
         let Some(cluster) = self.cluster.take() else { return };
         cluster.tick.into_iter().for_each(|tick| self.time.timers.cancel(tick));
         let seed = self.keyspace.rng().next_u64();

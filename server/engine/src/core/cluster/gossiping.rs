@@ -43,7 +43,19 @@ impl Engine {
         if let Some(cluster) = self.cluster.as_mut() {
             cluster.tick = None;
         }
+        // Who was killed looks at nobody, but does so again when it has come back.
+        if self.was_killed() {
+            return self.plan_cluster_tick();
+        }
         self.with_gossip(Gossip::tick);
+    }
+
+    /// It is killed: nothing goes to other nodes any more, and what it has heard of them is forgotten.
+    pub(in super::super) fn leave_nodes(&mut self) {
+        self.with_gossip(Gossip::end);
+        if let Some(cluster) = self.cluster.as_mut() {
+            cluster.links.clear();
+        }
     }
 
     /// Something has happened to a connection to another node.
@@ -76,6 +88,11 @@ impl Engine {
         Ok(answer.flatten().map(|answer| answer.write()))
     }
 
+    /// Takes over from its master without asking anybody.
+    pub(crate) fn take_over_slots(&mut self) {
+        self.with_gossip(Gossip::seize);
+    }
+
     /// Sends a message for subscribers to the other nodes.
     #[cold]
     pub(crate) fn publish_to_nodes(&mut self, channel: &[u8], message: &[u8], is_shard: bool) {
@@ -104,7 +121,7 @@ impl Engine {
     }
 
     /// The view was changed by somebody else: the node knows which nodes there are, and replication follows.
-    pub(super) fn follow_view(&mut self) {
+    pub(in super::super) fn follow_view(&mut self) {
         self.follow_master_of_view();
         self.with_gossip(Gossip::sync);
     }

@@ -8,8 +8,8 @@ use crate::spec::CommandError;
 use crate::timers::TimerKind;
 
 /// The most partitions at a time.
-const PARTITIONS_MAX: usize = 1000;
-const TOO_MANY: CommandError = CommandError::text("ERR there can be no more than 1000 partitions");
+pub(crate) const PARTITIONS_MAX: usize = 1000;
+pub(crate) const TOO_MANY: CommandError = CommandError::text("ERR there can be no more than 1000 partitions");
 
 impl Engine {
     /// What becomes of the bytes of a session's connection. O(1) while all are carried as they are.

@@ -19,5 +19,6 @@ mod steering;
 mod subject;
 
 pub(super) use held::Held;
+pub(crate) use links::{PARTITIONS_MAX, TOO_MANY};
 pub(crate) use node_fault::{Apart, GrantNumbers, NodeFault};
 pub(super) use state::Faults;

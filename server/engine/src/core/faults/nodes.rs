@@ -19,6 +19,7 @@ impl Engine {
     /// before this instant of the monotonic clock.
     pub(crate) fn go_down(&mut self, until_ms: i64, caller: Option<u64>) {
         self.end_replication();
+        self.leave_nodes();
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             let id = self.sessions.get(slot).id;
             if caller == Some(id) {
@@ -55,6 +56,7 @@ impl Engine {
             let (host, port) = (host.clone(), port.parse().unwrap_or(0));
             self.follow_master(host, port);
         }
+        self.follow_view();
         self.begin_sentinel_anew();
         self.commit();
     }
@@ -137,13 +139,14 @@ impl Engine {
         is_its.then_some(promotion.offset)
     }
 
-    /// The keys of what its stream has behind an offset, each once, and whether all of that is known.
-    pub(crate) fn written_since(&self, offset: i64) -> (Vec<Vec<u8>>, bool) {
+    /// The first keys of what its stream has behind an offset, as many as an entry of the history names, each once; and
+    /// whether that is all.
+    fn written_since(&self, offset: i64) -> (Vec<Vec<u8>>, bool) {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let Some(bytes) = self.replication.stream_since(offset + 1) else { return (keys, false) };
         let (mut parser, mut batch, limits) = (RequestParser::new(), Batch::new(), RequestLimits::default());
         let mut at = 0;
-        while at < bytes.len() {
+        while at < bytes.len() && keys.len() <= NAMED_MAX {
             let parsed = parser.parse(&bytes[at..], &limits, &mut batch);
             for request in 0..batch.len() {
                 batch.with_arguments(request, &bytes[at..], |argv| {
@@ -159,7 +162,9 @@ impl Engine {
                 break;
             }
         }
-        (keys, true)
+        let is_all = keys.len() <= NAMED_MAX;
+        keys.truncate(NAMED_MAX);
+        (keys, is_all)
     }
 
     fn keys_of_request(&self, argv: &[&[u8]]) -> Vec<Vec<u8>> {
@@ -168,15 +173,19 @@ impl Engine {
         super::subject::keys_of(command, args).into_iter().map(<[u8]>::to_vec).collect()
     }
 
-    /// Writes into the history of locks, while it is on, that replicas had not been told of these keys.
-    pub(crate) fn note_lost_writes(&mut self, replica: &str, (keys, is_all): (Vec<Vec<u8>>, bool)) {
-        if !self.config.lock_history || (keys.is_empty() && is_all) {
+    /// Writes into the history of locks, while it is on, that the replica at this place had not been told of what is
+    /// behind an offset of the stream.
+    pub(crate) fn note_lost_writes(&mut self, replica: usize, offset: i64) {
+        if !self.config.lock_history {
+            return;
+        }
+        let (keys, is_all) = self.written_since(offset);
+        if keys.is_empty() && is_all {
             return;
         }
         let mut text = format!("LOST {replica} ").into_bytes();
-        let names: Vec<&[u8]> = keys.iter().take(NAMED_MAX).map(Vec::as_slice).collect();
-        text.extend_from_slice(&names.join(&b' '));
-        if keys.len() > NAMED_MAX || !is_all {
+        text.extend_from_slice(&keys.join(&b' '));
+        if !is_all {
             text.extend_from_slice(b" ...");
         }
         let what =

@@ -244,8 +244,15 @@ impl History {
     fn last_of_request(&self, db: usize, key: &[u8], wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
         // Mostly it has made none, or one: comparing names is less than looking up the number of this one.
         let names = &self.ring.names;
-        let mut own = self.ring.after(self.running.first.saturating_sub(1)).rev();
-        own.find(|(_, entry)| names.is(entry.key, db, key) && wanted(entry)).map(|(seq, _)| seq)
+        let mut seq = self.ring.next();
+        while seq > self.running.first {
+            seq -= 1;
+            let entry = self.ring.get(seq)?;
+            if names.is(entry.key, db, key) && wanted(entry) {
+                return Some(seq);
+            }
+        }
+        None
     }
 
     /// The running request has given a lock a lease: that is part of taking the lock, if it has just done that. Whether

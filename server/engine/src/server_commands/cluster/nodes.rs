@@ -148,7 +148,7 @@ pub(super) fn reset(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mu
         engine.keyspace.tx(0, engine.time.now).flush_all();
     }
     let name = hard.then(|| engine.new_node_id());
-    engine.with_gossip(|gossip, _| gossip.end());
+    engine.with_gossip(Gossip::end);
     engine.cluster_mut()?.view.reset(name);
     engine.cluster_changed();
     ok(reply)

@@ -1,7 +1,7 @@
 //! Connections that carry nothing.
 
 use super::{milliseconds, nodes, row, together_row};
-use crate::core::{Call, Engine, Handler, NodeFault, Retry};
+use crate::core::{ALONE, Call, Engine, Handler, NO_SUCH_SERVER, NodeFault, Retry};
 use crate::faults::{Group, Link, Partition, parse_group};
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -48,8 +48,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&[
             "ERR syntax error",
             "ERR there can be no more than 1000 partitions",
-            nodes::ALONE,
-            nodes::NO_SUCH_SERVER,
+            ALONE,
+            NO_SUCH_SERVER,
         ]),
     together_row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")

@@ -1,14 +1,11 @@
 //! Servers of one process that are killed, come back, and are cut off.
 
 use super::{milliseconds, together_row};
-use crate::core::{Apart, Call, Engine, Handler, NodeFault, Retry};
+use crate::core::{ALONE, Apart, Call, Engine, Handler, NO_SUCH_SERVER, NodeFault, Retry};
 use crate::faults::Link;
 use crate::spec::{Args, CommandError, Flow, Row, errors};
 use lockwheel_resp::Reply;
-
-/// What is answered where a server is named.
-pub(super) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
-pub(super) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology";
+use std::collections::BTreeSet;
 
 /// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
@@ -61,9 +58,11 @@ fn up(
     engine.fault_together(call, args, NodeFault::Up { node })
 }
 
-/// The servers of a list, `0,127.0.0.1:6380`.
+/// The servers of a list, `0,127.0.0.1:6380`, each once.
 fn servers(engine: &Engine, list: &[u8]) -> Result<Vec<usize>, CommandError> {
-    list.split(|byte| *byte == b',').map(|word| engine.member(word)).collect()
+    let named = list.split(|byte| *byte == b',').map(|word| engine.member(word));
+    let servers: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
+    Ok(servers.into_iter().collect())
 }
 
 /// `NODES list [FROM list|CLIENTS [IN|OUT|BOTH]]`, from argument 1 on.

@@ -1,7 +1,7 @@
 //! Replicas that lag and take over, and restarts.
 
-use super::{milliseconds, nodes, row, together_row};
-use crate::core::{Call, Engine, GrantNumbers, Handler, NodeFault, Retry};
+use super::{milliseconds, row, together_row};
+use crate::core::{ALONE, Call, Engine, GrantNumbers, Handler, NO_SUCH_SERVER, NodeFault, Retry};
 use crate::spec::{Args, CommandError, Flow, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 
@@ -21,8 +21,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("[server] [TOKENS]")
         .errors(&[
             "ERR syntax error",
-            nodes::ALONE,
-            nodes::NO_SUCH_SERVER,
+            ALONE,
+            NO_SUCH_SERVER,
             "ERR that server is no replica of a server in this topology",
             "ERR no replica in this topology can take over",
         ]),
@@ -38,7 +38,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("[(KEY key-glob | milliseconds)]")
         .errors(&[
             "ERR syntax error",
-            nodes::ALONE,
+            ALONE,
             "ERR value is not an integer or out of range",
             "ERR value is out of range, must be positive",
         ]),
