@@ -124,7 +124,8 @@ func showCalls(all context.Context, client *redis.Client, options *redis.Options
 	two.Protocol = 2
 	// After a time limit a monitor of go-redis would hear nothing more.
 	two.ReadTimeout = -1
-	watching := redis.NewClient(&two)
+	// A pool would close the connection of a monitor if something had come before it is given back.
+	watching := redis.NewClient(&two).Conn()
 	shown := make(chan string, 16)
 	monitor := watching.Monitor(all, shown)
 	monitor.Start()
